@@ -1,0 +1,24 @@
+//! What runs on the machine that is measured, host or lab guest: instruments (probes), loads, and the record they give.
+//!
+//! ```text
+//! spec    the text that asks for one cell                        desk  -> measured machine
+//! probes  take samples            \
+//! loads   disturb, count their work } -> record   what was found   measured machine -> desk
+//! mark    tells the QEMU plugin which instruction belongs to which sample (a no-op elsewhere)
+//! trace   the plugin's event log: written by the plugin, read at the desk
+//! ```
+//! This crate knows nothing of QEMU, study files or reports.
+
+pub mod loads;
+pub mod mark;
+pub mod prng;
+pub mod probes;
+pub mod record;
+pub mod spec;
+pub mod sys;
+pub mod trace;
+pub mod units;
+
+pub use record::RawRecord;
+pub use spec::CellSpec;
+pub use units::{Instructions, Nanos};

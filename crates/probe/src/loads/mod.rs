@@ -1,0 +1,1 @@
+//! Loads: what disturbs the machine while a probe measures.

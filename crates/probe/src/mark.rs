@@ -1,0 +1,81 @@
+//! Marks: an instruction pair that does nothing but store, and that the lab's QEMU plugin recognises.
+//!
+//! A mark is `nopl MAGIC|kind(%rax)` directly followed by a store. The plugin finds the no-op when it
+//! translates the block and watches the store behind it; the stored-to address tells which slot of the
+//! sample array, and so which sample, the mark speaks of. On every other machine a mark costs one store.
+
+/// What a mark says. The numbers are part of the guest's and the plugin's contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MarkKind {
+    /// Measuring begins; stored to slot 0 before any sample.
+    Begin = 1,
+    /// A sample was taken; stored to the sample's slot.
+    Sample = 2,
+    /// Measuring is over; stored to slot 0.
+    End = 3,
+}
+
+impl MarkKind {
+    /// The kind with this number, if there is one.
+    pub const fn from_u8(n: u8) -> Option<MarkKind> {
+        match n {
+            1 => Some(MarkKind::Begin),
+            2 => Some(MarkKind::Sample),
+            3 => Some(MarkKind::End),
+            _ => None,
+        }
+    }
+}
+
+/// The displacement of the no-op, whose low byte is the [`MarkKind`] ("WCM" above it).
+pub const MAGIC: u32 = 0x5743_4d00;
+
+/// The machine code of the no-op of a mark, `0f 1f 80` and the displacement, little endian.
+pub const fn nop_bytes(kind: MarkKind) -> [u8; 7] {
+    let d = (MAGIC | kind as u32).to_le_bytes();
+    [0x0f, 0x1f, 0x80, d[0], d[1], d[2], d[3]]
+}
+
+/// Stores `value` to `slot` with a mark of the kind `KIND` (a [`MarkKind`] as its number).
+#[inline(always)]
+pub fn mark<const KIND: u8>(slot: &mut u64, value: u64) {
+    const {
+        assert!(MarkKind::from_u8(KIND).is_some());
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a long no-op touches no memory, and the store writes `value` to the exclusively borrowed slot.
+    unsafe {
+        core::arch::asm!(
+            ".byte 0x0f, 0x1f, 0x80",
+            ".long {magic} + {kind}",
+            "mov qword ptr [{slot}], {value}",
+            magic = const MAGIC,
+            kind = const KIND,
+            slot = in(reg) slot,
+            value = in(reg) value,
+            options(nostack, preserves_flags),
+        );
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        *slot = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_stores_its_value() {
+        let mut slot = 0;
+        mark::<{ MarkKind::Sample as u8 }>(&mut slot, 42);
+        assert_eq!(slot, 42);
+    }
+
+    #[test]
+    fn the_nop_is_the_documented_bytes() {
+        assert_eq!(nop_bytes(MarkKind::Sample), [0x0f, 0x1f, 0x80, 2, 0x4d, 0x43, 0x57]);
+    }
+}

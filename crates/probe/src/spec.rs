@@ -1,0 +1,230 @@
+//! The text that asks the measured machine for one cell: `key=value` words, at most [`MAX_LEN`] bytes.
+//!
+//! In the lab the text is padded with spaces to exactly [`MAX_LEN`] bytes: its contents may differ from
+//! cell to cell, its length may not, or the machine's state would differ before anything is measured.
+
+use crate::units::Nanos;
+use std::fmt;
+use std::str::FromStr;
+
+/// Length of the padded text, in bytes.
+pub const MAX_LEN: usize = 256;
+
+/// Which instrument measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ProbeKind {
+    /// Absolute periodic sleep (`clock_nanosleep`) at real-time priority; sample = wake-up minus due time.
+    Wakeup,
+    /// A POSIX interval timer that sends SIGALRM; sample = first instructions of the handler minus due time.
+    Response,
+}
+
+impl ProbeKind {
+    /// All probes, in the order in which help texts name them.
+    pub const ALL: [ProbeKind; 2] = [ProbeKind::Wakeup, ProbeKind::Response];
+
+    /// The probe's name, as users type it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ProbeKind::Wakeup => "wakeup",
+            ProbeKind::Response => "response",
+        }
+    }
+}
+
+impl fmt::Display for ProbeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ProbeKind {
+    type Err = SpecError;
+    fn from_str(s: &str) -> Result<Self, SpecError> {
+        ProbeKind::ALL.into_iter().find(|p| p.name() == s).ok_or_else(|| {
+            let known = ProbeKind::ALL.map(ProbeKind::name).join(", ");
+            SpecError(format!("unknown probe '{s}'; known: {known}"))
+        })
+    }
+}
+
+/// One cell, as the measured machine needs to know it: the subject is the machine itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CellSpec {
+    /// The instrument.
+    pub probe: ProbeKind,
+    /// The load with its parameters, `name` or `name:parameter` (see [`crate::loads`]). Spaces are allowed (`cmd:`).
+    pub load: String,
+    /// Distance of two due times.
+    pub period: Nanos,
+    /// Number of periods; every one of them is either a sample or counted as missed.
+    pub periods: u32,
+    /// Shifts the phase of the first due time and seeds the load's access patterns.
+    pub seed: u64,
+    /// The load runs alone for this long before the first period.
+    pub warmup: Nanos,
+    /// SCHED_FIFO priority of the probe, 1 to 99.
+    pub priority: u8,
+}
+
+impl CellSpec {
+    /// Longest period that is accepted, one minute.
+    pub const MAX_PERIOD: Nanos = Nanos(60_000_000_000);
+    /// Shortest period that is accepted.
+    pub const MIN_PERIOD: Nanos = Nanos(10_000);
+    /// Most periods of one cell.
+    pub const MAX_PERIODS: u32 = 10_000_000;
+
+    /// The phase of the first due time within the longest tick in use (HZ=100, 10 ms), from the seed.
+    pub fn phase(&self) -> Nanos {
+        Nanos(crate::prng::SplitMix64::new(self.seed).below(10_000_000))
+    }
+
+    /// The text, without padding. Fails if it is longer than [`MAX_LEN`] or a value is out of range.
+    pub fn to_text(&self) -> Result<String, SpecError> {
+        self.check()?;
+        let text = format!(
+            "probe={} period_ns={} periods={} seed={} warmup_ns={} priority={} load={}",
+            self.probe, self.period.0, self.periods, self.seed, self.warmup.0, self.priority, self.load
+        );
+        if text.len() > MAX_LEN {
+            return Err(SpecError(format!(
+                "the load '{}' is {} bytes too long",
+                self.load,
+                text.len() - MAX_LEN
+            )));
+        }
+        Ok(text)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        if self.period < Self::MIN_PERIOD || self.period > Self::MAX_PERIOD {
+            return Err(SpecError(format!(
+                "a period is {} to {}, not {}",
+                Self::MIN_PERIOD,
+                Self::MAX_PERIOD,
+                self.period
+            )));
+        }
+        if self.periods == 0 || self.periods > Self::MAX_PERIODS {
+            return Err(SpecError(format!(
+                "the number of samples is 1 to {}, not {}",
+                Self::MAX_PERIODS,
+                self.periods
+            )));
+        }
+        if !(1..=99).contains(&self.priority) {
+            return Err(SpecError(format!(
+                "a real-time priority is 1 to 99, not {}",
+                self.priority
+            )));
+        }
+        if self.load.trim() != self.load || self.load.contains(|c: char| c.is_control()) {
+            return Err(SpecError(
+                "a load holds no control characters and no spaces at its ends".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for CellSpec {
+    type Err = SpecError;
+
+    /// Parses the text; the load is the last word and may itself hold spaces.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let text = text.trim_end_matches([' ', '\0']);
+        let (head, load) = text
+            .split_once(" load=")
+            .ok_or_else(|| SpecError("no load in the cell's text".into()))?;
+        let words: Vec<(&str, &str)> = head.split(' ').filter_map(|w| w.split_once('=')).collect();
+        let get = |key: &str| {
+            words
+                .iter()
+                .find(|(k, _)| *k == key)
+                .map(|(_, v)| *v)
+                .ok_or_else(|| SpecError(format!("no {key} in the cell's text")))
+        };
+        fn number<T: FromStr>(key: &str, value: &str) -> Result<T, SpecError> {
+            value
+                .parse()
+                .map_err(|_| SpecError(format!("{key} is not a number in range: '{value}'")))
+        }
+        let spec = CellSpec {
+            probe: get("probe")?.parse()?,
+            load: load.to_string(),
+            period: Nanos(number("period_ns", get("period_ns")?)?),
+            periods: number("periods", get("periods")?)?,
+            seed: number("seed", get("seed")?)?,
+            warmup: Nanos(number("warmup_ns", get("warmup_ns")?)?),
+            priority: number("priority", get("priority")?)?,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+}
+
+/// A cell that cannot be asked for, and why.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct SpecError(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> CellSpec {
+        CellSpec {
+            probe: ProbeKind::Wakeup,
+            load: "cmd:stress-ng --cpu 1".into(),
+            period: Nanos(251_000),
+            periods: 2000,
+            seed: 3,
+            warmup: Nanos::from_millis(100),
+            priority: 98,
+        }
+    }
+
+    #[test]
+    fn text_and_back() {
+        let padded = format!("{:<256}", spec().to_text().unwrap());
+        assert_eq!(padded.parse::<CellSpec>().unwrap(), spec());
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        assert!(CellSpec { periods: 0, ..spec() }.to_text().is_err());
+        assert!(
+            CellSpec {
+                priority: 100,
+                ..spec()
+            }
+            .to_text()
+            .is_err()
+        );
+        assert!(
+            CellSpec {
+                load: "x".repeat(300),
+                ..spec()
+            }
+            .to_text()
+            .unwrap_err()
+            .0
+            .contains("too long")
+        );
+        assert!("probe=wakeup".parse::<CellSpec>().is_err());
+        assert!(
+            "probe=nothing"
+                .parse::<ProbeKind>()
+                .unwrap_err()
+                .0
+                .contains("wakeup, response")
+        );
+    }
+
+    #[test]
+    fn seeds_shift_the_phase() {
+        let phases: std::collections::BTreeSet<_> = (1..=20).map(|seed| CellSpec { seed, ..spec() }.phase()).collect();
+        assert_eq!(phases.len(), 20);
+    }
+}

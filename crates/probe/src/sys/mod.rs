@@ -1,0 +1,1 @@
+//! One small module for each system interface that needs `unsafe`.
