@@ -1,0 +1,356 @@
+//! `worstcase kernels list|get|show`.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::kernels::catalog::{Entry, usable};
+use crate::kernels::config::Features;
+use crate::kernels::modules::{ModuleIndex, Presence};
+use crate::kernels::preempt::{self, Chosen, PreemptModel};
+use crate::kernels::{self, Kernel, KernelError, Lists, Observer, ResolveOptions};
+
+/// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
+const MODULES_OF_INTEREST: [&str; 12] = [
+    "null_blk",
+    "brd",
+    "loop",
+    "zram",
+    "scsi_debug",
+    "dm-delay",
+    "bfq",
+    "kyber-iosched",
+    "parport_pc",
+    "ppdev",
+    "gpio-sim",
+    "ublk_drv",
+];
+
+const NAMES: &str = "\
+A kernel's name is one of:
+  debian:6.1  debian:6.1-rt  debian:7.2-cloud   the newest of a series in Debian's archive, by flavour
+  linux-image-6.1.0-56-amd64                    an exact Debian package (debian:6.1.0-56-amd64 is the same)
+  FILE.deb                                      a package file
+  FOLDER                                        a folder that holds one unpacked kernel, or a kernel's build tree
+  BZIMAGE[,modules=DIR][,config=FILE][,map=FILE]
+                                                an image; what is not said is looked for beside it";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum KernelsCommand {
+    /// Show the kernels in Debian's archive: the newest of each series and flavour
+    List(ListArgs),
+    /// Download and unpack kernels, so that they can be used without a network
+    Get(GetArgs),
+    /// Show what a kernel can do: preemption models, HZ, tracers, I/O schedulers, modules
+    Show(ShowArgs),
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Every version, also what the archive no longer has in full, and unsigned ones
+    #[arg(long)]
+    all: bool,
+    /// Fetch the package lists now (otherwise: if they are older than a day)
+    #[arg(long)]
+    refresh: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `get`.
+#[derive(Debug, Args)]
+#[command(after_help = NAMES)]
+pub struct GetArgs {
+    /// Kernels, for example debian:6.1 debian:6.1-rt
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// Fetch the package lists now (otherwise: if they are older than a day)
+    #[arg(long)]
+    refresh: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+#[command(after_help = NAMES)]
+pub struct ShowArgs {
+    /// The kernel; one of the archive is downloaded if it is not in the cache
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Fetch the package lists now and take the newest
+    #[arg(long)]
+    refresh: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs a subcommand.
+pub fn run(command: KernelsCommand) -> Result<(), Error> {
+    let terminal = Terminal::default();
+    let options = |refresh: bool, lists| -> Result<_, Error> {
+        let lists = if refresh { Lists::Renew } else { lists };
+        Ok(ResolveOptions {
+            cache: Cache::open()?,
+            lists,
+            observer: &terminal,
+        })
+    };
+    match command {
+        KernelsCommand::List(args) => list(&args, &options(args.refresh, Lists::IfOld)?),
+        KernelsCommand::Get(args) => get(&args, options(args.refresh, Lists::IfOld)?),
+        KernelsCommand::Show(args) => show(&args, &options(args.refresh, Lists::IfMissing)?),
+    }
+}
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    #[serde(flatten)]
+    entry: Entry,
+    cached: bool,
+}
+
+fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
+    let catalog = kernels::fetch_catalog(options)?;
+    let mut entries = catalog.entries();
+    if !args.all {
+        entries.retain(usable);
+        let mut seen = std::collections::BTreeSet::new();
+        entries.retain(|e| seen.insert(e.short_name()));
+    }
+    let cached = |entry: &Entry| kernels::is_cached(&options.cache, entry);
+    if args.json {
+        let listed = |entry: Entry| Listed {
+            name: entry.short_name(),
+            cached: cached(&entry),
+            entry,
+        };
+        return print_json(&entries.into_iter().map(listed).collect::<Vec<_>>());
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(["name", "release", "version", "suite", "download", "cached"]);
+    for entry in &entries {
+        let size: u64 = entry.parts.iter().map(|p| p.size).sum();
+        let download = if entry.missing.is_empty() {
+            format!("{} MB", size.div_ceil(1_000_000))
+        } else {
+            "incomplete".into()
+        };
+        let name = if usable(entry) {
+            entry.short_name()
+        } else {
+            entry.package.clone()
+        };
+        let cached = if cached(entry) { "yes" } else { "" };
+        table.add_row([
+            &name,
+            &entry.label,
+            &entry.version,
+            &entry.suites.join(" "),
+            &download,
+            cached,
+        ]);
+    }
+    let table: String = table.lines().map(|line| format!("{}\n", line.trim())).collect();
+    print(&table)?;
+    for note in &catalog.notes {
+        options.observer.note(note);
+    }
+    Ok(())
+}
+
+fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
+    for name in &args.names {
+        let kernel = kernels::resolve(name, &options)?;
+        let version = kernel.package_version.as_deref().unwrap_or("no package");
+        print(&format!(
+            "{name}: {} ({version}) {}\n",
+            kernel.release,
+            kernel.bzimage.display()
+        ))?;
+        // Once is enough for one command.
+        if options.lists == Lists::Renew {
+            options.lists = Lists::IfOld;
+        }
+    }
+    Ok(())
+}
+
+/// All that `show` tells.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    kernel: Kernel,
+    features: Option<Features>,
+    preemption: Option<Vec<PreemptModel>>,
+    preemption_note: Option<&'static str>,
+    modules: Option<Vec<ModuleShown>>,
+}
+
+#[derive(Serialize)]
+struct ModuleShown {
+    name: &'static str,
+    presence: Presence,
+}
+
+fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
+    let kernel = kernels::resolve(&args.name, options)?;
+    let config = match kernel.read_config() {
+        Ok(config) => Some(config),
+        Err(KernelError::NoConfig { .. }) => None,
+        Err(e) => return Err(e.into()),
+    };
+    let index = kernel.modules_dir.as_deref().map(ModuleIndex::load).transpose()?;
+    let presence = |index: ModuleIndex| {
+        let shown = |name: &'static str| ModuleShown {
+            name,
+            presence: index.presence(name),
+        };
+        MODULES_OF_INTEREST.into_iter().map(shown).collect()
+    };
+    let shown = Shown {
+        features: config.as_ref().map(|c| c.features()),
+        preemption: config.as_ref().map(preempt::from_config),
+        preemption_note: config.as_ref().and_then(preempt::note),
+        modules: index.map(presence),
+        kernel,
+    };
+    if args.json {
+        print_json(&shown)
+    } else {
+        print(&describe(&shown))
+    }
+}
+
+fn describe(shown: &Shown) -> String {
+    let kernel = &shown.kernel;
+    let mut text = String::new();
+    let mut line = |key: &str, value: String| text.push_str(&format!("{key:<15}{value}\n"));
+    line("release", kernel.release.clone());
+    line(
+        "version",
+        kernel
+            .package_version
+            .clone()
+            .unwrap_or_else(|| "not from a package".into()),
+    );
+    line("flavour", kernel.flavour.to_string());
+    match (&shown.preemption, &shown.features) {
+        (Some(models), Some(features)) => {
+            line(
+                "preemption",
+                models.iter().map(describe_model).collect::<Vec<_>>().join(", "),
+            );
+            if let Some(note) = shown.preemption_note {
+                line("", format!("({note})"));
+            }
+            line("HZ", features.hz.map_or("unknown".into(), |hz| hz.to_string()));
+            line(
+                "tracers",
+                or_none(features.tracers.iter().map(|t| t.to_string()).collect()),
+            );
+            let scheduler =
+                |s: &kernels::config::IoScheduler| format!("{}{}", s.name, if s.module { " (module)" } else { "" });
+            line(
+                "I/O schedulers",
+                or_none(features.io_schedulers.iter().map(scheduler).collect()),
+            );
+            line("sched_ext", if features.sched_ext { "yes" } else { "no" }.into());
+        }
+        _ => line(
+            "config",
+            "unknown; name it with ,config=FILE to see preemption models and features".into(),
+        ),
+    }
+    match &shown.modules {
+        Some(modules) => {
+            let with = |wanted: Presence| {
+                let names = modules
+                    .iter()
+                    .filter(|m| m.presence == wanted)
+                    .map(|m| m.name.to_string());
+                or_none(names.collect())
+            };
+            line("modules", with(Presence::Module));
+            line("  built in", with(Presence::Builtin));
+            line("  absent", with(Presence::Absent));
+        }
+        None => line("modules", "no folder known; name it with ,modules=DIR".into()),
+    }
+    line("image", kernel.bzimage.display().to_string());
+    for (key, path) in [
+        ("modules in", &kernel.modules_dir),
+        ("config in", &kernel.config),
+        ("System.map", &kernel.system_map),
+    ] {
+        line(key, path.as_ref().map_or("unknown".into(), |p| p.display().to_string()));
+    }
+    line("digest", kernel.digest.clone());
+    text
+}
+
+fn describe_model(model: &PreemptModel) -> String {
+    let how = match (model.chosen, model.default) {
+        (Chosen::Fixed, _) => " (fixed)",
+        (Chosen::AtBoot, true) => " (default)",
+        (Chosen::AtBoot, false) => "",
+    };
+    format!("{}{how}", model.model)
+}
+
+fn or_none(names: Vec<String>) -> String {
+    if names.is_empty() { "-".into() } else { names.join(", ") }
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), Error> {
+    let json = serde_json::to_string_pretty(value).map_err(|e| Error::Output(e.into()))?;
+    print(&format!("{json}\n"))
+}
+
+fn print(text: &str) -> Result<(), Error> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        // `worstcase kernels list | head` is no error.
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(Error::Output),
+    }
+}
+
+/// Notes go to standard error; progress does so on a terminal only.
+#[derive(Default)]
+struct Terminal {
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Observer for Terminal {
+    fn note(&self, text: &str) {
+        eprintln!("worstcase: note: {text}");
+    }
+
+    fn progress(&self, what: &str, percent: f64) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        let mut bar = self.bar.lock().unwrap_or_else(|e| e.into_inner());
+        let bar = bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{spinner} {bar:30} {percent:>3} % {wide_msg}");
+            ProgressBar::new(1000).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        bar.set_message(what.to_string());
+        bar.set_position((percent * 10.0) as u64);
+    }
+
+    fn done(&self) {
+        if let Some(bar) = self.bar.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The one surface where every error becomes a line for a person and an exit code for a script.
+//!
+//! Each module has its own `thiserror` type whose text reads "what, where; remedy". [`Error`] only gathers them;
+//! [`Error::exit_code`] asks the module's error which [`Exit`] it is, so that the numbers live in one place.
+
+use crate::cache::CacheError;
+use crate::kernels::KernelError;
+
+/// What went wrong, as a script needs to know it. The numbers are documented and do not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// A verdict is FAIL and the user asked for an exit code (`--gate` and its like). Never an error.
+    Fail = 1,
+    /// The command line or a file given by the user is wrong.
+    Usage = 2,
+    /// A tool, a right, a file or the network is missing.
+    Missing = 3,
+    /// The measured machine failed: it panicked, hung or sent nothing.
+    Measured = 4,
+    /// Storage: the disk is full or the cache cannot be written.
+    Storage = 5,
+}
+
+/// Any error of worstcase. `Display` is one line without the leading "worstcase: ", which `main` adds.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Finding, downloading or unpacking a kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// The cache directory.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// Standard output went away or cannot be written.
+    #[error("cannot write the output: {0}; check where it goes")]
+    Output(#[source] std::io::Error),
+}
+
+impl Error {
+    /// The process's exit code.
+    pub fn exit_code(&self) -> u8 {
+        let exit = match self {
+            Error::Kernel(e) => e.exit(),
+            Error::Cache(e) => e.exit(),
+            Error::Output(_) => Exit::Storage,
+        };
+        exit as u8
+    }
+}

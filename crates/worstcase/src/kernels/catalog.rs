@@ -1,0 +1,350 @@
+//! What the archive has: from the package lists to kernels, each with the packages that it consists of.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Flavour;
+use super::packages::Package;
+use super::version;
+
+/// The kernel packages of all suites, as they were when the lists were fetched.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Catalog {
+    /// Seconds since 1970.
+    pub fetched: u64,
+    /// The suites that answered.
+    pub suites: Vec<String>,
+    /// Suites that were dropped, and why.
+    pub notes: Vec<String>,
+    /// All packages that a kernel may consist of.
+    pub packages: Vec<Package>,
+}
+
+/// One package to fetch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// Package name.
+    pub package: String,
+    /// Debian version.
+    pub version: String,
+    /// Bytes to download.
+    pub size: u64,
+}
+
+/// One kernel in the archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// The package that stands for the kernel.
+    pub package: String,
+    /// As `6.1.0-56-amd64`.
+    pub label: String,
+    /// As `6.1`.
+    pub series: String,
+    /// generic, cloud or rt.
+    pub flavour: Flavour,
+    /// Debian version.
+    pub version: String,
+    /// Where it stands.
+    pub suites: Vec<String>,
+    /// What to fetch.
+    pub parts: Vec<Part>,
+    /// Packages that it needs and that the archive no longer has: then it cannot be had.
+    pub missing: Vec<String>,
+    /// Signed for secure boot. A series means a signed kernel: those are the ones that people run.
+    pub signed: bool,
+}
+
+impl Entry {
+    /// The short name, `debian:6.1-rt`.
+    pub fn short_name(&self) -> String {
+        short_name(&self.series, self.flavour)
+    }
+}
+
+/// `debian:6.1` or `debian:6.1-rt`.
+pub fn short_name(series: &str, flavour: Flavour) -> String {
+    match flavour {
+        Flavour::Generic => format!("debian:{series}"),
+        other => format!("debian:{series}-{other}"),
+    }
+}
+
+/// A kernel package's release (`6.1.0-56-amd64`) and whether it is signed; `None` for other packages.
+pub fn release_in_name(package: &str) -> Option<(&str, bool)> {
+    let rest = package
+        .strip_prefix("linux-image-")
+        .or_else(|| package.strip_prefix("linux-binary-"))?;
+    let (rest, prefixed) = rest.strip_prefix("unsigned-").map_or((rest, false), |r| (r, true));
+    let (rest, suffixed) = rest.strip_suffix("-unsigned").map_or((rest, false), |r| (r, true));
+    (rest.ends_with("-amd64") && rest.starts_with(|c: char| c.is_ascii_digit()))
+        .then_some((rest, !prefixed && !suffixed))
+}
+
+impl Catalog {
+    /// All kernels, newest series first, then newest version, then flavour.
+    pub fn entries(&self) -> Vec<Entry> {
+        let mut by_version: BTreeMap<(&str, &str), Vec<&Package>> = BTreeMap::new();
+        for package in &self.packages {
+            by_version
+                .entry((&package.name, &package.version))
+                .or_default()
+                .push(package);
+        }
+        let mut entries: Vec<Entry> = by_version
+            .values()
+            .filter_map(|same| {
+                let mut entry = self.entry(same[0], &by_version)?;
+                entry.suites = same.iter().map(|p| p.suite.clone()).collect();
+                entry.suites.dedup();
+                Some(entry)
+            })
+            .collect();
+        entries.sort_by(|a, b| {
+            let newest = Reverse(version::series_numbers(&a.series)).cmp(&Reverse(version::series_numbers(&b.series)));
+            newest
+                .then_with(|| version::compare(&b.version, &a.version))
+                .then_with(|| a.flavour.cmp(&b.flavour))
+                .then_with(|| a.package.cmp(&b.package))
+        });
+        entries
+    }
+
+    /// The newest complete and signed kernel of a series.
+    pub fn newest(&self, series: &str, flavour: Flavour) -> Option<Entry> {
+        self.entries()
+            .into_iter()
+            .find(|e| e.series == series && e.flavour == flavour && usable(e))
+    }
+
+    /// The newest version of a package, complete if there is one.
+    pub fn package(&self, name: &str) -> Option<Entry> {
+        let found: Vec<Entry> = self.entries_with_parts_of(name);
+        found.iter().find(|e| e.missing.is_empty()).or(found.first()).cloned()
+    }
+
+    /// The names nearest to a name that is not there.
+    pub fn near(&self, name: &str) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for entry in self.entries() {
+            if entry.missing.is_empty() {
+                names.extend([entry.short_name(), entry.package]);
+            }
+        }
+        names.sort();
+        names.dedup();
+        let mut scored: Vec<(f64, String)> = names
+            .into_iter()
+            .map(|n| (strsim::normalized_damerau_levenshtein(&n, name), n))
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        scored
+            .into_iter()
+            .filter(|(score, _)| *score > 0.5)
+            .take(3)
+            .map(|(_, name)| name)
+            .collect()
+    }
+
+    fn entries_with_parts_of(&self, name: &str) -> Vec<Entry> {
+        // linux-image-6.1-amd64 (a series' metapackage) stands for the linux-image-* that it depends on.
+        let alias = self
+            .packages
+            .iter()
+            .filter(|p| p.name == name)
+            .max_by(|a, b| version::compare(&a.version, &b.version));
+        let target = alias
+            .and_then(|p| p.depends.iter().find(|d| d.starts_with("linux-image-")))
+            .map_or(name, |d| d.as_str());
+        self.entries().into_iter().filter(|e| e.package == target).collect()
+    }
+
+    fn entry(&self, package: &Package, all: &BTreeMap<(&str, &str), Vec<&Package>>) -> Option<Entry> {
+        let (label, signed) = release_in_name(&package.name)?;
+        if package.depends.iter().any(|d| d.starts_with("linux-image-")) {
+            return None;
+        }
+        let is_part = |d: &&String| {
+            ["linux-binary-", "linux-modules-"].iter().any(|p| d.starts_with(p)) || d.starts_with("linux-base-")
+        };
+        let needed: Vec<&str> = package.depends.iter().filter(is_part).map(|d| d.as_str()).collect();
+        // A package that depends on a linux-binary-* holds nothing itself; a linux-binary-* leaves the modules out.
+        let modules = format!("linux-modules-{label}");
+        let names: Vec<&str> = if needed.iter().any(|n| n.starts_with("linux-binary-")) {
+            needed
+        } else if package.name.starts_with("linux-binary-") {
+            [package.name.as_str()]
+                .into_iter()
+                .chain(needed)
+                .chain([modules.as_str()])
+                .collect()
+        } else {
+            [package.name.as_str()].into_iter().chain(needed).collect()
+        };
+        let (mut parts, mut missing) = (Vec::new(), Vec::new());
+        for name in names {
+            match all.get(&(name, package.version.as_str())) {
+                Some(found) => parts.push(Part {
+                    package: name.into(),
+                    version: package.version.clone(),
+                    size: found[0].size,
+                }),
+                None => missing.push(name.to_string()),
+            }
+        }
+        Some(Entry {
+            package: package.name.clone(),
+            label: label.into(),
+            series: version::series(&package.version)?,
+            flavour: Flavour::of_release(label),
+            version: package.version.clone(),
+            suites: Vec::new(),
+            parts,
+            missing,
+            signed,
+        })
+    }
+}
+
+/// What a series may mean: one entry for each kernel, so of the two packages of a split kernel only `linux-image-*`.
+pub fn usable(entry: &Entry) -> bool {
+    entry.signed && entry.missing.is_empty() && entry.package.starts_with("linux-image-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, version: &str, suite: &str, depends: &[&str]) -> Package {
+        let depends = depends.iter().map(|d| d.to_string()).collect();
+        Package {
+            name: name.into(),
+            version: version.into(),
+            size: 1,
+            depends,
+            suite: suite.into(),
+        }
+    }
+
+    fn catalog() -> Catalog {
+        let split = |release: &str, version: &str, suite: &str| {
+            let [base, binary, modules] = ["base", "binary", "modules"].map(|p| format!("linux-{p}-{release}"));
+            let image = package(
+                &format!("linux-image-{release}"),
+                version,
+                suite,
+                &["dracut", &base, &binary, &modules],
+            );
+            [
+                image,
+                package(&binary, version, suite, &[&base]),
+                package(&base, version, suite, &[]),
+                package(&modules, version, suite, &[]),
+            ]
+        };
+        let mut packages = vec![
+            package(
+                "linux-image-6.1.0-50-amd64",
+                "6.1.176-1",
+                "bookworm",
+                &["kmod", "linux-base"],
+            ),
+            package(
+                "linux-image-6.1.0-56-amd64",
+                "6.1.192-2",
+                "bookworm-security",
+                &["kmod", "linux-base"],
+            ),
+            package(
+                "linux-image-6.1.0-56-amd64-unsigned",
+                "6.1.192-2",
+                "bookworm-security",
+                &["linux-base"],
+            ),
+            package(
+                "linux-image-6.1.0-0.deb11.52-amd64",
+                "6.1.192-2~deb11u1",
+                "bullseye-security",
+                &["linux-base"],
+            ),
+            package(
+                "linux-image-6.1-amd64",
+                "6.1.192-2~deb11u1",
+                "bullseye-security",
+                &["linux-image-6.1.0-0.deb11.52-amd64"],
+            ),
+            package("linux-image-6.1.0-56-rt-amd64", "6.1.192-2", "bookworm-security", &[]),
+            package(
+                "linux-image-6.12.117+deb13-cloud-amd64",
+                "6.12.117-1",
+                "trixie-security",
+                &[],
+            ),
+        ];
+        packages.extend(split("7.3-amd64", "7.3~rc7-1~exp1", "experimental"));
+        packages.extend(split("7.0.13+deb13-amd64", "7.0.13-1~bpo13+1", "trixie-backports"));
+        packages.retain(|p| p.name != "linux-modules-7.0.13+deb13-amd64");
+        Catalog {
+            packages,
+            ..Catalog::default()
+        }
+    }
+
+    #[test]
+    fn a_series_is_its_newest_signed_kernel() {
+        let newest = |series: &str, flavour| catalog().newest(series, flavour).map(|e| e.label);
+        assert_eq!(newest("6.1", Flavour::Generic).as_deref(), Some("6.1.0-56-amd64"));
+        assert_eq!(newest("6.1", Flavour::Rt).as_deref(), Some("6.1.0-56-rt-amd64"));
+        assert_eq!(newest("6.12", Flavour::Generic), None);
+        assert_eq!(
+            newest("6.12", Flavour::Cloud).as_deref(),
+            Some("6.12.117+deb13-cloud-amd64")
+        );
+    }
+
+    #[test]
+    fn a_split_kernel_is_all_of_its_packages() {
+        let entry = catalog().newest("7.3", Flavour::Generic).unwrap();
+        let parts: Vec<&str> = entry.parts.iter().map(|p| p.package.as_str()).collect();
+        assert_eq!(
+            parts,
+            [
+                "linux-base-7.3-amd64",
+                "linux-binary-7.3-amd64",
+                "linux-modules-7.3-amd64"
+            ]
+        );
+        let binary = catalog().package("linux-binary-7.3-amd64").unwrap();
+        assert_eq!(binary.parts.len(), 3);
+    }
+
+    #[test]
+    fn a_kernel_that_lost_a_package_is_listed_but_not_taken() {
+        assert_eq!(catalog().newest("7.0", Flavour::Generic), None);
+        let entry = catalog().package("linux-image-7.0.13+deb13-amd64").unwrap();
+        assert_eq!(entry.missing, ["linux-modules-7.0.13+deb13-amd64"]);
+    }
+
+    #[test]
+    fn exact_names_may_be_unsigned_or_metapackages() {
+        let label = |name: &str| catalog().package(name).map(|e| (e.package, e.signed));
+        let unsigned = "linux-image-6.1.0-56-amd64-unsigned";
+        assert_eq!(label(unsigned), Some((unsigned.into(), false)));
+        assert_eq!(
+            label("linux-image-6.1-amd64").unwrap().0,
+            "linux-image-6.1.0-0.deb11.52-amd64"
+        );
+        assert_eq!(label("linux-image-9.9-amd64"), None);
+    }
+
+    #[test]
+    fn near_names_are_found() {
+        assert_eq!(catalog().near("debian:6.1-r")[0], "debian:6.1-rt");
+        assert!(
+            catalog()
+                .near("linux-image-6.1.0-57-amd64")
+                .contains(&"linux-image-6.1.0-56-amd64".to_string())
+        );
+    }
+}

@@ -1,0 +1,323 @@
+//! A kernel's modules: which exist, in which order they load, and their bytes.
+//!
+//! Debian's packages carry no `modules.dep`: depmod makes it when a kernel is installed. So it is made here, in the
+//! same format, when a package is unpacked, from what each module says of itself (see [`modinfo`](super::modinfo)).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::{Kernel, KernelError, modinfo};
+
+/// The modules of one kernel, by name; in names `-` is the same as `_`.
+#[derive(Debug, Default)]
+pub struct ModuleIndex {
+    modules: BTreeMap<String, Module>,
+    builtin: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Module {
+    /// Relative to the modules directory.
+    path: PathBuf,
+    /// Names.
+    depends: Vec<String>,
+}
+
+/// Whether a kernel has a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Presence {
+    /// To be loaded.
+    Module,
+    /// Part of the image.
+    Builtin,
+    /// Not there.
+    Absent,
+}
+
+/// The files to load for `names`, each once, every module after those that it needs. Built-in ones need no file.
+pub fn load_order(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>, KernelError> {
+    let Some(dir) = &kernel.modules_dir else {
+        let Some(first) = names.first() else {
+            return Ok(Vec::new());
+        };
+        let hint = "no modules folder is known; name one: BZIMAGE,modules=DIR".into();
+        return Err(KernelError::NoModule {
+            kernel: kernel.label.clone(),
+            module: (*first).into(),
+            hint,
+        });
+    };
+    let index = ModuleIndex::load(dir)?;
+    let mut order = Vec::new();
+    for name in names {
+        index.visit(&canonical(name), &mut order).map_err(|missing| {
+            let hint = match index.near(&missing) {
+                Some(near) => format!("do you mean {near}?"),
+                None => "take a kernel that has it (worstcase kernels show)".into(),
+            };
+            KernelError::NoModule {
+                kernel: kernel.label.clone(),
+                module: missing,
+                hint,
+            }
+        })?;
+    }
+    Ok(order
+        .into_iter()
+        .map(|name| dir.join(&index.modules[&name].path))
+        .collect())
+}
+
+/// A module's bytes, decompressed (.ko, .ko.xz, .ko.zst, .ko.gz; told apart by their first bytes).
+pub fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
+    let bytes = fs::read(path).map_err(|source| KernelError::Unreadable {
+        path: path.into(),
+        source,
+    })?;
+    let bad = |why: String| KernelError::BadModule { path: path.into(), why };
+    let mut plain = Vec::new();
+    let result = match bytes.get(..4) {
+        Some([0xfd, b'7', b'z', b'X']) => liblzma::read::XzDecoder::new(&bytes[..]).read_to_end(&mut plain),
+        Some([0x1f, 0x8b, ..]) => flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut plain),
+        Some([0x28, 0xb5, 0x2f, 0xfd]) => ruzstd::decoding::StreamingDecoder::new(&bytes[..])
+            .map_err(|e| bad(e.to_string()))?
+            .read_to_end(&mut plain),
+        Some(b"\x7fELF") => return Ok(bytes),
+        _ => return Err(bad("neither a module nor a compressed one".into())),
+    };
+    result.map_err(|e| bad(e.to_string()))?;
+    Ok(plain)
+}
+
+impl ModuleIndex {
+    /// Reads `modules.dep` and `modules.builtin` of a `lib/modules/<release>`; without `modules.dep` reads all modules.
+    pub fn load(dir: &Path) -> Result<ModuleIndex, KernelError> {
+        let dep = match fs::read_to_string(dir.join("modules.dep")) {
+            Ok(text) => text,
+            Err(_) => modules_dep(dir)?,
+        };
+        let builtin = fs::read_to_string(dir.join("modules.builtin")).unwrap_or_default();
+        Ok(ModuleIndex::parse(&dep, &builtin))
+    }
+
+    fn parse(dep: &str, builtin: &str) -> ModuleIndex {
+        let module = |line: &str| {
+            let (path, depends) = line.split_once(':')?;
+            let depends = depends.split_whitespace().map(|p| name_of(Path::new(p))).collect();
+            Some((
+                name_of(Path::new(path)),
+                Module {
+                    path: path.into(),
+                    depends,
+                },
+            ))
+        };
+        ModuleIndex {
+            modules: dep.lines().filter_map(module).collect(),
+            builtin: builtin.lines().map(|p| name_of(Path::new(p))).collect(),
+        }
+    }
+
+    /// Whether the kernel has this module.
+    pub fn presence(&self, name: &str) -> Presence {
+        let name = canonical(name);
+        if self.modules.contains_key(&name) {
+            Presence::Module
+        } else if self.builtin.contains(&name) {
+            Presence::Builtin
+        } else {
+            Presence::Absent
+        }
+    }
+
+    /// Adds `name` after what it needs; the error is the name that is missing.
+    fn visit(&self, name: &str, order: &mut Vec<String>) -> Result<(), String> {
+        if order.iter().any(|n| n == name) || self.builtin.contains(name) {
+            return Ok(());
+        }
+        let module = self.modules.get(name).ok_or_else(|| name.to_string())?;
+        for needed in &module.depends {
+            // A module that needed itself would be a damaged list; it must not become an endless recursion.
+            if needed != name {
+                self.visit(needed, order)?;
+            }
+        }
+        order.push(name.to_string());
+        Ok(())
+    }
+
+    fn near(&self, name: &str) -> Option<&str> {
+        let scored = self.modules.keys().map(|k| (strsim::jaro_winkler(k, name), k.as_str()));
+        scored
+            .filter(|(score, _)| *score > 0.88)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, k)| k)
+    }
+}
+
+/// The text of `modules.dep` for a `lib/modules/<release>`, from the modules themselves.
+pub fn modules_dep(dir: &Path) -> Result<String, KernelError> {
+    let mut paths = Vec::new();
+    find_modules(dir, dir, &mut paths).map_err(|source| KernelError::Unreadable {
+        path: dir.into(),
+        source,
+    })?;
+    paths.sort();
+    // Decompressing some thousand modules takes seconds; they are independent of each other.
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let infos: Vec<Result<Vec<String>, KernelError>> = std::thread::scope(|scope| {
+        let chunks = paths.chunks(paths.len().div_ceil(workers).max(1));
+        let read_chunk = |chunk: &[PathBuf]| chunk.iter().map(|p| depends(&dir.join(p))).collect::<Vec<_>>();
+        let handles: Vec<_> = chunks.map(|chunk| scope.spawn(move || read_chunk(chunk))).collect();
+        handles
+            .into_iter()
+            .flat_map(|h| h.join().expect("reading a module does not panic"))
+            .collect()
+    });
+    let by_name: BTreeMap<String, &PathBuf> = paths.iter().map(|p| (name_of(p), p)).collect();
+    let mut text = String::new();
+    for (path, info) in paths.iter().zip(infos) {
+        text.push_str(&format!("{}:", path.display()));
+        for needed in info?.iter().filter_map(|name| by_name.get(name.as_str())) {
+            text.push_str(&format!(" {}", needed.display()));
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn depends(path: &Path) -> Result<Vec<String>, KernelError> {
+    let bad = || KernelError::BadModule {
+        path: path.into(),
+        why: "no .modinfo section".into(),
+    };
+    let info = modinfo::parse(&read(path)?).ok_or_else(bad)?;
+    Ok(info.depends.iter().map(|n| canonical(n)).collect())
+}
+
+fn find_modules(root: &Path, dir: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        // Of an installed kernel, `build` and `source` are links to whole source trees: do not follow links.
+        let kind = entry.file_type()?;
+        let path = entry.path();
+        if kind.is_dir() {
+            find_modules(root, &path, found)?;
+        } else if kind.is_file() && is_module(&path) {
+            found.push(path.strip_prefix(root).unwrap_or(&path).to_path_buf());
+        }
+    }
+    Ok(())
+}
+
+fn is_module(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    [".ko", ".ko.xz", ".ko.zst", ".ko.gz"]
+        .iter()
+        .any(|suffix| name.ends_with(suffix))
+}
+
+fn canonical(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn name_of(path: &Path) -> String {
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    canonical(file.split(".ko").next().unwrap_or(&file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(dir: &Path) -> Kernel {
+        Kernel {
+            modules_dir: Some(dir.into()),
+            label: "6.1.0-56-amd64".into(),
+            ..Kernel::for_tests()
+        }
+    }
+
+    fn with_modules() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |path: &str, modinfo: &[u8]| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let elf = modinfo::sample(modinfo);
+            let mut bytes = Vec::new();
+            match path.extension().unwrap().to_str().unwrap() {
+                "xz" => liblzma::read::XzEncoder::new(&elf[..], 1)
+                    .read_to_end(&mut bytes)
+                    .map(drop)
+                    .unwrap(),
+                "gz" => {
+                    let level = flate2::Compression::fast();
+                    flate2::read::GzEncoder::new(&elf[..], level)
+                        .read_to_end(&mut bytes)
+                        .map(drop)
+                        .unwrap()
+                }
+                "zst" => {
+                    bytes = ruzstd::encoding::compress_to_vec(&elf[..], ruzstd::encoding::CompressionLevel::Fastest)
+                }
+                _ => bytes = elf,
+            }
+            fs::write(path, bytes).unwrap();
+        };
+        put("kernel/drivers/md/dm-delay.ko.xz", b"depends=dm-mod\0");
+        put("kernel/drivers/md/dm-mod.ko.gz", b"depends=dax\0");
+        put("kernel/drivers/dax/dax.ko.zst", b"depends=\0");
+        put("kernel/drivers/block/null_blk.ko", b"depends=configfs,dax\0");
+        fs::write(dir.path().join("modules.builtin"), "kernel/fs/configfs/configfs.ko\n").unwrap();
+        dir
+    }
+
+    #[test]
+    fn modules_load_after_what_they_need_whatever_their_compression() {
+        let dir = with_modules();
+        let check = || {
+            let order = load_order(&kernel(dir.path()), &["dm-delay", "null-blk", "configfs"]).unwrap();
+            order.iter().map(|p| name_of(p)).collect::<Vec<_>>()
+        };
+        assert_eq!(check(), ["dax", "dm_mod", "dm_delay", "null_blk"]);
+        fs::write(dir.path().join("modules.dep"), modules_dep(dir.path()).unwrap()).unwrap();
+        assert_eq!(
+            check(),
+            ["dax", "dm_mod", "dm_delay", "null_blk"],
+            "the same from the written list"
+        );
+    }
+
+    #[test]
+    fn a_missing_module_names_the_kernel_and_what_is_near() {
+        let dir = with_modules();
+        let error = load_order(&kernel(dir.path()), &["null_blkk"]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "no module null_blkk, kernel 6.1.0-56-amd64; do you mean null_blk?"
+        );
+        let without = Kernel {
+            modules_dir: None,
+            ..kernel(dir.path())
+        };
+        assert!(load_order(&without, &[]).unwrap().is_empty());
+        assert!(
+            load_order(&without, &["brd"])
+                .unwrap_err()
+                .to_string()
+                .contains("modules=DIR")
+        );
+    }
+
+    #[test]
+    fn a_truncated_module_is_an_error() {
+        let dir = with_modules();
+        let path = dir.path().join("kernel/drivers/md/dm-delay.ko.xz");
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(matches!(modules_dep(dir.path()), Err(KernelError::BadModule { .. })));
+    }
+}

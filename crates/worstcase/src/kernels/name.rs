@@ -1,0 +1,194 @@
+//! What a user may type for a kernel.
+//!
+//! ```text
+//! debian:6.1  debian:6.1-rt  debian:7.2-cloud      newest of a series in Debian's archive, by flavour
+//! linux-image-6.1.0-56-amd64                       an exact Debian package, with or without "debian:"
+//! debian:6.1.0-56-amd64                            the same by its release
+//! ./linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb a package file
+//! ./unpacked/                                      a folder that holds one kernel
+//! /boot/vmlinuz-6.1.0-56-amd64                     a bzImage; what belongs to it is looked for beside it
+//! bzImage,modules=DIR,config=FILE,map=FILE         a bzImage and, each optional, what belongs to it
+//! ```
+
+use std::path::PathBuf;
+
+use super::{Flavour, KernelError};
+
+/// A kernel's name, taken apart. Nothing has been looked up yet but whether a path is a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KernelName {
+    /// The newest kernel of a series in Debian's archive.
+    Series {
+        /// As `6.1`.
+        series: String,
+        /// Generic unless said.
+        flavour: Flavour,
+    },
+    /// An exact Debian package.
+    Package(String),
+    /// A package file.
+    Deb(PathBuf),
+    /// An unpacked folder.
+    Folder(PathBuf),
+    /// A bzImage and what was said to belong to it.
+    Image {
+        /// The image.
+        bzimage: PathBuf,
+        /// `lib/modules/<release>`, or a folder that holds that.
+        modules: Option<PathBuf>,
+        /// The build configuration.
+        config: Option<PathBuf>,
+        /// The symbols.
+        system_map: Option<PathBuf>,
+    },
+}
+
+impl KernelName {
+    /// Takes a name apart.
+    pub fn parse(name: &str) -> Result<KernelName, KernelError> {
+        if let Some(rest) = name.strip_prefix("debian:") {
+            return debian(rest).ok_or_else(|| {
+                bad(name, "after debian: comes a series and flavour (debian:6.1, debian:6.1-rt, debian:7.2-cloud) or a package name")
+            });
+        }
+        if let Some((path, options)) = name.split_once(',') {
+            return image(name, path, options);
+        }
+        let path = PathBuf::from(name);
+        if path.is_dir() {
+            Ok(KernelName::Folder(path))
+        } else if is_package(name) && !name.ends_with(".deb") && !path.exists() {
+            Ok(KernelName::Package(name.into()))
+        } else if name.ends_with(".deb") {
+            Ok(KernelName::Deb(path))
+        } else if name.contains('/') || path.exists() {
+            Ok(KernelName::Image {
+                bzimage: path,
+                modules: None,
+                config: None,
+                system_map: None,
+            })
+        } else if debian(name).is_some() {
+            Err(bad(name, &format!("do you mean debian:{name}?")))
+        } else {
+            Err(bad(
+                name,
+                "take debian:6.1, debian:6.1-rt, a package name, or the path of a .deb, a folder or a bzImage",
+            ))
+        }
+    }
+}
+
+fn bad(name: &str, hint: &str) -> KernelError {
+    KernelError::BadName {
+        name: format!("\"{name}\""),
+        hint: hint.into(),
+    }
+}
+
+fn is_package(name: &str) -> bool {
+    name.starts_with("linux-image-") || name.starts_with("linux-binary-")
+}
+
+fn debian(rest: &str) -> Option<KernelName> {
+    if is_package(rest) {
+        return Some(KernelName::Package(rest.into()));
+    }
+    if rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with("-amd64") {
+        return Some(KernelName::Package(format!("linux-image-{rest}")));
+    }
+    let (series, flavour) = match rest.split_once('-') {
+        Some((series, flavour)) => (series, flavour.parse().ok()?),
+        None => (rest, Flavour::Generic),
+    };
+    let (major, minor) = series.split_once('.')?;
+    let number = |s: &str| !s.is_empty() && s.len() <= 4 && s.bytes().all(|b| b.is_ascii_digit());
+    (number(major) && number(minor)).then(|| KernelName::Series {
+        series: series.into(),
+        flavour,
+    })
+}
+
+fn image(name: &str, path: &str, options: &str) -> Result<KernelName, KernelError> {
+    let (mut modules, mut config, mut system_map) = (None, None, None);
+    for option in options.split(',') {
+        let slot = match option.split_once('=') {
+            Some(("modules", value)) => (&mut modules, value),
+            Some(("config", value)) => (&mut config, value),
+            Some(("map", value)) => (&mut system_map, value),
+            _ => return Err(bad(name, "after a bzImage come modules=DIR, config=FILE or map=FILE")),
+        };
+        *slot.0 = Some(PathBuf::from(slot.1));
+    }
+    Ok(KernelName::Image {
+        bzimage: path.into(),
+        modules,
+        config,
+        system_map,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(series: &str, flavour: Flavour) -> KernelName {
+        KernelName::Series {
+            series: series.into(),
+            flavour,
+        }
+    }
+
+    #[test]
+    fn debian_names() {
+        let parse = |name: &str| KernelName::parse(name).unwrap();
+        assert_eq!(parse("debian:6.1"), series("6.1", Flavour::Generic));
+        assert_eq!(parse("debian:6.12-rt"), series("6.12", Flavour::Rt));
+        assert_eq!(parse("debian:7.2-cloud"), series("7.2", Flavour::Cloud));
+        let package = KernelName::Package("linux-image-6.1.0-50-amd64".into());
+        for name in [
+            "linux-image-6.1.0-50-amd64",
+            "debian:linux-image-6.1.0-50-amd64",
+            "debian:6.1.0-50-amd64",
+        ] {
+            assert_eq!(parse(name), package);
+        }
+    }
+
+    #[test]
+    fn paths() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(
+            KernelName::parse(dir.path().to_str().unwrap()).unwrap(),
+            KernelName::Folder(dir.path().into())
+        );
+        assert_eq!(
+            KernelName::parse("x/linux.deb").unwrap(),
+            KernelName::Deb("x/linux.deb".into())
+        );
+        let image = KernelName::parse("bzImage,modules=m,map=s").unwrap();
+        let (modules, system_map) = (Some("m".into()), Some("s".into()));
+        assert_eq!(
+            image,
+            KernelName::Image {
+                bzimage: "bzImage".into(),
+                modules,
+                config: None,
+                system_map
+            }
+        );
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_a_hint() {
+        for (name, hint) in [
+            ("6.1", "debian:6.1"),
+            ("debian:6", "series"),
+            ("debian:6.1-hot", "series"),
+            ("b,x=1", "modules="),
+        ] {
+            let error = KernelName::parse(name).unwrap_err().to_string();
+            assert!(error.contains(hint), "{error}");
+        }
+    }
+}

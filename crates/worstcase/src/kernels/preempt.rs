@@ -1,0 +1,266 @@
+//! Which preemption models a kernel can boot, found from its configuration before it is booted.
+//!
+//! The rules, from kernel/Kconfig.preempt and `sched_dynamic_mode()` in kernel/sched/core.c; each was checked by
+//! booting Debian kernels (5.10, 6.1, 6.12, 6.18, 7.0, 7.2, 7.3; generic or cloud, and rt) with every `preempt=` and
+//! reading their "Dynamic Preempt" line:
+//!
+//! - PREEMPT_RT: `rt`, whatever else is set. From 6.12 on such a kernel also takes `preempt=full` or `lazy`, which
+//!   choose how eagerly ordinary tasks are preempted; real-time tasks are served alike. It refuses none and voluntary.
+//! - no PREEMPT_DYNAMIC: the one model that was compiled in; `preempt=` is not even known.
+//! - PREEMPT_DYNAMIC: none, voluntary and full; `lazy` as well if the architecture has it (ARCH_HAS_PREEMPT_LAZY,
+//!   upstream from 6.13).
+//! - From 7.0 on, an architecture that has lazy no longer has none and voluntary: the same commit took both out of
+//!   `sched_dynamic_mode()` and made PREEMPT_NONE impossible to ask for. So the config tells: a kernel that has
+//!   dropped them has no line for PREEMPT_NONE, neither set nor "is not set". Asked for `preempt=none`, it answers
+//!   "unsupported mode" and runs its default.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::config::KernelConfig;
+use super::{Kernel, KernelError};
+
+/// A preemption model, by the name users give it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// The kernel gives up the CPU only on its way back to user space.
+    None,
+    /// As none, plus explicit rescheduling points.
+    Voluntary,
+    /// The kernel can be preempted outside of locked sections.
+    Full,
+    /// As full for real-time tasks; ordinary tasks wait for the tick or the way back to user space.
+    Lazy,
+    /// PREEMPT_RT: also most locked sections and interrupt handlers can be preempted.
+    Rt,
+}
+
+impl Model {
+    /// All models.
+    pub const ALL: [Model; 5] = [Model::None, Model::Voluntary, Model::Full, Model::Lazy, Model::Rt];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::None => "none",
+            Model::Voluntary => "voluntary",
+            Model::Full => "full",
+            Model::Lazy => "lazy",
+            Model::Rt => "rt",
+        }
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Model {
+    type Err = KernelError;
+
+    fn from_str(text: &str) -> Result<Model, KernelError> {
+        let found = Model::ALL.into_iter().find(|m| m.name() == text);
+        found.ok_or_else(|| KernelError::UnknownModel { model: text.into() })
+    }
+}
+
+/// How a kernel comes to run a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chosen {
+    /// By `preempt=<model>` on the kernel command line.
+    AtBoot,
+    /// Compiled in: the kernel has no other.
+    Fixed,
+}
+
+/// A model that a kernel can boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PreemptModel {
+    /// The model.
+    pub model: Model,
+    /// How it is chosen.
+    pub chosen: Chosen,
+    /// It runs when nothing is asked for.
+    pub default: bool,
+}
+
+impl PreemptModel {
+    /// What the kernel command line needs for this model.
+    pub fn boot_argument(&self) -> Option<String> {
+        (self.chosen == Chosen::AtBoot).then(|| format!("preempt={}", self.model))
+    }
+}
+
+/// The models a kernel can boot; an error if its config is not known.
+pub fn models(kernel: &Kernel) -> Result<Vec<PreemptModel>, KernelError> {
+    Ok(from_config(&kernel.read_config()?))
+}
+
+/// The model a user asked for, or an error that says which ones this kernel has and why not this one.
+pub fn choose(kernel: &Kernel, model: Model) -> Result<PreemptModel, KernelError> {
+    let config = kernel.read_config()?;
+    let models = from_config(&config);
+    let names = models.iter().map(|m| m.model.name()).collect::<Vec<_>>().join(", ");
+    let why = note(&config).map(|n| format!(" ({n})")).unwrap_or_default();
+    models
+        .into_iter()
+        .find(|m| m.model == model)
+        .ok_or_else(|| KernelError::ModelNotInKernel {
+            kernel: kernel.label.clone(),
+            model: model.name(),
+            why,
+            models: names,
+        })
+}
+
+/// The models by the rules above.
+pub fn from_config(config: &KernelConfig) -> Vec<PreemptModel> {
+    let default = default_model(config);
+    let fixed = |model| {
+        vec![PreemptModel {
+            model,
+            chosen: Chosen::Fixed,
+            default: true,
+        }]
+    };
+    if config.has("PREEMPT_RT") {
+        return fixed(Model::Rt);
+    }
+    if !config.has("PREEMPT_DYNAMIC") {
+        return fixed(default);
+    }
+    let mut models = vec![Model::Full];
+    if !dropped_none(config) {
+        models.extend([Model::None, Model::Voluntary]);
+    }
+    if config.has("ARCH_HAS_PREEMPT_LAZY") {
+        models.push(Model::Lazy);
+    }
+    models.sort();
+    models
+        .into_iter()
+        .map(|model| PreemptModel {
+            model,
+            chosen: Chosen::AtBoot,
+            default: model == default,
+        })
+        .collect()
+}
+
+/// What a user should know beyond the list of models.
+pub fn note(config: &KernelConfig) -> Option<&'static str> {
+    if config.has("PREEMPT_RT") && config.has("PREEMPT_DYNAMIC") {
+        Some(match default_model(config) {
+            Model::Lazy => {
+                "this rt kernel also takes preempt=full or preempt=lazy for ordinary tasks; lazy unless asked"
+            }
+            _ => "this rt kernel also takes preempt=full or preempt=lazy for ordinary tasks; full unless asked",
+        })
+    } else if !config.has("PREEMPT_RT") && config.has("PREEMPT_DYNAMIC") && dropped_none(config) {
+        Some("Linux 7.0 and later dropped none and voluntary where lazy exists")
+    } else if !config.has("PREEMPT_DYNAMIC") && !config.has("PREEMPT_RT") {
+        Some("the model was compiled in: this kernel has no PREEMPT_DYNAMIC")
+    } else {
+        None
+    }
+}
+
+fn dropped_none(config: &KernelConfig) -> bool {
+    config.has("ARCH_HAS_PREEMPT_LAZY") && config.get("PREEMPT_NONE").is_none()
+}
+
+fn default_model(config: &KernelConfig) -> Model {
+    // PREEMPT_LAZY without ARCH_HAS_PREEMPT_LAZY is the older patch of the rt tree, a refinement and not a model.
+    if config.has("PREEMPT_LAZY") && config.has("ARCH_HAS_PREEMPT_LAZY") {
+        Model::Lazy
+    } else if config.has("PREEMPT_VOLUNTARY") || config.has("PREEMPT_VOLUNTARY_BEHAVIOUR") {
+        Model::Voluntary
+    } else if config.has("PREEMPT_NONE") || config.has("PREEMPT_NONE_BEHAVIOUR") {
+        // The _BEHAVIOUR names are those of 5.16 and its release candidates, where PREEMPT was always set as well.
+        Model::None
+    } else if config.has("PREEMPT") {
+        Model::Full
+    } else {
+        Model::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The lines of Debian's configs, and what these kernels answered when they were booted.
+    const CASES: [(&str, &str, &str); 9] = [
+        (
+            "5.10 amd64",
+            "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n",
+            "voluntary!*",
+        ),
+        (
+            "6.1 amd64",
+            "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+            "none voluntary* full",
+        ),
+        (
+            "6.1 rt",
+            "CONFIG_PREEMPT_LAZY=y\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_RT=y\n",
+            "rt!*",
+        ),
+        (
+            "6.12 rt",
+            "CONFIG_ARCH_HAS_PREEMPT_LAZY=y\nCONFIG_PREEMPT_LAZY=y\nCONFIG_PREEMPT_RT=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+            "rt!*",
+        ),
+        (
+            "6.18 cloud",
+            "CONFIG_ARCH_HAS_PREEMPT_LAZY=y\n# CONFIG_PREEMPT_NONE is not set\n# CONFIG_PREEMPT_VOLUNTARY is not set\n\
+             CONFIG_PREEMPT_LAZY=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+            "none voluntary full lazy*",
+        ),
+        (
+            "7.2",
+            "CONFIG_ARCH_HAS_PREEMPT_LAZY=y\nCONFIG_PREEMPT_LAZY=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+            "full lazy*",
+        ),
+        (
+            "7.3 rt",
+            "CONFIG_ARCH_HAS_PREEMPT_LAZY=y\nCONFIG_PREEMPT=y\nCONFIG_PREEMPT_RT=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+            "rt!*",
+        ),
+        ("server", "CONFIG_PREEMPT_NONE=y\n", "none!*"),
+        (
+            "low latency",
+            "CONFIG_PREEMPT=y\n# CONFIG_PREEMPT_NONE is not set\n",
+            "full!*",
+        ),
+    ];
+
+    #[test]
+    fn models_follow_from_the_config() {
+        for (kernel, config, expected) in CASES {
+            let shown = |m: PreemptModel| {
+                let fixed = if m.chosen == Chosen::Fixed { "!" } else { "" };
+                format!("{}{fixed}{}", m.model, if m.default { "*" } else { "" })
+            };
+            let models: Vec<String> = from_config(&KernelConfig::parse(config))
+                .into_iter()
+                .map(shown)
+                .collect();
+            assert_eq!(models.join(" "), expected, "{kernel}");
+        }
+    }
+
+    #[test]
+    fn a_dropped_model_is_explained() {
+        let note = |config: &str| note(&KernelConfig::parse(config));
+        assert!(note(CASES[5].1).unwrap().contains("dropped none and voluntary"));
+        assert!(note(CASES[3].1).unwrap().contains("lazy unless asked"));
+        assert_eq!(note(CASES[1].1), None);
+    }
+}
