@@ -100,7 +100,7 @@ fn one_access_each(instruction: &Instruction) -> bool {
             | Leave
     );
     let far = instruction.is_call_far() || instruction.is_call_far_indirect() || instruction.is_jmp_far_indirect();
-    plain && !far && !instruction.has_lock_prefix() && !names_special_register(instruction)
+    plain && !far && !names_special_register(instruction)
 }
 
 /// Whether a segment, control or debug register is an operand.
@@ -173,18 +173,19 @@ mod tests {
     #[test]
     fn one_access_completes() {
         for (bytes, access) in [
-            (&[0x48, 0x8b, 0x03][..], Access::Read), // mov rax, [rbx]
-            (&[0x48, 0x39, 0x03], Access::Read),     // cmp [rbx], rax
-            (&[0xc3], Access::Read),                 // ret
-            (&[0xff, 0x23], Access::Read),           // jmp [rbx]
-            (&[0x48, 0x89, 0x03], Access::Write),    // mov [rbx], rax
-            (&[0x48, 0x01, 0x03], Access::Write),    // add [rbx], rax
-            (&[0xe8, 0, 0, 0, 0], Access::Write),    // call
-            (&[0xff, 0x13], Access::Write),          // call [rbx]
-            (&[0x53], Access::Write),                // push rbx
-            (&[0xff, 0x33], Access::Write),          // push [rbx]
-            (&[0x8f, 0x03], Access::Write),          // pop [rbx]
-            (&[0xc9], Access::Read),                 // leave
+            (&[0x48, 0x8b, 0x03][..], Access::Read),    // mov rax, [rbx]
+            (&[0x48, 0x39, 0x03], Access::Read),        // cmp [rbx], rax
+            (&[0xc3], Access::Read),                    // ret
+            (&[0xff, 0x23], Access::Read),              // jmp [rbx]
+            (&[0x48, 0x89, 0x03], Access::Write),       // mov [rbx], rax
+            (&[0x48, 0x01, 0x03], Access::Write),       // add [rbx], rax
+            (&[0xf0, 0x48, 0x01, 0x03], Access::Write), // lock add [rbx], rax
+            (&[0xe8, 0, 0, 0, 0], Access::Write),       // call
+            (&[0xff, 0x13], Access::Write),             // call [rbx]
+            (&[0x53], Access::Write),                   // push rbx
+            (&[0xff, 0x33], Access::Write),             // push [rbx]
+            (&[0x8f, 0x03], Access::Write),             // pop [rbx]
+            (&[0xc9], Access::Read),                    // leave
         ] {
             assert_eq!(classify(bytes), completes(access), "{bytes:x?}");
         }
@@ -193,20 +194,19 @@ mod tests {
     #[test]
     fn the_rest_is_opaque() {
         for bytes in [
-            &[0xf3, 0x48, 0xa5][..],   // rep movsq
-            &[0xa4],                   // movsb
-            &[0x48, 0xcf],             // iretq
-            &[0x0f, 0x10, 0x03],       // movups xmm0, [rbx]
-            &[0xf0, 0x48, 0x01, 0x03], // lock add [rbx], rax
-            &[0x48, 0xf7, 0xf3],       // div rbx
-            &[0x0f, 0x32],             // rdmsr
-            &[0x0f, 0x31],             // rdtsc
-            &[0x8e, 0xd8],             // mov ds, eax
-            &[0xec],                   // in al, dx
-            &[0x0f, 0x0b],             // ud2
-            &[0xfa],                   // cli
-            &[0x06],                   // push es, no 64-bit instruction
-            &[0x48],                   // cut short
+            &[0xf3, 0x48, 0xa5][..], // rep movsq
+            &[0xa4],                 // movsb
+            &[0x48, 0xcf],           // iretq
+            &[0x0f, 0x10, 0x03],     // movups xmm0, [rbx]
+            &[0x48, 0xf7, 0xf3],     // div rbx
+            &[0x0f, 0x32],           // rdmsr
+            &[0x0f, 0x31],           // rdtsc
+            &[0x8e, 0xd8],           // mov ds, eax
+            &[0xec],                 // in al, dx
+            &[0x0f, 0x0b],           // ud2
+            &[0xfa],                 // cli
+            &[0x06],                 // push es, no 64-bit instruction
+            &[0x48],                 // cut short
         ] {
             assert_eq!(classify(bytes), OPAQUE, "{bytes:x?}");
         }
