@@ -1,1 +1,34 @@
+//! worstcase's QEMU TCG plugin: it counts every instruction of the lab's CPU and logs the guest's marks.
+//!
+//! QEMU calls [`plugin`] once to set it up and then for every block it translates; all that must happen when
+//! the block runs is registered there and then. The parts, from QEMU inwards:
+//!
+//! - `api`: QEMU's plugin interface in the version this build speaks; the only module that knows versions.
+//! - `plugin`: set-up and translation: what is registered where.
+//! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced.
+//! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
+//! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
+//!
+//! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only adds to its
+//! own counter and writes its own file.
 
+// A test executable has no QEMU to take the symbols from, so what calls QEMU stays out of it, and some of the
+// rest is unused there.
+#![cfg_attr(test, allow(dead_code))]
+
+#[cfg(all(feature = "api-v1", feature = "api-v4"))]
+compile_error!("choose one of the features api-v1 (QEMU 7.2) and api-v4 (QEMU 10), with --no-default-features");
+#[cfg(not(any(feature = "api-v1", feature = "api-v4")))]
+compile_error!("choose one of the features api-v1 (QEMU 7.2) and api-v4 (QEMU 10)");
+
+#[cfg(not(test))]
+mod api;
+mod args;
+mod count;
+mod decode;
+mod events;
+mod mark;
+#[cfg(not(test))]
+mod plugin;
+#[cfg(not(test))]
+mod watch;

@@ -1,0 +1,41 @@
+//! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
+
+use crate::api::{Block, Machine};
+use crate::{args, count, decode, events, watch};
+
+/// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
+pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
+    let args = args::parse(arguments).map_err(|e| e.to_string())?;
+    if machine.target != "x86_64" || !machine.whole_system {
+        return Err(format!("measures x86_64 machines, not {}", machine.target));
+    }
+    if machine.cpus != 1 {
+        return Err(format!(
+            "counts one CPU, the machine has {}; leave out -smp",
+            machine.cpus
+        ));
+    }
+    let log = match &args.log {
+        Some(path) => Some(events::Log::create(path).map_err(|e| format!("cannot write {}: {e}", path.display()))?),
+        None => None,
+    };
+    watch::start(log, args.timer_entry);
+    Ok(())
+}
+
+/// Instruments one freshly translated block.
+pub fn translated(block: &Block) {
+    let instructions = block.instructions();
+    let classes: Vec<_> = instructions.iter().map(|i| decode::classify(i.bytes())).collect();
+    let placements = count::place(&classes);
+    // Callbacks come first: those of one instruction then run before its own additions, on every QEMU.
+    watch::observe(&instructions, &placements);
+    for (instruction, placement) in instructions.iter().zip(&placements) {
+        if placement.before > 0 {
+            instruction.add_when_started(placement.before.into());
+        }
+        if let Some(access) = placement.after {
+            instruction.add_one_after(access);
+        }
+    }
+}

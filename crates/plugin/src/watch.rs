@@ -1,0 +1,129 @@
+//! What the plugin watches for, and the event each becomes: marks, the user's clock reads, timer interrupts.
+//!
+//! Callbacks are registered whether or not a log is written, so that a run with a log and one without execute
+//! the same translated code. All run on the one CPU's thread; the lock is never contended.
+
+use crate::api::{self, Instruction, OnAccess, OnStart};
+use crate::count::Placement;
+use crate::events::Log;
+use crate::mark::Marks;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use worstcase_probe::mark::MarkKind;
+use worstcase_probe::trace::EventKind;
+use worstcase_probe::units::Instructions;
+
+/// Addresses below this are the user's on x86-64.
+const USER_END: u64 = 1 << 47;
+
+/// `rdtsc` and `rdtscp`.
+const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
+
+/// Bits of a callback's data that hold a number of instructions within a block (QEMU's limit is 512).
+const PENDING_BITS: u32 = 10;
+
+struct Watch {
+    log: Option<Log>,
+    timer_entry: Option<u64>,
+    marks: Marks,
+    /// Address and count of the last clock read since the last mark.
+    clock_read: Option<(u64, Instructions)>,
+}
+
+static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<Watch>> {
+    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watch {
+    fn push(&mut self, kind: EventKind, arg: u64, count: Instructions) {
+        if let Some(log) = &mut self.log {
+            log.push(kind, arg, count);
+        }
+    }
+}
+
+/// Begins watching.
+pub fn start(log: Option<Log>, timer_entry: Option<u64>) {
+    *lock() = Some(Watch {
+        log,
+        timer_entry,
+        marks: Marks::default(),
+        clock_read: None,
+    });
+}
+
+/// Registers what is to be watched in a freshly translated block.
+pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
+    let mut guard = lock();
+    let (Some(watch), Some(first)) = (guard.as_mut(), instructions.first()) else {
+        return;
+    };
+    watch.marks.begin_block(first.vaddr(), first.bytes_before().as_ref());
+    for (instruction, placement) in instructions.iter().zip(placements) {
+        let (vaddr, pending) = (instruction.vaddr(), u64::from(placement.pending));
+        if let Some(kind) = watch.marks.instruction(vaddr, instruction.bytes()) {
+            let early = u64::from(placement.counts_itself_early());
+            instruction.on_write::<MarkStore>(early << 8 | u64::from(kind as u8));
+        }
+        if watch.timer_entry == Some(vaddr) {
+            instruction.on_start::<TimerEntry>(pending);
+        }
+        if vaddr < USER_END && CLOCK_READS.contains(&instruction.bytes()) {
+            instruction.on_start::<ClockRead>(vaddr << PENDING_BITS | pending);
+        }
+    }
+}
+
+/// A mark's store was made.
+struct MarkStore;
+
+impl OnAccess for MarkStore {
+    fn run(vaddr: u64, data: u64) {
+        let event = match MarkKind::from_u8(data as u8) {
+            Some(MarkKind::Begin) => EventKind::MarkBegin,
+            Some(MarkKind::Sample) => EventKind::MarkSample,
+            Some(MarkKind::End) => EventKind::MarkEnd,
+            None => return,
+        };
+        let early = data >> 8;
+        if let Some(watch) = lock().as_mut() {
+            if let Some((read_at, count)) = watch.clock_read.take() {
+                watch.push(EventKind::UserTsc, read_at, count);
+            }
+            watch.push(event, vaddr, Instructions(api::count() - early));
+        }
+    }
+}
+
+/// The timer interrupt's first instruction starts.
+struct TimerEntry;
+
+impl OnStart for TimerEntry {
+    fn run(pending: u64) {
+        if let Some(watch) = lock().as_mut() {
+            let entry = watch.timer_entry.unwrap_or_default();
+            watch.push(EventKind::TimerEntry, entry, Instructions(api::count() + pending));
+        }
+    }
+}
+
+/// User code reads the clock.
+struct ClockRead;
+
+impl OnStart for ClockRead {
+    fn run(data: u64) {
+        let pending = data & ((1 << PENDING_BITS) - 1);
+        if let Some(watch) = lock().as_mut() {
+            watch.clock_read = Some((data >> PENDING_BITS, Instructions(api::count() + pending)));
+        }
+    }
+}
+
+/// QEMU ends: closes the log.
+pub fn finish() {
+    let log = lock().take().and_then(|watch| watch.log);
+    if let Some(Err(error)) = log.map(|log| log.close(Instructions(api::count()))) {
+        eprintln!("worstcase-plugin: the event log is incomplete: {error}");
+    }
+}
