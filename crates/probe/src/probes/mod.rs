@@ -1,1 +1,21 @@
-//! Instruments.
+//! Probes: the instruments, and the way of one cell on the machine that is measured.
+//!
+//! ```text
+//! run         one cell: start the load, get ready, warm up, measure, check the load, stop it, write the record
+//! schedule    which period is due when, which was missed: pure functions
+//! recorder    the sample buffers, marks, and the accounting expected = taken + missed
+//! real_time   the rights to measure with: policy, locked memory; what is missing becomes a warning
+//! wakeup      absolute periodic sleep
+//! response    interval timer and signal handler
+//! environment what the machine says of itself
+//! ```
+
+mod environment;
+mod real_time;
+mod recorder;
+mod response;
+mod run;
+mod schedule;
+mod wakeup;
+
+pub use run::{ProbeError, run};

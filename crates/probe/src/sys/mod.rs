@@ -1,1 +1,30 @@
-//! One small module for each system interface that needs `unsafe`.
+//! One small module for each system interface that needs `unsafe`; what they offer outside is safe.
+//!
+//! ```text
+//! clock    read and sleep on CLOCK_MONOTONIC, CPU time        memory  lock, map, touch
+//! sched    policy, priority, nice                             shm     System V segments
+//! signal   masks, signalfd, poll                              aio     reads in flight (Linux AIO)
+//! timer    a POSIX interval timer and its handler             device  mount, device nodes, network interface
+//! process  fork, exec, wait, kill, who reaps
+//! ```
+
+pub mod aio;
+pub mod clock;
+pub mod device;
+pub mod memory;
+pub mod process;
+pub mod sched;
+pub mod shm;
+pub mod signal;
+pub mod timer;
+
+use std::io;
+
+/// Turns the -1 of a failed system call into the error that `errno` holds.
+fn check<T: From<i8> + PartialEq>(result: T) -> io::Result<T> {
+    if result == T::from(-1) {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}

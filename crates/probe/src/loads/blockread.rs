@@ -1,0 +1,51 @@
+//! `blockread`: 32 direct reads of 4 KiB always in flight, at random places of a null_blk device.
+//!
+//! Each completion is a timer interrupt, 50 us after its request: the very high rate of interrupts, caused by
+//! an ordinary process, under which the study `preemption-models` found its worst cases.
+
+use super::LoadError;
+use super::null_block::NullBlock;
+use super::running::{Ending, RunningLoad};
+use crate::prng::SplitMix64;
+use crate::sys::aio::Reads;
+use crate::units::Nanos;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+
+const DEPTH: usize = 32;
+const BLOCK: usize = 4096;
+const DEVICE: NullBlock = NullBlock {
+    size_mib: 1024,
+    completion: Nanos::from_micros(50),
+    queue_depth: 64,
+};
+const READS: usize = 0;
+
+pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> {
+    let node = DEVICE.make(load)?;
+    let device = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECT)
+        .open(&node)
+        .map_err(load.preparing(&format!("opening {}", node.display())))?;
+    load.spawn(Ending::Anywhere, move |board| {
+        let blocks = (DEVICE.size_mib << 20) / BLOCK as u64;
+        let mut random = SplitMix64::new(seed);
+        let mut place = || random.below(blocks) * BLOCK as u64;
+        let mut reads = Reads::new(device, DEPTH, BLOCK).map_err(|e| format!("preparing Linux AIO: {e}"))?;
+        for slot in 0..DEPTH {
+            reads
+                .submit(slot, place())
+                .map_err(|e| format!("starting a read: {e}"))?;
+        }
+        loop {
+            let ended: Vec<usize> = reads.wait().map_err(|e| format!("a read failed: {e}"))?.collect();
+            board.add(READS, ended.len() as u64);
+            for slot in ended {
+                reads
+                    .submit(slot, place())
+                    .map_err(|e| format!("starting a read: {e}"))?;
+            }
+        }
+    })
+}

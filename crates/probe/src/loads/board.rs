@@ -1,0 +1,95 @@
+//! The page that a load's workers and the probe share: counters of work, and room for one error message.
+
+use crate::sys::memory::{Mapping, PAGE};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Most things that one load counts.
+const COUNTERS: usize = 8;
+/// 0: no message; 1: one is being written; else its length in bytes plus 2.
+const MESSAGE_STATE: usize = COUNTERS;
+const MESSAGE: usize = COUNTERS + 1;
+/// Longest message in bytes.
+const MESSAGE_LEN: usize = 1024;
+
+/// Counters and message, shared with every process forked after it was made.
+#[derive(Debug)]
+pub(super) struct Board(Mapping);
+
+impl Board {
+    pub(super) fn new() -> io::Result<Board> {
+        Ok(Board(Mapping::shared(PAGE)?))
+    }
+
+    fn word(&self, i: usize) -> &AtomicU64 {
+        &self.0.words()[i]
+    }
+
+    /// Adds to counter `unit` (its place in [`super::LoadInfo::units`]).
+    pub(super) fn add(&self, unit: usize, n: u64) {
+        assert!(unit < COUNTERS);
+        self.word(unit).fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Counter `unit` so far.
+    pub(super) fn count(&self, unit: usize) -> u64 {
+        assert!(unit < COUNTERS);
+        self.word(unit).load(Ordering::Relaxed)
+    }
+
+    /// Leaves a message for the probe; the first one stays.
+    pub(super) fn report(&self, message: &str) {
+        let state = self.word(MESSAGE_STATE);
+        if state
+            .compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed)
+            .is_err()
+        {
+            return;
+        }
+        let bytes = &message.as_bytes()[..message.len().min(MESSAGE_LEN)];
+        for (i, chunk) in bytes.chunks(8).enumerate() {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(MESSAGE + i)
+                .store(u64::from_le_bytes(word), Ordering::Relaxed);
+        }
+        state.store(bytes.len() as u64 + 2, Ordering::Release);
+    }
+
+    /// The message, once it is complete.
+    pub(super) fn message(&self) -> Option<String> {
+        let len = self.word(MESSAGE_STATE).load(Ordering::Acquire).checked_sub(2)? as usize;
+        let bytes: Vec<u8> = (0..len.div_ceil(8))
+            .flat_map(|i| self.word(MESSAGE + i).load(Ordering::Relaxed).to_le_bytes())
+            .take(len)
+            .collect();
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_count_and_the_first_message_stays() {
+        let board = Board::new().unwrap();
+        assert_eq!((board.count(1), board.message()), (0, None));
+        board.add(1, 3);
+        board.add(1, 4);
+        board.report("first");
+        board.report("second");
+        assert_eq!((board.count(0), board.count(1)), (0, 7));
+        assert_eq!(board.message().as_deref(), Some("first"));
+    }
+
+    #[test]
+    fn a_long_message_is_cut_and_an_empty_one_is_one() {
+        let board = Board::new().unwrap();
+        board.report(&"x".repeat(5000));
+        assert_eq!(board.message().map(|m| m.len()), Some(MESSAGE_LEN));
+        let board = Board::new().unwrap();
+        board.report("");
+        assert_eq!(board.message().as_deref(), Some(""));
+    }
+}

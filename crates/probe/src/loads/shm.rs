@@ -1,0 +1,28 @@
+//! `shm`: System V segments of 16 MiB made, touched and removed in a loop, as in the study `preemption-models`.
+//!
+//! Every page is allocated and cleared at its first touch, and freed by the detach: what the kernel does under
+//! the locks of page allocation and of the TLB gather is what this load is about.
+
+use super::LoadError;
+use super::running::{Ending, RunningLoad};
+use crate::sys::{shm::Segment, signal};
+
+const SEGMENT_LEN: usize = 16 << 20;
+const SEGMENTS: usize = 0;
+const PAGES: usize = 1;
+
+pub(super) fn start(load: &mut RunningLoad) -> Result<(), LoadError> {
+    // Asked to end between two segments: a kill between making a segment and marking it for removal would
+    // leave it behind.
+    load.spawn(Ending::Asked, |board| {
+        let mut round = 0u8;
+        while !signal::is_pending(signal::SIGTERM) {
+            let segment = Segment::create(SEGMENT_LEN).map_err(|e| format!("making a segment: {e}"))?;
+            board.add(PAGES, segment.touch(round));
+            drop(segment);
+            board.add(SEGMENTS, 1);
+            round = round.wrapping_add(1);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,198 @@
+//! One cell on the machine that is measured.
+
+use super::real_time::RealTime;
+use super::recorder::Recorder;
+use super::response::Response;
+use super::schedule::Schedule;
+use super::{environment, wakeup};
+use crate::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
+use crate::record::{RawRecord, SelfCost, Work};
+use crate::spec::{CellSpec, ProbeKind, SpecError};
+use crate::sys::{clock, memory};
+use crate::units::Nanos;
+use std::io;
+
+/// Clock reads and empty turns of which the shortest is the self-cost.
+const TRIALS: usize = 200;
+/// The load's counters are read this long before the first period is due: enough to be done with it by then.
+const LEAD: Nanos = Nanos::from_millis(5);
+
+/// Why a cell gave no record.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The cell itself is wrong.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The load failed, or did nothing.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A system call that measuring needs failed.
+    #[error("probe '{probe}' cannot measure: {source}")]
+    System {
+        /// The probe.
+        probe: ProbeKind,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The books do not balance: the result would be wrong.
+    #[error("probe '{probe}' lost count: {what}")]
+    Accounting {
+        /// The probe.
+        probe: ProbeKind,
+        /// What does not fit.
+        what: String,
+    },
+}
+
+/// Runs one cell: starts the load, warms up, measures, checks that the load worked meanwhile, stops it.
+///
+/// The process must have one thread only (loads are forked from it). Takes
+/// `warmup + periods * period`, and up to some 30 ms for the start.
+pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeError> {
+    let text = spec.to_text()?;
+    let load_spec: LoadSpec = spec.load.parse()?;
+    let environment = environment::read();
+    let mut load = RunningLoad::start(&load_spec, spec.seed, env)?;
+    let measured = measure(spec, &mut load);
+    let stopped = load.stop();
+    let mut measured = measured?;
+    stopped?;
+    if environment.get("clocksource") != environment::read().get("clocksource") {
+        measured
+            .warnings
+            .push("the kernel changed its clock source while measuring".into());
+    }
+    Ok(RawRecord {
+        spec: text,
+        start: measured.start,
+        expected: spec.periods,
+        samples: measured.samples,
+        self_cost: measured.self_cost,
+        work: measured.work,
+        warnings: measured.warnings,
+        environment,
+    })
+}
+
+struct Measured {
+    start: Nanos,
+    samples: Vec<crate::record::Sample>,
+    self_cost: SelfCost,
+    work: Vec<Work>,
+    warnings: Vec<String>,
+}
+
+/// An instrument that is ready: everything it needs is made and present.
+enum Instrument {
+    Wakeup(Recorder),
+    Response(Response),
+}
+
+impl Instrument {
+    fn new(spec: &CellSpec) -> io::Result<Instrument> {
+        let recorder = Recorder::new(Schedule::after(clock::monotonic(), spec));
+        Ok(match spec.probe {
+            ProbeKind::Wakeup => Instrument::Wakeup(recorder),
+            ProbeKind::Response => Instrument::Response(Response::new(recorder)?),
+        })
+    }
+
+    fn recorder(&mut self) -> &mut Recorder {
+        match self {
+            Instrument::Wakeup(recorder) => recorder,
+            Instrument::Response(response) => response.recorder(),
+        }
+    }
+
+    fn empty_sample(&mut self) -> io::Result<Nanos> {
+        match self {
+            Instrument::Wakeup(recorder) => Ok(wakeup::empty_sample(recorder, TRIALS)),
+            Instrument::Response(response) => response.empty_sample(TRIALS),
+        }
+    }
+
+    fn measure(&mut self) -> io::Result<()> {
+        match self {
+            Instrument::Wakeup(recorder) => {
+                wakeup::measure(recorder);
+                Ok(())
+            }
+            Instrument::Response(response) => response.measure(),
+        }
+    }
+
+    fn into_recorder(self) -> Recorder {
+        match self {
+            Instrument::Wakeup(recorder) => recorder,
+            Instrument::Response(response) => response.into_recorder(),
+        }
+    }
+}
+
+fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let system = |source| ProbeError::System {
+        probe: spec.probe,
+        source,
+    };
+    let mut warnings = Vec::new();
+    let mut instrument = Instrument::new(spec).map_err(system)?;
+    let rights = RealTime::acquire(spec.priority, &mut warnings);
+    load.wait_for_work()?;
+    clock::sleep_until(clock::monotonic() + spec.warmup);
+    let clock_read = clock_read();
+    let empty_sample = instrument.empty_sample().map_err(system)?;
+    load.check()?;
+
+    let schedule = Schedule::after(clock::monotonic() + LEAD, spec);
+    instrument.recorder().restart(schedule.start);
+    clock::sleep_until(schedule.start - LEAD);
+    let work_before = load.work();
+    let faults_before = memory::faults();
+    let cpu_before = clock::own_cpu_time().map_err(system)?;
+    instrument.measure().map_err(system)?;
+    let cpu_after = clock::own_cpu_time().map_err(system)?;
+    let faults_after = memory::faults();
+    let work = load.work_since(&work_before);
+    load.check()?;
+    let work = work?;
+    drop(rights);
+
+    let recorded = instrument
+        .into_recorder()
+        .finish()
+        .map_err(|what| ProbeError::Accounting {
+            probe: spec.probe,
+            what,
+        })?;
+    if recorded.early > 0 {
+        warnings.push(format!(
+            "{} samples came before they were due and count as 0: the clock or the timer is not sound",
+            recorded.early
+        ));
+    }
+    Ok(Measured {
+        start: schedule.start,
+        samples: recorded.samples,
+        self_cost: SelfCost {
+            clock_read,
+            empty_sample,
+            cpu_time: cpu_after.saturating_sub(cpu_before),
+            minor_faults: faults_after.minor - faults_before.minor,
+            major_faults: faults_after.major - faults_before.major,
+        },
+        work,
+        warnings,
+    })
+}
+
+/// The shortest of many distances between two reads of the clock.
+fn clock_read() -> Nanos {
+    let mut shortest = Nanos(u64::MAX);
+    let mut before = clock::monotonic();
+    for _ in 0..TRIALS {
+        let now = clock::monotonic();
+        shortest = shortest.min(now - before);
+        before = now;
+    }
+    shortest
+}

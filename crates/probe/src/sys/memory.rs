@@ -1,0 +1,188 @@
+//! Locking, mapping and touching memory, and counting the page faults that this costs.
+
+use super::check;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+/// Bytes of a page on the machines this crate is built for.
+pub const PAGE: usize = 4096;
+
+/// Locks all present and future memory of this process; also brings in every page, and breaks
+/// copy-on-write sharing of private ones, so that no page fault is left for later.
+pub fn lock_all() -> io::Result<()> {
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })?;
+    Ok(())
+}
+
+/// Undoes [`lock_all`].
+pub fn unlock_all() {
+    // SAFETY: no arguments; cannot fail for a process that may lock.
+    unsafe { libc::munlockall() };
+}
+
+/// Page faults of this process so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// Served without waiting for a device.
+    pub minor: u64,
+    /// Served by reading from a device.
+    pub major: u64,
+}
+
+/// Page faults of this process so far (getrusage).
+pub fn faults() -> Faults {
+    // SAFETY: rusage holds integers only, for which all zeroes are valid.
+    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+    // SAFETY: `usage` is a valid rusage to fill; RUSAGE_SELF always exists.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    Faults {
+        minor: usage.ru_minflt as u64,
+        major: usage.ru_majflt as u64,
+    }
+}
+
+/// Writes to `bytes` of stack below the caller's frame, so that the sampling loop finds it present.
+#[inline(never)]
+pub fn prefault_stack() {
+    let mut area = [0u8; 64 * 1024];
+    for page in area.chunks_mut(PAGE) {
+        // SAFETY: the pointer comes from an exclusive borrow of at least one byte.
+        unsafe { core::ptr::write_volatile(page.as_mut_ptr(), 1) };
+    }
+    std::hint::black_box(&area);
+}
+
+/// Writes to every page of `values` without changing what they hold.
+pub fn prefault<T: Copy>(values: &mut [T]) {
+    let step = (PAGE / size_of::<T>().max(1)).max(1);
+    let last = values.len().saturating_sub(1);
+    for i in (0..values.len())
+        .step_by(step)
+        .chain((!values.is_empty()).then_some(last))
+    {
+        let value = values[i];
+        // SAFETY: the pointer comes from an exclusive borrow of one valid element.
+        unsafe { core::ptr::write_volatile(&mut values[i], value) };
+    }
+}
+
+/// Mapped memory, unmapped when dropped. Its bytes may change under the holder (shared mappings), so they
+/// are only reached one at a time or as atomics, never as a slice.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Mapping {
+    /// Zeroed pages that forked children share.
+    pub fn shared(len: usize) -> io::Result<Mapping> {
+        Self::map(len, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
+    }
+
+    /// Zeroed pages of this process; forked children get a copy, page by page, when one of them writes.
+    pub fn private(len: usize) -> io::Result<Mapping> {
+        Self::map(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+    }
+
+    /// `len` bytes of `file` from `offset` (a multiple of the page size), shared: writes reach the file.
+    pub fn of_file(file: &File, offset: u64, len: usize) -> io::Result<Mapping> {
+        Self::map(len, libc::MAP_SHARED, file.as_raw_fd(), offset)
+    }
+
+    fn map(len: usize, flags: libc::c_int, fd: libc::c_int, offset: u64) -> io::Result<Mapping> {
+        // SAFETY: the kernel chooses the place, so no memory in use is replaced.
+        let start = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                fd,
+                offset as libc::off_t,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        Ok(Mapping { start, len })
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Writes one byte; panics outside the mapping.
+    pub fn write(&self, at: usize, value: u8) {
+        assert!(at < self.len, "offset {at} outside the mapping");
+        // SAFETY: the byte lies inside the live mapping, to which no reference exists.
+        unsafe { core::ptr::write_volatile(self.start.as_ptr().add(at), value) }
+    }
+
+    /// Reads one byte; panics outside the mapping.
+    pub fn read(&self, at: usize) -> u8 {
+        assert!(at < self.len, "offset {at} outside the mapping");
+        // SAFETY: the byte lies inside the live mapping, whose pages are readable.
+        unsafe { core::ptr::read_volatile(self.start.as_ptr().add(at)) }
+    }
+
+    /// The mapping as words that several processes may use at once.
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is page-aligned, lives as long as the borrow, and every bit pattern is an
+        // AtomicU64; byte-wise writes through `write` are not mixed with words by any user.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / 8) }
+    }
+
+    /// The start of the mapping, for system calls that fill it.
+    pub(super) fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping that `map` made, unmapped once; no borrow of it is left.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn a_mapping_holds_what_is_written() {
+        let m = Mapping::private(2 * PAGE).unwrap();
+        m.write(PAGE, 7);
+        assert_eq!((m.read(PAGE), m.read(0)), (7, 0));
+        let s = Mapping::shared(PAGE).unwrap();
+        s.words()[511].store(9, Ordering::Relaxed);
+        assert_eq!(s.words()[511].load(Ordering::Relaxed), 9);
+    }
+
+    #[test]
+    #[should_panic(expected = "outside the mapping")]
+    fn outside_a_mapping_nothing_is_touched() {
+        Mapping::private(PAGE).unwrap().write(PAGE, 1);
+    }
+
+    #[test]
+    fn prefaulting_changes_nothing() {
+        let mut values: Vec<u32> = (0..5000).collect();
+        prefault(&mut values);
+        assert!(values.iter().enumerate().all(|(i, v)| i as u32 == *v));
+        prefault::<u64>(&mut []);
+    }
+}

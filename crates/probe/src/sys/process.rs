@@ -1,0 +1,160 @@
+//! Forking (from single-threaded processes only), ending and reaping processes.
+
+use super::{check, signal};
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A process id.
+pub type Pid = i32;
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "exit code {code}"),
+            Exit::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// This process.
+pub fn own_pid() -> Pid {
+    std::process::id() as Pid
+}
+
+/// Whether this process runs with the rights of root.
+pub fn is_root() -> bool {
+    // SAFETY: no arguments; always succeeds.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Ends this process at once, without running anything registered for a normal exit.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: never returns; nothing of this process is used afterwards.
+    unsafe { libc::_exit(code) }
+}
+
+/// Forks a child that runs `body` and ends with the code that it returns (101 after a panic).
+///
+/// The child gets default signals, and dies by `death_signal` when its parent ends. The calling process must
+/// have one thread only: a lock held by another thread would stay locked in the child for ever.
+pub fn fork(death_signal: i32, body: impl FnOnce() -> i32) -> io::Result<Pid> {
+    let parent = own_pid();
+    // SAFETY: the caller's process has one thread (see above), so the child is a faithful copy of it.
+    let pid = check(unsafe { libc::fork() })?;
+    if pid != 0 {
+        return Ok(pid);
+    }
+    signal::reset();
+    if die_with_parent(death_signal, parent).is_err() {
+        exit_now(101);
+    }
+    let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(101);
+    exit_now(code)
+}
+
+fn die_with_parent(signal: i32, parent: Pid) -> io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes one integer.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong) })?;
+    // SAFETY: no arguments; always succeeds.
+    if unsafe { libc::getppid() } != parent {
+        exit_now(0); // the parent ended before the request was in force
+    }
+    Ok(())
+}
+
+/// Whether orphans among the descendants become children of this process, which then has to reap them.
+pub fn adopt_orphans(yes: bool) -> io::Result<()> {
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(yes)) })?;
+    Ok(())
+}
+
+/// Puts `pid` (0: this process) into the process group `group` (0: a new one of its own).
+pub fn set_group(pid: Pid, group: Pid) -> io::Result<()> {
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::setpgid(pid, group) })?;
+    Ok(())
+}
+
+/// Sends `signal` to `pid`, or to the process group `-pid`.
+pub fn kill(pid: Pid, signal: i32) -> io::Result<()> {
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::kill(pid, signal) })?;
+    Ok(())
+}
+
+/// What [`wait`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// This child ended and is gone.
+    Ended(Pid, Exit),
+    /// There are such children, none has ended (only without `block`).
+    Running,
+    /// There is no such child.
+    NoChild,
+}
+
+/// Reaps a child: `pid` itself, any (-1), or any of the process group `-pid`.
+pub fn wait(pid: Pid, block: bool) -> io::Result<Waited> {
+    let flags = if block { 0 } else { libc::WNOHANG };
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is a valid integer to fill.
+        match check(unsafe { libc::waitpid(pid, &mut status, flags) }) {
+            Ok(0) => return Ok(Waited::Running),
+            Ok(pid) if libc::WIFSIGNALED(status) => {
+                return Ok(Waited::Ended(pid, Exit::Signal(libc::WTERMSIG(status))));
+            }
+            Ok(pid) => return Ok(Waited::Ended(pid, Exit::Code(libc::WEXITSTATUS(status)))),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.raw_os_error() == Some(libc::ECHILD) => return Ok(Waited::NoChild),
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Replaces this process by `program` (looked up in PATH); returns only with the error.
+pub fn exec(program: &str, arguments: &[String]) -> io::Error {
+    let words: Result<Vec<CString>, _> = std::iter::once(program)
+        .chain(arguments.iter().map(String::as_str))
+        .map(CString::new)
+        .collect();
+    let Ok(words) = words else {
+        return io::Error::from(io::ErrorKind::InvalidInput);
+    };
+    let mut pointers: Vec<*const libc::c_char> = words.iter().map(|w| w.as_ptr()).collect();
+    pointers.push(core::ptr::null());
+    // SAFETY: `pointers` is a null-terminated array of C strings that outlive the call.
+    unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// A pipe: the end to read from, which does not block, and the end to write to, which does.
+pub fn pipe() -> io::Result<(File, OwnedFd)> {
+    let mut fds = [-1; 2];
+    // SAFETY: `fds` has room for two descriptors.
+    check(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    // SAFETY: both descriptors were just made and belong to nobody else.
+    let (reader, writer) = unsafe { (File::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) };
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::fcntl(fds[0], libc::F_SETFL, libc::O_NONBLOCK) })?;
+    Ok((reader, writer))
+}
+
+/// Makes descriptor `number` of this process a copy of `file`.
+pub fn redirect(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
+    // SAFETY: no pointers are passed; used between fork and exec on the standard descriptors, which nobody owns.
+    check(unsafe { libc::dup2(file.as_raw_fd(), number) })?;
+    Ok(())
+}
