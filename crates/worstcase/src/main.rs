@@ -1,1 +1,5 @@
-fn main() {}
+//! The `worstcase` command.
+
+fn main() -> std::process::ExitCode {
+    worstcase::cli::main()
+}

@@ -1,0 +1,19 @@
+//! How late Linux can be, which kernel or setting is better, and why: everything that happens on the desk.
+//!
+//! ```text
+//! study    files that ask a question              -> planned cells
+//! record   what a cell gave, and the run folder   <- measured machine
+//! stats    distributions, ensembles of seeds      <- records
+//! verdict  PASS, FAIL or INCONCLUSIVE             <- records
+//! report   terminal, JSON, CSV                    <- stats, verdicts
+//! cli      the commands
+//! ```
+//! Every step takes values and returns values; a run folder is enough for every step after measuring.
+
+pub mod cli;
+pub mod duration;
+pub mod record;
+pub mod report;
+pub mod stats;
+pub mod study;
+pub mod verdict;
