@@ -1,8 +1,24 @@
-//! worstcase: how late Linux can be, which kernel or setting is better, and why.
+//! How late Linux can be, which kernel or setting is better, and why: everything that happens on the desk.
 //!
-//! The executable is a thin front of this library (see `cli`), so that tests and later tools use the same parts.
+//! ```text
+//! kernels  find, download, unpack kernels
+//! lab      boots them in QEMU and measures        -> records
+//! study    files that ask a question              -> planned cells
+//! record   what a cell gave, and the run folder   <- measured machine
+//! stats    distributions, ensembles of seeds      <- records
+//! verdict  PASS, FAIL or INCONCLUSIVE             <- records
+//! report   terminal, JSON, CSV                    <- stats, verdicts
+//! cli      the commands: a thin executable in front of this library
+//! ```
+//! Every step takes values and returns values; a run folder is enough for every step after measuring.
 
 pub mod cache;
 pub mod cli;
+pub mod duration;
 pub mod error;
 pub mod kernels;
+pub mod record;
+pub mod report;
+pub mod stats;
+pub mod study;
+pub mod verdict;

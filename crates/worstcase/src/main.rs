@@ -1,15 +1,11 @@
 //! The `worstcase` executable: reads the command line, runs it, turns an error into one line and an exit code.
 
+use clap::Parser;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    match worstcase::cli::run(worstcase::cli::Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("worstcase: {error}");
-            ExitCode::from(error.exit_code())
-        }
-    }
+    worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {
+        eprintln!("worstcase: {error}");
+        ExitCode::from(error.exit_code())
+    })
 }

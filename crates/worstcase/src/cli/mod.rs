@@ -1,12 +1,16 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
-use clap::{Parser, Subcommand};
+pub mod kernels;
+pub mod lab;
+mod progress;
+pub mod show;
+pub mod study;
 
 use crate::error::Error;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
-pub mod kernels;
-
-/// Measures how late Linux can be.
+/// Measures how late Linux can be, which kernel or setting is better, and why.
 #[derive(Debug, Parser)]
 #[command(version, about, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -16,20 +20,31 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a verdict is FAIL (only with --gate and its like); 2 wrong arguments or input;
-3 a tool, right, file or the network is missing; 4 the measured machine failed; 5 disk full or cache not writable.";
+Exit codes: 0 done; 1 a verdict is FAIL (only with --gate); 2 wrong arguments or input, or with --gate a verdict is
+INCONCLUSIVE; 3 a tool, right, file or the network is missing; 4 the measured machine failed; 5 storage failed.";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Find, download and look at kernels
     #[command(subcommand)]
+    /// Find, download and look at kernels
     Kernels(kernels::KernelsCommand),
+    #[command(subcommand)]
+    /// Boot kernels in QEMU under instruction-counted time and measure them
+    Lab(lab::LabCommand),
+    /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
+    Show(show::ShowArgs),
+    #[command(subcommand)]
+    /// List, show and run studies: files that ask a question and name the cells that answer it
+    Study(study::StudyCommand),
 }
 
 /// Runs the command.
-pub fn run(cli: Cli) -> Result<(), Error> {
+pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     match cli.command {
-        Command::Kernels(command) => kernels::run(command),
+        Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),
+        Command::Lab(command) => lab::run(command),
+        Command::Show(args) => Ok(show::run(&args)?),
+        Command::Study(command) => Ok(study::run(command)?),
     }
 }

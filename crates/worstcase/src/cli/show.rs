@@ -1,0 +1,131 @@
+//! `worstcase show`: a run as tables, JSON or CSV, and its verdicts.
+
+use crate::duration;
+use crate::record::{Quantity, Run, RunError};
+use crate::report::{View, cell, csv, json, terminal};
+use crate::verdict::{Criterion, Outcome, verdicts};
+use clap::{Args, ValueEnum};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use worstcase_probe::Nanos;
+
+/// Show what a run measured: a table of subjects and loads, one cell, or data for programs
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase show RUN
+  worstcase show RUN --criterion 100us --gate
+  worstcase show RUN --cell 6.1.0-50-amd64.none.shm.wakeup.s1
+  worstcase show RUN --csv > run.csv
+
+Exit code with --gate: 0 every subject PASSes, 1 one FAILs, 2 none FAILs but one is INCONCLUSIVE.
+Without --gate a verdict never changes the exit code.")]
+pub struct ShowArgs {
+    /// The run's folder
+    run: PathBuf,
+    /// Print ensembles and verdicts as JSON, times in ns
+    #[arg(long, conflicts_with_all = ["csv", "cell"])]
+    json: bool,
+    /// Print a line for each cell and quantity as CSV, times in ns
+    #[arg(long, conflicts_with = "cell")]
+    csv: bool,
+    /// Print one cell in every detail
+    #[arg(long, value_name = "ID")]
+    cell: Option<String>,
+    /// Judge every subject: no latency above this, e.g. 100us (default: the run's own criterion)
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    criterion: Option<Nanos>,
+    /// Turn the verdicts into the exit code
+    #[arg(long, conflicts_with = "cell")]
+    gate: bool,
+    /// Which quantities to show; by default what the probe is about (response: irq-off and after-irq)
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "cell")]
+    quantity: Vec<QuantityArg>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum QuantityArg {
+    /// Timer due to user code
+    Latency,
+    /// Timer due to timer interrupt
+    IrqOff,
+    /// Timer interrupt to user code
+    AfterIrq,
+}
+
+impl From<QuantityArg> for Quantity {
+    fn from(arg: QuantityArg) -> Quantity {
+        match arg {
+            QuantityArg::Latency => Quantity::Latency,
+            QuantityArg::IrqOff => Quantity::IrqOff,
+            QuantityArg::AfterIrq => Quantity::AfterIrq,
+        }
+    }
+}
+
+/// Why nothing can be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The run has no criterion of its own.
+    #[error("--gate needs a criterion, and this run has none of its own: add e.g. --criterion 100us")]
+    NoCriterion,
+    /// CSV failed.
+    #[error("cannot write CSV: {0}")]
+    Csv(#[from] ::csv::Error),
+    /// The output failed.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Runs the command.
+pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
+    let run = Run::open(&args.run)?;
+    let style = terminal::Style::of_stdout();
+    if let Some(id) = &args.cell {
+        let record = run.record(&run.entry(id)?.id)?;
+        let mut gathered = cell::Gathered::default();
+        run.for_each_sample(&record, |row| gathered.add(row))?;
+        print(&cell::details(&record, &gathered, style))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let records = run.records()?;
+    let limit = args.criterion.or(run.plan().criterion_ns.map(Nanos));
+    if args.gate && limit.is_none() {
+        return Err(ShowError::NoCriterion);
+    }
+    let criterion = limit.map(Criterion::new);
+    let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
+    let view = View {
+        plan: run.plan(),
+        records: &records,
+        quantities: &quantities,
+        verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
+    };
+    print(&match (args.json, args.csv) {
+        (true, _) => json::run(&view),
+        (_, true) => csv::run(&view)?,
+        _ => terminal::run(&view, style),
+    })?;
+    // A run without a single subject proves nothing.
+    let worst = view.verdicts.map_or(Outcome::Inconclusive, |(_, verdicts)| {
+        verdicts
+            .iter()
+            .map(|v| v.outcome)
+            .max()
+            .unwrap_or(Outcome::Inconclusive)
+    });
+    Ok(ExitCode::from(if args.gate { worst.exit_code() } else { 0 }))
+}
+
+/// Writes to stdout; a reader that went away (`| head`) is no error.
+pub(super) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,317 @@
+//! Raw samples as Parquet: `samples.parquet`, one row a sample.
+//!
+//! Delta encoding and no compression: close in size to a compressed file, readable everywhere, and the
+//! bytes depend on the samples alone. Written and read a row group at a time, in bounded memory.
+
+use super::samples::SampleRow;
+use super::{CellId, Subject};
+use parquet::basic::{Compression, Encoding};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use std::io::Write;
+use std::sync::Arc;
+use worstcase_probe::{Instructions, Nanos};
+
+/// The form of the file, in its metadata under `worstcase.schema`.
+pub const SCHEMA: &str = "worstcase-samples/1";
+
+/// Rows held in memory while writing or reading.
+const GROUP_ROWS: usize = 65_536;
+
+/// The columns. Signed, although nothing here is negative: differences of columns then are what one expects.
+const COLUMNS: &str = "message samples {
+    required int32 index;
+    required int64 due_ns;
+    required int64 latency_ns;
+    optional int64 irq_off_ns;
+    optional int64 after_irq_ns;
+    optional int64 instructions;
+}";
+
+/// What the file says of itself, in its key-value metadata.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    cell: String,
+    time: String,
+}
+
+impl Labels {
+    /// For a subject's cell.
+    pub fn new(id: &CellId, subject: &Subject) -> Labels {
+        let time = match &subject.machine {
+            super::Machine::Lab(lab) => format!("virtual, {} MIPS", lab.mips),
+            super::Machine::Host(_) => "real".to_string(),
+        };
+        Labels {
+            cell: id.to_string(),
+            time,
+        }
+    }
+}
+
+/// Writes rows as they come.
+pub struct SamplesWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    group: Vec<SampleRow>,
+}
+
+impl<W: Write + Send> SamplesWriter<W> {
+    /// A writer to `out`.
+    pub fn new(out: W, labels: &Labels) -> Result<Self> {
+        let metadata = [
+            ("worstcase.schema", SCHEMA),
+            ("worstcase.cell", &labels.cell),
+            ("worstcase.time", &labels.time),
+        ];
+        let properties = WriterProperties::builder()
+            .set_created_by("worstcase".to_string())
+            .set_writer_version(WriterVersion::PARQUET_1_0)
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_dictionary_enabled(false)
+            .set_encoding(Encoding::DELTA_BINARY_PACKED)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_key_value_metadata(Some(
+                metadata
+                    .into_iter()
+                    .map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()))
+                    .collect(),
+            ))
+            .build();
+        let schema = Arc::new(parse_message_type(COLUMNS)?);
+        Ok(SamplesWriter {
+            file: SerializedFileWriter::new(out, schema, Arc::new(properties))?,
+            group: Vec::new(),
+        })
+    }
+
+    /// Adds one row.
+    pub fn push(&mut self, row: SampleRow) -> Result<()> {
+        self.group.push(row);
+        if self.group.len() == GROUP_ROWS {
+            self.flush_group()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and the footer.
+    pub fn finish(mut self) -> Result<W> {
+        if !self.group.is_empty() {
+            self.flush_group()?;
+        }
+        self.file.into_inner()
+    }
+
+    fn flush_group(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.group);
+        let mut out = self.file.next_row_group()?;
+        let index: Vec<i32> = rows.iter().map(|r| signed(r.index)).collect::<Result<_>>()?;
+        put::<Int32Type, _>(&mut out, &index, None)?;
+        required(&mut out, &rows, |r| r.due.0)?;
+        required(&mut out, &rows, |r| r.latency.0)?;
+        optional(&mut out, &rows, |r| r.irq_off.map(|n| n.0))?;
+        optional(&mut out, &rows, |r| r.after_irq.map(|n| n.0))?;
+        optional(&mut out, &rows, |r| r.instructions.map(|n| n.0))?;
+        out.close()?;
+        Ok(())
+    }
+}
+
+fn signed<A: Copy + std::fmt::Display, B: TryFrom<A>>(value: A) -> Result<B> {
+    B::try_from(value).map_err(|_| ParquetError::General(format!("the value {value} is out of range")))
+}
+
+fn required<W: Write + Send>(
+    out: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[SampleRow],
+    pick: fn(&SampleRow) -> u64,
+) -> Result<()> {
+    let values: Vec<i64> = rows.iter().map(|r| signed(pick(r))).collect::<Result<_>>()?;
+    put::<Int64Type, _>(out, &values, None)
+}
+
+fn optional<W: Write + Send>(
+    out: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[SampleRow],
+    pick: fn(&SampleRow) -> Option<u64>,
+) -> Result<()> {
+    let values: Vec<i64> = rows.iter().filter_map(pick).map(signed).collect::<Result<_>>()?;
+    let present: Vec<i16> = rows.iter().map(|r| i16::from(pick(r).is_some())).collect();
+    put::<Int64Type, _>(out, &values, Some(&present))
+}
+
+fn put<T: DataType, W: Write + Send>(
+    out: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    present: Option<&[i16]>,
+) -> Result<()> {
+    let mut column = out
+        .next_column()?
+        .ok_or_else(|| ParquetError::General("too few columns".into()))?;
+    column.typed::<T>().write_batch(values, present, None)?;
+    column.close()
+}
+
+/// The whole file in memory.
+pub fn encode(rows: &[SampleRow], labels: &Labels) -> Result<Vec<u8>> {
+    let mut writer = SamplesWriter::new(Vec::new(), labels)?;
+    for row in rows {
+        writer.push(*row)?;
+    }
+    writer.finish()
+}
+
+/// Reads rows a group at a time.
+pub struct SamplesReader<R: ChunkReader + 'static> {
+    file: SerializedFileReader<R>,
+    next_group: usize,
+}
+
+impl<R: ChunkReader + 'static> SamplesReader<R> {
+    /// Opens a file (`std::fs::File`) or bytes (`bytes::Bytes`); refuses other forms.
+    pub fn new(input: R) -> Result<Self> {
+        let file = SerializedFileReader::new(input)?;
+        let form = |key: &str| {
+            let metadata = file.metadata().file_metadata().key_value_metadata()?;
+            metadata.iter().find(|kv| kv.key == key)?.value.as_deref()
+        };
+        match form("worstcase.schema") {
+            Some(SCHEMA) => Ok(SamplesReader { file, next_group: 0 }),
+            other => Err(ParquetError::General(format!(
+                "its form is '{}', this worstcase reads '{SCHEMA}'",
+                other.unwrap_or("unknown")
+            ))),
+        }
+    }
+
+    /// The next group of rows; nothing at the end.
+    pub fn next_group(&mut self) -> Result<Option<Vec<SampleRow>>> {
+        if self.next_group == self.file.num_row_groups() {
+            return Ok(None);
+        }
+        let group = self.file.get_row_group(self.next_group)?;
+        self.next_group += 1;
+        let rows = usize::try_from(group.metadata().num_rows())
+            .ok()
+            .filter(|n| *n <= GROUP_ROWS)
+            .ok_or_else(|| ParquetError::General("a row group is too large".into()))?;
+        let (index, _) = get::<Int32Type>(&*group, 0, rows)?;
+        let (due, _) = get::<Int64Type>(&*group, 1, rows)?;
+        let (latency, _) = get::<Int64Type>(&*group, 2, rows)?;
+        let irq_off = spread(get::<Int64Type>(&*group, 3, rows)?)?;
+        let after_irq = spread(get::<Int64Type>(&*group, 4, rows)?)?;
+        let instructions = spread(get::<Int64Type>(&*group, 5, rows)?)?;
+        let row = |i: usize| -> Result<SampleRow> {
+            Ok(SampleRow {
+                index: signed(index[i])?,
+                due: Nanos(signed(due[i])?),
+                latency: Nanos(signed(latency[i])?),
+                irq_off: irq_off[i].map(Nanos),
+                after_irq: after_irq[i].map(Nanos),
+                instructions: instructions[i].map(Instructions),
+            })
+        };
+        (0..rows).map(row).collect::<Result<Vec<_>>>().map(Some)
+    }
+}
+
+/// A column's values and, where it is optional, which rows have one.
+fn get<T: DataType>(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(Vec<T::T>, Vec<i16>)> {
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
+    let (mut values, mut present) = (Vec::with_capacity(rows), Vec::new());
+    let (records, _, _) = reader.read_records(rows, Some(&mut present), None, &mut values)?;
+    if records != rows {
+        return Err(ParquetError::General(format!("a column has {records} of {rows} rows")));
+    }
+    Ok((values, present))
+}
+
+fn spread((values, present): (Vec<i64>, Vec<i16>)) -> Result<Vec<Option<u64>>> {
+    let mut values = values.into_iter();
+    present
+        .into_iter()
+        .map(|level| match level {
+            0 => Ok(None),
+            _ => {
+                let value = values.next();
+                let value = value.ok_or_else(|| ParquetError::General("a column ends early".into()))?;
+                signed(value).map(Some)
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    fn labels() -> Labels {
+        Labels {
+            cell: "cell".into(),
+            time: "virtual, 1000 MIPS".into(),
+        }
+    }
+
+    fn read(bytes: Vec<u8>) -> Result<Vec<SampleRow>> {
+        let mut reader = SamplesReader::new(Bytes::from(bytes))?;
+        let mut rows = Vec::new();
+        while let Some(group) = reader.next_group()? {
+            rows.extend(group);
+        }
+        Ok(rows)
+    }
+
+    fn row(i: u32, stamped: bool) -> SampleRow {
+        SampleRow {
+            index: i,
+            due: Nanos(1_000_000 + u64::from(i) * 251_000),
+            latency: Nanos(u64::from(i) * 7919 % 100_000),
+            irq_off: stamped.then_some(Nanos(92)),
+            after_irq: stamped.then_some(Nanos(u64::from(i))),
+            instructions: stamped.then_some(Instructions(u64::from(i) * 251_000)),
+        }
+    }
+
+    #[test]
+    fn more_rows_than_a_group_holds() {
+        let rows: Vec<_> = (0..150_000).map(|i| row(i, i % 3 != 0)).collect();
+        let bytes = encode(&rows, &labels()).unwrap();
+        assert_eq!(bytes, encode(&rows, &labels()).unwrap());
+        assert!(bytes.len() < rows.len() * 12, "{} bytes", bytes.len());
+        assert_eq!(read(bytes).unwrap(), rows);
+    }
+
+    #[test]
+    fn another_parquet_file_is_refused() {
+        let schema = Arc::new(parse_message_type("message m { required int32 a; }").unwrap());
+        let writer = SerializedFileWriter::new(Vec::new(), schema, Default::default()).unwrap();
+        let error = read(writer.into_inner().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("worstcase-samples/1"), "{error}");
+        assert!(read(b"hello".to_vec()).is_err());
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_an_error() {
+        let huge = SampleRow {
+            latency: Nanos(u64::MAX),
+            ..row(0, false)
+        };
+        assert!(encode(&[huge], &labels()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn rows_and_back(rows in prop::collection::vec((0_u32..1_000_000, any::<bool>()), 0..300)) {
+            let rows: Vec<_> = rows.into_iter().map(|(i, stamped)| row(i, stamped)).collect();
+            prop_assert_eq!(read(encode(&rows, &labels()).unwrap()).unwrap(), rows);
+        }
+    }
+}

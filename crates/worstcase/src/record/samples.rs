@@ -1,0 +1,113 @@
+//! One sample as the desk keeps it, and the digest of all of them.
+
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use worstcase_probe::{Instructions, Nanos};
+
+/// One sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleRow {
+    /// Which period.
+    pub index: u32,
+    /// When it was due, on the probe's clock.
+    pub due: Nanos,
+    /// How late it was.
+    pub latency: Nanos,
+    /// Due time to the first instruction of the timer interrupt, where it was seen.
+    pub irq_off: Option<Nanos>,
+    /// First instruction of the timer interrupt to the sample, where it was seen.
+    pub after_irq: Option<Nanos>,
+    /// Lab: instructions executed at the sample, counted from the begin of measuring.
+    pub instructions: Option<Instructions>,
+}
+
+/// First bytes of what is digested, so that it is never taken for something else.
+const DOMAIN: &[u8] = b"worstcase-samples/1\n";
+/// Stands for an absent value.
+const ABSENT: u64 = u64::MAX;
+
+/// SHA-256 over the samples, as `sha256:` and hexadecimal digits.
+///
+/// Digested are [`DOMAIN`], the number of periods expected, and for each sample index, due, latency,
+/// irq_off, after_irq and instructions: each a little-endian u64, all ones where absent. It depends on
+/// nothing else: not on the file format, not on this tool's version.
+pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(DOMAIN);
+    hash.update(u64::from(expected).to_le_bytes());
+    for row in rows {
+        let words = [
+            u64::from(row.index),
+            row.due.0,
+            row.latency.0,
+            row.irq_off.map_or(ABSENT, |n| n.0),
+            row.after_irq.map_or(ABSENT, |n| n.0),
+            row.instructions.map_or(ABSENT, |n| n.0),
+        ];
+        for word in words {
+            hash.update(word.to_le_bytes());
+        }
+    }
+    format!("sha256:{}", hex(&hash.finalize()))
+}
+
+/// SHA-256 of bytes in hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        write!(out, "{byte:02x}").expect("writing to a String cannot fail");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: SampleRow = SampleRow {
+        index: 1,
+        due: Nanos(2),
+        latency: Nanos(3),
+        irq_off: Some(Nanos(1)),
+        after_irq: Some(Nanos(2)),
+        instructions: Some(Instructions(9)),
+    };
+
+    #[test]
+    fn every_value_counts() {
+        let changed = [
+            SampleRow { index: 2, ..ROW },
+            SampleRow { due: Nanos(0), ..ROW },
+            SampleRow {
+                latency: Nanos(4),
+                ..ROW
+            },
+            SampleRow { irq_off: None, ..ROW },
+            SampleRow {
+                after_irq: Some(Nanos(1)),
+                ..ROW
+            },
+            SampleRow {
+                instructions: None,
+                ..ROW
+            },
+        ];
+        for row in changed {
+            assert_ne!(digest(5, &[row]), digest(5, &[ROW]), "{row:?}");
+        }
+        assert_ne!(digest(6, &[ROW]), digest(5, &[ROW]));
+    }
+
+    /// Computed with Python's hashlib and struct: another program can check a digest.
+    #[test]
+    fn a_known_digest() {
+        assert_eq!(
+            digest(5, &[ROW]),
+            "sha256:df5d6b0dec81dc90e2d49b3b4162531a1a25cd2c989e73c8ccfd89335e6fedfb"
+        );
+    }
+}

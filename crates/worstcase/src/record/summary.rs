@@ -1,0 +1,170 @@
+//! The summary of one quantity of a cell.
+
+use crate::stats::{Distribution, Percentile};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use worstcase_probe::Nanos;
+
+/// Significant decimal digits that the histogram keeps.
+const HISTOGRAM_DIGITS: u8 = 3;
+
+/// What a distribution is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Due time to sample.
+    Latency,
+    /// Due time to the first instruction of the timer interrupt: how long interrupts were off.
+    IrqOff,
+    /// First instruction of the timer interrupt to sample: the response time of the 2006 study.
+    AfterIrq,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Quantity; 3] = [Quantity::Latency, Quantity::IrqOff, Quantity::AfterIrq];
+
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Quantity::Latency => "latency",
+            Quantity::IrqOff => "irq_off",
+            Quantity::AfterIrq => "after_irq",
+        }
+    }
+
+    /// What it is, for headings.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Quantity::Latency => "latency: timer due to user code",
+            Quantity::IrqOff => "irq_off: timer due to timer interrupt",
+            Quantity::AfterIrq => "after_irq: timer interrupt to user code",
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One quantity's distribution. Every value but the mean is a sample that was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Samples.
+    pub count: u64,
+    /// The smallest.
+    pub min_ns: u64,
+    /// The mean, rounded down.
+    pub mean_ns: u64,
+    /// The nearest-rank median.
+    pub median_ns: u64,
+    /// The largest.
+    pub max_ns: u64,
+    /// Period index of the largest (the first of equals).
+    pub max_index: u32,
+    /// Percentiles that the count bears ([`crate::stats::distribution::SAMPLES_ABOVE`]).
+    pub percentiles_ns: BTreeMap<Percentile, u64>,
+    /// All samples at three digits: HdrHistogram, V2 encoding without compression, base64.
+    pub hdr_v2_base64: String,
+}
+
+impl Summary {
+    /// From (period index, value); nothing from no values.
+    pub fn new(values: &[(u32, Nanos)]) -> Option<Summary> {
+        let distribution = Distribution::new(values.iter().map(|(_, v)| *v))?;
+        let max = distribution.max();
+        let (max_index, _) = *values.iter().find(|(_, v)| *v == max)?;
+        Some(Summary {
+            count: distribution.count(),
+            min_ns: distribution.min().0,
+            mean_ns: distribution.mean().0,
+            median_ns: distribution.median().0,
+            max_ns: max.0,
+            max_index,
+            percentiles_ns: Percentile::ALL
+                .into_iter()
+                .filter_map(|p| Some((p, distribution.percentile(p)?.0)))
+                .collect(),
+            hdr_v2_base64: encode_histogram(values.iter().map(|(_, v)| *v)),
+        })
+    }
+
+    /// The histogram, decoded; nothing if it is not one.
+    pub fn histogram(&self) -> Option<Histogram<u64>> {
+        let bytes = BASE64.decode(&self.hdr_v2_base64).ok()?;
+        Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
+    }
+
+    /// What contradicts itself, in words.
+    pub(super) fn check(&self, taken: u64) -> Result<(), String> {
+        if self.count != taken {
+            return Err(format!("has {} samples of {taken} taken", self.count));
+        }
+        let mut ascending = vec![self.min_ns, self.median_ns];
+        ascending.extend(self.percentiles_ns.values());
+        ascending.push(self.max_ns);
+        if !ascending.is_sorted() || self.mean_ns < self.min_ns || self.mean_ns > self.max_ns {
+            return Err("is not in order from minimum to maximum".into());
+        }
+        match self.histogram() {
+            Some(histogram) if histogram.len() == self.count => Ok(()),
+            _ => Err("has a histogram that does not hold every sample".into()),
+        }
+    }
+}
+
+fn encode_histogram(values: impl Iterator<Item = Nanos>) -> String {
+    // Grows with its values: nothing ever falls out of it.
+    let mut histogram = Histogram::<u64>::new(HISTOGRAM_DIGITS).expect("three digits are allowed");
+    for value in values {
+        histogram
+            .record(value.0)
+            .expect("a growing histogram takes every value");
+    }
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(&histogram, &mut bytes)
+        .expect("a histogram is written to memory");
+    BASE64.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_worst_sample_is_named() {
+        let s = Summary::new(&[(0, Nanos(5)), (3, Nanos(9)), (4, Nanos(9))]).unwrap();
+        assert_eq!((s.max_ns, s.max_index, s.median_ns, s.mean_ns), (9, 3, 9, 7));
+        assert!(s.percentiles_ns.is_empty());
+        assert_eq!(Summary::new(&[]), None);
+    }
+
+    #[test]
+    fn percentiles_are_written_by_name() {
+        let values: Vec<_> = (0..10_000).map(|i| (i, Nanos(u64::from(i)))).collect();
+        let s = Summary::new(&values).unwrap();
+        let json = serde_json::to_string(&s.percentiles_ns).unwrap();
+        assert_eq!(json, r#"{"p90":8999,"p99":9899,"p99.9":9989}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_falls_out_of_the_histogram(values in prop::collection::vec(any::<u64>(), 1..200)) {
+            let pairs: Vec<_> = values.iter().enumerate().map(|(i, v)| (i as u32, Nanos(*v))).collect();
+            let s = Summary::new(&pairs).unwrap();
+            prop_assert_eq!(s.check(values.len() as u64), Ok(()));
+            let h = s.histogram().unwrap();
+            prop_assert_eq!(h.len(), values.len() as u64);
+            prop_assert!(h.equivalent(h.max(), s.max_ns));
+        }
+    }
+}

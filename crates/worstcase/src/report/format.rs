@@ -1,0 +1,68 @@
+//! Numbers and foreign text, ready to be shown.
+
+use worstcase_probe::Nanos;
+
+/// Microseconds with three digits that matter: `4.71`, `83.7`, `217`, `15402`.
+pub fn micros(value: Nanos) -> String {
+    // Decided on the rounded value, or 9.999 would become 10.00.
+    match value.0 {
+        0..9_995 => format!("{:.2}", value.as_micros_f64()),
+        9_995..99_950 => format!("{:.1}", value.as_micros_f64()),
+        _ => format!("{:.0}", value.as_micros_f64()),
+    }
+}
+
+/// Microseconds to the nanosecond: `100.412`.
+pub fn micros_exact(value: Nanos) -> String {
+    format!("{}.{:03}", value.0 / 1_000, value.0 % 1_000)
+}
+
+/// A whole number in groups of three: `10 000`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `lowest` alone if both are equal, `lowest..highest` otherwise.
+pub fn range<T: PartialEq>(lowest: T, highest: T, show: impl Fn(T) -> String) -> String {
+    match lowest == highest {
+        true => show(lowest),
+        false => format!("{}..{}", show(lowest), show(highest)),
+    }
+}
+
+/// Text from a record or a file, without characters that could steer a terminal.
+pub fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits() {
+        let shown = [4_714, 9_994, 9_995, 83_712, 99_949, 99_950, 216_729, 15_402_000].map(|n| micros(Nanos(n)));
+        assert_eq!(shown, ["4.71", "9.99", "10.0", "83.7", "99.9", "100", "217", "15402"]);
+        assert_eq!(micros_exact(Nanos(100_042)), "100.042");
+        assert_eq!(
+            [0, 999, 10_000, 1_234_567].map(grouped),
+            ["0", "999", "10 000", "1 234 567"]
+        );
+    }
+
+    #[test]
+    fn foreign_text_stays_text() {
+        assert_eq!(plain("a\x1b[31m\u{202e}b\n"), "a\u{fffd}[31m\u{fffd}b\u{fffd}");
+    }
+}

@@ -1,0 +1,141 @@
+//! A table with a label column and titled groups of number columns, which general table crates cannot do:
+//! titles span their group, and groups that do not fit the width go below.
+
+/// Between two groups.
+const GROUP_GAP: &str = "   ";
+/// Between two columns of a group.
+const COLUMN_GAP: &str = "  ";
+
+/// A group of columns under one title.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Its title.
+    pub title: String,
+    /// For each row of the table, a text for each column.
+    pub cells: Vec<Vec<String>>,
+}
+
+/// The table.
+#[derive(Clone, Debug, Default)]
+pub struct Grid {
+    /// Heading of the label column.
+    pub heading: String,
+    /// The rows' labels.
+    pub labels: Vec<String>,
+    /// Headings of the columns of every group.
+    pub columns: Vec<String>,
+    /// The groups.
+    pub groups: Vec<Group>,
+}
+
+impl Grid {
+    /// The table as lines, at most `width` characters wide if one group fits.
+    pub fn render(&self, width: usize) -> Vec<String> {
+        let label_width = widest(self.labels.iter().chain([&self.heading]));
+        let mut lines = Vec::new();
+        let mut rest = self.groups.as_slice();
+        while !rest.is_empty() {
+            let mut used = label_width;
+            let fitting = rest.iter().take_while(|group| {
+                used += GROUP_GAP.len() + self.group_width(group);
+                used <= width
+            });
+            // A group wider than the width still has to go somewhere.
+            let (block, below) = rest.split_at(fitting.count().max(1));
+            if !lines.is_empty() {
+                lines.push(String::new());
+            }
+            lines.extend(self.block(block, label_width));
+            rest = below;
+        }
+        lines
+    }
+
+    fn block(&self, groups: &[Group], label_width: usize) -> Vec<String> {
+        let line = |label: &str, parts: Vec<String>| {
+            let mut line = format!("{label:label_width$}");
+            for part in parts {
+                line += GROUP_GAP;
+                line += &part;
+            }
+            line.trim_end().to_string()
+        };
+        let titles = groups.iter().map(|g| rule(&g.title, self.group_width(g))).collect();
+        let headings = groups.iter().map(|g| self.join(g, &self.columns)).collect();
+        let mut lines = vec![line("", titles), line(&self.heading, headings)];
+        for (row, label) in self.labels.iter().enumerate() {
+            lines.push(line(
+                label,
+                groups.iter().map(|g| self.join(g, &g.cells[row])).collect(),
+            ));
+        }
+        lines
+    }
+
+    /// One row of a group, right-aligned.
+    fn join(&self, group: &Group, cells: &[String]) -> String {
+        let widths = self.column_widths(group);
+        let padded: Vec<String> = cells
+            .iter()
+            .zip(widths)
+            .map(|(text, w)| format!("{text:>w$}"))
+            .collect();
+        padded.join(COLUMN_GAP)
+    }
+
+    fn column_widths(&self, group: &Group) -> Vec<usize> {
+        let of_column = |(i, heading)| widest(group.cells.iter().map(|row| &row[i]).chain([heading]));
+        let mut widths: Vec<usize> = self.columns.iter().enumerate().map(of_column).collect();
+        let needed = group.title.chars().count();
+        let have: usize = widths.iter().sum::<usize>() + COLUMN_GAP.len() * (widths.len() - 1);
+        widths[0] += needed.saturating_sub(have);
+        widths
+    }
+
+    fn group_width(&self, group: &Group) -> usize {
+        let widths = self.column_widths(group);
+        widths.iter().sum::<usize>() + COLUMN_GAP.len() * (widths.len() - 1)
+    }
+}
+
+fn widest<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
+    texts.map(|t| t.chars().count()).max().unwrap_or(0)
+}
+
+/// A title in the middle of a line over its group.
+fn rule(title: &str, width: usize) -> String {
+    format!("{:-^width$}", format!(" {title} "))
+        .chars()
+        .take(width.max(title.chars().count() + 2))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let group = |title: &str| Group {
+            title: title.into(),
+            cells: vec![vec!["1.00".into(), "2".into()], vec!["10.0".into(), "-".into()]],
+        };
+        Grid {
+            heading: "subject".into(),
+            labels: vec!["none".into(), "rt".into()],
+            columns: vec!["median".into(), "max".into()],
+            groups: vec![group("shm"), group("a long load's name")],
+        }
+    }
+
+    #[test]
+    fn titles_span_their_columns() {
+        insta::assert_snapshot!(grid().render(100).join("\n"), @"");
+    }
+
+    #[test]
+    fn groups_that_do_not_fit_go_below() {
+        let lines = grid().render(30);
+        assert!(lines.iter().all(|l| l.chars().count() <= 34), "{lines:#?}");
+        insta::assert_snapshot!(lines.join("\n"), @"");
+    }
+}

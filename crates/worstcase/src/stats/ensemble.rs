@@ -1,0 +1,150 @@
+//! Ensembles: the same cell over several seeds.
+//!
+//! One run is one path through the kernel: its maximum may differ by a factor from that of another phase.
+//! So every statement is about several seeds, and says how many, how many samples, and how long was looked.
+
+use super::interval::{self, Interval};
+use super::{Distribution, Percentile};
+use crate::record::{Quantity, Record, SubjectId};
+use worstcase_probe::Nanos;
+
+/// What one seed of an ensemble gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeedStats {
+    /// The seed.
+    pub seed: u64,
+    /// Samples.
+    pub taken: u64,
+    /// Periods without a sample.
+    pub missed: u64,
+    /// How long it looked.
+    pub looked: Nanos,
+    /// Its median.
+    pub median: Nanos,
+    /// Its 99th percentile, if its samples bear one.
+    pub p99: Option<Nanos>,
+    /// Its maximum.
+    pub max: Nanos,
+    /// Period index of its maximum.
+    pub max_index: u32,
+}
+
+/// A quantity under one subject, load and probe, over its seeds; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ensemble {
+    /// The subject's name.
+    pub subject: SubjectId,
+    /// The load.
+    pub load: String,
+    /// The probe.
+    pub probe: String,
+    /// What was measured.
+    pub quantity: Quantity,
+    /// In order of the seeds.
+    pub seeds: Vec<SeedStats>,
+}
+
+/// The ensembles of a quantity, in the order in which the records name them first.
+pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
+    let mut all: Vec<Ensemble> = Vec::new();
+    for record in records {
+        let Some(summary) = record.summary(quantity) else {
+            continue;
+        };
+        let seed = SeedStats {
+            seed: record.cell.seed,
+            taken: record.accounting.taken,
+            missed: record.accounting.missed,
+            looked: record.looked(),
+            median: Nanos(summary.median_ns),
+            p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
+            max: Nanos(summary.max_ns),
+            max_index: summary.max_index,
+        };
+        let subject = record.subject.id();
+        let found = all
+            .iter_mut()
+            .find(|e| e.subject == subject && e.load == record.cell.load && e.probe == record.cell.probe);
+        match found {
+            Some(ensemble) => ensemble.seeds.push(seed),
+            None => all.push(Ensemble {
+                subject,
+                load: record.cell.load.clone(),
+                probe: record.cell.probe.clone(),
+                quantity,
+                seeds: vec![seed],
+            }),
+        }
+    }
+    for ensemble in &mut all {
+        ensemble.seeds.sort_by_key(|s| s.seed);
+    }
+    all
+}
+
+impl Ensemble {
+    /// Median over the seeds of each seed's median.
+    pub fn median(&self) -> Nanos {
+        self.over_seeds(|s| s.median)
+    }
+
+    /// Median over the seeds of each seed's 99th percentile, if every seed bears one.
+    pub fn p99(&self) -> Option<Nanos> {
+        let p99s = self.seeds.iter().map(|s| s.p99).collect::<Option<Vec<_>>>()?;
+        Some(middle(p99s))
+    }
+
+    /// The seed with the largest maximum (the first of equals).
+    pub fn worst(&self) -> &SeedStats {
+        self.seeds
+            .iter()
+            .reduce(|a, b| if b.max > a.max { b } else { a })
+            .expect("an ensemble has a seed")
+    }
+
+    /// The maximum over all seeds.
+    pub fn max(&self) -> Nanos {
+        self.worst().max
+    }
+
+    /// The smallest maximum of a seed: with [`Ensemble::max`], the spread of the maxima.
+    pub fn least_max(&self) -> Nanos {
+        self.seeds.iter().map(|s| s.max).min().expect("an ensemble has a seed")
+    }
+
+    /// Median over the seeds of each seed's maximum.
+    pub fn median_max(&self) -> Nanos {
+        self.over_seeds(|s| s.max)
+    }
+
+    /// How sure that median is.
+    pub fn median_max_interval(&self) -> Option<Interval> {
+        let mut maxima: Vec<Nanos> = self.seeds.iter().map(|s| s.max).collect();
+        maxima.sort_unstable();
+        interval::of_median(&maxima)
+    }
+
+    /// Samples of all seeds.
+    pub fn taken(&self) -> u64 {
+        self.seeds.iter().map(|s| s.taken).sum()
+    }
+
+    /// Missed periods of all seeds.
+    pub fn missed(&self) -> u64 {
+        self.seeds.iter().map(|s| s.missed).sum()
+    }
+
+    /// How long all seeds looked: a maximum carries it.
+    pub fn looked(&self) -> Nanos {
+        Nanos(self.seeds.iter().map(|s| s.looked.0).sum())
+    }
+
+    fn over_seeds(&self, pick: fn(&SeedStats) -> Nanos) -> Nanos {
+        middle(self.seeds.iter().map(pick).collect())
+    }
+}
+
+/// The nearest-rank median, as everywhere: a value that a seed gave.
+fn middle(values: Vec<Nanos>) -> Nanos {
+    Distribution::new(values).expect("an ensemble has a seed").median()
+}

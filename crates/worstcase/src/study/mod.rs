@@ -1,0 +1,186 @@
+//! Studies: files that ask a question and name the cells that answer it.
+//!
+//! [`load`] reads a built-in study or a file of the user's ([`file`] has the form and its checks);
+//! [`Study::plan`] gives the cells in the order in which they run: a subject is booted once.
+
+mod file;
+
+pub use file::StudyError;
+
+use crate::record::Published;
+use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::{CellSpec, Nanos};
+
+/// Studies inside the tool: name and text.
+const BUILT_IN: [(&str, &str); 1] = [("preemption-models", include_str!("preemption-models.toml"))];
+
+/// Which cells of a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Few enough for a first look.
+    Quick,
+    /// All of them.
+    Full,
+}
+
+impl Variant {
+    /// The name, as in study files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Quick => "quick",
+            Variant::Full => "full",
+        }
+    }
+}
+
+/// A kernel with the preemption models to boot it in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelChoice {
+    /// As `worstcase kernels get` takes it.
+    pub kernel: String,
+    /// Preemption models.
+    pub preempt: Vec<String>,
+}
+
+/// The cells of one variant, not yet multiplied out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// Kernels.
+    pub kernels: Vec<KernelChoice>,
+    /// Loads.
+    pub loads: Vec<String>,
+    /// Probes.
+    pub probes: Vec<ProbeKind>,
+    /// Seeds are 1 to this number.
+    pub seeds: u32,
+    /// Periods a cell.
+    pub samples: u32,
+    /// Distance of two due times.
+    pub period: Nanos,
+    /// The load runs alone for this long.
+    pub warmup: Nanos,
+    /// Real-time priority of the probe.
+    pub priority: u8,
+    /// Virtual CPU speed.
+    pub mips: u32,
+    /// Memory of the virtual machine.
+    pub memory_mb: u32,
+}
+
+/// A study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What is asked, in full.
+    pub question: String,
+    /// Where the question is from.
+    pub source: String,
+    /// Limit on the latency, if the question has one.
+    pub criterion: Option<Nanos>,
+    /// All cells.
+    pub full: Cells,
+    /// Cells for a first look.
+    pub quick: Cells,
+    /// Published figures.
+    pub published: Vec<Published>,
+}
+
+/// One cell that a study asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedCell {
+    /// Kernel, as the study names it.
+    pub kernel: String,
+    /// Preemption model.
+    pub preempt: String,
+    /// Virtual CPU speed.
+    pub mips: u32,
+    /// Memory of the virtual machine.
+    pub memory_mb: u32,
+    /// What runs on it.
+    pub spec: CellSpec,
+}
+
+impl Study {
+    /// The cells of a variant.
+    pub fn cells(&self, variant: Variant) -> &Cells {
+        match variant {
+            Variant::Quick => &self.quick,
+            Variant::Full => &self.full,
+        }
+    }
+
+    /// Every cell of a variant: by kernel, preemption model, load, probe, seed.
+    pub fn plan(&self, variant: Variant) -> Vec<PlannedCell> {
+        let cells = self.cells(variant);
+        let mut plan = Vec::new();
+        for choice in &cells.kernels {
+            for preempt in &choice.preempt {
+                for spec in cells.specs() {
+                    plan.push(PlannedCell {
+                        kernel: choice.kernel.clone(),
+                        preempt: preempt.clone(),
+                        mips: cells.mips,
+                        memory_mb: cells.memory_mb,
+                        spec,
+                    });
+                }
+            }
+        }
+        plan
+    }
+}
+
+impl Cells {
+    /// What runs on each subject.
+    fn specs(&self) -> Vec<CellSpec> {
+        let mut specs = Vec::new();
+        for load in &self.loads {
+            for probe in &self.probes {
+                for seed in 1..=u64::from(self.seeds) {
+                    specs.push(CellSpec {
+                        probe: *probe,
+                        load: load.clone(),
+                        period: self.period,
+                        periods: self.samples,
+                        seed,
+                        warmup: self.warmup,
+                        priority: self.priority,
+                    });
+                }
+            }
+        }
+        specs
+    }
+}
+
+/// The built-in studies.
+pub fn built_in() -> impl Iterator<Item = Study> {
+    BUILT_IN
+        .into_iter()
+        .map(|(name, text)| file::parse(name, text).expect("built-in studies are valid, a test reads them"))
+}
+
+/// The text of a study: a built-in one by its name, else a file (a path, or a name that ends in `.toml`).
+pub fn text(name_or_path: &str) -> Result<String, StudyError> {
+    if let Some((_, text)) = BUILT_IN.into_iter().find(|(name, _)| *name == name_or_path) {
+        return Ok(text.to_string());
+    }
+    if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
+        return Err(StudyError::Unknown {
+            name: name_or_path.to_string(),
+            known: BUILT_IN.map(|(name, _)| name).join(", "),
+        });
+    }
+    std::fs::read_to_string(name_or_path).map_err(|cause| StudyError::Read {
+        path: name_or_path.to_string(),
+        cause,
+    })
+}
+
+/// Reads a study; see [`text`] for the name.
+pub fn load(name_or_path: &str) -> Result<Study, StudyError> {
+    file::parse(name_or_path, &text(name_or_path)?)
+}
