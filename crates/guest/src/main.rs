@@ -1,1 +1,71 @@
-fn main() {}
+//! PID 1 of a lab machine: prepares the guest, stops at the ready point for the snapshot, and after
+//! resuming reads its cell, measures, sends the record and powers off.
+//!
+//! ```text
+//! boot -> mounts -> settle -> ready message -> stop point | resume -> cell text -> modules -> probe + load -> record -> power off
+//!                                              (snapshot)
+//! ```
+//! Everything before the stop point is the same for all cells of a subject; nothing before it may depend on the cell.
+
+mod console;
+mod fwcfg;
+mod image;
+mod modules;
+mod mounts;
+mod ports;
+mod ready;
+mod stop;
+
+use worstcase_probe::loads::{LoadEnvironment, LoadSpec, Venue};
+use worstcase_probe::{CellSpec, RawRecord};
+
+/// Anything that keeps the guest from giving a record, in words for the desk.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct GuestError(String);
+
+impl GuestError {
+    fn new(what: impl std::fmt::Display) -> Self {
+        GuestError(what.to_string())
+    }
+
+    /// Joins what was tried with the last system error.
+    fn os(what: impl std::fmt::Display) -> Self {
+        GuestError(format!("{what}: {}", std::io::Error::last_os_error()))
+    }
+}
+
+fn main() {
+    worstcase_probe::loads::compile::child_main();
+    if std::process::id() != 1 {
+        eprintln!("worstcase-guest is the init of a lab machine; worstcase boots it, it is not run by hand");
+        std::process::exit(2);
+    }
+    std::panic::set_hook(Box::new(|panic| console::fail(&format!("the guest panicked: {panic}"))));
+    match run() {
+        Ok(record) => console::send(&record.encode()),
+        Err(error) => console::fail(&error.0),
+    }
+    stop::power_off();
+}
+
+fn run() -> Result<RawRecord, GuestError> {
+    ports::allow()?;
+    mounts::mount_all()?;
+    stop::settle();
+    console::send(ready::message()?.as_bytes());
+    let gap = stop::wait_for_resume();
+    let text = fwcfg::read("opt/worstcase/cell")?;
+    let spec: CellSpec = text.parse().map_err(GuestError::new)?;
+    let load: LoadSpec = spec.load.parse().map_err(GuestError::new)?;
+    for name in load.modules() {
+        modules::load(name)?;
+    }
+    let place = LoadEnvironment {
+        work_dir: "/tmp".into(),
+        venue: Venue::Lab,
+    };
+    let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;
+    record.environment.insert("stop_gap_ns".into(), gap.0.to_string());
+    Ok(record)
+}

@@ -4,7 +4,11 @@
 //! [`Error::exit_code`] asks the module's error which [`Exit`] it is, so that the numbers live in one place.
 
 use crate::cache::CacheError;
+use crate::cli::show::ShowError;
 use crate::kernels::KernelError;
+use crate::lab::LabError;
+use crate::record::RunError;
+use crate::study::StudyError;
 
 /// What went wrong, as a script needs to know it. The numbers are documented and do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +35,18 @@ pub enum Error {
     /// The cache directory.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// Measuring in the lab.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// Showing a run.
+    #[error(transparent)]
+    Show(#[from] ShowError),
+    /// Reading a study.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// A run folder.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// Standard output went away or cannot be written.
     #[error("cannot write the output: {0}; check where it goes")]
     Output(#[source] std::io::Error),
@@ -42,6 +58,10 @@ impl Error {
         let exit = match self {
             Error::Kernel(e) => e.exit(),
             Error::Cache(e) => e.exit(),
+            Error::Lab(e) => e.exit(),
+            Error::Show(e) => e.exit(),
+            Error::Study(_) => Exit::Usage,
+            Error::Run(e) => e.exit(),
             Error::Output(_) => Exit::Storage,
         };
         exit as u8

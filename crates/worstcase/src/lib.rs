@@ -14,9 +14,12 @@
 
 pub mod cache;
 pub mod cli;
+pub mod digest;
 pub mod duration;
 pub mod error;
 pub mod kernels;
+pub mod lab;
+mod payload;
 pub mod record;
 pub mod report;
 pub mod stats;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// All that is known; a key that cannot be read is left out.
-pub(super) fn read() -> BTreeMap<String, String> {
+pub fn read() -> BTreeMap<String, String> {
     let file = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_string());
     let version = file("/proc/sys/kernel/version");
     let dynamic = file("/sys/kernel/debug/sched/preempt").and_then(|text| chosen(&text));

@@ -10,7 +10,7 @@
 //! environment what the machine says of itself
 //! ```
 
-mod environment;
+pub mod environment;
 mod real_time;
 mod recorder;
 mod response;

@@ -326,7 +326,7 @@ fn print(text: &str) -> Result<(), Error> {
 
 /// Notes go to standard error; progress does so on a terminal only.
 #[derive(Default)]
-struct Terminal {
+pub(super) struct Terminal {
     bar: Mutex<Option<ProgressBar>>,
 }
 

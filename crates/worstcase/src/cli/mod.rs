@@ -45,6 +45,6 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::run(command),
         Command::Show(args) => Ok(show::run(&args)?),
-        Command::Study(command) => Ok(study::run(command)?),
+        Command::Study(command) => study::run(command),
     }
 }

@@ -1,12 +1,13 @@
 //! `worstcase show`: a run as tables, JSON or CSV, and its verdicts.
 
 use crate::duration;
+use crate::error::Exit;
 use crate::record::{Quantity, Run, RunError};
 use crate::report::{View, cell, csv, json, terminal};
 use crate::verdict::{Criterion, Outcome, verdicts};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_probe::Nanos;
 
@@ -81,6 +82,17 @@ pub enum ShowError {
     Output(#[from] io::Error),
 }
 
+impl ShowError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ShowError::Run(e) => e.exit(),
+            ShowError::NoCriterion => Exit::Usage,
+            ShowError::Csv(_) | ShowError::Output(_) => Exit::Storage,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let run = Run::open(&args.run)?;
@@ -119,6 +131,19 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
             .unwrap_or(Outcome::Inconclusive)
     });
     Ok(ExitCode::from(if args.gate { worst.exit_code() } else { 0 }))
+}
+
+/// Shows a run that was just measured, with its own criterion.
+pub fn summary(dir: &Path) -> Result<ExitCode, ShowError> {
+    run(&ShowArgs {
+        run: dir.to_path_buf(),
+        json: false,
+        csv: false,
+        cell: None,
+        criterion: None,
+        gate: false,
+        quantity: Vec::new(),
+    })
 }
 
 /// Writes to stdout; a reader that went away (`| head`) is no error.

@@ -1,12 +1,15 @@
 //! `worstcase study`: which studies there are, and what one of them asks for.
 
+use super::lab::{self, How};
 use super::show::print;
 use crate::duration;
+use crate::error::Error;
+use crate::kernels::ResolveOptions;
+use crate::record::RunPlan;
 use crate::report::terminal::{self, Style};
-use crate::study::{self, Study, StudyError, Variant};
+use crate::study::{self, Study, Variant};
 use clap::Subcommand;
 use std::fmt::Write;
-use std::io;
 use std::process::ExitCode;
 use worstcase_probe::Nanos;
 
@@ -15,6 +18,16 @@ use worstcase_probe::Nanos;
 pub enum StudyCommand {
     /// List the built-in studies
     List,
+    /// Measure a study's cells and print its table, with the published figures beside it
+    Run {
+        /// A built-in study's name, or a study file
+        study: String,
+        /// Measure the study's few quick cells instead of all
+        #[arg(long)]
+        quick: bool,
+        #[command(flatten)]
+        how: How,
+    },
     /// Show a study: its question, cells and published figures
     Show {
         /// A built-in study's name, or a study file
@@ -25,26 +38,31 @@ pub enum StudyCommand {
     },
 }
 
-/// Why nothing can be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum StudyCommandError {
-    /// The study cannot be read.
-    #[error(transparent)]
-    Study(#[from] StudyError),
-    /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
-}
-
 /// Runs the command.
-pub fn run(command: &StudyCommand) -> Result<ExitCode, StudyCommandError> {
-    let text = match command {
+pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
+    let text = match &command {
         StudyCommand::List => list(),
+        StudyCommand::Run { study, quick, how } => return measure(study, *quick, how),
         StudyCommand::Show { study, toml: true } => study::text(study)?,
         StudyCommand::Show { study, toml: false } => show(&study::load(study)?, Style::of_stdout()),
     };
-    print(&text)?;
+    print(&text).map_err(Error::Output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn measure(name: &str, quick: bool, how: &How) -> Result<ExitCode, Error> {
+    let study = study::load(name)?;
+    let variant = if quick { Variant::Quick } else { Variant::Full };
+    let planned = |_: &ResolveOptions<'_>| Ok(study.plan(variant));
+    let plan = |cells| {
+        let mut command: Vec<String> = ["worstcase", "study", "run", &study.name].map(str::to_string).to_vec();
+        command.extend(quick.then(|| "--quick".to_string()));
+        let mut plan = RunPlan::new(&format!("{}: {}", study.name, study.title), command, cells);
+        plan.criterion_ns = study.criterion.map(|c| c.0);
+        plan.published = study.published.clone();
+        plan
+    };
+    lab::measure(&planned, &[], how, &plan)
 }
 
 fn list() -> String {

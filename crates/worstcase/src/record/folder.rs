@@ -7,6 +7,7 @@
 use super::parquet::SamplesReader;
 use super::samples::{hex, sha256_hex};
 use super::{CellResult, Record, SampleRow};
+use crate::error::Exit;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -42,6 +43,16 @@ pub enum FolderError {
         /// What to delete.
         remove: PathBuf,
     },
+}
+
+impl FolderError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            FolderError::Io { .. } => Exit::Storage,
+            FolderError::Damaged { .. } => Exit::Usage,
+        }
+    }
 }
 
 /// An [`FolderError::Io`] for `map_err`.

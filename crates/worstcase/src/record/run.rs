@@ -8,6 +8,7 @@
 use super::folder::{self, FolderError, io_error};
 use super::plan::{CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
+use crate::error::Exit;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -75,6 +76,17 @@ pub enum RunError {
     /// Opened for reading.
     #[error("{} was opened for reading", .0.display())]
     ReadOnly(PathBuf),
+}
+
+impl RunError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            RunError::Folder(e) => e.exit(),
+            RunError::Busy(_) | RunError::CellExists(_) | RunError::ReadOnly(_) => Exit::Storage,
+            _ => Exit::Usage,
+        }
+    }
 }
 
 impl Run {

@@ -1,0 +1,35 @@
+//! QEMU's firmware-configuration device (docs/specs/fw_cfg): a named text from QEMU's command line.
+
+use crate::GuestError;
+use crate::ports::{in8, out16};
+
+const SELECTOR: u16 = 0x510;
+const DATA: u16 = 0x511;
+/// The key of the directory of named items.
+const FILE_DIR: u16 = 0x19;
+const NAME_LEN: usize = 56;
+
+/// Reads the named item as text.
+///
+/// The whole directory is always read, so that the path taken does not depend on where the item stands.
+pub fn read(name: &str) -> Result<String, GuestError> {
+    out16(SELECTOR, FILE_DIR);
+    let mut found = None;
+    for _ in 0..u32::from_be_bytes(bytes()) {
+        let size = u32::from_be_bytes(bytes());
+        let key = u16::from_be_bytes(bytes());
+        let _reserved: [u8; 2] = bytes();
+        let raw: [u8; NAME_LEN] = bytes();
+        if raw.split(|b| *b == 0).next() == Some(name.as_bytes()) {
+            found = Some((key, size));
+        }
+    }
+    let (key, size) = found.ok_or_else(|| GuestError::new(format!("QEMU gave no fw_cfg item '{name}'")))?;
+    out16(SELECTOR, key);
+    let text: Vec<u8> = (0..size).map(|_| in8(DATA)).collect();
+    String::from_utf8(text).map_err(GuestError::new)
+}
+
+fn bytes<const N: usize>() -> [u8; N] {
+    std::array::from_fn(|_| in8(DATA))
+}

@@ -1,0 +1,39 @@
+//! What the desk must know of a booted subject before it measures on it.
+//!
+//! `WCREADY` and then `key=value` lines, closed by an empty line:
+//! the environment (see `worstcase_probe::environment`), and `timer_entry`, where the local timer's interrupt enters the kernel.
+
+use crate::GuestError;
+use crate::image::read_text;
+use std::fmt::Write;
+
+/// The entry of the local APIC timer's interrupt, from 5.8 on.
+const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
+
+/// The ready message.
+pub fn message() -> Result<String, GuestError> {
+    let mut text = String::from("WCREADY\n");
+    for (key, value) in worstcase_probe::probes::environment::read() {
+        writeln!(text, "{key}={value}").expect("writing to a string");
+    }
+    writeln!(text, "timer_entry={}", symbol(TIMER_ENTRY)?).expect("writing to a string");
+    text.push('\n');
+    Ok(text)
+}
+
+/// The address of a kernel symbol, in hexadecimal.
+fn symbol(name: &str) -> Result<String, GuestError> {
+    let symbols = read_text("/proc/kallsyms")?;
+    symbols
+        .lines()
+        .find_map(|line| {
+            let mut words = line.split_whitespace();
+            let (address, _kind, symbol) = (words.next()?, words.next()?, words.next()?);
+            (symbol == name).then(|| format!("0x{address}"))
+        })
+        .ok_or_else(|| {
+            GuestError::new(format!(
+                "the kernel has no symbol {name}: too old (before 5.8) or another architecture"
+            ))
+        })
+}

@@ -1,0 +1,153 @@
+//! The lab: stock kernels in QEMU under instruction-counted time.
+//!
+//! ```text
+//! Qemu      which QEMU is here, and which plugin fits it
+//! Machine   the virtual machine: speed, memory; its arguments, to the byte
+//! image     the initramfs: guest, modules, added programs
+//! Subject   kernel + preemption model + Machine + image
+//! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
+//! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
+//! stamps    joins the plugin's events to the samples
+//! matrix    many cells, several QEMUs at once, into a run folder
+//! ```
+//! Every value that reaches the guest is an input of the content keys; nothing of the desk (time, paths, load) is.
+
+pub mod added;
+pub mod cell;
+pub mod cpio;
+pub mod image;
+pub mod machine;
+pub mod matrix;
+mod process;
+pub mod qemu;
+mod qmp;
+pub mod snapshot;
+pub mod stamps;
+pub mod subject;
+pub mod verify;
+
+use crate::error::Exit;
+use std::path::PathBuf;
+
+/// What can go wrong in the lab. Every message says what happened and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// No QEMU on this machine.
+    #[error("no qemu-system-x86_64 found{0}; install Debian's qemu-system-x86, or name one with --qemu PATH")]
+    NoQemu(String),
+    /// A QEMU that the plugin cannot work with.
+    #[error("{program}: QEMU {version} is not supported; the lab needs QEMU 7.2, or 9.2 to 10", program = .program.display())]
+    QemuVersion {
+        /// The program that was asked.
+        program: PathBuf,
+        /// What it said of itself.
+        version: String,
+    },
+    /// QEMU refused something or broke.
+    #[error("QEMU failed: {0}")]
+    Qemu(String),
+    /// QEMU closed its protocol session.
+    #[error("QEMU ended unexpectedly")]
+    QemuEnded,
+    /// The wall-clock limit for one machine is over.
+    #[error("the machine was stopped at its time limit; raise it with --timeout")]
+    TimeLimit,
+    /// The guest reported an error.
+    #[error("{what}: {message}")]
+    Guest {
+        /// Subject or cell.
+        what: String,
+        /// The guest's own words.
+        message: String,
+    },
+    /// The guest gave nothing that can be used.
+    #[error("{what}: {reason}; last console lines:\n{console}")]
+    NoResult {
+        /// Subject or cell.
+        what: String,
+        /// Why there is no result.
+        reason: String,
+        /// The end of the console.
+        console: String,
+    },
+    /// The kernel runs another preemption model than it was asked for.
+    #[error(
+        "{kernel} was booted with preempt={asked} but runs '{in_force}'; see 'worstcase kernels show {kernel}' for the models it can boot"
+    )]
+    OtherPreempt {
+        /// The kernel's name.
+        kernel: String,
+        /// What was asked for.
+        asked: String,
+        /// What the kernel says.
+        in_force: String,
+    },
+    /// A snapshot with a clock that jumped, again and again.
+    #[error(
+        "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
+    )]
+    ClockJump(String, worstcase_probe::Nanos),
+    /// A request that makes no sense.
+    #[error("{0}")]
+    Request(String),
+    /// The plugin's log does not fit the record.
+    #[error("{0}: the plugin's log does not fit the samples: {1}")]
+    Stamps(String, String),
+    /// Two runs of one cell differ.
+    #[error("{cell}: run {run} gave {found} instead of {expected}: the cell is not reproducible here")]
+    NotReproducible {
+        /// The cell.
+        cell: String,
+        /// Number of the run, from 1.
+        run: usize,
+        /// Its digest.
+        found: String,
+        /// The first run's digest.
+        expected: String,
+    },
+    /// Files of ours.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The kernel.
+    #[error(transparent)]
+    Kernel(#[from] crate::kernels::KernelError),
+    /// The run folder.
+    #[error(transparent)]
+    Run(#[from] crate::record::RunError),
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] crate::cache::CacheError),
+}
+
+impl LabError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
+            LabError::NoQemu(_) | LabError::QemuVersion { .. } => Exit::Missing,
+            LabError::Io { .. } => Exit::Storage,
+            LabError::Kernel(e) => e.exit(),
+            LabError::Run(e) => e.exit(),
+            LabError::Cache(e) => e.exit(),
+            LabError::Qemu(_)
+            | LabError::QemuEnded
+            | LabError::TimeLimit
+            | LabError::Guest { .. }
+            | LabError::NoResult { .. }
+            | LabError::ClockJump(..)
+            | LabError::Stamps(..)
+            | LabError::NotReproducible { .. } => Exit::Measured,
+        }
+    }
+
+    /// Names the file that a system error speaks of.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> LabError {
+        let path = path.into();
+        move |source| LabError::Io { path, source }
+    }
+}

@@ -1,0 +1,97 @@
+//! A QEMU process: its arguments, its end, and that it never outlives us.
+
+use super::LabError;
+use super::qmp::Qmp;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+/// A running QEMU with its QMP session; killed when dropped.
+pub struct Process {
+    child: Child,
+    /// The machine protocol.
+    pub qmp: Qmp,
+}
+
+impl Process {
+    /// Starts QEMU. What it says on standard error goes to `stderr`.
+    pub fn start(program: &Path, args: &[String], stderr: File, deadline: Instant) -> Result<Process, LabError> {
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .env_clear();
+        // The plugin and QEMU read no setting from the environment: results must not depend on it.
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        let parent = std::process::id();
+        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, _exit.
+        unsafe {
+            command.pre_exec(move || {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() as u32 != parent {
+                    libc::_exit(1);
+                }
+                Ok(())
+            });
+        }
+        let mut child = command
+            .spawn()
+            .map_err(|e| LabError::Qemu(format!("{}: {e}", program.display())))?;
+        let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        match Qmp::start(input, output, deadline) {
+            Ok(qmp) => Ok(Process { child, qmp }),
+            Err(error) => {
+                end(&mut child);
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits until QEMU has ended by itself, as it does when the guest powers off.
+    pub fn wait(mut self) -> Result<(), LabError> {
+        self.qmp.wait_end()?;
+        let status = self.child.wait().map_err(|e| LabError::Qemu(e.to_string()))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(LabError::Qemu(format!("QEMU ended with {status}")))
+        }
+    }
+
+    /// Asks QEMU to end, and waits for it.
+    pub fn quit(mut self) -> Result<(), LabError> {
+        self.qmp.execute("quit", serde_json::json!({}))?;
+        self.wait()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+fn end(child: &mut Child) {
+    // Errors mean that it has ended already.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The last lines of a file of console or error output, for messages.
+pub fn last_lines(path: &Path, count: usize) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(path) {
+        // What cannot be read is not shown.
+        let _ = file.read_to_end(&mut bytes);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}

@@ -1,0 +1,8 @@
+//! What this executable carries to run elsewhere, put there by the build script.
+
+/// The static init of a lab machine.
+pub static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
+/// The QEMU plugin for API version 1 (QEMU 7.2).
+pub static PLUGIN_V1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v1.so"));
+/// The QEMU plugin for API version 4 (QEMU 10).
+pub static PLUGIN_V4: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v4.so"));
