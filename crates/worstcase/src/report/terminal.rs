@@ -233,7 +233,7 @@ pub fn published(figures: &[Published], style: Style) -> Vec<String> {
         if !figure.source.is_empty() {
             line += &format!("  ({})", plain(&figure.source));
         }
-        lines.push(line);
+        lines.push(line.trim_end().to_string());
     }
     lines
 }
