@@ -4,7 +4,7 @@
 
 use crate::duration;
 use crate::record::{CellEntry, Quantity, Record, SubjectId};
-use crate::report::format::micros;
+use crate::report::format::{grouped, micros_exact};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -119,11 +119,12 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     if let Some(worst) = above.clone().max_by_key(|r| latency(r)) {
         let index = worst.summary(Quantity::Latency).map_or(0, |s| s.max_index);
         reasons.push(format!(
-            "latency {} {}, above {}: {}, sample {index} ({} of {} cells are above)",
-            micros(Nanos(latency(worst))),
-            worst.subject.time_unit(),
-            duration::show(limit),
-            worst.id,
+            "{} {} ({}, {}, seed {}, sample {index}); {} of {} cells are above",
+            micros_exact(Nanos(latency(worst))),
+            worst.subject.micros_name(),
+            worst.cell.load,
+            worst.cell.probe,
+            worst.cell.seed,
             above.count(),
             records.len()
         ));
@@ -134,10 +135,12 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
         .filter(|r| r.accounting.missed > 0 && stall(r) >= limit.0);
     if let Some(worst) = stalled.max_by_key(|r| stall(r)) {
         reasons.push(format!(
-            "{} periods of {} missed in a row, so at least that late: {}",
+            "{} periods of {} missed in a row, so at least that late ({}, {}, seed {})",
             worst.accounting.longest_missed_run,
             duration::show(Nanos(worst.cell.period_ns)),
-            worst.id
+            worst.cell.load,
+            worst.cell.probe,
+            worst.cell.seed
         ));
     }
     reasons
@@ -216,10 +219,11 @@ fn evidence(records: &[&Record]) -> String {
         .max();
     let samples: u64 = records.iter().map(|r| r.accounting.taken).sum();
     let looked = Nanos(records.iter().map(|r| r.looked().0).sum());
-    let unit = records.first().map(|r| r.subject.time_unit()).unwrap_or_default();
+    let unit = records.first().map_or("", |r| r.subject.micros_name());
     format!(
-        "highest latency {} {unit} of {samples} samples in {} cells, {} looked at",
-        micros(Nanos(max.unwrap_or(0))),
+        "at most {} {unit} in {} samples, {} cells, {} looked at",
+        micros_exact(Nanos(max.unwrap_or(0))),
+        grouped(samples),
         records.len(),
         duration::show(looked)
     )

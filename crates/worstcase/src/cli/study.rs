@@ -96,7 +96,11 @@ fn show(study: &Study, style: Style) -> String {
 fn cells(study: &Study, variant: Variant, style: Style) -> Vec<String> {
     let cells = study.cells(variant);
     let count = study.plan(variant).len() as u64;
-    let looked = Nanos(count * u64::from(cells.samples) * cells.period.0);
+    let looked = Nanos(
+        count
+            .saturating_mul(u64::from(cells.samples))
+            .saturating_mul(cells.period.0),
+    );
     let kernels = cells
         .kernels
         .iter()

@@ -185,6 +185,13 @@ pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
     Ok(record)
 }
 
+/// Reads a whole cell, to keep it elsewhere.
+pub fn read_cell(dir: &Path) -> Result<CellResult, FolderError> {
+    let record = read_record(dir)?;
+    let samples = read(dir, &record.samples.file)?;
+    Ok(CellResult { record, samples })
+}
+
 /// SHA-256 of a file of any size.
 fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
@@ -202,7 +209,7 @@ fn sha256_of_file(path: &Path) -> io::Result<String> {
 pub fn for_each_sample(dir: &Path, record: &Record, mut each: impl FnMut(SampleRow)) -> Result<(), FolderError> {
     let path = dir.join(&record.samples.file);
     let file = File::open(&path).map_err(|cause| missing_or_io(dir, &path, cause))?;
-    let mut read = || -> parquet::errors::Result<()> {
+    let read = || -> parquet::errors::Result<()> {
         let mut reader = SamplesReader::new(file)?;
         while let Some(group) = reader.next_group()? {
             group.into_iter().for_each(&mut each);

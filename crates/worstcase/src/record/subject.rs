@@ -112,6 +112,14 @@ impl Subject {
         }
     }
 
+    /// Microseconds of its clock, for sentences.
+    pub fn micros_name(&self) -> &'static str {
+        match self.venue() {
+            Venue::Lab => "virtual us",
+            Venue::Host => "us",
+        }
+    }
+
     /// The unit of its times in microseconds, as every table must name it.
     pub fn time_unit(&self) -> String {
         match &self.machine {

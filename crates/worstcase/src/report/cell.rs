@@ -1,17 +1,19 @@
 //! One cell in every detail: what it was, where its periods went, a histogram, the worst samples.
 
 use super::format::{grouped, micros, micros_exact, plain};
-use super::terminal::{Style, with_unit};
+use super::terminal::Style;
 use crate::duration;
 use crate::record::{Machine, Quantity, Record, SampleRow, Summary};
 use worstcase_probe::Nanos;
 
 /// Worst samples that are listed.
 const WORST: usize = 5;
+/// The step that begins at 10^19 ns, the last power of ten in a u64.
+const LAST_STEP: u32 = 109;
 /// Longest bar of the histogram.
 const BAR: f64 = 48.0;
 
-/// Latencies by size, in steps of 1, 2, 5, 10, ..., and the worst samples: all that the report needs of the
+/// Latencies by size, in six steps a decade, and the worst samples: all that the report needs of the
 /// samples, gathered in one pass.
 #[derive(Debug, Default)]
 pub struct Gathered {
@@ -32,17 +34,16 @@ impl Gathered {
     }
 }
 
-/// The lower edge of a step, in ns: 0, 1, 2, 5, 10, 20, 50, ...
+/// The lower edge of a step, in ns: 0, 10, 15, 20, 30, 50, 70, 100, ...
 fn edge(step: u32) -> u64 {
     match step.checked_sub(1) {
         None => 0,
-        Some(n) => [1, 2, 5][n as usize % 3] * 10_u64.saturating_pow(n / 3),
+        Some(n) => [10_u64, 15, 20, 30, 50, 70][n as usize % 6].saturating_mul(10_u64.saturating_pow(n / 6)),
     }
 }
 
 fn step_of(value: Nanos) -> u32 {
-    // 10^19 is the last power of ten in a u64.
-    (0..=58).rev().find(|step| edge(*step) <= value.0).unwrap_or(0)
+    (0..=LAST_STEP).rev().find(|step| edge(*step) <= value.0).unwrap_or(0)
 }
 
 /// The report.
@@ -149,11 +150,11 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         )));
         out.extend(histogram(gathered));
         out.push(String::new());
-        out.push(style.bold("Worst samples"));
+        out.push(style.bold(&format!("Worst samples ({})", subject.time_unit())));
         for row in &gathered.worst {
-            let latency = with_unit(row.latency, subject);
+            let latency = micros_exact(row.latency);
             let due = duration::show(row.due);
-            out.push(format!("  sample {:>8}  {latency}  due at {due}", row.index));
+            out.push(format!("  sample {:>8}  {latency:>12}  due at {due}", row.index));
         }
     }
     out.push(String::new());
@@ -202,8 +203,9 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn steps_are_one_two_five() {
-        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(edge), [0, 1, 2, 5, 10, 20, 50, 100]);
+    fn six_steps_a_decade() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(edge), [0, 10, 15, 20, 30, 50, 70, 100]);
+        assert_eq!(edge(LAST_STEP), 10_u64.pow(19));
     }
 
     proptest! {
@@ -211,7 +213,7 @@ mod tests {
         fn a_value_lies_in_its_step(ns: u64) {
             let step = step_of(Nanos(ns));
             prop_assert!(edge(step) <= ns);
-            prop_assert!(step == 58 || ns < edge(step + 1));
+            prop_assert!(step == LAST_STEP || ns < edge(step + 1));
         }
     }
 }

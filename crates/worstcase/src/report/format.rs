@@ -2,11 +2,13 @@
 
 use worstcase_probe::Nanos;
 
-/// Microseconds with three digits that matter: `4.71`, `83.7`, `217`, `15402`.
+/// Microseconds with three digits that matter: `0.116`, `4.71`, `83.7`, `217`, `15402`.
 pub fn micros(value: Nanos) -> String {
     // Decided on the rounded value, or 9.999 would become 10.00.
     match value.0 {
-        0..9_995 => format!("{:.2}", value.as_micros_f64()),
+        0 => "0".to_string(),
+        1..1_000 => format!("{:.3}", value.as_micros_f64()),
+        1_000..9_995 => format!("{:.2}", value.as_micros_f64()),
         9_995..99_950 => format!("{:.1}", value.as_micros_f64()),
         _ => format!("{:.0}", value.as_micros_f64()),
     }
@@ -22,7 +24,7 @@ pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(' ');
         }
         out.push(digit);
@@ -52,8 +54,11 @@ mod tests {
 
     #[test]
     fn three_digits() {
-        let shown = [4_714, 9_994, 9_995, 83_712, 99_949, 99_950, 216_729, 15_402_000].map(|n| micros(Nanos(n)));
-        assert_eq!(shown, ["4.71", "9.99", "10.0", "83.7", "99.9", "100", "217", "15402"]);
+        let shown = [116, 4_714, 9_994, 9_995, 83_712, 99_949, 99_950, 216_729, 15_402_000].map(|n| micros(Nanos(n)));
+        assert_eq!(
+            shown,
+            ["0.116", "4.71", "9.99", "10.0", "83.7", "99.9", "100", "217", "15402"]
+        );
         assert_eq!(micros_exact(Nanos(100_042)), "100.042");
         assert_eq!(
             [0, 999, 10_000, 1_234_567].map(grouped),

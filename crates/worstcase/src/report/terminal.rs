@@ -9,10 +9,9 @@ use crate::stats::{Ensemble, ensembles};
 use crate::verdict::{Outcome, Verdict};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use worstcase_probe::Nanos;
 
 /// Widest line of a table.
-const WIDTH: usize = 110;
+const WIDTH: usize = 120;
 
 /// How text may look.
 #[derive(Clone, Copy, Debug)]
@@ -87,9 +86,9 @@ pub fn run(view: &View, style: Style) -> String {
     out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());
-        let unit = view.records.first().map_or("us".into(), |r| r.subject.time_unit());
-        let limit = micros(criterion.limit);
-        out.push(style.bold(&format!("Verdict: no latency above {limit} {unit}")));
+        let units = units(view.records.iter().map(|r| &r.subject)).join(", ");
+        let limit = duration::show(criterion.limit);
+        out.push(style.bold(&format!("Verdict: no latency above {limit} (times are {units})")));
         out.extend(verdict_lines(verdicts, style));
     }
     if !view.plan.published.is_empty() {
@@ -103,8 +102,7 @@ pub fn run(view: &View, style: Style) -> String {
 fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: Style) -> Vec<String> {
     let of_id = |id: &crate::record::SubjectId| view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
     let subjects = distinct(all.iter().map(|e| &e.subject));
-    let units: BTreeSet<String> = subjects.iter().filter_map(|id| Some(of_id(id)?.time_unit())).collect();
-    let units: Vec<String> = units.into_iter().collect();
+    let units = units(subjects.iter().filter_map(|id| of_id(id)));
     let label = |id: &&crate::record::SubjectId| match of_id(id) {
         // With more than one clock in a table, each row names its own.
         Some(subject) if units.len() > 1 => format!("{} [{}]", row_label(subject), subject.time_unit()),
@@ -152,6 +150,12 @@ fn numbers(e: &Ensemble) -> Vec<String> {
     vec![micros(e.median()), p99, micros(e.max()), spread]
 }
 
+/// The clocks of these subjects.
+fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<String> {
+    let units: BTreeSet<String> = subjects.map(Subject::time_unit).collect();
+    units.into_iter().collect()
+}
+
 /// On how much the numbers of a table rest.
 fn looked(all: &[Ensemble]) -> String {
     fn span<T: Ord + Copy>(all: &[Ensemble], of: fn(&Ensemble) -> T, show: fn(T) -> String) -> String {
@@ -160,7 +164,7 @@ fn looked(all: &[Ensemble]) -> String {
         ends.map_or(String::new(), |(low, high)| range(*low, *high, show))
     }
     format!(
-        "each figure: {} seeds, {} samples, {} looked at",
+        "each figure rests on: seeds {}; samples {}; time looked at {}",
         span(all, |e| e.seeds.len(), |n| n.to_string()),
         span(all, Ensemble::taken, grouped),
         span(all, Ensemble::looked, duration::show)
@@ -229,7 +233,7 @@ pub fn published(figures: &[Published], style: Style) -> Vec<String> {
         if !figure.source.is_empty() {
             line += &format!("  ({})", plain(&figure.source));
         }
-        lines.push(line);
+        lines.push(line.trim_end().to_string());
     }
     lines
 }
@@ -250,9 +254,4 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
         }
     }
     seen
-}
-
-/// A time as tables show it, with its unit.
-pub fn with_unit(value: Nanos, subject: &Subject) -> String {
-    format!("{} {}", super::format::micros_exact(value), subject.time_unit())
 }

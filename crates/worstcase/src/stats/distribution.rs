@@ -156,6 +156,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
         /// Against the definition, counted sample by sample.
         #[test]
         fn percentiles_are_what_their_definition_says(values in prop::collection::vec(0_u64..5_000, 1..3_000)) {

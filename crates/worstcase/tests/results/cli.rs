@@ -1,0 +1,182 @@
+//! The commands, as users type them.
+
+use crate::fixture::{plan, results, write};
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::fs;
+use std::path::PathBuf;
+use worstcase::record::Run;
+
+fn worstcase() -> Command {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command.env_remove("NO_COLOR");
+    command
+}
+
+/// A finished synthetic run that lives as long as the first value.
+fn run() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    write(&path);
+    (dir, path)
+}
+
+#[test]
+fn show_prints_plain_text_into_a_pipe() {
+    let (_dir, path) = run();
+    let table = contains("virtual us at 1000 MIPS")
+        .and(contains("procread"))
+        .and(contains("\x1b").not());
+    worstcase().arg("show").arg(&path).assert().success().stdout(table);
+    let fail = contains("FAIL").and(contains("PASS"));
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .args(["--criterion", "100us"])
+        .assert()
+        .success()
+        .stdout(fail);
+}
+
+#[test]
+fn gate_turns_the_verdict_into_the_exit_code() {
+    let (_dir, path) = run();
+    let gate = |limit: &str| {
+        let mut command = worstcase();
+        command.arg("show").arg(&path).args(["--gate", "--criterion", limit]);
+        command
+    };
+    gate("100us").assert().code(1);
+    gate("1ms").assert().code(0);
+    fs::remove_dir_all(path.join("cells").join(plan().cells[0].id.as_str())).unwrap();
+    gate("1ms").assert().code(2).stdout(contains("INCONCLUSIVE"));
+    gate("100us").assert().code(1);
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .arg("--gate")
+        .assert()
+        .code(2)
+        .stderr(contains("--criterion 100us"));
+}
+
+#[test]
+fn show_one_cell() {
+    let (_dir, path) = run();
+    let id = plan().cells[0].id.to_string();
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .args(["--cell", &id])
+        .assert()
+        .success()
+        .stdout(contains("1 000 expected = 1 000 taken + 0 missed"));
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .args(["--cell", "no.such"])
+        .assert()
+        .code(2)
+        .stderr(contains("has no cell 'no.such'").and(contains(id)));
+}
+
+#[test]
+fn show_data_for_programs() {
+    let (_dir, path) = run();
+    let out = worstcase().arg("show").arg(&path).arg("--json").assert().success();
+    serde_json::from_slice::<serde_json::Value>(&out.get_output().stdout).unwrap();
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .arg("--csv")
+        .assert()
+        .success()
+        .stdout(predicates::str::starts_with("id,kernel,"));
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .args(["--csv", "--json"])
+        .assert()
+        .code(2);
+}
+
+#[test]
+fn show_of_what_is_no_run() {
+    let dir = tempfile::tempdir().unwrap();
+    worstcase()
+        .arg("show")
+        .arg(dir.path())
+        .assert()
+        .code(2)
+        .stderr(contains("is not a run").and(contains('\n').count(1)));
+    let (_dir, path) = run();
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .args(["--criterion", "100"])
+        .assert()
+        .code(2)
+        .stderr(contains("100us or 2.5ms"));
+}
+
+#[test]
+fn show_of_a_damaged_run_says_what_to_delete() {
+    let (_dir, path) = run();
+    let file = path
+        .join("cells")
+        .join(plan().cells[3].id.as_str())
+        .join("samples.parquet");
+    fs::write(&file, "PAR1").unwrap();
+    let said = contains("samples.parquet is damaged")
+        .and(contains("delete "))
+        .and(contains('\n').count(1));
+    worstcase()
+        .arg("show")
+        .arg(&path)
+        .assert()
+        .code(2)
+        .stderr(said)
+        .stdout("");
+}
+
+#[test]
+fn show_of_an_empty_run() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Run::create(dir.path(), plan()).unwrap());
+    let said = format!("0 of {} cells are measured", results().len());
+    worstcase()
+        .arg("show")
+        .arg(dir.path())
+        .assert()
+        .success()
+        .stdout(contains(said));
+}
+
+#[test]
+fn study_list_and_show() {
+    worstcase()
+        .args(["study", "list"])
+        .assert()
+        .success()
+        .stdout(contains("preemption-models"));
+    let shown = contains("quick: 72 cells").and(contains("about 200 us"));
+    worstcase()
+        .args(["study", "show", "preemption-models"])
+        .assert()
+        .success()
+        .stdout(shown);
+    worstcase()
+        .args(["study", "show", "nothing"])
+        .assert()
+        .code(2)
+        .stderr(contains("built in: preemption-models"));
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("mine.toml");
+    let out = worstcase()
+        .args(["study", "show", "preemption-models", "--toml"])
+        .assert()
+        .success();
+    fs::write(&copy, &out.get_output().stdout).unwrap();
+    worstcase().args(["study", "show"]).arg(&copy).assert().success();
+}

@@ -1,0 +1,159 @@
+//! A synthetic run: four subjects, three loads, samples drawn from a seeded generator.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::OnceLock;
+use worstcase::record::{
+    CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp, Subject,
+};
+use worstcase_probe::prng::SplitMix64;
+use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
+use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::{CellSpec, Instructions, Nanos};
+
+pub const LOADS: [&str; 3] = ["shm", "procread", "fork"];
+pub const SEEDS: u64 = 3;
+pub const PERIODS: u32 = 1_000;
+
+/// Kernel label, preemption model, and the worst latency in ns that a load can cause.
+const SUBJECTS: [(&str, &str, [u64; 3]); 3] = [
+    ("6.1.0-50-amd64", "none", [83_712, 216_729, 28_950]),
+    ("6.1.0-50-amd64", "full", [76_310, 4_110, 9_271]),
+    ("6.1.0-50-rt-amd64", "rt", [4_714, 5_424, 6_057]),
+];
+
+pub fn subject(label: &str, preempt: &str) -> Subject {
+    Subject {
+        kernel: Kernel {
+            name: "debian:6.1".into(),
+            label: label.into(),
+            release: label.into(),
+            version: "#1 SMP Debian 6.1.1".into(),
+            digest: "sha256:00".into(),
+        },
+        preempt: Preempt {
+            asked: Some(preempt.into()),
+            in_force: preempt.into(),
+        },
+        machine: Machine::Lab(LabMachine {
+            qemu: "7.2.22".into(),
+            mips: 1000,
+            memory_mb: 256,
+            cpu: "max,-erms,-fsrm".into(),
+            command_line: format!("nokaslr preempt={preempt}"),
+        }),
+    }
+}
+
+pub fn spec(load: &str, seed: u64) -> CellSpec {
+    CellSpec {
+        probe: ProbeKind::Wakeup,
+        load: load.into(),
+        period: Nanos(251_000),
+        periods: PERIODS,
+        seed,
+        warmup: Nanos::from_millis(100),
+        priority: 98,
+    }
+}
+
+/// A raw record with these latencies, one a period from period 0 on; the rest is missed.
+pub fn raw(spec: &CellSpec, latencies: &[u64]) -> RawRecord {
+    let sample = |(i, ns): (usize, &u64)| Sample {
+        index: i as u32,
+        latency: Nanos(*ns),
+    };
+    RawRecord {
+        spec: spec.to_text().unwrap(),
+        start: Nanos(3_000_000_000),
+        expected: spec.periods,
+        samples: latencies.iter().enumerate().map(sample).collect(),
+        self_cost: SelfCost {
+            clock_read: Nanos(25),
+            empty_sample: Nanos(61),
+            cpu_time: Nanos(1_200_000),
+            minor_faults: 0,
+            major_faults: 0,
+        },
+        work: vec![Work {
+            unit: "rounds".into(),
+            count: 1_234,
+        }],
+        warnings: vec![],
+        environment: BTreeMap::from([("clocksource".into(), "tsc".into())]),
+    }
+}
+
+/// Latencies that are mostly small and at worst `worst`, which one of them is.
+pub fn latencies(seed: u64, worst: u64) -> Vec<u64> {
+    let mut random = SplitMix64::new(seed);
+    let floor = 2_400;
+    let mut draw = || {
+        let share = random.below(1_000_000) as f64 / 1e6;
+        floor + ((worst - floor) as f64 * share.powi(12)) as u64
+    };
+    let mut all: Vec<u64> = (0..PERIODS).map(|_| draw()).collect();
+    all[417] = worst - (seed - 1) * 321;
+    all
+}
+
+pub fn stamps(raw: &RawRecord) -> Vec<Stamp> {
+    let stamp = |s: &Sample| Stamp {
+        irq_off: Some(Nanos(92 + s.latency.0 / 100)),
+        instructions: Instructions(u64::from(s.index) * 251_000 + s.latency.0),
+    };
+    raw.samples.iter().map(stamp).collect()
+}
+
+pub fn result(subject: &Subject, raw: &RawRecord) -> CellResult {
+    CellResult::new(subject.clone(), raw, &stamps(raw), Some(Instructions(251_000_000))).unwrap()
+}
+
+/// All cells of the synthetic run, in order.
+pub fn results() -> &'static [CellResult] {
+    static RESULTS: OnceLock<Vec<CellResult>> = OnceLock::new();
+    RESULTS.get_or_init(make_results)
+}
+
+fn make_results() -> Vec<CellResult> {
+    let mut all = Vec::new();
+    for (label, preempt, worst) in SUBJECTS {
+        for (load, worst) in LOADS.into_iter().zip(worst) {
+            for seed in 1..=SEEDS {
+                all.push(result(
+                    &subject(label, preempt),
+                    &raw(&spec(load, seed), &latencies(seed, worst)),
+                ));
+            }
+        }
+    }
+    all
+}
+
+pub fn plan() -> RunPlan {
+    plan_of(results())
+}
+
+pub fn plan_of(results: &[CellResult]) -> RunPlan {
+    let entry = |r: &CellResult| CellEntry::new(&r.record.subject.id(), &r.record.cell.spec().unwrap());
+    let command = ["worstcase", "study", "run", "preemption-models", "--quick"].map(String::from);
+    let cells = results.iter().map(entry).collect();
+    let mut plan = RunPlan::new("How late is a periodic process?", command.to_vec(), cells);
+    plan.tool_version = "0.1.0".into();
+    plan.published = vec![Published {
+        label: "response, shm, rt".into(),
+        value: "about 200".into(),
+        unit: "us".into(),
+        source: String::new(),
+    }];
+    plan
+}
+
+/// Writes the whole synthetic run to `dir`.
+pub fn write(dir: &Path) -> Run {
+    let run = Run::create(dir, plan()).unwrap();
+    for result in results() {
+        run.write_cell(result).unwrap();
+    }
+    run
+}

@@ -1,0 +1,10 @@
+//! What happens to results after measuring, from outside: run folders on disk, verdicts, tables, commands.
+
+mod cli;
+mod ensembles;
+mod fixture;
+mod records;
+mod run_folder;
+mod studies;
+mod tables;
+mod verdicts;

@@ -1,0 +1,212 @@
+//! The run folder on disk: whole or refused, interrupted or not the same bytes.
+
+use crate::fixture::{plan, plan_of, raw, result, results, spec, subject, write};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use worstcase::record::{CellEntry, Record, Run, RunError, SampleRow, folder};
+
+/// Every file below `dir` with its bytes.
+fn tree(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut dirs = vec![dir.to_path_buf()];
+    while let Some(next) = dirs.pop() {
+        for entry in fs::read_dir(next).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => dirs.push(entry.path()),
+                false => {
+                    let name = entry.path().strip_prefix(dir).unwrap().to_path_buf();
+                    files.insert(name, fs::read(entry.path()).unwrap());
+                }
+            }
+        }
+    }
+    files
+}
+
+/// All that a reader may do with the run.
+fn read_everything(dir: &Path) -> Result<Vec<(Record, Vec<SampleRow>)>, RunError> {
+    let run = Run::open(dir)?;
+    let read = |record: Record| {
+        let mut rows = Vec::new();
+        run.for_each_sample(&record, |row| rows.push(row))?;
+        Ok((record, rows))
+    };
+    run.records()?.into_iter().map(read).collect()
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("run"));
+    let read = read_everything(&dir.path().join("run")).unwrap();
+    assert_eq!(read.len(), results().len());
+    for ((record, rows), written) in read.iter().zip(results()) {
+        assert_eq!(*record, written.record);
+        assert_eq!(worstcase::record::samples::digest(1_000, rows), record.digest);
+    }
+}
+
+#[test]
+fn an_interrupted_run_ends_with_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, resumed) = (dir.path().join("whole"), dir.path().join("resumed"));
+    write(&whole);
+    let half = results().len() / 2;
+    for result in &results()[..half] {
+        // A process that dies after each cell, and leaves half a cell behind.
+        let run = Run::create(&resumed, plan()).unwrap();
+        run.write_cell(result).unwrap();
+        fs::create_dir(resumed.join("cells/.writing-x1")).unwrap();
+        fs::write(resumed.join("cells/.writing-x1/record.json"), "{\"sch").unwrap();
+    }
+    assert_eq!(Run::open(&resumed).unwrap().records().unwrap().len(), half);
+    let run = Run::create(&resumed, plan()).unwrap();
+    assert_eq!(run.missing().count(), results().len() - half);
+    let left: Vec<_> = run.missing().map(|cell| cell.id.clone()).collect();
+    for result in results().iter().filter(|r| left.contains(&r.record.id)) {
+        run.write_cell(result).unwrap();
+    }
+    assert_eq!(tree(&resumed), tree(&whole));
+}
+
+/// A run of one small cell, of which every byte can be tried.
+fn small(dir: &Path) -> PathBuf {
+    let result = result(&subject("6.1", "rt"), &raw(&spec("shm", 1), &[1_000, 2_000, 9_000]));
+    let run = Run::create(dir, plan_of(std::slice::from_ref(&result))).unwrap();
+    run.write_cell(&result).unwrap();
+    run.cell_dir(&result.record.id)
+}
+
+const CELL_FILES: [&str; 3] = ["record.json", "samples.parquet", "SHA256SUMS"];
+
+#[test]
+fn a_file_cut_anywhere_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = small(dir.path());
+    for name in CELL_FILES {
+        let file = cell.join(name);
+        let whole = fs::read(&file).unwrap();
+        // Without its last line end a list of checksums still is whole.
+        let cuts = whole.len() - usize::from(name == "SHA256SUMS");
+        for length in 0..cuts {
+            fs::write(&file, &whole[..length]).unwrap();
+            let error = read_everything(dir.path()).expect_err(&format!("{name}: {length} of {}", whole.len()));
+            let error = error.to_string();
+            assert!(error.contains("is damaged"), "{error}");
+            assert!(error.contains(&format!("delete {}", cell.display())), "{error}");
+        }
+        fs::remove_file(&file).unwrap();
+        assert!(
+            read_everything(dir.path())
+                .unwrap_err()
+                .to_string()
+                .contains("is missing")
+        );
+        fs::write(&file, &whole).unwrap();
+    }
+    read_everything(dir.path()).unwrap();
+}
+
+#[test]
+fn a_changed_byte_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = small(dir.path());
+    let of_run = ["run.json", "SHA256SUMS"].map(|name| dir.path().join(name));
+    for file in CELL_FILES.map(|name| cell.join(name)).into_iter().chain(of_run) {
+        let whole = fs::read(&file).unwrap();
+        for at in 0..whole.len() - 1 {
+            let mut changed = whole.clone();
+            changed[at] ^= 0x04;
+            fs::write(&file, &changed).unwrap();
+            assert!(read_everything(dir.path()).is_err(), "{} byte {at}", file.display());
+        }
+        fs::write(&file, &whole).unwrap();
+    }
+    read_everything(dir.path()).unwrap();
+}
+
+#[test]
+fn a_cell_can_be_kept_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = small(dir.path());
+    let read = folder::read_cell(&cell).unwrap();
+    folder::write_cell(dir.path(), "copy", &read).unwrap();
+    assert_eq!(tree(&cell), tree(&dir.path().join("copy")));
+}
+
+#[test]
+fn a_record_in_anothers_folder_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = write(&dir.path().join("run"));
+    let [a, b] = [0, 1].map(|i| run.cell_dir(&run.plan().cells[i].id));
+    fs::remove_dir_all(&a).unwrap();
+    fs::rename(&b, &a).unwrap();
+    assert!(run.records().unwrap_err().to_string().contains("it is the record of"));
+}
+
+#[test]
+fn another_run_is_never_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("run");
+    drop(write(&dir));
+    let mut other = plan();
+    other.cells.pop();
+    let error = Run::create(&dir, other).unwrap_err();
+    assert!(matches!(error, RunError::AnotherRun { .. }), "{error}");
+    assert!(error.to_string().contains("worstcase study run preemption-models"));
+
+    let full = tempfile::tempdir().unwrap();
+    fs::write(full.path().join("thesis.tex"), "").unwrap();
+    assert!(matches!(Run::create(full.path(), plan()), Err(RunError::NotEmpty(_))));
+    assert!(matches!(Run::open(full.path()), Err(RunError::NotARun(_))));
+    // An empty folder is fine.
+    let empty = tempfile::tempdir().unwrap();
+    Run::create(empty.path(), plan()).unwrap();
+}
+
+#[test]
+fn two_writers_never_meet() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Run::create(dir.path(), plan()).unwrap();
+    assert!(matches!(Run::create(dir.path(), plan()), Err(RunError::Busy(_))));
+    // Readers may look at any time.
+    assert!(matches!(
+        Run::open(dir.path()).unwrap().write_cell(&results()[0]),
+        Err(RunError::ReadOnly(_))
+    ));
+    drop(first);
+    Run::create(dir.path(), plan()).unwrap();
+}
+
+#[test]
+fn only_planned_cells_are_taken_and_each_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = write(dir.path());
+    assert!(matches!(run.write_cell(&results()[0]), Err(RunError::CellExists(_))));
+    let stranger = result(&subject("7.2", "lazy"), &raw(&spec("shm", 1), &[1_000]));
+    assert!(matches!(run.write_cell(&stranger), Err(RunError::UnknownCell { .. })));
+}
+
+#[test]
+fn two_kernels_of_one_release_need_labels() {
+    let mut plan = plan();
+    let twin = CellEntry::new(&plan.cells[0].subject, &spec("shm", 1));
+    plan.cells.push(twin);
+    let dir = tempfile::tempdir().unwrap();
+    let error = Run::create(dir.path(), plan).unwrap_err().to_string();
+    assert!(error.contains("labels of their own"), "{error}");
+}
+
+#[test]
+fn nothing_of_this_host_is_in_a_lab_record() {
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("run"));
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    for (name, bytes) in tree(&dir.path().join("run")) {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(dir.path().to_str().unwrap()), "{}", name.display());
+        let host = host.trim();
+        assert!(host.len() < 6 || !text.contains(host), "{}", name.display());
+    }
+}
