@@ -250,7 +250,10 @@ mod tests {
         fs::create_dir_all(&left).unwrap();
         assert_eq!(cache.keys("area"), Vec::<String>::new());
         let path = cache
-            .publish::<CacheError>("area", "key", |p| Ok(fs::write(p.join("f"), b"whole").unwrap()))
+            .publish::<CacheError>("area", "key", |p| {
+                fs::write(p.join("f"), b"whole").unwrap();
+                Ok(())
+            })
             .unwrap();
         assert_eq!(fs::read(path.join("f")).unwrap(), b"whole");
         assert!(!left.exists());

@@ -166,21 +166,22 @@ impl Catalog {
             return None;
         }
         let is_part = |d: &&String| {
-            ["linux-binary-", "linux-modules-"].iter().any(|p| d.starts_with(p)) || d.starts_with("linux-base-")
+            ["linux-binary-", "linux-modules-", "linux-base-"]
+                .iter()
+                .any(|p| d.starts_with(p))
         };
         let needed: Vec<&str> = package.depends.iter().filter(is_part).map(|d| d.as_str()).collect();
-        // A package that depends on a linux-binary-* holds nothing itself; a linux-binary-* leaves the modules out.
         let modules = format!("linux-modules-{label}");
+        let own = package.name.as_str();
+        let is_binary = own.starts_with("linux-binary-");
         let names: Vec<&str> = if needed.iter().any(|n| n.starts_with("linux-binary-")) {
             needed
-        } else if package.name.starts_with("linux-binary-") {
-            [package.name.as_str()]
-                .into_iter()
-                .chain(needed)
-                .chain([modules.as_str()])
-                .collect()
+        } else if is_binary {
+            // It does not depend on its modules.
+            [own].into_iter().chain(needed).chain([modules.as_str()]).collect()
         } else {
-            [package.name.as_str()].into_iter().chain(needed).collect()
+            // It holds everything; the linux-base-* that 6.18 depends on is no part of what boots.
+            vec![own]
         };
         let (mut parts, mut missing) = (Vec::new(), Vec::new());
         for name in names {
@@ -190,6 +191,8 @@ impl Catalog {
                     version: package.version.clone(),
                     size: found[0].size,
                 }),
+                // Who names a linux-binary-* wants the image, with what else there still is.
+                None if is_binary => {}
                 None => missing.push(name.to_string()),
             }
         }
@@ -315,8 +318,13 @@ mod tests {
                 "linux-modules-7.3-amd64"
             ]
         );
-        let binary = catalog().package("linux-binary-7.3-amd64").unwrap();
-        assert_eq!(binary.parts.len(), 3);
+        let binary = |name: &str| catalog().package(name).map(|e| (e.parts.len(), e.missing.len()));
+        assert_eq!(binary("linux-binary-7.3-amd64"), Some((3, 0)));
+        assert_eq!(
+            binary("linux-binary-7.0.13+deb13-amd64"),
+            Some((2, 0)),
+            "the image without its modules"
+        );
     }
 
     #[test]

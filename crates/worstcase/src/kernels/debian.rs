@@ -121,10 +121,18 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<Entry, Kerne
     };
     match entry {
         Some(entry) if entry.missing.is_empty() => Ok(entry),
-        Some(entry) => Err(KernelError::Incomplete {
-            package: entry.package,
-            missing: entry.missing.join(", "),
-        }),
+        Some(entry) => {
+            let image = entry.parts.iter().find(|p| p.package.starts_with("linux-binary-"));
+            let hint = match image {
+                Some(part) => format!("take another version, or {} for the image alone", part.package),
+                None => "take another version (worstcase kernels list --all)".into(),
+            };
+            Err(KernelError::Incomplete {
+                package: entry.package,
+                missing: entry.missing.join(", "),
+                hint,
+            })
+        }
         None => {
             let near = catalog.near(&wanted);
             let hint = match near.as_slice() {

@@ -57,6 +57,8 @@ pub enum KernelError {
         package: String,
         /// The packages that are gone.
         missing: String,
+        /// What can be had instead.
+        hint: String,
     },
     /// apt-get is not installed.
     #[error("apt-get is not here, PATH has none; use a Debian system, or name a .deb, an unpacked folder or a bzImage")]

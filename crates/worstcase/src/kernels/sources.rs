@@ -144,7 +144,7 @@ pub fn widen(system: &[Source]) -> Vec<Source> {
     let mut debian: Vec<&Source> = usable.collect();
     // A third party may also call its suite "bookworm"; with Debian's keyring in sight, only what it signs counts.
     let by_debian = |s: &&Source| s.signed_by.as_deref().is_some_and(|k| k.contains("debian-archive"));
-    if debian.iter().any(|s| by_debian(s)) {
+    if debian.iter().any(by_debian) {
         debian.retain(by_debian);
     }
     let archive = debian.iter().find(|s| !is_security(&s.suite));
