@@ -4,6 +4,8 @@
 //! adds to any address; version 4 (QEMU 10) adds to a "scoreboard", an array with one element for each CPU.
 
 use crate::count::Access;
+#[cfg(feature = "api-v1")]
+use crate::decode;
 use crate::mark::NOP_LEN;
 use crate::{plugin, watch};
 use qemu_plugin_sys as sys;
@@ -55,7 +57,8 @@ impl Block {
     pub fn instructions(&self) -> Vec<Instruction<'_>> {
         // SAFETY: a `Block` exists only during the callback that QEMU passed its handle to.
         let n = unsafe { sys::qemu_plugin_tb_n_insns(self.0) };
-        (0..n)
+        #[cfg_attr(feature = "api-v4", allow(unused_mut))]
+        let mut instructions: Vec<_> = (0..n)
             .map(|i| {
                 // SAFETY: as above, and `i` is below the number of instructions.
                 let handle = unsafe { sys::qemu_plugin_tb_get_insn(self.0, i) };
@@ -68,7 +71,12 @@ impl Block {
                     block: std::marker::PhantomData,
                 }
             })
-            .collect()
+            .collect();
+        // QEMU 7.2 begins to translate an instruction that reaches into the next page, puts it off to the next
+        // block, and still lists what it has read of it. It is not executed here: to count with it is wrong.
+        #[cfg(feature = "api-v1")]
+        instructions.pop_if(|last| n > 1 && last.may_cross_pages() && decode::is_cut_short(last.bytes()));
+        instructions
     }
 }
 
@@ -82,6 +90,12 @@ impl Instruction<'_> {
     pub fn vaddr(&self) -> u64 {
         // SAFETY: the handle is valid during the translation callback, which `Block` stands for.
         unsafe { sys::qemu_plugin_insn_vaddr(self.handle) }
+    }
+
+    /// Whether an instruction from here may reach into the next page.
+    #[cfg(feature = "api-v1")]
+    fn may_cross_pages(&self) -> bool {
+        self.vaddr() % 4096 > 4096 - MAX_LEN as u64
     }
 
     /// The seven bytes before this instruction, the first of its block, if they lie on the same page.
@@ -106,7 +120,7 @@ impl Instruction<'_> {
 
     /// Adds one to the counter after each such access of this instruction.
     pub fn add_one_after(&self, access: Access) {
-        counter::add_one_after(self.handle, rw(access));
+        counter::add_one_after(self.handle, access);
     }
 
     /// Runs `H` whenever this instruction starts.
@@ -141,24 +155,20 @@ impl Instruction<'_> {
                 self.handle,
                 Some(call::<H>),
                 sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
-                rw(Access::Write),
+                ON_WRITES,
                 data as *mut c_void,
             );
         }
     }
 }
 
-/// How to ask QEMU for an access. `Read` is only asked for where it is the only access, so it may match both.
-fn rw(access: Access) -> sys::qemu_plugin_mem_rw {
-    use sys::qemu_plugin_mem_rw::*;
-    match access {
-        Access::Read => QEMU_PLUGIN_MEM_RW,
-        // QEMU 7.2 compares the wanted kinds with the access's kind plus one: asked for writes it runs on reads
-        // too, asked for reads it runs on writes only.
-        Access::Write if cfg!(feature = "api-v1") => QEMU_PLUGIN_MEM_R,
-        Access::Write => QEMU_PLUGIN_MEM_W,
-    }
-}
+/// How to ask for writes only. QEMU 7.2 compares the wanted kinds (reads 1, writes 2, both 3) with the access's
+/// kind plus one: code generated for reads runs on writes only, code generated for writes on both.
+const ON_WRITES: sys::qemu_plugin_mem_rw = if cfg!(feature = "api-v1") {
+    sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_R
+} else {
+    sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_W
+};
 
 /// SAFETY: `handle` must be valid, that is, of the block that is being translated.
 unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], usize) {
@@ -187,6 +197,9 @@ mod counter {
     /// Advanced by the code that QEMU generates, on the one CPU's thread; read on the same thread, and at exit.
     static COUNTER: AtomicU64 = AtomicU64::new(0);
 
+    /// Where additions of nothing go.
+    static NOTHING: AtomicU64 = AtomicU64::new(0);
+
     pub fn set_up() {}
 
     pub fn get() -> u64 {
@@ -205,16 +218,34 @@ mod counter {
         }
     }
 
-    pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, rw: sys::qemu_plugin_mem_rw) {
-        // SAFETY: as in `add_when_started`.
-        unsafe {
-            sys::qemu_plugin_register_vcpu_mem_inline(
-                handle,
-                rw,
-                sys::qemu_plugin_op::QEMU_PLUGIN_INLINE_ADD_U64,
-                COUNTER.as_ptr().cast(),
-                1,
-            );
+    /// QEMU 7.2 forgets, after a block that ends in a branch, that this instruction's additions are over: they are
+    /// also made for what the CPU's helpers access later (interrupt delivery, `iret`). The helpers match kinds as
+    /// documented and stop at the first that does not match, generated code does as [`ON_WRITES`] says. Hence
+    /// lists that add one in generated code and nothing, in sum, in helpers.
+    pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
+        use sys::qemu_plugin_mem_rw::*;
+        const MINUS_ONE: u64 = u64::MAX;
+        let additions: &[_] = match access {
+            // Helpers: a write stops at the first; a read adds nothing and stops at the second.
+            Access::Only => &[(&NOTHING, QEMU_PLUGIN_MEM_R, 0), (&COUNTER, QEMU_PLUGIN_MEM_W, 1)],
+            // Code: a read adds -1 and 1, a write all three. Helpers: a read the first two, a write none.
+            Access::Write => &[
+                (&COUNTER, QEMU_PLUGIN_MEM_R, 1),
+                (&COUNTER, QEMU_PLUGIN_MEM_RW, MINUS_ONE),
+                (&COUNTER, QEMU_PLUGIN_MEM_W, 1),
+            ],
+        };
+        for (to, rw, n) in additions {
+            // SAFETY: as in `add_when_started`; both numbers live as long as the process.
+            unsafe {
+                sys::qemu_plugin_register_vcpu_mem_inline(
+                    handle,
+                    *rw,
+                    sys::qemu_plugin_op::QEMU_PLUGIN_INLINE_ADD_U64,
+                    to.as_ptr().cast(),
+                    *n,
+                );
+            }
         }
     }
 }
@@ -257,7 +288,11 @@ mod counter {
         }
     }
 
-    pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, rw: sys::qemu_plugin_mem_rw) {
+    pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
+        let rw = match access {
+            Access::Only => sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
+            Access::Write => ON_WRITES,
+        };
         // SAFETY: as in `add_when_started`.
         unsafe {
             sys::qemu_plugin_register_vcpu_mem_inline_per_vcpu(

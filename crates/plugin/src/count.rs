@@ -15,9 +15,9 @@ use crate::decode::Class;
 /// Which memory access of an instruction completes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Its only access, a read.
-    Read,
-    /// Its only write, which follows its reads.
+    /// Its only access.
+    Only,
+    /// Its only write, which follows a read.
     Write,
 }
 
@@ -65,7 +65,7 @@ mod tests {
 
     const STAYS: Class = Class::Stays;
     const LOAD: Class = Class::MayLeave {
-        completes: Some(Access::Read),
+        completes: Some(Access::Only),
     };
     const OPAQUE: Class = Class::MayLeave { completes: None };
 
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_last_access_is_counted_once_it_succeeded() {
-        assert_eq!(adds(&[STAYS, LOAD]), [(0, None), (1, Some(Access::Read))]);
-        assert_eq!(adds(&[LOAD]), [(0, Some(Access::Read))]);
+        assert_eq!(adds(&[STAYS, LOAD]), [(0, None), (1, Some(Access::Only))]);
+        assert_eq!(adds(&[LOAD]), [(0, Some(Access::Only))]);
         assert_eq!(adds(&[OPAQUE]), [(1, None)]);
     }
 

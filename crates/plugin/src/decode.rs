@@ -7,7 +7,8 @@
 
 use crate::count::Access;
 use iced_x86::{
-    CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    CpuidFeature, Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
+    OpAccess, OpKind,
 };
 use std::cell::RefCell;
 
@@ -41,13 +42,20 @@ pub fn classify(bytes: &[u8]) -> Class {
     if reads + writes + other > 0 {
         let completes = match (reads, writes, other) {
             _ if !one_access_each(&instruction) => None,
-            (1, 0, 0) => Some(Access::Read),
-            (0 | 1, 1, 0) => Some(Access::Write),
+            (1, 0, 0) | (0, 1, 0) => Some(Access::Only),
+            (1, 1, 0) => Some(Access::Write),
             _ => None,
         };
         return Class::MayLeave { completes };
     }
     if stays(&instruction) { Class::Stays } else { OPAQUE }
+}
+
+/// Whether these bytes are only the beginning of an instruction.
+#[cfg_attr(feature = "api-v4", allow(dead_code, reason = "only QEMU 7.2 lists such"))]
+pub fn is_cut_short(bytes: &[u8]) -> bool {
+    let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
+    decoder.decode().is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes
 }
 
 /// Numbers of reads, of writes, and of accesses of which one cannot say.
@@ -173,22 +181,28 @@ mod tests {
     #[test]
     fn one_access_completes() {
         for (bytes, access) in [
-            (&[0x48, 0x8b, 0x03][..], Access::Read),    // mov rax, [rbx]
-            (&[0x48, 0x39, 0x03], Access::Read),        // cmp [rbx], rax
-            (&[0xc3], Access::Read),                    // ret
-            (&[0xff, 0x23], Access::Read),              // jmp [rbx]
-            (&[0x48, 0x89, 0x03], Access::Write),       // mov [rbx], rax
+            (&[0x48, 0x8b, 0x03][..], Access::Only),    // mov rax, [rbx]
+            (&[0x48, 0x39, 0x03], Access::Only),        // cmp [rbx], rax
+            (&[0xc3], Access::Only),                    // ret
+            (&[0xff, 0x23], Access::Only),              // jmp [rbx]
+            (&[0x48, 0x89, 0x03], Access::Only),        // mov [rbx], rax
             (&[0x48, 0x01, 0x03], Access::Write),       // add [rbx], rax
             (&[0xf0, 0x48, 0x01, 0x03], Access::Write), // lock add [rbx], rax
-            (&[0xe8, 0, 0, 0, 0], Access::Write),       // call
+            (&[0xe8, 0, 0, 0, 0], Access::Only),        // call
             (&[0xff, 0x13], Access::Write),             // call [rbx]
-            (&[0x53], Access::Write),                   // push rbx
+            (&[0x53], Access::Only),                    // push rbx
             (&[0xff, 0x33], Access::Write),             // push [rbx]
             (&[0x8f, 0x03], Access::Write),             // pop [rbx]
-            (&[0xc9], Access::Read),                    // leave
+            (&[0xc9], Access::Only),                    // leave
         ] {
             assert_eq!(classify(bytes), completes(access), "{bytes:x?}");
         }
+    }
+
+    #[test]
+    fn the_beginning_of_an_instruction() {
+        assert!(is_cut_short(&[0xe8]) && is_cut_short(&[0x48, 0x8b, 0x80]));
+        assert!(!is_cut_short(&[0xc3]) && !is_cut_short(&[0x48, 0x89, 0x03]));
     }
 
     #[test]

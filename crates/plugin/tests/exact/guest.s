@@ -198,6 +198,13 @@ sequence:
     jnz 7b
     MARK
 
+    UNMAP                               # 23: a string instruction that faults
+    movq %rbx, %rdi
+    movl $SLOTS, %esi
+    movl $3, %ecx
+    rep movsq
+    MARK
+
     decl %r14d
     jnz sequence
     MARK 3
