@@ -1,28 +1,32 @@
 //! `apps:N`: N processes sweep working sets that together exceed the memory, so that the machine pages.
 //!
-//! The working sets are pieces of a null_blk device, mapped shared: reading brings pages in (major faults),
-//! writing makes pages that have to be written out before they can go, and the kernel reclaims all the while.
-//! No page of it is anonymous, so nothing is ever killed for lack of memory, and no swap is needed; the device
-//! discards what it is given, and nobody relies on what it returns.
+//! Together they hold seven eighths of the available memory as private memory (their heaps; without swap these
+//! stay), and share the rest for their files: pieces of a null_blk device, mapped shared. Reading brings pages
+//! in (major faults), writing makes pages that have to be written out before they can go, and the kernel
+//! reclaims all the while. Every page beyond the heaps can be reclaimed, so nothing is killed for lack of
+//! memory, and no swap is needed; the device discards what it is given, and nobody relies on what it returns.
 
-use super::LoadError;
+use super::board::Board;
 use super::null_block::NullBlock;
-use super::running::{Ending, RunningLoad, Venue};
+use super::running::{Ending, RunningLoad};
+use super::{LoadError, Venue};
 use crate::prng::SplitMix64;
 use crate::sys::memory::{self, Mapping, PAGE};
 use crate::units::Nanos;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 
-/// Applications that together fill the available memory: fewer than these get larger working sets.
-const APPS_THAT_FILL: u64 = 8;
-/// Working sets of few applications together exceed the available memory by a quarter.
-const FEWEST_AT_THAT_SIZE: u64 = 10;
 /// An application uses this many neighbouring pages before it turns to another place.
 const NEIGHBOURS: u64 = 16;
 /// One place in so many is written to.
 const WRITES_ONE_IN: u64 = 4;
 const MIB: u64 = 1 << 20;
+/// Kernel and user memory of one more process, roughly.
+const PROCESS_COST: u64 = 256 * 1024;
+
 const PAGE_INS: usize = 0;
+/// Not work: applications that have filled their heap and made their first sweep. From the last one on the
+/// memory is full, and page-ins count.
+const READY: usize = 1;
 
 pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> {
     if load.venue() == Venue::Host {
@@ -32,9 +36,9 @@ pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> 
     let apps = u64::from(load.spec().number());
     let available = available_memory()
         .ok_or_else(|| load.not_available("/proc/meminfo does not state MemAvailable (mount /proc)".into()))?;
-    let set = working_set(available, apps);
+    let sizes = Sizes::new(available, apps);
     let device = NullBlock {
-        size_mib: set * apps / MIB,
+        size_mib: sizes.files * apps / MIB,
         completion: Nanos::from_micros(100), // a fast solid-state disk
         queue_depth: 64,
     };
@@ -46,37 +50,70 @@ pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> 
         .map_err(load.preparing(&format!("opening {}", node.display())))?;
     for app in 0..apps {
         let file = file.try_clone().map_err(load.preparing("opening the device again"))?;
-        let mut random = SplitMix64::new(seed.wrapping_add(app << 32));
+        let random = SplitMix64::new(seed.wrapping_add(app << 32));
         load.spawn(Ending::Anywhere, move |board| {
-            let memory = Mapping::of_file(&file, app * set, set as usize)
-                .map_err(|e| format!("mapping a working set of {} MiB: {e}", set / MIB))?;
-            let places = set / PAGE as u64 / NEIGHBOURS;
-            let mut seen = memory::faults().major;
-            loop {
-                let first = random.below(places) * NEIGHBOURS;
-                let writes = random.below(WRITES_ONE_IN) == 0;
-                for page in first..first + NEIGHBOURS {
-                    let at = page as usize * PAGE;
-                    if writes {
-                        memory.write(at, page as u8);
-                    } else {
-                        std::hint::black_box(memory.read(at));
-                    }
-                }
-                let now = memory::faults().major;
-                board.add(PAGE_INS, now - seen);
-                seen = now;
-            }
+            run(&file, sizes, app, apps, random, board)
         })?;
     }
     Ok(())
 }
 
-/// Bytes of one working set, whole MiB: an eighth of the available memory, or as much more as few applications
-/// need to exceed it together by a quarter.
-fn working_set(available: u64, apps: u64) -> u64 {
-    let set = available / APPS_THAT_FILL * FEWEST_AT_THAT_SIZE.max(apps) / apps;
-    (set / MIB + 1) * MIB
+fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64, board: &Board) -> Result<(), String> {
+    let mapping_failed = |e| format!("mapping the memory of an application: {e}");
+    let heap = Mapping::private(sizes.heap as usize).map_err(mapping_failed)?;
+    for at in (0..heap.len()).step_by(PAGE) {
+        heap.write(at, 1);
+    }
+    let files = Mapping::of_file(device, app * sizes.files, sizes.files as usize).map_err(mapping_failed)?;
+    for at in (0..sizes.first_sweep as usize).step_by(PAGE) {
+        std::hint::black_box(files.read(at));
+    }
+    board.add(READY, 1);
+    let places = sizes.files / PAGE as u64 / NEIGHBOURS;
+    let mut seen = memory::faults().major;
+    loop {
+        let first = random.below(places) * NEIGHBOURS;
+        let writes = random.below(WRITES_ONE_IN) == 0;
+        for page in first..first + NEIGHBOURS {
+            let at = page as usize * PAGE;
+            if writes {
+                files.write(at, page as u8);
+            } else {
+                std::hint::black_box(files.read(at));
+            }
+        }
+        let now = memory::faults().major;
+        if board.count(READY) == apps {
+            board.add(PAGE_INS, now - seen);
+        }
+        seen = now;
+    }
+}
+
+/// Bytes that one application uses.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// Private memory.
+    heap: u64,
+    /// Its piece of the device, whole MiB.
+    files: u64,
+    /// What of it is read first: enough to fill the memory, together with the others.
+    first_sweep: u64,
+}
+
+impl Sizes {
+    /// Heaps leave an eighth of the available memory (and what processes cost) for files. The files of ten
+    /// applications exceed that by a quarter, of more in proportion, and of fewer by a quarter too.
+    fn new(available: u64, apps: u64) -> Sizes {
+        let left = available / 8 + apps * PROCESS_COST;
+        let heap = available.saturating_sub(left) / apps / PAGE as u64 * PAGE as u64;
+        let files = (left / 8 * apps.max(10) / apps / MIB + 1) * MIB;
+        Sizes {
+            heap: heap.max(PAGE as u64),
+            files,
+            first_sweep: files.min(left * 5 / 4 / apps),
+        }
+    }
 }
 
 /// Bytes that could be had without paging, as the kernel estimates.
@@ -92,12 +129,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn working_sets_together_exceed_the_memory_and_grow_with_their_number() {
-        let available = 420 * MIB;
-        let total = |apps| working_set(available, apps) * apps;
-        for apps in 1..=200 {
-            assert!(total(apps) >= available * 5 / 4, "{apps} apps");
+    fn what_applications_use_together_exceeds_the_memory_and_grows_with_their_number() {
+        for available in [150 * MIB, 420 * MIB] {
+            let total = |apps| {
+                let sizes = Sizes::new(available, apps);
+                (sizes.heap + sizes.files) * apps
+            };
+            for apps in 1..=200 {
+                assert!(total(apps) > available, "{apps} apps");
+                let sizes = Sizes::new(available, apps);
+                assert!(sizes.heap + sizes.first_sweep + PAGE as u64 > available / apps);
+                assert!(sizes.heap * apps <= available * 7 / 8, "{apps} heaps leave too little");
+            }
+            assert!(total(20) > total(10) && total(30) > total(20));
         }
-        assert!(total(20) > total(10) && total(30) > total(20));
     }
 }

@@ -8,7 +8,7 @@
 
 use super::LoadError;
 use super::process_tree;
-use super::running::{Ending, RunningLoad, describe};
+use super::running::{Ending, RunningLoad};
 use crate::sys::process::{self, Exit, Pid, Waited};
 use crate::sys::signal::{self, SignalFd};
 use std::fs::{File, OpenOptions};
@@ -79,7 +79,7 @@ fn run(words: &[String], signals: &SignalFd) -> Result<Outcome, String> {
             process_tree::kill_below_self();
             return match exit {
                 Exit::Code(0) => Ok(Outcome::Success),
-                exit => Err(format!("'{}' {}: {}", words[0], describe(exit), tail.last_line())),
+                exit => Err(format!("'{}' ended with {exit}: {}", words[0], tail.last_line())),
             };
         }
     }

@@ -7,7 +7,7 @@
 
 use super::LoadError;
 use super::board::Board;
-use super::running::{Ending, RunningLoad, describe};
+use super::running::{Ending, RunningLoad};
 use crate::prng::SplitMix64;
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::signal;
@@ -93,7 +93,7 @@ fn run_unit(folder: &Path, object: &Path) -> Result<(), String> {
     match process::wait(child, true) {
         Ok(Waited::Ended(_, Exit::Code(0))) => Ok(()),
         Ok(Waited::Ended(_, Exit::Code(127))) => Err("cannot execute /proc/self/exe".into()),
-        Ok(Waited::Ended(_, exit)) => Err(format!("compiling a unit {}", describe(exit))),
+        Ok(Waited::Ended(_, exit)) => Err(format!("compiling a unit ended with {exit}")),
         other => Err(format!("waiting for a unit: {other:?}")),
     }
 }

@@ -3,7 +3,7 @@
 //! Each round copies page tables, breaks copy-on-write page by page, and frees the lot again.
 
 use super::LoadError;
-use super::running::{Ending, RunningLoad, describe};
+use super::running::{Ending, RunningLoad};
 use crate::prng::SplitMix64;
 use crate::sys::memory::{Mapping, PAGE};
 use crate::sys::process::{self, Exit, Waited};
@@ -31,7 +31,7 @@ pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> 
             .map_err(|e| format!("fork: {e}"))?;
             match process::wait(child, true) {
                 Ok(Waited::Ended(_, Exit::Code(0))) => board.add(FORKS, 1),
-                Ok(Waited::Ended(_, exit)) => return Err(format!("a forked child {}", describe(exit))),
+                Ok(Waited::Ended(_, exit)) => return Err(format!("a forked child ended with {exit}")),
                 other => return Err(format!("waiting for a forked child: {other:?}")),
             }
         }

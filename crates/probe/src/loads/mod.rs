@@ -3,6 +3,7 @@
 //! ```text
 //! spec     LoadSpec: a load as users name it ("apps:30"), and the table of all loads
 //! running  RunningLoad: forked workers in a process group of their own, their counters, how to stop and undo
+//! error    LoadEnvironment (where it runs), LoadError
 //! board    the page that workers and probe share: counters, and room for one error message
 //! <name>   one file a load: what it makes before the workers start, and what a worker does for ever
 //! ```
@@ -18,6 +19,7 @@ mod board;
 mod cmd;
 mod command_line;
 pub mod compile;
+mod error;
 mod find;
 mod fork;
 mod null_block;
@@ -28,5 +30,6 @@ mod shm;
 mod sockets;
 mod spec;
 
-pub use running::{LoadEnvironment, LoadError, RunningLoad, Venue};
+pub use error::{LoadEnvironment, LoadError, Venue};
+pub use running::RunningLoad;
 pub use spec::{LOADS, LoadInfo, LoadKind, LoadSpec};

@@ -3,8 +3,8 @@
 //! Reads give zeroes and writes are discarded (not memory-backed), each after a set time and with a timer
 //! interrupt of its own: a device of known speed that wears nothing out and holds nobody's data.
 
-use super::LoadError;
-use super::running::{RunningLoad, Venue, write_file};
+use super::running::RunningLoad;
+use super::{LoadError, Venue};
 use crate::sys::device;
 use crate::units::Nanos;
 use std::fs;
@@ -72,6 +72,10 @@ fn remove(folder: &Path) -> io::Result<()> {
     // A device that was never switched on refuses this; the folder's removal is what counts.
     let _ = write_file(&folder.join("power"), "0");
     fs::remove_dir(folder)
+}
+
+fn write_file(path: &Path, contents: &str) -> io::Result<()> {
+    fs::write(path, contents).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
 }
 
 /// The disk's name: that of the folder from Linux 6.2 on, else `nullb` and an index.

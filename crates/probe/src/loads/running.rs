@@ -1,86 +1,20 @@
 //! A load that runs: forked workers in a process group of their own, their counters, how to stop and undo.
 
 use super::board::Board;
+use super::error::{LoadEnvironment, LoadError, Venue};
 use super::{LoadKind, LoadSpec, process_tree};
 use crate::record::Work;
-use crate::sys::process::{self, Exit, Pid, Waited};
+use crate::sys::process::{self, Pid, Waited};
 use crate::sys::{clock, sched, signal};
 use crate::units::Nanos;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How long a load may take to do its first work, and to end when asked to.
 const PATIENCE: Nanos = Nanos::from_millis(10_000);
 /// How often one looks meanwhile.
 const LOOK: Nanos = Nanos::from_millis(1);
-
-/// Where a load runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Venue {
-    /// A machine that serves others too: what would endanger it is refused.
-    Host,
-    /// A lab machine that belongs to this cell alone.
-    Lab,
-}
-
-/// What a load needs to know of its surroundings.
-#[derive(Clone, Debug)]
-pub struct LoadEnvironment {
-    /// Files are made in a folder of this one, and removed with it.
-    pub work_dir: PathBuf,
-    /// Where the load runs.
-    pub venue: Venue,
-}
-
-/// Why a load gave no valid disturbance.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The machine lacks something that the load needs.
-    #[error("load '{load}' is not available here: {reason}")]
-    NotAvailable {
-        /// The load's name.
-        load: &'static str,
-        /// What is missing and what helps.
-        reason: String,
-    },
-    /// Making what the load works on failed.
-    #[error("load '{load}' could not be prepared: {what}: {source}")]
-    Prepare {
-        /// The load's name.
-        load: &'static str,
-        /// What was attempted.
-        what: String,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// A worker ended although nobody asked it to.
-    #[error("load '{load}' ended while it was needed: {cause}")]
-    Ended {
-        /// The load's name.
-        load: &'static str,
-        /// Its own words, or how it ended.
-        cause: String,
-    },
-    /// The load ran, and did nothing.
-    #[error("load '{load}' did no work while measuring ({units} all stayed as they were)")]
-    NoWork {
-        /// The load's name.
-        load: &'static str,
-        /// What was counted.
-        units: String,
-    },
-    /// Something that the load made is still there.
-    #[error("load '{load}' could not be undone: {what}: {source}")]
-    Undo {
-        /// The load's name.
-        load: &'static str,
-        /// What was attempted.
-        what: String,
-        /// The system's answer.
-        source: io::Error,
-    },
-}
 
 /// How a worker takes its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +38,7 @@ pub struct RunningLoad {
     workers: Vec<Pid>,
     group: Pid,
     undo: Vec<Undo>,
+    adopted_before: bool,
     work_dir: PathBuf,
     venue: Venue,
     stopped: bool,
@@ -122,12 +57,13 @@ impl RunningLoad {
             workers: Vec::new(),
             group: 0,
             undo: Vec::new(),
+            adopted_before: false,
             work_dir: env.work_dir.clone(),
             venue: env.venue,
             stopped: false,
         };
         load.refuse_threads()?;
-        process::adopt_orphans(true).map_err(load.preparing("becoming the reaper of orphans"))?;
+        load.adopted_before = process::adopt_orphans(true).map_err(load.preparing("becoming the reaper of orphans"))?;
         match spec.kind() {
             LoadKind::Idle => {}
             LoadKind::Shm => super::shm::start(&mut load)?,
@@ -179,13 +115,18 @@ impl RunningLoad {
         for (now, then) in work.iter_mut().zip(before) {
             now.count = now.count.saturating_sub(then.count);
         }
-        if !work.is_empty() && work.iter().all(|w| w.count == 0) {
-            return Err(LoadError::NoWork {
-                load: self.spec.name(),
-                units: self.spec.units().join(", "),
-            });
+        if is_none(&work) {
+            return Err(self.no_work("while measuring"));
         }
         Ok(work)
+    }
+
+    fn no_work(&self, when: &'static str) -> LoadError {
+        LoadError::NoWork {
+            load: self.spec.name(),
+            when,
+            units: self.spec.units().join(", "),
+        }
     }
 
     /// Whether every worker is still there.
@@ -216,19 +157,16 @@ impl RunningLoad {
 
     /// Waits until the load has done its first work.
     pub fn wait_for_work(&mut self) -> Result<(), LoadError> {
-        let nothing = self
-            .work()
-            .into_iter()
-            .map(|w| Work { count: 0, ..w })
-            .collect::<Vec<_>>();
         let end = clock::monotonic() + PATIENCE;
         loop {
             self.check()?;
-            match self.work_since(&nothing) {
-                Ok(_) => return Ok(()),
-                Err(error) if clock::monotonic() > end => return Err(error),
-                Err(_) => clock::sleep_until(clock::monotonic() + LOOK),
+            if !is_none(&self.work()) {
+                return Ok(());
             }
+            if clock::monotonic() > end {
+                return Err(self.no_work("within 10 s of its start"));
+            }
+            clock::sleep_until(clock::monotonic() + LOOK);
         }
     }
 
@@ -251,7 +189,7 @@ impl RunningLoad {
             let _ = process::kill(-self.group, signal::SIGKILL);
             while let Ok(Waited::Ended(..)) = process::wait(-self.group, true) {}
         }
-        let _ = process::adopt_orphans(false);
+        let _ = process::adopt_orphans(self.adopted_before);
         let mut result = Ok(());
         while let Some(Undo { what, step }) = self.undo.pop() {
             if let Err(source) = step() {
@@ -364,6 +302,11 @@ impl Drop for RunningLoad {
     }
 }
 
+/// Whether something is counted, and nothing of it happened.
+fn is_none(work: &[Work]) -> bool {
+    !work.is_empty() && work.iter().all(|w| w.count == 0)
+}
+
 /// Makes the calling process what every load is: in the load's group, SCHED_OTHER, nice 0.
 fn ordinary_process(group: Pid) -> Result<(), String> {
     process::set_group(0, group).map_err(|e| format!("cannot join the load's process group: {e}"))?;
@@ -374,17 +317,4 @@ fn ordinary_process(group: Pid) -> Result<(), String> {
         sched::set_nice(0).map_err(|e| format!("cannot run at nice 0 (the caller is niced): {e}"))?;
     }
     Ok(())
-}
-
-/// Writes a whole small file, for error messages that name it.
-pub(super) fn write_file(path: &Path, contents: &str) -> io::Result<()> {
-    fs::write(path, contents).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
-}
-
-/// How a child's end reads in a message.
-pub(super) fn describe(exit: Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("ended with exit code {code}"),
-        Exit::Signal(signal) => format!("was ended by signal {signal}"),
-    }
 }

@@ -3,9 +3,9 @@
 //! Two TCP pairs and one UNIX pair return each message of 512 bytes; one TCP pair streams blocks of 16 KiB.
 //! In the lab the loopback interface is brought up first; on a host it must be up already.
 
-use super::LoadError;
 use super::board::Board;
-use super::running::{Ending, RunningLoad, Venue};
+use super::running::{Ending, RunningLoad};
+use super::{LoadError, Venue};
 use crate::sys::device;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

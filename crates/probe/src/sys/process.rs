@@ -73,11 +73,15 @@ fn die_with_parent(signal: i32, parent: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether orphans among the descendants become children of this process, which then has to reap them.
-pub fn adopt_orphans(yes: bool) -> io::Result<()> {
+/// Sets whether orphans among the descendants become children of this process, which then has to reap them;
+/// returns how that was before.
+pub fn adopt_orphans(yes: bool) -> io::Result<bool> {
+    let mut before: libc::c_int = 0;
+    // SAFETY: PR_GET_CHILD_SUBREAPER fills one integer.
+    check(unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut before) })?;
     // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer.
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(yes)) })?;
-    Ok(())
+    Ok(before != 0)
 }
 
 /// Puts `pid` (0: this process) into the process group `group` (0: a new one of its own).
