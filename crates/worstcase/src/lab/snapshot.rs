@@ -219,7 +219,7 @@ fn parse_ready(text: &str) -> Option<BTreeMap<String, String>> {
 
 /// The end of what QEMU and the kernel said, for messages.
 pub(super) fn console_end(folder: &Path) -> String {
-    let parts = ["errors", "console"].map(|name| last_lines(&folder.join(name), 8));
+    let parts = ["errors", "console"].map(|name| last_lines(&folder.join(name), 60));
     parts
         .into_iter()
         .filter(|p| !p.is_empty())
