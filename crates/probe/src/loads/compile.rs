@@ -2,7 +2,7 @@
 //!
 //! A unit is a forked child that executes this very program again with a hidden argument ([`child_main`]): it
 //! reads the job's headers, hashes their text many times over (the CPU-bound part), writes an object file
-//! under a temporary name and renames it. After [`UNITS_A_LINK`] units the job reads all objects, writes one
+//! under a temporary name and renames it. After 16 units the job reads all objects, writes one
 //! program and removes them.
 
 use super::LoadError;
