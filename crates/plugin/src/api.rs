@@ -1,11 +1,13 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks, instructions, one counter.
 //!
-//! The only module that knows the interface's version, and the only one with `unsafe`. Version 1 (QEMU 7.2)
-//! adds to any address; version 4 (QEMU 10) adds to a "scoreboard", an array with one element for each CPU.
+//! The only module that knows the interface's version (`version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for
+//! QEMU 10), and the only one with `unsafe`.
+
+#[cfg_attr(feature = "api-v1", path = "api/v1.rs")]
+#[cfg_attr(feature = "api-v4", path = "api/v4.rs")]
+mod version;
 
 use crate::count::Access;
-#[cfg(feature = "api-v1")]
-use crate::decode;
 use crate::mark::NOP_LEN;
 use crate::{plugin, watch};
 use qemu_plugin_sys as sys;
@@ -35,7 +37,7 @@ pub trait OnAccess {
 
 /// Instructions counted so far.
 pub fn count() -> u64 {
-    counter::get()
+    version::count()
 }
 
 /// A block during its translation.
@@ -57,13 +59,12 @@ impl Block {
     pub fn instructions(&self) -> Vec<Instruction<'_>> {
         // SAFETY: a `Block` exists only during the callback that QEMU passed its handle to.
         let n = unsafe { sys::qemu_plugin_tb_n_insns(self.0) };
-        #[cfg_attr(feature = "api-v4", allow(unused_mut))]
         let mut instructions: Vec<_> = (0..n)
             .map(|i| {
                 // SAFETY: as above, and `i` is below the number of instructions.
                 let handle = unsafe { sys::qemu_plugin_tb_get_insn(self.0, i) };
                 // SAFETY: the handle is valid as long as the block's.
-                let (bytes, len) = unsafe { copy_bytes(handle) };
+                let (bytes, len) = unsafe { version::copy_bytes(handle) };
                 Instruction {
                     handle,
                     bytes,
@@ -72,10 +73,7 @@ impl Block {
                 }
             })
             .collect();
-        // QEMU 7.2 begins to translate an instruction that reaches into the next page, puts it off to the next
-        // block, and still lists what it has read of it. It is not executed here: to count with it is wrong.
-        #[cfg(feature = "api-v1")]
-        instructions.pop_if(|last| n > 1 && last.may_cross_pages() && decode::is_cut_short(last.bytes()));
+        version::drop_unexecuted(&mut instructions);
         instructions
     }
 }
@@ -90,12 +88,6 @@ impl Instruction<'_> {
     pub fn vaddr(&self) -> u64 {
         // SAFETY: the handle is valid during the translation callback, which `Block` stands for.
         unsafe { sys::qemu_plugin_insn_vaddr(self.handle) }
-    }
-
-    /// Whether an instruction from here may reach into the next page.
-    #[cfg(feature = "api-v1")]
-    fn may_cross_pages(&self) -> bool {
-        self.vaddr() % 4096 > 4096 - MAX_LEN as u64
     }
 
     /// The seven bytes before this instruction, the first of its block, if they lie on the same page.
@@ -115,12 +107,12 @@ impl Instruction<'_> {
 
     /// Adds to the counter whenever this instruction starts.
     pub fn add_when_started(&self, n: u64) {
-        counter::add_when_started(self.handle, n);
+        version::add_when_started(self.handle, n);
     }
 
     /// Adds one to the counter after each such access of this instruction.
     pub fn add_one_after(&self, access: Access) {
-        counter::add_one_after(self.handle, access);
+        version::add_one_after(self.handle, access);
     }
 
     /// Runs `H` whenever this instruction starts.
@@ -155,152 +147,8 @@ impl Instruction<'_> {
                 self.handle,
                 Some(call::<H>),
                 sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
-                ON_WRITES,
+                version::ON_WRITES,
                 data as *mut c_void,
-            );
-        }
-    }
-}
-
-/// How to ask for writes only. QEMU 7.2 compares the wanted kinds (reads 1, writes 2, both 3) with the access's
-/// kind plus one: code generated for reads runs on writes only, code generated for writes on both.
-const ON_WRITES: sys::qemu_plugin_mem_rw = if cfg!(feature = "api-v1") {
-    sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_R
-} else {
-    sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_W
-};
-
-/// SAFETY: `handle` must be valid, that is, of the block that is being translated.
-unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], usize) {
-    let mut bytes = [0; MAX_LEN];
-    // SAFETY: the caller's promise.
-    let len = unsafe { sys::qemu_plugin_insn_size(handle) }.min(MAX_LEN);
-    #[cfg(feature = "api-v1")]
-    // SAFETY: version 1 returns a pointer to as many bytes as the instruction has.
-    unsafe {
-        let data = sys::qemu_plugin_insn_data(handle).cast::<u8>();
-        bytes[..len].copy_from_slice(std::slice::from_raw_parts(data, len));
-    }
-    #[cfg(feature = "api-v4")]
-    // SAFETY: version 4 copies at most `len` bytes, which `bytes` has.
-    unsafe {
-        sys::qemu_plugin_insn_data(handle, bytes.as_mut_ptr().cast(), len);
-    }
-    (bytes, len)
-}
-
-#[cfg(feature = "api-v1")]
-mod counter {
-    use super::*;
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    /// Advanced by the code that QEMU generates, on the one CPU's thread; read on the same thread, and at exit.
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-
-    /// Where additions of nothing go.
-    static NOTHING: AtomicU64 = AtomicU64::new(0);
-
-    pub fn set_up() {}
-
-    pub fn get() -> u64 {
-        COUNTER.load(Ordering::Relaxed)
-    }
-
-    pub fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
-        // SAFETY: the handle is of the block being translated; the counter lives as long as the process.
-        unsafe {
-            sys::qemu_plugin_register_vcpu_insn_exec_inline(
-                handle,
-                sys::qemu_plugin_op::QEMU_PLUGIN_INLINE_ADD_U64,
-                COUNTER.as_ptr().cast(),
-                n,
-            );
-        }
-    }
-
-    /// QEMU 7.2 forgets, after a block that ends in a branch, that this instruction's additions are over: they are
-    /// also made for what the CPU's helpers access later (interrupt delivery, `iret`). The helpers match kinds as
-    /// documented and stop at the first that does not match, generated code does as [`ON_WRITES`] says. Hence
-    /// lists that add one in generated code and nothing, in sum, in helpers.
-    pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
-        use sys::qemu_plugin_mem_rw::*;
-        const MINUS_ONE: u64 = u64::MAX;
-        let additions: &[_] = match access {
-            // Helpers: a write stops at the first; a read adds nothing and stops at the second.
-            Access::Only => &[(&NOTHING, QEMU_PLUGIN_MEM_R, 0), (&COUNTER, QEMU_PLUGIN_MEM_W, 1)],
-            // Code: a read adds -1 and 1, a write all three. Helpers: a read the first two, a write none.
-            Access::Write => &[
-                (&COUNTER, QEMU_PLUGIN_MEM_R, 1),
-                (&COUNTER, QEMU_PLUGIN_MEM_RW, MINUS_ONE),
-                (&COUNTER, QEMU_PLUGIN_MEM_W, 1),
-            ],
-        };
-        for (to, rw, n) in additions {
-            // SAFETY: as in `add_when_started`; both numbers live as long as the process.
-            unsafe {
-                sys::qemu_plugin_register_vcpu_mem_inline(
-                    handle,
-                    *rw,
-                    sys::qemu_plugin_op::QEMU_PLUGIN_INLINE_ADD_U64,
-                    to.as_ptr().cast(),
-                    *n,
-                );
-            }
-        }
-    }
-}
-
-#[cfg(feature = "api-v4")]
-mod counter {
-    use super::*;
-    use std::sync::atomic::{AtomicPtr, Ordering};
-
-    /// The scoreboard, one number for each CPU; there is one CPU.
-    static BOARD: AtomicPtr<sys::qemu_plugin_scoreboard> = AtomicPtr::new(std::ptr::null_mut());
-
-    pub fn set_up() {
-        // SAFETY: called once, while QEMU installs the plugin; the scoreboard is never freed.
-        let board = unsafe { sys::qemu_plugin_scoreboard_new(size_of::<u64>()) };
-        BOARD.store(board, Ordering::Relaxed);
-    }
-
-    fn entry() -> sys::qemu_plugin_u64 {
-        sys::qemu_plugin_u64 {
-            score: BOARD.load(Ordering::Relaxed),
-            offset: 0,
-        }
-    }
-
-    pub fn get() -> u64 {
-        // SAFETY: the scoreboard was made at installation and has an element for CPU 0.
-        unsafe { sys::qemu_plugin_u64_get(entry(), 0) }
-    }
-
-    pub fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
-        // SAFETY: the handle is of the block being translated; the scoreboard lives as long as the process.
-        unsafe {
-            sys::qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-                handle,
-                sys::qemu_plugin_op::QEMU_PLUGIN_INLINE_ADD_U64,
-                entry(),
-                n,
-            );
-        }
-    }
-
-    pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
-        let rw = match access {
-            Access::Only => sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
-            Access::Write => ON_WRITES,
-        };
-        // SAFETY: as in `add_when_started`.
-        unsafe {
-            sys::qemu_plugin_register_vcpu_mem_inline_per_vcpu(
-                handle,
-                rw,
-                sys::qemu_plugin_op::QEMU_PLUGIN_INLINE_ADD_U64,
-                entry(),
-                1,
             );
         }
     }
@@ -338,7 +186,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
         eprintln!("worstcase-plugin: {message}");
         return -1;
     }
-    counter::set_up();
+    version::set_up();
     // SAFETY: called during installation with this plugin's id and functions of the right form.
     unsafe {
         sys::qemu_plugin_register_vcpu_tb_trans_cb(id, Some(on_translation));
