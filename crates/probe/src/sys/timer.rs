@@ -100,8 +100,9 @@ impl<S: OnExpiry> Alarm<S> {
         let mut event: libc::sigevent = unsafe { core::mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = signal::SIGALRM;
+        // Not libc::gettid: Rust's runtime declares that weak, and a static, link-time optimised program then calls null.
         // SAFETY: no arguments; the thread id always exists.
-        event.sigev_notify_thread_id = unsafe { libc::gettid() };
+        event.sigev_notify_thread_id = unsafe { libc::syscall(libc::SYS_gettid) } as libc::c_int;
         let mut timer = core::ptr::null_mut();
         // SAFETY: `event` is valid, `timer` is valid to fill.
         let made = check(unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer) });

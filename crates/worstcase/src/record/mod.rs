@@ -1,7 +1,7 @@
 //! The desk's record of a cell, and the folder that keeps records.
 //!
 //! ```text
-//! RawRecord (+ plugin stamps) -> cell::CellResult { Record, samples as Parquet }   build
+//! RawRecord (+ plugin stamps) -> CellResult { Record, samples as Parquet }         build
 //! CellResult -> <folder>/record.json, samples.parquet, SHA256SUMS                  folder (atomic)
 //! cells of one question -> run.json + cells/<id>/                                  run
 //! ```

@@ -28,7 +28,7 @@ const ABSENT: u64 = u64::MAX;
 
 /// SHA-256 over the samples, as `sha256:` and hexadecimal digits.
 ///
-/// Digested are [`DOMAIN`], the number of periods expected, and for each sample index, due, latency,
+/// Digested are `worstcase-samples/1` with a line end, the number of periods expected, and for each sample index, due, latency,
 /// irq_off, after_irq and instructions: each a little-endian u64, all ones where absent. It depends on
 /// nothing else: not on the file format, not on this tool's version.
 pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
