@@ -17,6 +17,12 @@ use super::catalog::{Catalog, Part};
 use super::sources::{self, Source};
 use super::{KernelError, Observer, packages};
 
+/// What an update needs: 50 MB of lists, 120 MB of apt's own cache of them, and as much again while they are replaced.
+/// (On a full disk apt-get 2.6 waits for ever for its own helper.)
+const UPDATE_BYTES: u64 = 350_000_000;
+/// What a download needs beside the packages: apt may have to build its cache of the lists anew.
+const DOWNLOAD_BYTES: u64 = 150_000_000;
+
 /// apt-get on one cache.
 pub struct Apt<'a> {
     cache: &'a Cache,
@@ -41,6 +47,7 @@ impl<'a> Apt<'a> {
     /// Fetches the package lists of all suites and reads the kernels out of them.
     pub fn update(&self) -> Result<Catalog, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
+        self.cache.require_free(UPDATE_BYTES)?;
         let place = sources::place();
         let system = sources::read(&place).map_err(|source| KernelError::Unreadable {
             path: place.clone(),
@@ -85,6 +92,8 @@ impl<'a> Apt<'a> {
     /// Downloads packages into a folder; returns the .deb files in the order of `parts`.
     pub fn download(&self, parts: &[Part], into: &Path) -> Result<Vec<PathBuf>, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
+        self.cache
+            .require_free(DOWNLOAD_BYTES + parts.iter().map(|p| p.size).sum::<u64>())?;
         let state = self.prepare()?;
         let arguments = std::iter::once("download".to_string());
         let arguments: Vec<String> = arguments
@@ -119,9 +128,13 @@ impl<'a> Apt<'a> {
             self.cache.area(directory)?;
         }
         let state = self.cache.area("apt")?;
-        self.cache
-            .write_file(&state.join("apt.conf"), configuration(&state).as_bytes())?;
-        self.cache.write_file(&state.join("status"), b"")?;
+        for (name, text) in [("apt.conf", configuration(&state)), ("status", String::new())] {
+            let path = state.join(name);
+            // Writing them anew would make apt's cache of all packages look old, and building that takes seconds.
+            if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+                self.cache.write_file(&path, text.as_bytes())?;
+            }
+        }
         Ok(state)
     }
 

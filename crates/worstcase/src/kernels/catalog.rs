@@ -57,6 +57,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Stands for image, modules and configuration; a `linux-binary-*` is only a part.
+    pub fn is_whole_kernel(&self) -> bool {
+        self.package.starts_with("linux-image-")
+    }
+
     /// The short name, `debian:6.1-rt`.
     pub fn short_name(&self) -> String {
         short_name(&self.series, self.flavour)
@@ -128,8 +133,11 @@ impl Catalog {
     pub fn near(&self, name: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entry in self.entries() {
+            if usable(&entry) {
+                names.push(entry.short_name());
+            }
             if entry.missing.is_empty() {
-                names.extend([entry.short_name(), entry.package]);
+                names.push(entry.package);
             }
         }
         names.sort();
@@ -212,7 +220,7 @@ impl Catalog {
 
 /// What a series may mean: one entry for each kernel, so of the two packages of a split kernel only `linux-image-*`.
 pub fn usable(entry: &Entry) -> bool {
-    entry.signed && entry.missing.is_empty() && entry.package.starts_with("linux-image-")
+    entry.signed && entry.missing.is_empty() && entry.is_whole_kernel()
 }
 
 #[cfg(test)]

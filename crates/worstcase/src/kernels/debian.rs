@@ -113,7 +113,12 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<Entry, Kerne
             let entries = catalog.entries();
             let of_series = |e: &&Entry| e.series == *series && e.flavour == *flavour;
             let entry = entries.iter().filter(of_series).find(|e| catalog::usable(e));
-            let or_incomplete = entry.or_else(|| entries.iter().filter(of_series).find(|e| e.signed));
+            let or_incomplete = entry.or_else(|| {
+                entries
+                    .iter()
+                    .filter(of_series)
+                    .find(|e| e.signed && e.is_whole_kernel())
+            });
             (or_incomplete.cloned(), short_name(series, *flavour))
         }
         KernelName::Package(package) => (catalog.package(package), package.clone()),
@@ -152,6 +157,7 @@ fn newest_cached(store: &Store<'_>, name: &KernelName) -> Option<String> {
         KernelName::Series { series, flavour } => {
             let signed = catalog::release_in_name(&manifest.package).is_some_and(|(_, signed)| signed);
             signed
+                && manifest.package.starts_with("linux-image-")
                 && version::series(&manifest.version).as_deref() == Some(series)
                 && Flavour::of_release(&manifest.release) == *flavour
         }

@@ -49,9 +49,7 @@ pub enum KernelError {
         why: String,
     },
     /// The archive still lists the kernel, but not all of its packages.
-    #[error(
-        "incomplete in the archive, {package}: it lacks {missing}; take another version (worstcase kernels list --all)"
-    )]
+    #[error("incomplete in the archive, {package}: it lacks {missing}; {hint}")]
     Incomplete {
         /// The package that was asked for.
         package: String,
