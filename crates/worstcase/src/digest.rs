@@ -1,5 +1,6 @@
 //! Content keys: SHA-256 over parts, each with its length, so that no two lists of parts give the same bytes.
 
+use crate::record::samples::hex;
 use sha2::{Digest as _, Sha256};
 
 /// A digest being computed.
@@ -29,15 +30,6 @@ impl Digest {
     pub fn hex(&self) -> String {
         hex(&self.0.clone().finalize())
     }
-}
-
-/// SHA-256 of bytes alone, in hexadecimal, as `sha256sum` prints it.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]

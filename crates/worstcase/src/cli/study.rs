@@ -25,6 +25,7 @@ pub enum StudyCommand {
         /// Measure the study's few quick cells instead of all
         #[arg(long)]
         quick: bool,
+        /// Where, and with how many machines at once
         #[command(flatten)]
         how: How,
     },

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use worstcase_probe::spec::{CellSpec, MAX_LEN};
 use worstcase_probe::trace::{self, Event};
-use worstcase_probe::{RawRecord, record};
+use worstcase_probe::RawRecord;
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
@@ -111,11 +111,12 @@ pub fn execute(run: &Run, folder: &Path) -> Result<Raw, LabError> {
         console: console_end(folder),
     };
     ended.map_err(|e| no_result(e.to_string()))?;
-    read_raw(folder).map_err(|e| no_result(e.to_string()))
+    decode(folder).map_err(no_result)
 }
 
 fn describe(run: &Run) -> String {
-    format!("{} under {}", run.prepared.subject.label(), run.spec.load)
+    let spec = run.spec;
+    format!("{}, load {}, probe {}, seed {}", run.prepared.subject.label(), spec.load, spec.probe, spec.seed)
 }
 
 /// A minute to start with, and the cell's instructions at a tenth of the speed seen on slow machines.
@@ -136,16 +137,16 @@ fn resume(mut qemu: Process, state: &Path) -> Result<(), LabError> {
     qemu.wait()
 }
 
+/// Reads a kept result.
 fn read_raw(folder: &Path) -> Result<Raw, LabError> {
-    let read = |name: &str| std::fs::read(folder.join(name)).map_err(LabError::io(folder.join(name)));
-    let damaged = |e: &dyn std::fmt::Display| {
-        LabError::Request(format!(
-            "{}: {e}; remove this folder, and the cell is run again",
-            folder.display()
-        ))
-    };
-    let record = RawRecord::decode(&read("record")?).map_err(|e: record::RecordError| damaged(&e))?;
-    let events = trace::decode(&read("events")?).map_err(|e| damaged(&e))?;
+    decode(folder).map_err(|reason| LabError::Damaged { folder: folder.to_path_buf(), reason })
+}
+
+/// Reads what a cell left; the error says why it is no result.
+fn decode(folder: &Path) -> Result<Raw, String> {
+    let read = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("{name}: {e}"));
+    let record = RawRecord::decode(&read("record")?).map_err(|e| e.to_string())?;
+    let events = trace::decode(&read("events")?).map_err(|e| e.to_string())?;
     Ok(Raw { record, events })
 }
 

@@ -187,6 +187,7 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
             memory_mb: subject.machine.memory_mb,
             cpu: Machine::CPU.to_string(),
             command_line: prepared.command_line.clone(),
+            key: prepared.key.clone(),
         }),
     };
     CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))

@@ -82,6 +82,14 @@ pub enum LabError {
         /// What the kernel says.
         in_force: String,
     },
+    /// A result in the cache that cannot be read.
+    #[error("{}: {reason}; remove this folder, and the cell is measured again", folder.display())]
+    Damaged {
+        /// The result's folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A snapshot with a clock that jumped, again and again.
     #[error(
         "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
@@ -130,7 +138,7 @@ impl LabError {
         match self {
             LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
             LabError::NoQemu(_) | LabError::QemuVersion { .. } => Exit::Missing,
-            LabError::Io { .. } => Exit::Storage,
+            LabError::Io { .. } | LabError::Damaged { .. } => Exit::Storage,
             LabError::Kernel(e) => e.exit(),
             LabError::Run(e) => e.exit(),
             LabError::Cache(e) => e.exit(),

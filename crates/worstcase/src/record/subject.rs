@@ -58,6 +58,9 @@ pub struct LabMachine {
     pub cpu: String,
     /// The kernel's command line, to the byte.
     pub command_line: String,
+    /// Digest of everything that makes the subject (kernel, guest, plugin, added programs, all arguments): equal keys,
+    /// equal machines.
+    pub key: String,
 }
 
 /// A real machine.

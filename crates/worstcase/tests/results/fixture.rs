@@ -41,6 +41,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             memory_mb: 256,
             cpu: "max,-erms,-fsrm".into(),
             command_line: format!("nokaslr preempt={preempt}"),
+            key: "0".repeat(64),
         }),
     }
 }
