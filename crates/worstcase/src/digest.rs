@@ -1,7 +1,7 @@
 //! Content keys: SHA-256 over parts, each with its length, so that no two lists of parts give the same bytes.
 
-use crate::record::samples::hex;
 use sha2::{Digest as _, Sha256};
+use std::fmt::Write;
 
 /// A digest being computed.
 pub struct Digest(Sha256);
@@ -30,6 +30,19 @@ impl Digest {
     pub fn hex(&self) -> String {
         hex(&self.0.clone().finalize())
     }
+}
+
+/// SHA-256 of bytes in hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        write!(out, "{byte:02x}").expect("writing to a String cannot fail");
+        out
+    })
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use serde_json::json;
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use worstcase_probe::RawRecord;
 use worstcase_probe::spec::{CellSpec, MAX_LEN};
 use worstcase_probe::trace::{self, Event};
-use worstcase_probe::RawRecord;
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
@@ -116,7 +116,13 @@ pub fn execute(run: &Run, folder: &Path) -> Result<Raw, LabError> {
 
 fn describe(run: &Run) -> String {
     let spec = run.spec;
-    format!("{}, load {}, probe {}, seed {}", run.prepared.subject.label(), spec.load, spec.probe, spec.seed)
+    format!(
+        "{}, load {}, probe {}, seed {}",
+        run.prepared.subject.label(),
+        spec.load,
+        spec.probe,
+        spec.seed
+    )
 }
 
 /// A minute to start with, and the cell's instructions at a tenth of the speed seen on slow machines.
@@ -139,7 +145,10 @@ fn resume(mut qemu: Process, state: &Path) -> Result<(), LabError> {
 
 /// Reads a kept result.
 fn read_raw(folder: &Path) -> Result<Raw, LabError> {
-    decode(folder).map_err(|reason| LabError::Damaged { folder: folder.to_path_buf(), reason })
+    decode(folder).map_err(|reason| LabError::Damaged {
+        folder: folder.to_path_buf(),
+        reason,
+    })
 }
 
 /// Reads what a cell left; the error says why it is no result.

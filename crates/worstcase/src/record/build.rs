@@ -1,10 +1,11 @@
 //! From what left the measured machine to a record and its samples file.
 
-use super::samples::{digest, sha256_hex};
+use super::samples::digest;
 use super::{
     Accounting, Cell, CellId, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries, Summary,
     Work, parquet,
 };
+use crate::digest::sha256_hex;
 use worstcase_probe::record::RawRecord;
 use worstcase_probe::spec::SpecError;
 use worstcase_probe::{CellSpec, Instructions, Nanos};

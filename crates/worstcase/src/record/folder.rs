@@ -5,8 +5,8 @@
 //! lab's cache can keep cells as such folders, too.
 
 use super::parquet::SamplesReader;
-use super::samples::{hex, sha256_hex};
 use super::{CellResult, Record, SampleRow};
+use crate::digest::{hex, sha256_hex};
 use crate::error::Exit;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
 //! One sample as the desk keeps it, and the digest of all of them.
 
+use crate::digest::hex;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use worstcase_probe::{Instructions, Nanos};
 
 /// One sample.
@@ -49,19 +49,6 @@ pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
         }
     }
     format!("sha256:{}", hex(&hash.finalize()))
-}
-
-/// SHA-256 of bytes in hexadecimal digits.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, byte| {
-        write!(out, "{byte:02x}").expect("writing to a String cannot fail");
-        out
-    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A cell's name is readable, safe as a file name, and says everything in which the cells of one run may
 //! differ: `6.1.0-50-amd64.none.shm.wakeup.s1`.
 
-use super::samples::sha256_hex;
+use crate::digest::sha256_hex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
