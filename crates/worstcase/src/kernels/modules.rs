@@ -178,11 +178,31 @@ pub fn modules_dep(dir: &Path) -> Result<String, KernelError> {
             .collect()
     });
     let by_name: BTreeMap<String, &PathBuf> = paths.iter().map(|p| (name_of(p), p)).collect();
-    let mut text = String::new();
+    let mut direct = BTreeMap::new();
     for (path, info) in paths.iter().zip(infos) {
+        let depends = info?.into_iter().filter(|name| by_name.contains_key(name)).collect();
+        direct.insert(
+            name_of(path),
+            Module {
+                path: path.clone(),
+                depends,
+            },
+        );
+    }
+    let index = ModuleIndex {
+        modules: direct,
+        builtin: BTreeSet::new(),
+    };
+    let mut text = String::new();
+    for path in &paths {
+        let name = name_of(path);
+        let mut order = Vec::new();
+        // All names are in the index, so that nothing can be missing.
+        let _ = index.visit(&name, &mut order);
         text.push_str(&format!("{}:", path.display()));
-        for needed in info?.iter().filter_map(|name| by_name.get(name.as_str())) {
-            text.push_str(&format!(" {}", needed.display()));
+        // As depmod writes it: all that a module needs, directly or not, and what is loaded first stands last.
+        for needed in order.iter().rev().filter(|needed| **needed != name) {
+            text.push_str(&format!(" {}", index.modules[needed].path.display()));
         }
         text.push('\n');
     }

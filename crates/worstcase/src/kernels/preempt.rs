@@ -1,16 +1,15 @@
 //! Which preemption models a kernel can boot, found from its configuration before it is booted.
 //!
-//! The rules, from kernel/Kconfig.preempt and `sched_dynamic_mode()` in kernel/sched/core.c; each was checked by
-//! booting Debian kernels (5.10, 6.1, 6.12, 6.18, 7.0, 7.2, 7.3; generic or cloud, and rt) with every `preempt=` and
-//! reading their "Dynamic Preempt" line:
+//! The rules follow kernel/Kconfig.preempt and `sched_dynamic_mode()` in kernel/sched/core.c. They were checked by booting
+//! Debian kernels with every `preempt=` and reading their "Dynamic Preempt" line: 5.10, 6.1, 6.12, 6.18, 7.0, 7.2 and 7.3
+//! (generic or cloud), and rt of 6.1, 6.12 and 6.18. For rt of 7.2 and 7.3 only the configs were read.
 //!
 //! - PREEMPT_RT: `rt`, whatever else is set. From 6.12 on such a kernel also takes `preempt=full` or `lazy`, which
 //!   choose how eagerly ordinary tasks are preempted; real-time tasks are served alike. It refuses none and voluntary.
 //! - no PREEMPT_DYNAMIC: the one model that was compiled in; `preempt=` is not even known.
-//! - PREEMPT_DYNAMIC: none, voluntary and full; `lazy` as well if the architecture has it (ARCH_HAS_PREEMPT_LAZY,
-//!   upstream from 6.13).
-//! - From 7.0 on, an architecture that has lazy no longer has none and voluntary: the same commit took both out of
-//!   `sched_dynamic_mode()` and made PREEMPT_NONE impossible to ask for. So the config tells: a kernel that has
+//! - PREEMPT_DYNAMIC: none, voluntary and full; `lazy` as well if the architecture has it (ARCH_HAS_PREEMPT_LAZY).
+//! - From 7.0 on, an architecture that has lazy no longer has none and voluntary: they are out of
+//!   `sched_dynamic_mode()`, and PREEMPT_NONE cannot be asked for. So the config tells: a kernel that has
 //!   dropped them has no line for PREEMPT_NONE, neither set nor "is not set". Asked for `preempt=none`, it answers
 //!   "unsupported mode" and runs its default.
 
@@ -182,7 +181,7 @@ fn default_model(config: &KernelConfig) -> Model {
     } else if config.has("PREEMPT_VOLUNTARY") || config.has("PREEMPT_VOLUNTARY_BEHAVIOUR") {
         Model::Voluntary
     } else if config.has("PREEMPT_NONE") || config.has("PREEMPT_NONE_BEHAVIOUR") {
-        // The _BEHAVIOUR names are those of 5.16 and its release candidates, where PREEMPT was always set as well.
+        // The _BEHAVIOUR names stood for the default for a short while (around 5.16), when PREEMPT was set beside them.
         Model::None
     } else if config.has("PREEMPT") {
         Model::Full
