@@ -23,5 +23,6 @@ mod payload;
 pub mod record;
 pub mod report;
 pub mod stats;
+pub mod story;
 pub mod study;
 pub mod verdict;

@@ -1,0 +1,127 @@
+//! What ran around one sample: every block in order, the symbols to name it, and the tasks it ran for.
+//!
+//! All counts are instructions since QEMU started, as in the cell's events; `Execution::time_of` turns a distance
+//! into virtual time.
+
+use std::ops::Range;
+use worstcase_probe::{Instructions, Nanos};
+
+/// A window of one execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// The distinct blocks of code that ran.
+    pub blocks: Vec<Block>,
+    /// What ran, in order; adjacent steps' counts tell how many instructions of a block were executed (a fault or
+    /// an interrupt may leave a block early).
+    pub steps: Vec<Step>,
+    /// One past the last executed instruction of the window.
+    pub end: Instructions,
+    /// Which task was current from when on; the first entry is at or before the first step.
+    pub tasks: Vec<TaskFrom>,
+    /// When the probe's timer was due.
+    pub due: Instructions,
+    /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
+    pub timer_entry: Option<Instructions>,
+    /// The clock read that is the sample.
+    pub sample: Instructions,
+    /// The sample's latency as measured; equals `time_of(sample - due)`.
+    pub latency: Nanos,
+    /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.
+    pub shift: u32,
+}
+
+/// A block of code: straight-line instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Virtual address of its first instruction.
+    pub address: u64,
+    /// Length of each instruction in bytes.
+    pub lengths: Vec<u8>,
+    /// Its machine code.
+    pub code: Vec<u8>,
+}
+
+/// One execution of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index into [`Execution::blocks`].
+    pub block: u32,
+    /// Instructions executed before its first.
+    pub count: Instructions,
+}
+
+/// A task becomes current.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskFrom {
+    /// From this instruction on.
+    pub count: Instructions,
+    /// Thread id; 0 is the idle task.
+    pub pid: u32,
+    /// The kernel's name of it (`comm`).
+    pub comm: String,
+}
+
+impl Execution {
+    /// Virtual time of a distance in instructions.
+    pub fn time_of(&self, instructions: u64) -> Nanos {
+        Nanos(instructions << self.shift)
+    }
+
+    /// The instructions that step `i` executed.
+    pub fn span(&self, i: usize) -> Range<u64> {
+        let end = self.steps.get(i + 1).map_or(self.end, |next| next.count);
+        self.steps[i].count.0..end.0
+    }
+}
+
+/// Names of code addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Symbols {
+    /// Sorted by address.
+    entries: Vec<Symbol>,
+}
+
+/// One function or entry point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its first address.
+    pub address: u64,
+    /// Its name.
+    pub name: String,
+    /// The module that holds it; none for the kernel itself.
+    pub module: Option<String>,
+}
+
+impl Symbols {
+    /// From a list in any order.
+    pub fn new(mut entries: Vec<Symbol>) -> Symbols {
+        entries.sort_by_key(|s| s.address);
+        Symbols { entries }
+    }
+
+    /// The function that holds an address: the last symbol at or before it.
+    pub fn lookup(&self, address: u64) -> Option<&Symbol> {
+        let after = self.entries.partition_point(|s| s.address <= address);
+        after.checked_sub(1).map(|i| &self.entries[i])
+    }
+
+    /// The address of a name.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        self.entries.iter().find(|s| s.name == name).map(|s| s.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_symbol_at_or_before_an_address_holds_it() {
+        let symbol = |address, name: &str| Symbol { address, name: name.into(), module: None };
+        let symbols = Symbols::new(vec![symbol(200, "b"), symbol(100, "a")]);
+        assert_eq!(symbols.lookup(199).unwrap().name, "a");
+        assert_eq!(symbols.lookup(200).unwrap().name, "b");
+        assert_eq!(symbols.lookup(99), None);
+        assert_eq!(symbols.address_of("b"), Some(200));
+    }
+}
