@@ -77,7 +77,8 @@ fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
 }
 
 fn irq_off(latency: Nanos, read: Instructions, entries: &[Instructions], mips: Mips) -> Nanos {
-    let since = |entry: &Instructions| mips.time_of(read.0 - entry.0);
+    // The value read is the virtual time after the reading instruction.
+    let since = |entry: &Instructions| mips.time_of(read.0 + 1 - entry.0);
     let before_read = &entries[..entries.partition_point(|e| *e <= read)];
     let first_after_due = before_read.iter().rev().take_while(|e| since(e) <= latency).last();
     first_after_due.map_or(Nanos(0), |entry| latency - since(entry))
@@ -129,19 +130,19 @@ mod tests {
             event(TimerEntry, 100),  // a tick before the due time (read - latency = 1000)
             event(TimerEntry, 1092), // the timer, 92 late
             event(TimerEntry, 1500), // a tick while the kernel ran on
-            event(UserTsc, 3000),
+            event(UserTsc, 2999),
             event(MarkSample, 3010),
         ];
         let stamps = join(&raw(&[2000], events), Mips::ALL[0]).unwrap();
         assert_eq!(stamps.samples[0].irq_off, Some(Nanos(92)));
-        assert_eq!(stamps.samples[0].instructions, Instructions(2990));
+        assert_eq!(stamps.samples[0].instructions, Instructions(2989));
         assert_eq!(stamps.instructions, Instructions(8990));
     }
 
     #[test]
     fn slower_machines_count_more_time_an_instruction() {
         use EventKind::*;
-        let events = vec![event(TimerEntry, 1000), event(UserTsc, 1500), event(MarkSample, 1510)];
+        let events = vec![event(TimerEntry, 1000), event(UserTsc, 1499), event(MarkSample, 1510)];
         let stamps = join(&raw(&[4400], events), Mips::ALL[3]).unwrap();
         assert_eq!(stamps.samples[0].irq_off, Some(Nanos(400)));
     }
