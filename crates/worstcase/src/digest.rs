@@ -56,7 +56,7 @@ mod tests {
             Digest::new("x").text("a").text("bc").hex()
         );
         assert_eq!(
-            sha256(b""),
+            sha256_hex(b""),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
     }
