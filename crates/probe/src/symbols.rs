@@ -6,6 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Begins the text that asks the guest for symbols; names of modules follow, separated by commas.
+pub const REQUEST: &str = "symbols modules=";
+
 /// The first bytes of the message; then CRC-32 of the rest, and the table (postcard).
 const MAGIC: &[u8; 6] = b"WCSYM\x01";
 
