@@ -2,7 +2,7 @@
 
 use super::LabError;
 use super::machine::{self, Files, Memory, quoted};
-use super::process::Process;
+use super::process::{Process, last_lines};
 use super::snapshot::{Snapshot, console_end};
 use super::subject::Prepared;
 use crate::cache::Cache;
@@ -17,6 +17,11 @@ use worstcase_probe::trace::{self, Event};
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
+
+/// Console lines that are kept with a result.
+const CONSOLE_LINES: usize = 40;
+/// How every guest takes its leave.
+const POWER_DOWN: &str = "reboot: Power down";
 
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
@@ -39,6 +44,8 @@ pub struct Raw {
     pub record: RawRecord,
     /// From the plugin, in order.
     pub events: Vec<Event>,
+    /// The last lines of the console.
+    pub console: Vec<String>,
 }
 
 /// The cell's content key: equal keys give equal results.
@@ -57,7 +64,7 @@ pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
     let key = key(run.prepared, run.spec)?;
     let folder = cache.publish(AREA, &key, |building| {
         execute(run, building)?;
-        for name in ["cell", "plugin.so", "console", "errors"] {
+        for name in ["cell", "plugin.so", "errors"] {
             let path = building.join(name);
             std::fs::remove_file(&path).map_err(LabError::io(path))?;
         }
@@ -156,7 +163,17 @@ fn decode(folder: &Path) -> Result<Raw, String> {
     let read = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("{name}: {e}"));
     let record = RawRecord::decode(&read("record")?).map_err(|e| e.to_string())?;
     let events = trace::decode(&read("events")?).map_err(|e| e.to_string())?;
-    Ok(Raw { record, events })
+    let console = last_lines(&folder.join("console"), CONSOLE_LINES);
+    let console = console
+        .lines()
+        .filter(|l| !l.ends_with(POWER_DOWN))
+        .map(str::to_string)
+        .collect();
+    Ok(Raw {
+        record,
+        events,
+        console,
+    })
 }
 
 /// The guest's own words, if it sent an error instead of what was awaited.

@@ -190,8 +190,10 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
             key: prepared.key.clone(),
         }),
     };
-    CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
-        .map_err(|e| LabError::Stamps(label, e.to_string()))
+    let mut result = CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
+        .map_err(|e| LabError::Stamps(label, e.to_string()))?;
+    result.record.console = raw.console.clone();
+    Ok(result)
 }
 
 /// Does `work` on all items, `jobs` at once, and gives the results in the items' order, or the first error.

@@ -120,7 +120,11 @@ mod tests {
         let mut all = vec![event(EventKind::MarkBegin, 10)];
         all.extend(events);
         all.push(event(EventKind::MarkEnd, 9000));
-        Raw { record, events: all }
+        Raw {
+            record,
+            events: all,
+            console: Vec::new(),
+        }
     }
 
     #[test]
