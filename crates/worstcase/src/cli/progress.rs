@@ -50,7 +50,11 @@ impl Progress for Bar {
         self.bar.set_style(style.expect("a constant template"));
         self.bar.set_length(boots as u64 * BOOT_WEIGHT + cells as u64);
         self.cells.store(cells, Ordering::Relaxed);
-        self.say(&if boots > 0 { format!("booting {boots} subjects") } else { "measuring".into() });
+        self.say(&if boots > 0 {
+            format!("booting {boots} subjects")
+        } else {
+            "measuring".into()
+        });
         self.bar.enable_steady_tick(Duration::from_millis(250));
     }
 
