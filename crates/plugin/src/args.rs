@@ -32,7 +32,9 @@ pub struct Replay {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArgError {
     /// Not an argument of this plugin.
-    #[error("unknown argument '{0}' (known: log=PATH, timer_entry=0xADDRESS, and windows=, window_log=, tasks=, memory=)")]
+    #[error(
+        "unknown argument '{0}' (known: log=PATH, timer_entry=0xADDRESS, and windows=, window_log=, tasks=, memory=)"
+    )]
     Unknown(String),
     /// The same argument again.
     #[error("argument '{0}' is given twice")]

@@ -50,7 +50,11 @@ impl FromStr for Windows {
     type Err = AskError;
 
     fn from_str(text: &str) -> Result<Windows, AskError> {
-        let bad = || AskError(format!("windows= needs counts such as 100-200+500-900, ascending, not '{text}'"));
+        let bad = || {
+            AskError(format!(
+                "windows= needs counts such as 100-200+500-900, ascending, not '{text}'"
+            ))
+        };
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for part in text.split('+') {
             let (from, to) = part.split_once('-').ok_or_else(bad)?;
@@ -91,7 +95,9 @@ impl TaskPlaces {
 
     /// The physical address behind one of the kernel's data pointers.
     pub fn physical(&self, address: u64) -> Option<u64> {
-        address.checked_sub(IMAGE).or_else(|| address.checked_sub(self.direct_map))
+        address
+            .checked_sub(IMAGE)
+            .or_else(|| address.checked_sub(self.direct_map))
     }
 }
 
@@ -150,7 +156,9 @@ mod tests {
 
     #[test]
     fn windows_that_cannot_be_are_refused() {
-        for bad in ["", "5", "5-", "-5", "9-5", "5-5", "1-5+4-9", "1-5+5-9", "1-5++7-9", "0x1-5", "+1-5"] {
+        for bad in [
+            "", "5", "5-", "-5", "9-5", "5-5", "1-5+4-9", "1-5+5-9", "1-5++7-9", "0x1-5", "+1-5",
+        ] {
             assert!(bad.parse::<Windows>().is_err(), "{bad}");
         }
     }

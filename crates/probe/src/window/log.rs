@@ -194,11 +194,7 @@ impl Reader {
         match entry {
             Entry::Block(address, lengths, code) => {
                 let length: usize = lengths.iter().map(|l| usize::from(*l)).sum();
-                self.log.blocks.push(Block {
-                    address,
-                    lengths,
-                    code,
-                });
+                self.log.blocks.push(Block { address, lengths, code });
                 (length == self.log.blocks.last()?.code.len()).then_some(())
             }
             Entry::Task(pid, comm) => {

@@ -2,6 +2,7 @@
 
 use super::LabError;
 use super::fork::{Fork, LEFTOVERS};
+use super::process::last_lines;
 use super::snapshot::Snapshot;
 use super::subject::Prepared;
 use crate::cache::Cache;
@@ -15,6 +16,10 @@ use worstcase_probe::trace::{self, Event};
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
 
+/// Console lines that are kept with a result.
+const CONSOLE_LINES: usize = 40;
+/// How every guest takes its leave.
+const POWER_DOWN: &str = "reboot: Power down";
 /// What is needed to run one cell.
 pub struct Run<'a> {
     /// The subject.
@@ -34,6 +39,8 @@ pub struct Raw {
     pub record: RawRecord,
     /// From the plugin, in order.
     pub events: Vec<Event>,
+    /// The last lines of the console.
+    pub console: Vec<String>,
 }
 
 /// The cell's content key: equal keys give equal results.
@@ -112,5 +119,15 @@ fn decode(folder: &Path) -> Result<Raw, String> {
     let read = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("{name}: {e}"));
     let record = RawRecord::decode(&read("record")?).map_err(|e| e.to_string())?;
     let events = trace::decode(&read("events")?).map_err(|e| e.to_string())?;
-    Ok(Raw { record, events })
+    let console = last_lines(&folder.join("console"), CONSOLE_LINES);
+    let console = console
+        .lines()
+        .filter(|l| !l.ends_with(POWER_DOWN))
+        .map(str::to_string)
+        .collect();
+    Ok(Raw {
+        record,
+        events,
+        console,
+    })
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use worstcase_probe::spec::MAX_LEN;
 
 /// Files that a fork writes and nobody needs when it went well.
-pub const LEFTOVERS: [&str; 4] = ["cell", "plugin.so", "console", "errors"];
+pub const LEFTOVERS: [&str; 3] = ["cell", "plugin.so", "errors"];
 
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 

@@ -96,13 +96,7 @@ fn moments(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resu
 }
 
 /// Runs the cell with the windows logged, and makes sure that it is the same execution.
-fn observe(
-    run: &Run,
-    raw: &Raw,
-    kernel: &KernelSymbols,
-    windows: &Windows,
-    folder: &Path,
-) -> Result<Log, LabError> {
+fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, folder: &Path) -> Result<Log, LabError> {
     let path = folder.join("windows");
     let plugin = format!(
         ",windows={windows},window_log={},tasks={},memory={}",

@@ -89,7 +89,10 @@ pub fn entry_after_due(
     mips: Mips,
 ) -> Option<Instructions> {
     let before_read = &entries[..entries.partition_point(|e| *e <= read)];
-    let after_due = before_read.iter().rev().take_while(|e| since(**e, read, mips) <= latency);
+    let after_due = before_read
+        .iter()
+        .rev()
+        .take_while(|e| since(**e, read, mips) <= latency);
     after_due.last().copied()
 }
 
@@ -134,7 +137,11 @@ mod tests {
         let mut all = vec![event(EventKind::MarkBegin, 10)];
         all.extend(events);
         all.push(event(EventKind::MarkEnd, 9000));
-        Raw { record, events: all }
+        Raw {
+            record,
+            events: all,
+            console: Vec::new(),
+        }
     }
 
     #[test]
