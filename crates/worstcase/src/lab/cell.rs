@@ -148,6 +148,7 @@ fn read_raw(folder: &Path) -> Result<Raw, LabError> {
     decode(folder).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
         reason,
+        again: "the cell is measured again",
     })
 }
 
@@ -159,14 +160,12 @@ fn decode(folder: &Path) -> Result<Raw, String> {
     Ok(Raw { record, events })
 }
 
-/// The guest's own words, if it sent an error instead of what was awaited.
+/// The guest's own words in one line, if it sent an error instead of what was awaited.
 pub fn guest_error(message: &[u8]) -> Option<String> {
     let at = message.windows(ERROR_MAGIC.len()).position(|w| w == ERROR_MAGIC)?;
-    Some(
-        String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..])
-            .trim()
-            .to_string(),
-    )
+    let text = String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..]);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Some(words.join(" "))
 }
 
 #[cfg(test)]
@@ -178,6 +177,10 @@ mod tests {
         assert_eq!(
             guest_error(b"WCREADY\n\nWCERR\0no such load"),
             Some("no such load".into())
+        );
+        assert_eq!(
+            guest_error(b"WCERR\0the guest panicked: panicked at a.rs:1:\nindex 3\n"),
+            Some("the guest panicked: panicked at a.rs:1: index 3".into())
         );
         assert_eq!(guest_error(b"WCREC\0"), None);
     }

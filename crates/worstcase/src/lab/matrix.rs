@@ -115,7 +115,7 @@ impl Matrix {
         how.progress.begin(needed.len(), missing.len());
         let snapshots = parallel(how.jobs, &needed, |subject| {
             let prepared = &self.subjects[*subject];
-            let snapshot = Snapshot::obtain(how.cache, prepared)?;
+            let snapshot = Snapshot::obtain(how.cache, prepared, how.limit)?;
             how.progress.booted(&prepared.subject.label());
             Ok((*subject, snapshot))
         })?;
