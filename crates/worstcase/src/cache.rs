@@ -74,6 +74,9 @@ impl CacheError {
     }
 }
 
+/// A disk with less space than this, in bytes, counts as full.
+const FULL: u64 = 1 << 20;
+
 /// The cache directory. Opening it touches nothing: a cache that is only read may be read-only.
 #[derive(Debug, Clone)]
 pub struct Cache {
@@ -199,7 +202,8 @@ impl Cache {
             .suffix(".tmp")
             .tempdir_in(&parent)
             .map_err(|e| CacheError::from_io(&parent, e))?;
-        build(building.path())?;
+        // What runs out of disk often says something else: QEMU dies from SIGBUS, or loses the end of a record.
+        build(building.path()).map_err(|error| self.require_free(FULL).err().map_or(error, E::from))?;
         let stored = || -> io::Result<()> {
             let dir = File::open(building.path())?;
             // One syncfs instead of an fsync for each of some thousand files; it also reports what failed to reach the disk.

@@ -36,7 +36,7 @@ pub enum LabCommand {
 const RUN_HELP: &str = "\
 Examples:
   worstcase lab run --kernel debian:6.1 --load shm,fork
-  worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --load procread --seeds 10 -o procread
+  worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --seeds 10 -o two-kernels
   worstcase lab run --kernel ./bzImage,config=.config --load fork --criterion 100us
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
 

@@ -245,11 +245,12 @@ fn parse_ready(text: &str) -> Option<BTreeMap<String, String>> {
 /// The end of what QEMU and the kernel said, for messages.
 pub(super) fn console_end(folder: &Path) -> String {
     let parts = ["errors", "console"].map(|name| last_lines(&folder.join(name), 60));
-    parts
-        .into_iter()
-        .filter(|p| !p.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+    let said: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+    if said.is_empty() {
+        "(neither QEMU nor the kernel said anything)".into()
+    } else {
+        said.join("\n")
+    }
 }
 
 #[cfg(test)]
