@@ -14,13 +14,8 @@ pub const RT: &str = "debian:6.1-rt";
 /// A cache of worstcase's, with the kernels in it.
 pub struct Desk {
     cache: PathBuf,
-    /// Removes the cache, or keeps other test processes out of it.
-    _keep: Keep,
-}
-
-enum Keep {
-    _Temporary(TempDir),
-    _Locked(File),
+    /// Removes the cache when dropped, or keeps other test processes out of it.
+    _keep: Box<dyn Send + Sync>,
 }
 
 /// The desk of most tests: what one test booted, the others need not boot again.
@@ -33,7 +28,7 @@ pub fn shared() -> &'static Desk {
         // A static is never dropped: what the run before left goes now.
         let _ = fs::remove_dir_all(&cache);
         fs::create_dir_all(&cache).unwrap();
-        Desk::at(cache, Keep::_Locked(lock))
+        Desk::at(cache, lock)
     })
 }
 
@@ -76,16 +71,19 @@ impl Desk {
     /// A desk of the test's own: it has booted and measured nothing.
     pub fn fresh() -> Desk {
         let folder = folder();
-        Desk::at(folder.path().into(), Keep::_Temporary(folder))
+        Desk::at(folder.path().into(), folder)
     }
 
-    fn at(cache: PathBuf, keep: Keep) -> Desk {
+    fn at(cache: PathBuf, keep: impl Send + Sync + 'static) -> Desk {
         let qemu = std::process::Command::new("qemu-system-x86_64")
             .arg("--version")
             .output();
         assert!(qemu.is_ok(), "the lab's tests need QEMU: run 'make prepare'");
         link_kernels(&cache);
-        Desk { cache, _keep: keep }
+        Desk {
+            cache,
+            _keep: Box::new(keep),
+        }
     }
 
     /// The cache's folder.
@@ -102,10 +100,11 @@ impl Desk {
         command
     }
 
-    /// `worstcase lab run ... --jobs 1 --output RUN`.
+    /// `worstcase lab run ... --output RUN`, with one job unless the words say another number.
     pub fn run(&self, words: &str, run: &Path) -> Command {
-        let mut command = self.worstcase("lab run --jobs 1");
-        command.args(words.split_whitespace()).arg("--output").arg(run);
+        let jobs = if words.contains("--jobs") { "" } else { "--jobs 1" };
+        let mut command = self.worstcase(&format!("lab run {jobs} {words}"));
+        command.arg("--output").arg(run);
         command
     }
 

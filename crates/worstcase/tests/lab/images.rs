@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn boot(desk: &Desk, image: &Path, run: &Path) -> Command {
-    let mut command = desk.run("--samples 200 --seeds 1 --preempt full --timeout 20", run);
+    let mut command = desk.run("--samples 200 --seeds 1 --preempt full --timeout 5", run);
     let KernelFiles { config, .. } = kernel(GENERIC);
     let name = format!("{},config={}", image.display(), config.display());
     command.arg("--kernel").arg(name);
@@ -65,8 +65,7 @@ fn a_package_that_is_cut_short() {
 fn a_kernel_that_hangs_before_its_first_word_is_stopped() {
     let (desk, folder) = (Desk::fresh(), folder());
     let image = image_that_begins(b"\xeb\xfe", folder.path()); // jmp to itself
-    let mut hangs = boot(&desk, &image, &folder.path().join("run"));
-    hangs.args(["--timeout", "5"]);
+    let hangs = boot(&desk, &image, &folder.path().join("run"));
     machine_failed(hangs, &["time limit", "--timeout"], "");
 }
 
@@ -82,8 +81,8 @@ fn a_kernel_that_resets_the_machine_is_no_result() {
 fn a_kernel_without_memory_panics_and_says_so() {
     let (desk, folder) = (Desk::fresh(), folder());
     let big = folder.path().join("big");
-    // Bytes that do not compress fill the machine's memory through the image.
-    fs::File::create(&big).unwrap().set_len(150 << 20).unwrap();
+    // It fits into the machine once, packed in the image, but not unpacked beside it.
+    fs::File::create(&big).unwrap().set_len(100 << 20).unwrap();
     let mut command = desk.run(
         "--preempt full --memory 192 --samples 200 --seeds 1",
         &folder.path().join("run"),

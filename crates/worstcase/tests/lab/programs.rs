@@ -10,8 +10,13 @@ use std::path::Path;
 const PROGRAMS: &str = "--add /usr/bin/sha256sum --add /usr/bin/chrt --add /bin/sh:/bin/sh";
 
 fn cell(program: &str, run: &Path) -> Command {
-    let subject = format!("--kernel {GENERIC} --preempt none {PROGRAMS}");
-    let mut command = shared().run(&format!("{subject} --samples 200 --seeds 1 --timeout 120"), run);
+    cell_within(120, program, run)
+}
+
+/// A cell that gets so many seconds of real time.
+fn cell_within(limit: u32, program: &str, run: &Path) -> Command {
+    let subject = format!("--kernel {GENERIC} --preempt none {PROGRAMS} --timeout {limit}");
+    let mut command = shared().run(&format!("{subject} --samples 200 --seeds 1"), run);
     command.arg("--load").arg(format!("cmd:{program}"));
     command
 }
@@ -69,10 +74,10 @@ fn a_guest_that_powers_off_at_once_is_no_result() {
 #[test]
 fn a_guest_in_which_nothing_gets_the_cpu_is_stopped() {
     let folder = folder();
-    // Above the probe's priority: the probe never runs. Real-time throttling stops both.
-    let mut hang = cell("chrt -f 99 sh -c 'while :; do :; done'", &folder.path().join("run"));
     // The snapshot first, so that the short limit is the cell's alone.
     cell("sha256sum /init", &folder.path().join("first")).assert().success();
-    hang.args(["--timeout", "5"]);
+    // Above the probe's priority: the probe never runs. Real-time throttling stops both.
+    let spin = "chrt -f 99 sh -c 'while :; do :; done'";
+    let hang = cell_within(5, spin, &folder.path().join("run"));
     machine_failed(hang, &["time limit", "--timeout"], "");
 }
