@@ -20,8 +20,13 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a verdict is FAIL (only with --gate); 2 wrong arguments or input, or with --gate a verdict is
-INCONCLUSIVE; 3 a tool, right, file or the network is missing; 4 the measured machine failed; 5 storage failed.";
+Exit codes:
+  0  done
+  1  a verdict is FAIL (only with --gate)
+  2  wrong arguments or input; with --gate, a verdict is INCONCLUSIVE
+  3  a tool, right, file or the network is missing
+  4  the measured machine failed, or two runs of a cell differ
+  5  storage failed";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]

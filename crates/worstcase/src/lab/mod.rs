@@ -90,13 +90,15 @@ pub enum LabError {
         /// What the kernel says.
         in_force: String,
     },
-    /// A result in the cache that cannot be read.
-    #[error("{}: {reason}; remove this folder, and the cell is measured again", folder.display())]
+    /// A result or a snapshot in the cache that cannot be read.
+    #[error("damaged in the cache, {}: {reason}; remove this folder, and {again}", folder.display())]
     Damaged {
-        /// The result's folder.
+        /// The entry's folder.
         folder: PathBuf,
         /// What is wrong with it.
         reason: String,
+        /// What happens once it is removed.
+        again: &'static str,
     },
     /// A snapshot with a clock that jumped, again and again.
     #[error(

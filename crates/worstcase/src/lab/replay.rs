@@ -60,8 +60,7 @@ pub fn replay(
     if windows.ranges().len() == 0 {
         return Ok(Vec::new());
     }
-    let scratch = cache.area("scratch")?;
-    let folder = tempfile::tempdir_in(&scratch).map_err(LabError::io(&scratch))?;
+    let folder = cache.scratch()?;
     let log = observe(run, raw, kernel, &windows, folder.path())?;
     if log.windows.len() != windows.ranges().len() {
         return Err(misfit("not every window was reached".into()));
