@@ -5,10 +5,14 @@ use super::added::Added;
 use super::cell::{self, Raw, Run};
 use super::matrix::{self, Matrix};
 use super::qemu::Qemu;
+use super::replay;
 use super::snapshot::Snapshot;
 use super::subject::Prepared;
+use super::symbols::KernelSymbols;
+use crate::cache::Cache;
 use crate::kernels::ResolveOptions;
 use crate::record::{Machine, Record};
+use crate::story::execution::{Execution, Symbols};
 use crate::study::PlannedCell;
 use std::time::Duration;
 use worstcase_probe::CellSpec;
@@ -16,16 +20,22 @@ use worstcase_probe::CellSpec;
 /// A cell with everything that it needs to run.
 pub struct Again {
     matrix: Matrix,
-    /// Its subject's snapshot.
-    pub snapshot: Snapshot,
+    snapshot: Snapshot,
     /// What it left, from the cache or from running it: the same as what was recorded.
-    pub raw: Raw,
+    raw: Raw,
+    limit: Option<Duration>,
 }
 
 impl Again {
     /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or an added program is another
     /// one than when the record was made, or if the cell gives other samples.
-    pub fn of(record: &Record, added: &[Added], qemu: &Qemu, options: &ResolveOptions<'_>) -> Result<Again, LabError> {
+    pub fn of(
+        record: &Record,
+        added: &[Added],
+        qemu: &Qemu,
+        options: &ResolveOptions<'_>,
+        limit: Option<Duration>,
+    ) -> Result<Again, LabError> {
         let other = |what: &str| LabError::OtherInputs {
             cell: record.id.to_string(),
             what: what.to_string(),
@@ -65,37 +75,46 @@ impl Again {
         if prepared.key != machine.key {
             return Err(other("worstcase itself or an added program (--add) changed"));
         }
-        let snapshot = Snapshot::obtain(&options.cache, prepared)?;
+        let snapshot = Snapshot::obtain(&options.cache, prepared, limit)?;
         let run = Run {
             prepared,
             snapshot: &snapshot,
             spec: &planned.spec,
-            limit: None,
+            limit,
         };
         let raw = cell::obtain(&options.cache, &run)?;
         if matrix::result(prepared, &snapshot, &raw)?.record.digest != record.digest {
             return Err(other("it gave other samples"));
         }
-        Ok(Again { matrix, snapshot, raw })
+        Ok(Again {
+            matrix,
+            snapshot,
+            raw,
+            limit,
+        })
     }
 
-    /// The subject.
-    pub fn prepared(&self) -> &Prepared {
+    /// What ran around each of these samples (places in the record), in their order, and the names of what ran.
+    pub fn replay(&self, cache: &Cache, samples: &[usize]) -> Result<(Vec<Execution>, Symbols), LabError> {
+        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
+        let executions = replay::replay(cache, &self.run(), &self.raw, &kernel, samples, replay::LEAD)?;
+        Ok((executions, kernel.code))
+    }
+
+    fn prepared(&self) -> &Prepared {
         self.matrix.subject(&self.matrix.cells()[0])
     }
 
-    /// The cell.
-    pub fn spec(&self) -> &CellSpec {
+    fn spec(&self) -> &CellSpec {
         &self.matrix.cells()[0].spec
     }
 
-    /// To run it with this limit of real time.
-    pub fn run(&self, limit: Option<Duration>) -> Run<'_> {
+    fn run(&self) -> Run<'_> {
         Run {
             prepared: self.prepared(),
             snapshot: &self.snapshot,
             spec: self.spec(),
-            limit,
+            limit: self.limit,
         }
     }
 }
