@@ -117,7 +117,11 @@ mod tests {
 
     #[test]
     fn the_last_symbol_at_or_before_an_address_holds_it() {
-        let symbol = |address, name: &str| Symbol { address, name: name.into(), module: None };
+        let symbol = |address, name: &str| Symbol {
+            address,
+            name: name.into(),
+            module: None,
+        };
         let symbols = Symbols::new(vec![symbol(200, "b"), symbol(100, "a")]);
         assert_eq!(symbols.lookup(199).unwrap().name, "a");
         assert_eq!(symbols.lookup(200).unwrap().name, "b");
