@@ -1,7 +1,7 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks, instructions, one counter.
 //!
 //! The only module that knows the interface's version (`version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for
-//! QEMU 10), and the only one with `unsafe`.
+//! QEMU 10). `unsafe` is only here and in `guest_memory`.
 
 #[cfg_attr(feature = "api-v1", path = "api/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "api/v4.rs")]
@@ -9,7 +9,7 @@ mod version;
 
 use crate::count::Access;
 use crate::mark::NOP_LEN;
-use crate::{plugin, watch};
+use crate::{plugin, record, watch};
 use qemu_plugin_sys as sys;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -23,7 +23,7 @@ pub struct Machine {
     pub cpus: c_int,
 }
 
-/// Runs when an instruction starts; `data` is what was given at registration.
+/// Runs when an instruction or a block starts; `data` is what was given at registration.
 pub trait OnStart {
     /// Called on the CPU's thread.
     fn run(data: u64);
@@ -76,6 +76,19 @@ impl Block {
         version::drop_unexecuted(&mut instructions);
         instructions
     }
+
+    /// Runs `H` whenever this block starts, before anything of its first instruction.
+    pub fn on_start<H: OnStart>(&self, data: u64) {
+        // SAFETY: the block's handle as in `instructions`; the data is never followed.
+        unsafe {
+            sys::qemu_plugin_register_vcpu_tb_exec_cb(
+                self.0,
+                Some(started::<H>),
+                sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
+                data as *mut c_void,
+            );
+        }
+    }
 }
 
 impl Instruction<'_> {
@@ -117,14 +130,11 @@ impl Instruction<'_> {
 
     /// Runs `H` whenever this instruction starts.
     pub fn on_start<H: OnStart>(&self, data: u64) {
-        unsafe extern "C" fn call<H: OnStart>(_cpu: c_uint, data: *mut c_void) {
-            H::run(data as u64);
-        }
         // SAFETY: the handle as in `vaddr`; the data is a number in a pointer's clothes, which is never followed.
         unsafe {
             sys::qemu_plugin_register_vcpu_insn_exec_cb(
                 self.handle,
-                Some(call::<H>),
+                Some(started::<H>),
                 sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
                 data as *mut c_void,
             );
@@ -152,6 +162,10 @@ impl Instruction<'_> {
             );
         }
     }
+}
+
+unsafe extern "C" fn started<H: OnStart>(_cpu: c_uint, data: *mut c_void) {
+    H::run(data as u64);
 }
 
 /// The interface's version that this build speaks; QEMU refuses the plugin if it does not.
@@ -207,4 +221,5 @@ unsafe extern "C" fn on_translation(_id: sys::qemu_plugin_id_t, block: *mut sys:
 
 unsafe extern "C" fn on_exit(_id: sys::qemu_plugin_id_t, _data: *mut c_void) {
     watch::finish();
+    record::finish();
 }

@@ -1,6 +1,8 @@
-//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,timer_entry=0xADDRESS`, all optional.
+//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,timer_entry=0xADDRESS`, all optional; and those of
+//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`.
 
 use std::path::PathBuf;
+use worstcase_probe::window::ask::{AskError, TaskPlaces, Windows};
 
 /// What QEMU's command line asks of the plugin.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,20 +11,43 @@ pub struct Args {
     pub log: Option<PathBuf>,
     /// `timer_entry=0xADDRESS`: the first instruction of the guest's timer interrupt.
     pub timer_entry: Option<u64>,
+    /// What a replay logs.
+    pub replay: Option<Replay>,
+}
+
+/// What to log of every block that runs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// `windows=FROM-TO+...`: while the instruction count is in one of these.
+    pub windows: Windows,
+    /// `window_log=PATH`: where that log goes.
+    pub log: PathBuf,
+    /// `tasks=CURRENT:DIRECT_MAP:PID:COMM`: where the kernel's tasks are.
+    pub tasks: TaskPlaces,
+    /// `memory=PATH`: the file that QEMU maps as the guest's memory.
+    pub memory: PathBuf,
 }
 
 /// An argument that cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArgError {
     /// Not an argument of this plugin.
-    #[error("unknown argument '{0}' (known: log=PATH, timer_entry=0xADDRESS)")]
+    #[error(
+        "unknown argument '{0}' (known: log=PATH, timer_entry=0xADDRESS, and windows=, window_log=, tasks=, memory=)"
+    )]
     Unknown(String),
     /// The same argument again.
     #[error("argument '{0}' is given twice")]
     Twice(&'static str),
-    /// `log=` without a path.
-    #[error("log= needs a path")]
-    EmptyPath,
+    /// `log=` and the like without a path.
+    #[error("{0}= needs a path")]
+    EmptyPath(&'static str),
+    /// Not a list of windows, or not places of tasks.
+    #[error(transparent)]
+    Replay(#[from] AskError),
+    /// Only some of the arguments of a replay.
+    #[error("windows=, window_log=, tasks= and memory= go together")]
+    PartOfReplay,
     /// Not an address.
     #[error("timer_entry= needs a hexadecimal address such as 0xffffffff81a00ec0, not '{0}'")]
     BadAddress(String),
@@ -31,16 +56,37 @@ pub enum ArgError {
 /// Reads the arguments as QEMU hands them over, `name=value` each.
 pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let mut args = Args::default();
+    let (mut windows, mut window_log, mut tasks, mut memory) = (None, None, None, None);
     for argument in arguments {
         let argument = argument.as_ref();
         match argument.split_once('=') {
-            Some(("log", "")) => return Err(ArgError::EmptyPath),
-            Some(("log", path)) => set(&mut args.log, "log", path.into())?,
+            Some(("log", path)) => set(&mut args.log, "log", non_empty(path, "log")?)?,
             Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
+            Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
+            Some(("window_log", path)) => set(&mut window_log, "window_log", non_empty(path, "window_log")?)?,
+            Some(("tasks", value)) => set(&mut tasks, "tasks", value.parse()?)?,
+            Some(("memory", path)) => set(&mut memory, "memory", non_empty(path, "memory")?)?,
             _ => return Err(ArgError::Unknown(argument.to_owned())),
         }
     }
+    args.replay = match (windows, window_log, tasks, memory) {
+        (None, None, None, None) => None,
+        (Some(windows), Some(log), Some(tasks), Some(memory)) => Some(Replay {
+            windows,
+            log,
+            tasks,
+            memory,
+        }),
+        _ => return Err(ArgError::PartOfReplay),
+    };
     Ok(args)
+}
+
+fn non_empty(path: &str, name: &'static str) -> Result<PathBuf, ArgError> {
+    if path.is_empty() {
+        return Err(ArgError::EmptyPath(name));
+    }
+    Ok(path.into())
 }
 
 fn set<T>(slot: &mut Option<T>, name: &'static str, value: T) -> Result<(), ArgError> {
@@ -69,9 +115,25 @@ mod tests {
             parse(&["timer_entry=0xffffffff81a00ec0", "log=/tmp/a=b"]),
             Ok(Args {
                 log: Some("/tmp/a=b".into()),
-                timer_entry: Some(0xffff_ffff_81a0_0ec0)
+                timer_entry: Some(0xffff_ffff_81a0_0ec0),
+                replay: None,
             })
         );
+    }
+
+    #[test]
+    fn a_replay_is_asked_for_whole() {
+        let all = ["windows=5-9", "window_log=/w", "tasks=1:2:3:4", "memory=/m"];
+        let replay = parse(&all).unwrap().replay.unwrap();
+        assert_eq!(replay.windows.to_string(), "5-9");
+        assert_eq!((replay.log, replay.memory), ("/w".into(), "/m".into()));
+        assert_eq!(replay.tasks.comm, 4);
+        for n in 0..4 {
+            let mut some = all.to_vec();
+            some.remove(n);
+            assert_eq!(parse(&some), Err(ArgError::PartOfReplay));
+        }
+        assert!(matches!(parse(&["windows=9-5"]), Err(ArgError::Replay(_))));
     }
 
     #[test]
@@ -82,7 +144,7 @@ mod tests {
                 Err(ArgError::BadAddress(bad.into()))
             );
         }
-        assert_eq!(parse(&["log="]), Err(ArgError::EmptyPath));
+        assert_eq!(parse(&["log="]), Err(ArgError::EmptyPath("log")));
         assert_eq!(parse(&["log=a", "log=b"]), Err(ArgError::Twice("log")));
         assert_eq!(parse(&["logs=a"]), Err(ArgError::Unknown("logs=a".into())));
         assert_eq!(parse(&["log"]), Err(ArgError::Unknown("log".into())));

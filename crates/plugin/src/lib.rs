@@ -7,6 +7,7 @@
 //! - `plugin`: set-up and translation: what is registered where.
 //! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
+//! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
 //!
 //! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only adds to its
@@ -27,8 +28,12 @@ mod args;
 mod count;
 mod decode;
 mod events;
+mod guest_memory;
 mod mark;
 #[cfg(not(test))]
 mod plugin;
+#[cfg(not(test))]
+mod record;
+mod tasks;
 #[cfg(not(test))]
 mod watch;

@@ -1,7 +1,7 @@
 //! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
 
 use crate::api::{Block, Machine};
-use crate::{args, count, decode, events, watch};
+use crate::{args, count, decode, events, record, watch};
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
@@ -20,6 +20,9 @@ pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
         None => None,
     };
     watch::start(log, args.timer_entry);
+    if let Some(replay) = args.replay {
+        record::start(replay)?;
+    }
     Ok(())
 }
 
@@ -28,6 +31,7 @@ pub fn translated(block: &Block) {
     let instructions = block.instructions();
     let classes: Vec<_> = instructions.iter().map(|i| decode::classify(i.bytes())).collect();
     let placements = count::place(&classes);
+    record::observe(block, &instructions);
     // Callbacks come first: those of one instruction then run before its own additions, on every QEMU.
     watch::observe(&instructions, &placements);
     for (instruction, placement) in instructions.iter().zip(&placements) {

@@ -6,6 +6,8 @@
 //! loads   disturb, count their work } -> record   what was found   measured machine -> desk
 //! mark    tells the QEMU plugin which instruction belongs to which sample (a no-op elsewhere)
 //! trace   the plugin's event log: written by the plugin, read at the desk
+//! window  the plugin's log of every block in a window, to explain a sample
+//! symbols names of the running kernel's code                       measured machine -> desk
 //! ```
 //! This crate knows nothing of QEMU, study files or reports.
 
@@ -15,9 +17,11 @@ pub mod prng;
 pub mod probes;
 pub mod record;
 pub mod spec;
+pub mod symbols;
 pub mod sys;
 pub mod trace;
 pub mod units;
+pub mod window;
 
 pub use record::RawRecord;
 pub use spec::CellSpec;

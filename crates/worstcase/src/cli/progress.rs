@@ -4,26 +4,32 @@ use crate::lab::matrix::Progress;
 use crate::record::CellId;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A bar on standard error: what is done, how long it will take.
+/// A bar on standard error: cells done, time left.
 pub struct Bar {
     bar: ProgressBar,
+    done: AtomicUsize,
+    cells: AtomicUsize,
 }
 
 /// A boot takes as long as some cells; the estimate of the time left needs a common measure.
-const BOOT_WEIGHT: u64 = 4;
+const BOOT_WEIGHT: u64 = 5;
 
 impl Bar {
     /// A bar that shows itself only on a terminal.
     pub fn new() -> Bar {
-        let target = if std::io::stderr().is_terminal() {
+        let shown = std::io::stderr().is_terminal();
+        let target = if shown {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()
         };
         Bar {
             bar: ProgressBar::with_draw_target(None, target),
+            done: AtomicUsize::new(0),
+            cells: AtomicUsize::new(0),
         }
     }
 
@@ -31,25 +37,35 @@ impl Bar {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
+
+    fn say(&self, last: &str) {
+        let (done, cells) = (self.done.load(Ordering::Relaxed), self.cells.load(Ordering::Relaxed));
+        self.bar.set_message(format!("{done}/{cells} cells; {last}"));
+    }
 }
 
 impl Progress for Bar {
     fn begin(&self, boots: usize, cells: usize) {
-        let style = ProgressStyle::with_template("{bar:24} {percent:>3}%  {elapsed} gone, {eta} left  {msg}");
+        let style = ProgressStyle::with_template("{bar:24} {elapsed} gone, {eta} left, {wide_msg}");
         self.bar.set_style(style.expect("a constant template"));
         self.bar.set_length(boots as u64 * BOOT_WEIGHT + cells as u64);
-        self.bar
-            .set_message(format!("booting {boots} subjects for {cells} cells"));
+        self.cells.store(cells, Ordering::Relaxed);
+        self.say(&if boots > 0 {
+            format!("booting {boots} subjects")
+        } else {
+            "measuring".into()
+        });
         self.bar.enable_steady_tick(Duration::from_millis(250));
     }
 
     fn booted(&self, subject: &str) {
         self.bar.inc(BOOT_WEIGHT);
-        self.bar.set_message(format!("booted {subject}"));
+        self.say(&format!("booted {subject}"));
     }
 
     fn measured(&self, cell: &CellId) {
         self.bar.inc(1);
-        self.bar.set_message(format!("measured {cell}"));
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.say(&format!("measured {cell}"));
     }
 }

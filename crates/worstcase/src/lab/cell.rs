@@ -1,25 +1,25 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
-use super::machine::{self, Files, Memory, quoted};
-use super::process::Process;
-use super::snapshot::{Snapshot, console_end};
+use super::fork::{Fork, LEFTOVERS};
+use super::process::last_lines;
+use super::snapshot::Snapshot;
 use super::subject::Prepared;
 use crate::cache::Cache;
 use crate::digest::Digest;
-use serde_json::json;
-use std::fs::File;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use worstcase_probe::RawRecord;
-use worstcase_probe::spec::{CellSpec, MAX_LEN};
+use worstcase_probe::spec::CellSpec;
 use worstcase_probe::trace::{self, Event};
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
 
-const ERROR_MAGIC: &[u8] = b"WCERR\0";
-
+/// Console lines that are kept with a result.
+const CONSOLE_LINES: usize = 40;
+/// How every guest takes its leave.
+const POWER_DOWN: &str = "reboot: Power down";
 /// What is needed to run one cell.
 pub struct Run<'a> {
     /// The subject.
@@ -39,6 +39,8 @@ pub struct Raw {
     pub record: RawRecord,
     /// From the plugin, in order.
     pub events: Vec<Event>,
+    /// The last lines of the console.
+    pub console: Vec<String>,
 }
 
 /// The cell's content key: equal keys give equal results.
@@ -57,7 +59,7 @@ pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
     let key = key(run.prepared, run.spec)?;
     let folder = cache.publish(AREA, &key, |building| {
         execute(run, building)?;
-        for name in ["cell", "plugin.so", "console", "errors"] {
+        for name in LEFTOVERS {
             let path = building.join(name);
             std::fs::remove_file(&path).map_err(LabError::io(path))?;
         }
@@ -68,53 +70,25 @@ pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
 
 /// Runs the cell with its files in `folder`.
 pub fn execute(run: &Run, folder: &Path) -> Result<Raw, LabError> {
-    let at = |name: &str| folder.join(name);
-    let text = run.spec.to_text().map_err(|e| LabError::Request(e.to_string()))?;
-    let write = |name: &str, data: &[u8]| std::fs::write(at(name), data).map_err(LabError::io(at(name)));
-    write("cell", format!("{text:<MAX_LEN$}").as_bytes())?;
-    write("plugin.so", run.prepared.qemu.plugin)?;
-    let errors = File::create(at("errors")).map_err(LabError::io(at("errors")))?;
-    let timer_entry = run
-        .snapshot
-        .ready
-        .get("timer_entry")
-        .map(String::as_str)
-        .unwrap_or_default();
-    let files = Files {
-        kernel: &run.prepared.subject.kernel.bzimage,
-        initrd: &run.snapshot.initrd(),
-        memory: &run.snapshot.memory(),
-        plugin: &format!(
-            "{},log={},timer_entry={timer_entry}",
-            quoted(&at("plugin.so")),
-            quoted(&at("events"))
-        ),
-        cell: &at("cell"),
-        record: &at("record"),
-        console: &at("console"),
-    };
-    let machine = &run.prepared.subject.machine;
-    let args = machine::arguments(machine, &run.prepared.command_line, Memory::Private, &files);
-    let deadline = Instant::now() + run.limit.unwrap_or_else(|| default_limit(run));
-    let ended = Process::start(&run.prepared.qemu.program, &args, errors, deadline)
-        .and_then(|qemu| resume(qemu, &run.snapshot.state()));
-    let message = std::fs::read(at("record")).unwrap_or_default();
-    if let Some(words) = guest_error(&message) {
-        return Err(LabError::Guest {
-            what: describe(run),
-            message: words,
-        });
-    }
-    let no_result = |reason: String| LabError::NoResult {
-        what: describe(run),
-        reason,
-        console: console_end(folder),
-    };
-    ended.map_err(|e| no_result(e.to_string()))?;
-    decode(folder).map_err(no_result)
+    execute_watched(run, folder, "")
 }
 
-fn describe(run: &Run) -> String {
+/// Runs the cell with more arguments for the plugin, each with a comma before it.
+pub fn execute_watched(run: &Run, folder: &Path, plugin: &str) -> Result<Raw, LabError> {
+    let fork = Fork {
+        prepared: run.prepared,
+        snapshot: run.snapshot,
+        text: &run.spec.to_text().map_err(|e| LabError::Request(e.to_string()))?,
+        plugin,
+        limit: run.limit.unwrap_or_else(|| default_limit(run)),
+        what: describe(run),
+    };
+    fork.run(folder)?;
+    decode(folder).map_err(|reason| fork.no_result(folder, reason))
+}
+
+/// The cell, for messages.
+pub fn describe(run: &Run) -> String {
     let spec = run.spec;
     format!(
         "{}, load {}, probe {}, seed {}",
@@ -132,17 +106,6 @@ fn default_limit(run: &Run) -> Duration {
     Duration::from_secs(60 + instructions / 20_000_000)
 }
 
-fn resume(mut qemu: Process, state: &Path) -> Result<(), LabError> {
-    let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
-    qemu.qmp.execute("migrate-set-capabilities", capability)?;
-    qemu.qmp
-        .execute("migrate-incoming", json!({"uri": machine::restore_uri(state)}))?;
-    qemu.qmp
-        .poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
-    qemu.qmp.execute("cont", json!({}))?;
-    qemu.wait()
-}
-
 /// Reads a kept result.
 fn read_raw(folder: &Path) -> Result<Raw, LabError> {
     decode(folder).map_err(|reason| LabError::Damaged {
@@ -156,29 +119,15 @@ fn decode(folder: &Path) -> Result<Raw, String> {
     let read = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("{name}: {e}"));
     let record = RawRecord::decode(&read("record")?).map_err(|e| e.to_string())?;
     let events = trace::decode(&read("events")?).map_err(|e| e.to_string())?;
-    Ok(Raw { record, events })
-}
-
-/// The guest's own words, if it sent an error instead of what was awaited.
-pub fn guest_error(message: &[u8]) -> Option<String> {
-    let at = message.windows(ERROR_MAGIC.len()).position(|w| w == ERROR_MAGIC)?;
-    Some(
-        String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..])
-            .trim()
-            .to_string(),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_guests_error_is_found_behind_a_message() {
-        assert_eq!(
-            guest_error(b"WCREADY\n\nWCERR\0no such load"),
-            Some("no such load".into())
-        );
-        assert_eq!(guest_error(b"WCREC\0"), None);
-    }
+    let console = last_lines(&folder.join("console"), CONSOLE_LINES);
+    let console = console
+        .lines()
+        .filter(|l| !l.ends_with(POWER_DOWN))
+        .map(str::to_string)
+        .collect();
+    Ok(Raw {
+        record,
+        events,
+        console,
+    })
 }

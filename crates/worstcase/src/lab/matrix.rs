@@ -23,7 +23,7 @@ use worstcase_probe::CellSpec;
 
 /// Told of what is done while a matrix runs.
 pub trait Progress: Sync {
-    /// So many boots and cells are ahead.
+    /// So many subjects must be booted, and so many cells run.
     fn begin(&self, boots: usize, cells: usize);
     /// A subject is ready.
     fn booted(&self, subject: &str);
@@ -112,11 +112,18 @@ impl Matrix {
         let missing: Vec<&MatrixCell> = self.cells.iter().filter(|c| !run.has_cell(&c.entry.id)).collect();
         let mut needed: Vec<usize> = missing.iter().map(|c| c.subject).collect();
         needed.dedup();
-        how.progress.begin(needed.len(), missing.len());
+        let boots = needed
+            .iter()
+            .filter(|s| !Snapshot::is_cached(how.cache, &self.subjects[**s]))
+            .count();
+        how.progress.begin(boots, missing.len());
         let snapshots = parallel(how.jobs, &needed, |subject| {
             let prepared = &self.subjects[*subject];
+            let cached = Snapshot::is_cached(how.cache, prepared);
             let snapshot = Snapshot::obtain(how.cache, prepared)?;
-            how.progress.booted(&prepared.subject.label());
+            if !cached {
+                how.progress.booted(&prepared.subject.label());
+            }
             Ok((*subject, snapshot))
         })?;
         let snapshots: BTreeMap<usize, Snapshot> = snapshots.into_iter().collect();
@@ -190,8 +197,10 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
             key: prepared.key.clone(),
         }),
     };
-    CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
-        .map_err(|e| LabError::Stamps(label, e.to_string()))
+    let mut result = CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
+        .map_err(|e| LabError::Stamps(label, e.to_string()))?;
+    result.record.console = raw.console.clone();
+    Ok(result)
 }
 
 /// Does `work` on all items, `jobs` at once, and gives the results in the items' order, or the first error.

@@ -8,6 +8,8 @@
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
 //! stamps    joins the plugin's events to the samples
+//! symbols   the names of a subject's kernel code, and where it keeps its tasks
+//! replay    a cell again, with every block logged around chosen samples: what explain reads
 //! matrix    many cells, several QEMUs at once, into a run folder
 //! ```
 //! Every value that reaches the guest is an input of the content keys; nothing of the desk (time, paths, load) is.
@@ -15,15 +17,19 @@
 pub mod added;
 pub mod cell;
 pub mod cpio;
+mod fork;
 pub mod image;
+mod kernel_memory;
 pub mod machine;
 pub mod matrix;
 mod process;
 pub mod qemu;
 mod qmp;
+pub mod replay;
 pub mod snapshot;
 pub mod stamps;
 pub mod subject;
+pub mod symbols;
 pub mod verify;
 
 use crate::error::Exit;
@@ -113,6 +119,20 @@ pub enum LabError {
         /// The first run's digest.
         expected: String,
     },
+    /// A replay that went another way than the cell.
+    #[error(
+        "{0}: the replay is not the execution that was measured ({1} differ), so nothing can be told of it; \
+         was it measured by another QEMU or worstcase?"
+    )]
+    OtherExecution(String, &'static str),
+    /// A kernel that does not show what a replay has to know of it.
+    #[error("{kernel}: {reason}")]
+    Unreadable {
+        /// Which kernel.
+        kernel: String,
+        /// What is missing, and what would help.
+        reason: String,
+    },
     /// Files of ours.
     #[error("{}: {source}", path.display())]
     Io {
@@ -149,6 +169,8 @@ impl LabError {
             | LabError::NoResult { .. }
             | LabError::ClockJump(..)
             | LabError::Stamps(..)
+            | LabError::OtherExecution(..)
+            | LabError::Unreadable { .. }
             | LabError::NotReproducible { .. } => Exit::Measured,
         }
     }

@@ -8,6 +8,7 @@
 
 use super::LabError;
 use super::cell::{self, Run};
+use super::fork::guest_error;
 use super::machine::{self, Files, Memory, quoted};
 use super::process::{Process, last_lines};
 use super::subject::Prepared;
@@ -182,7 +183,7 @@ fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
 
 fn no_result(prepared: &Prepared, message: &[u8], error: &LabError, folder: &Path) -> LabError {
     let what = prepared.subject.label();
-    if let Some(words) = cell::guest_error(message) {
+    if let Some(words) = guest_error(message) {
         return LabError::Guest { what, message: words };
     }
     LabError::NoResult {

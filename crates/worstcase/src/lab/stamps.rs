@@ -30,12 +30,7 @@ pub fn join(raw: &Raw, mips: Mips) -> Result<Stamps, String> {
     if clock_reads.len() != samples.len() {
         return Err(format!("{} marks for {} samples", clock_reads.len(), samples.len()));
     }
-    let entries: Vec<Instructions> = raw
-        .events
-        .iter()
-        .filter(|e| e.kind == EventKind::TimerEntry)
-        .map(|e| e.count)
-        .collect();
+    let entries = timer_entries(&raw.events);
     let stamp = |latency: Nanos, read: Instructions| Stamp {
         irq_off: Some(irq_off(latency, read, &entries, mips)),
         instructions: Instructions(read.0 - begin.0),
@@ -60,8 +55,14 @@ fn only(events: &[Event], kind: EventKind) -> Result<Instructions, String> {
     }
 }
 
+/// The instruction count at each entry of the timer's interrupt, in order.
+pub fn timer_entries(events: &[Event]) -> Vec<Instructions> {
+    let entries = events.iter().filter(|e| e.kind == EventKind::TimerEntry);
+    entries.map(|e| e.count).collect()
+}
+
 /// The instruction count at the clock read of each sample, in order.
-fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
+pub fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
     let mut reads = Vec::new();
     let mut last = None;
     for event in events {
@@ -77,11 +78,27 @@ fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
 }
 
 fn irq_off(latency: Nanos, read: Instructions, entries: &[Instructions], mips: Mips) -> Nanos {
-    // The value read is the virtual time after the reading instruction.
-    let since = |entry: &Instructions| mips.time_of(read.0 + 1 - entry.0);
+    entry_after_due(latency, read, entries, mips).map_or(Nanos(0), |entry| latency - since(entry, read, mips))
+}
+
+/// The first entry of the timer's interrupt at or after the due time of the sample whose clock read this is.
+pub fn entry_after_due(
+    latency: Nanos,
+    read: Instructions,
+    entries: &[Instructions],
+    mips: Mips,
+) -> Option<Instructions> {
     let before_read = &entries[..entries.partition_point(|e| *e <= read)];
-    let first_after_due = before_read.iter().rev().take_while(|e| since(e) <= latency).last();
-    first_after_due.map_or(Nanos(0), |entry| latency - since(entry))
+    let after_due = before_read
+        .iter()
+        .rev()
+        .take_while(|e| since(**e, read, mips) <= latency);
+    after_due.last().copied()
+}
+
+/// From an entry to what the clock showed: the virtual time after the reading instruction.
+fn since(entry: Instructions, read: Instructions, mips: Mips) -> Nanos {
+    mips.time_of(read.0 + 1 - entry.0)
 }
 
 #[cfg(test)]
@@ -120,7 +137,11 @@ mod tests {
         let mut all = vec![event(EventKind::MarkBegin, 10)];
         all.extend(events);
         all.push(event(EventKind::MarkEnd, 9000));
-        Raw { record, events: all }
+        Raw {
+            record,
+            events: all,
+            console: Vec::new(),
+        }
     }
 
     #[test]

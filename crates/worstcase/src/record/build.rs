@@ -92,6 +92,7 @@ impl CellResult {
                 })
                 .collect(),
             warnings: warnings(raw, &rows),
+            console: Vec::new(),
             environment: raw.environment.clone(),
             digest: digest(raw.expected, &rows),
             samples: SamplesFile {

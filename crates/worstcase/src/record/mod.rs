@@ -167,6 +167,9 @@ pub struct Record {
     pub work: Vec<Work>,
     /// Rights and settings that were missing and may have changed the result.
     pub warnings: Vec<String>,
+    /// Lab: what came over the machine's console meanwhile: grave messages of the kernel, words of programs that wrote to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub console: Vec<String>,
     /// What the machine said of itself.
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.

@@ -132,6 +132,9 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     for (key, value) in &record.environment {
         line("machine says", plain(&format!("{key} = {value}")));
     }
+    for words in &record.console {
+        line("console", plain(words));
+    }
     for warning in &record.warnings {
         line("warning", plain(warning));
     }

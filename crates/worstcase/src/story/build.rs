@@ -89,7 +89,14 @@ fn spans(
     stretches: &[Stretch],
     task_of: &dyn Fn(u32) -> Task,
 ) -> Vec<Span> {
-    let time = |count: u64| execution.time_of(count - points.due);
+    // A timer may be due in the middle of an instruction; that part belongs to the first span.
+    let part = execution
+        .latency
+        .saturating_sub(execution.time_of(points.sample - points.due));
+    let time = |count: u64| match count - points.due {
+        0 => Nanos(0),
+        after => part + execution.time_of(after),
+    };
     let mut spans = Vec::new();
     let unexplained = |from: u64, to: u64| Span {
         what: Kind::Unexplained,

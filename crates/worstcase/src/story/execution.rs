@@ -4,6 +4,7 @@
 //! into virtual time.
 
 use std::ops::Range;
+pub use worstcase_probe::window::{Block, Step, TaskFrom};
 use worstcase_probe::{Instructions, Nanos};
 
 /// A window of one execution.
@@ -22,43 +23,12 @@ pub struct Execution {
     pub due: Instructions,
     /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
     pub timer_entry: Option<Instructions>,
-    /// The clock read that is the sample.
+    /// The moment that the sample shows: one past the instruction that reads the clock.
     pub sample: Instructions,
     /// The sample's latency as measured; equals `time_of(sample - due)`.
     pub latency: Nanos,
     /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.
     pub shift: u32,
-}
-
-/// A block of code: straight-line instructions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// Virtual address of its first instruction.
-    pub address: u64,
-    /// Length of each instruction in bytes.
-    pub lengths: Vec<u8>,
-    /// Its machine code.
-    pub code: Vec<u8>,
-}
-
-/// One execution of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Index into [`Execution::blocks`].
-    pub block: u32,
-    /// Instructions executed before its first.
-    pub count: Instructions,
-}
-
-/// A task becomes current.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskFrom {
-    /// From this instruction on.
-    pub count: Instructions,
-    /// Thread id; 0 is the idle task.
-    pub pid: u32,
-    /// The kernel's name of it (`comm`).
-    pub comm: String,
 }
 
 impl Execution {

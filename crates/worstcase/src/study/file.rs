@@ -2,19 +2,19 @@
 
 use super::{Cells, KernelChoice, Study};
 use crate::duration;
+use crate::kernels::preempt::Model;
+use crate::lab::machine::{Machine, Mips};
 use crate::record::Published;
 use crate::record::subject::{DEFAULT_MEMORY_MB, DEFAULT_MIPS};
 use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
+use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
 
 /// The form of the file.
 const SCHEMA: &str = "worstcase-study/1";
-const PREEMPT: [&str; 5] = ["none", "voluntary", "full", "lazy", "rt"];
-/// Virtual CPU speeds: QEMU's icount shift 0 to 3.
-const MIPS: [u32; 4] = [1000, 500, 250, 125];
 /// More seeds than anybody waits for, and few enough to count in memory.
 const MAX_SEEDS: u32 = 10_000;
 
@@ -175,12 +175,17 @@ fn cells(raw: RawCells, section: &Range<usize>) -> Checked<Cells> {
         warmup: raw.warmup.as_ref().map_or(Ok(Nanos::from_millis(100)), time)?,
         priority: raw.priority.map_or(Ok(98), |p| within(p, 1..=99, "priority"))?,
         mips: raw.mips.as_ref().map_or(Ok(DEFAULT_MIPS), mips)?,
-        memory_mb: raw
-            .memory_mb
-            .map_or(Ok(DEFAULT_MEMORY_MB), |m| within(m, 64..=65_536, "memory_mb"))?,
+        memory_mb: raw.memory_mb.map_or(Ok(DEFAULT_MEMORY_MB), |m| {
+            within(m, Machine::MIN_MEMORY_MB..=Machine::MAX_MEMORY_MB, "memory_mb")
+        })?,
         loads: loads.iter().map(|l| l.get_ref().clone()).collect(),
     };
-    // The measured machine has the last word on a load's text.
+    for load in &loads {
+        load.get_ref()
+            .parse::<LoadSpec>()
+            .map_err(|e| Wrong(load.span(), e.to_string()))?;
+    }
+    // Together with the rest a load may be too long for the measured machine.
     for spec in cells.specs() {
         let at = loads
             .iter()
@@ -208,11 +213,11 @@ fn kernel(raw: RawKernel) -> Checked<KernelChoice> {
     }
     let preempt = list(raw.preempt, "preempt")?;
     for mode in &preempt {
-        if !PREEMPT.contains(&mode.get_ref().as_str()) {
+        if mode.get_ref().parse::<Model>().is_err() {
             let what = format!(
                 "unknown preemption model '{}'; allowed: {}",
                 mode.get_ref().escape_debug(),
-                PREEMPT.join(", ")
+                Model::ALL.map(Model::name).join(", ")
             );
             return Err(Wrong(mode.span(), what));
         }
@@ -249,11 +254,9 @@ fn period(raw: &Spanned<String>) -> Checked<Nanos> {
 }
 
 fn mips(raw: &Spanned<u32>) -> Checked<u32> {
-    if !MIPS.contains(raw.get_ref()) {
-        let what = format!("mips is 1000, 500, 250 or 125, not {}", raw.get_ref());
-        return Err(Wrong(raw.span(), what));
-    }
-    Ok(*raw.get_ref())
+    let known = Mips::ALL.into_iter().find(|m| m.number() == *raw.get_ref());
+    let what = || format!("mips is 1000, 500, 250 or 125, not {}", raw.get_ref());
+    known.map(Mips::number).ok_or_else(|| Wrong(raw.span(), what()))
 }
 
 fn within<T: PartialOrd + Copy + std::fmt::Display>(

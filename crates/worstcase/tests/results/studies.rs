@@ -70,7 +70,7 @@ fn errors_name_line_and_what_is_allowed() {
     , line 25: unknown field `sedes`, expected one of `kernels`, `loads`, `probes`, `seeds`, `samples`, `period`, `warmup`, `priority`, `mips`, `memory_mb`
     , line 17: [full] has no 'seeds'
     , line 22: 'loads' is empty
-    , line 22: a load holds no control characters and no spaces at its ends
+    , line 22: unknown load ' blockread'; known: idle, shm, fork, blockread, procread, find, apps:N, sockets, compile, cmd:PROGRAM [ARGUMENT...]
     , line 27: invalid type: string "many", expected u32
     , line 5: the schema is 'worstcase-study/9', this worstcase reads 'worstcase-study/1'
     , line 17: unclosed table, expected `]`

@@ -1,0 +1,181 @@
+//! What the desk asks of the plugin, each as one argument's text.
+
+use crate::units::Instructions;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+/// Ranges of instruction counts in ascending order without overlaps: `100-200+500-900`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Windows(Vec<Range<u64>>);
+
+/// A text that asks for nothing that can be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AskError(String);
+
+impl Windows {
+    /// From ranges in any order; those that overlap or touch become one, empty ones are left out.
+    pub fn merged(ranges: impl IntoIterator<Item = Range<Instructions>>) -> Windows {
+        let mut all: Vec<Range<u64>> = ranges.into_iter().map(|r| r.start.0..r.end.0).collect();
+        all.retain(|r| !r.is_empty());
+        all.sort_by_key(|r| r.start);
+        let mut merged: Vec<Range<u64>> = Vec::new();
+        for range in all {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        Windows(merged)
+    }
+
+    /// The ranges in ascending order.
+    pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<Instructions>> {
+        self.0.iter().map(|r| Instructions(r.start)..Instructions(r.end))
+    }
+}
+
+impl fmt::Display for Windows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, range) in self.0.iter().enumerate() {
+            let plus = if i == 0 { "" } else { "+" };
+            write!(f, "{plus}{}-{}", range.start, range.end)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Windows {
+    type Err = AskError;
+
+    fn from_str(text: &str) -> Result<Windows, AskError> {
+        let bad = || {
+            AskError(format!(
+                "windows= needs counts such as 100-200+500-900, ascending, not '{text}'"
+            ))
+        };
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for part in text.split('+') {
+            let (from, to) = part.split_once('-').ok_or_else(bad)?;
+            let range = decimal(from).ok_or_else(bad)?..decimal(to).ok_or_else(bad)?;
+            let ascends = ranges.last().is_none_or(|last| last.end < range.start);
+            if range.is_empty() || !ascends {
+                return Err(bad());
+            }
+            ranges.push(range);
+        }
+        Ok(Windows(ranges))
+    }
+}
+
+fn decimal(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// Where x86-64 Linux maps its own image, at physical address 0 when it is not relocated (`nokaslr`).
+const IMAGE: u64 = 0xffff_ffff_8000_0000;
+
+/// Where the kernel's tasks are, for a kernel that is not relocated, as `current:direct_map:pid:comm` in hexadecimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskPlaces {
+    /// Physical address of the pointer to the current task.
+    pub current: u64,
+    /// Virtual address at which all memory is mapped (`page_offset_base`).
+    pub direct_map: u64,
+    /// Offset of the thread id in a task.
+    pub pid: u64,
+    /// Offset of the name in a task.
+    pub comm: u64,
+}
+
+impl TaskPlaces {
+    /// Length of a task's name in the kernel, with its NUL.
+    pub const COMM_LEN: usize = 16;
+
+    /// The physical address behind one of the kernel's data pointers.
+    pub fn physical(&self, address: u64) -> Option<u64> {
+        address
+            .checked_sub(IMAGE)
+            .or_else(|| address.checked_sub(self.direct_map))
+    }
+}
+
+impl fmt::Display for TaskPlaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TaskPlaces {
+            current,
+            direct_map,
+            pid,
+            comm,
+        } = self;
+        write!(f, "{current:x}:{direct_map:x}:{pid:x}:{comm:x}")
+    }
+}
+
+impl FromStr for TaskPlaces {
+    type Err = AskError;
+
+    fn from_str(text: &str) -> Result<TaskPlaces, AskError> {
+        let numbers: Option<Vec<u64>> = text.split(':').map(|n| u64::from_str_radix(n, 16).ok()).collect();
+        match numbers.as_deref() {
+            Some(&[current, direct_map, pid, comm]) => Ok(TaskPlaces {
+                current,
+                direct_map,
+                pid,
+                comm,
+            }),
+            _ => Err(AskError(format!(
+                "tasks= needs current:direct_map:pid:comm in hexadecimal, not '{text}'"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(from: u64, to: u64) -> Range<Instructions> {
+        Instructions(from)..Instructions(to)
+    }
+
+    #[test]
+    fn windows_that_overlap_or_touch_are_one() {
+        let windows = Windows::merged([
+            range(50, 60),
+            range(10, 20),
+            range(15, 30),
+            range(30, 31),
+            range(7, 7),
+            range(12, 13),
+        ]);
+        assert_eq!(windows.to_string(), "10-31+50-60");
+        assert_eq!(windows.to_string().parse(), Ok(windows));
+    }
+
+    #[test]
+    fn windows_that_cannot_be_are_refused() {
+        for bad in [
+            "", "5", "5-", "-5", "9-5", "5-5", "1-5+4-9", "1-5+5-9", "1-5++7-9", "0x1-5", "+1-5",
+        ] {
+            assert!(bad.parse::<Windows>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn places_are_read_back_and_translate() {
+        let places = TaskPlaces {
+            current: 0xfc1_f940,
+            direct_map: 0xffff_8880_0000_0000,
+            pid: 0x9a0,
+            comm: 0xbc0,
+        };
+        assert_eq!(places.to_string().parse(), Ok(places));
+        assert_eq!(places.physical(0xffff_ffff_82a1_b000), Some(0x2a1_b000));
+        assert_eq!(places.physical(0xffff_8880_0123_4000), Some(0x123_4000));
+        assert_eq!(places.physical(0), None);
+        assert!("1:2:3".parse::<TaskPlaces>().is_err());
+        assert!("1:2:3:x".parse::<TaskPlaces>().is_err());
+    }
+}

@@ -1,0 +1,44 @@
+//! The plugin's window log: every block that ran while the instruction count was in a window, and for which task.
+//!
+//! ```text
+//! ask   what the desk asks of the plugin, as arguments: the windows, and where the kernel keeps its tasks
+//! log   what the plugin writes: blocks, steps, tasks; a file that is whole, or refused
+//! ```
+//! A step is the start of one block. How much of the block ran shows in the next step's count: a fault, an
+//! interrupt or a device can leave a block early.
+
+pub mod ask;
+pub mod log;
+
+use crate::units::Instructions;
+
+/// A block of code: straight-line instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// Virtual address of its first instruction.
+    pub address: u64,
+    /// Length of each instruction in bytes.
+    pub lengths: Vec<u8>,
+    /// Its machine code.
+    pub code: Vec<u8>,
+}
+
+/// One execution of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which block, as an index.
+    pub block: u32,
+    /// Instructions executed before its first.
+    pub count: Instructions,
+}
+
+/// A task becomes current.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskFrom {
+    /// From this instruction on.
+    pub count: Instructions,
+    /// Thread id; 0 is the idle task.
+    pub pid: u32,
+    /// The kernel's name of it (`comm`).
+    pub comm: String,
+}

@@ -1,0 +1,128 @@
+//! Replays the worst samples of one cell, shows what ran, and what the replay cost:
+//! `replay KERNEL PREEMPT LOAD PERIODS [PERIOD_US [QEMU]]`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use std::time::Instant;
+use worstcase::kernels::{ResolveOptions, Silent};
+use worstcase::lab::cell::{self, Run};
+use worstcase::lab::matrix::Matrix;
+use worstcase::lab::qemu::Qemu;
+use worstcase::lab::replay::{LEAD, replay};
+use worstcase::lab::snapshot::Snapshot;
+use worstcase::lab::symbols::KernelSymbols;
+use worstcase::story::execution::{Execution, Symbols};
+use worstcase::study::PlannedCell;
+use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::{CellSpec, Nanos};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().collect();
+    let [kernel, preempt, load, periods] = words.get(1..5).ok_or("KERNEL PREEMPT LOAD PERIODS")? else {
+        unreachable!("four words")
+    };
+    let planned = PlannedCell {
+        kernel: kernel.clone(),
+        preempt: preempt.clone(),
+        mips: 1000,
+        memory_mb: 256,
+        spec: CellSpec {
+            probe: ProbeKind::Wakeup,
+            load: load.clone(),
+            period: Nanos::from_micros(words.get(5).map_or(Ok(251), |p| p.parse())?),
+            periods: periods.parse()?,
+            seed: 1,
+            warmup: Nanos::from_millis(100),
+            priority: 98,
+        },
+    };
+    let qemu = Qemu::find(words.get(6).map(Path::new))?;
+    let options = ResolveOptions::from_cache(&Silent)?;
+    let cache = &options.cache;
+    let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options)?;
+    let prepared = matrix.subject(&matrix.cells()[0]);
+    let snapshot = Snapshot::obtain(cache, prepared)?;
+    let run = Run {
+        prepared,
+        snapshot: &snapshot,
+        spec: &planned.spec,
+        limit: None,
+    };
+    let scratch = tempfile::tempdir()?;
+    let timed = |what: &str, begin: Instant| println!("{what}: {:.2} s", begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    let raw = cell::execute(&run, scratch.path())?;
+    timed("cell", begin);
+    let begin = Instant::now();
+    let symbols = KernelSymbols::obtain(cache, prepared, &snapshot, load)?;
+    timed("symbols", begin);
+    println!("tasks {}", symbols.tasks);
+
+    let mut worst: Vec<usize> = (0..raw.record.samples.len()).collect();
+    worst.sort_by_key(|i| std::cmp::Reverse(raw.record.samples[*i].latency));
+    let begin = Instant::now();
+    let executions = replay(cache, &run, &raw, &symbols, &worst[..1.min(worst.len())], LEAD)?;
+    timed("replay of the worst", begin);
+    for execution in &executions {
+        show(execution, &symbols.code);
+    }
+    let begin = Instant::now();
+    let all: Vec<usize> = (0..raw.record.samples.len()).collect();
+    let executions = replay(cache, &run, &raw, &symbols, &all, LEAD)?;
+    timed("replay of all", begin);
+    let steps: usize = executions.iter().map(|e| e.steps.len()).sum();
+    println!(
+        "{steps} steps; {} counts that do not fit their block",
+        executions.iter().map(misfits).sum::<usize>()
+    );
+    Ok(())
+}
+
+/// Steps that executed nothing, or more than their block holds.
+fn misfits(execution: &Execution) -> usize {
+    let fits = |i: usize| {
+        let executed = execution.span(i).end - execution.span(i).start;
+        let block = &execution.blocks[execution.steps[i].block as usize];
+        (1..=block.lengths.len() as u64).contains(&executed)
+    };
+    (0..execution.steps.len()).filter(|i| !fits(*i)).count()
+}
+
+fn show(execution: &Execution, symbols: &Symbols) {
+    println!(
+        "latency {}, timer entry {:?} after due, {} steps of {} blocks from {} before due to {} after the sample, {} misfits",
+        execution.latency,
+        execution.timer_entry.map(|e| e.0 - execution.due.0),
+        execution.steps.len(),
+        execution.blocks.len(),
+        execution.due.0 as i64 - execution.steps[0].count.0 as i64,
+        execution.end.0 - execution.sample.0,
+        misfits(execution),
+    );
+    for task in &execution.tasks {
+        println!(
+            "  {:>8} {:>5} {}",
+            task.count.0 as i64 - execution.due.0 as i64,
+            task.pid,
+            task.comm
+        );
+    }
+    let mut by_function: BTreeMap<&str, u64> = BTreeMap::new();
+    for (i, step) in execution.steps.iter().enumerate() {
+        if step.count < execution.due {
+            continue;
+        }
+        let address = execution.blocks[step.block as usize].address;
+        let name = match symbols.lookup(address) {
+            Some(symbol) if address >= 1 << 47 => symbol.name.as_str(),
+            _ => "user",
+        };
+        *by_function.entry(name).or_default() += execution.span(i).end - execution.span(i).start;
+    }
+    let mut rows: Vec<_> = by_function.into_iter().collect();
+    rows.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    for (name, n) in rows.iter().take(14) {
+        println!("  {n:>8} {name}");
+    }
+}

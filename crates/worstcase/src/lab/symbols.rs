@@ -1,0 +1,107 @@
+//! What a subject's running kernel calls its code, and where it keeps its tasks.
+//!
+//! The guest knows its symbols, with the modules that a load needs at the addresses where they lie while it runs. A short
+//! fork of the snapshot sends them, once for each subject and set of modules; then they are in the cache.
+
+use super::LabError;
+use super::fork::Fork;
+use super::kernel_memory::{self, LabOrReason};
+use super::snapshot::Snapshot;
+use super::subject::Prepared;
+use crate::cache::Cache;
+use crate::digest::Digest;
+use crate::story::execution::{Symbol, Symbols};
+use std::time::Duration;
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::symbols::{REQUEST, SymbolTable};
+use worstcase_probe::window::ask::TaskPlaces;
+
+/// Where they are in the cache.
+const AREA: &str = "symbols";
+
+/// Real time for the fork, which takes one to five seconds.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a replay has to know of a kernel.
+#[derive(Clone, Debug)]
+pub struct KernelSymbols {
+    /// Names of code.
+    pub code: Symbols,
+    /// Where its tasks are.
+    pub tasks: TaskPlaces,
+}
+
+impl KernelSymbols {
+    /// Takes them from the cache, or asks a fork of the snapshot.
+    pub fn obtain(
+        cache: &Cache,
+        prepared: &Prepared,
+        snapshot: &Snapshot,
+        load: &str,
+    ) -> Result<KernelSymbols, LabError> {
+        let load: LoadSpec = load.parse().map_err(|e| LabError::Request(format!("{e}")))?;
+        let text = format!("{REQUEST}{}", load.modules().join(","));
+        let key = Digest::new("worstcase-symbols/1").text(&prepared.key).text(&text).hex();
+        let folder = cache.publish(AREA, &key, |building| {
+            let fork = Fork {
+                prepared,
+                snapshot,
+                text: &text,
+                plugin: "",
+                limit: LIMIT,
+                what: format!("{}, symbols", prepared.subject.label()),
+            };
+            let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
+            let message = fork.run(scratch.path())?;
+            SymbolTable::decode(&message).map_err(|e| fork.no_result(scratch.path(), e.to_string()))?;
+            let path = building.join("symbols");
+            std::fs::write(&path, message).map_err(LabError::io(&path))
+        })?;
+        let path = folder.join("symbols");
+        let message = std::fs::read(&path).map_err(LabError::io(&path))?;
+        let table = SymbolTable::decode(&message).map_err(|e| LabError::Damaged {
+            folder,
+            reason: e.to_string(),
+        })?;
+        let tasks = kernel_memory::task_places(&snapshot.memory(), &table).map_err(|e| match e {
+            LabOrReason::Lab(error) => error,
+            LabOrReason::Reason(reason) => LabError::Unreadable {
+                kernel: prepared.subject.kernel.label.clone(),
+                reason,
+            },
+        })?;
+        Ok(KernelSymbols {
+            code: names(&table),
+            tasks,
+        })
+    }
+}
+
+/// The table as stories use it. Of several names at one address the kernel shows the first, and `lookup` takes the
+/// last: hence in reverse.
+fn names(table: &SymbolTable) -> Symbols {
+    let mut entries: Vec<Symbol> = table
+        .code()
+        .map(|s| Symbol {
+            address: s.address,
+            name: s.name.to_string(),
+            module: s.module.map(str::to_string),
+        })
+        .collect();
+    entries.reverse();
+    Symbols::new(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_that_the_kernel_shows_is_found_first() {
+        let table = SymbolTable::from_kallsyms("10 T __memcpy\n10 W memcpy\n20 T next\t[m]\n");
+        let names = names(&table);
+        assert_eq!(names.lookup(0x15).unwrap().name, "__memcpy");
+        assert_eq!(names.address_of("memcpy"), Some(0x10));
+        assert_eq!(names.lookup(0x20).unwrap().module.as_deref(), Some("m"));
+    }
+}
