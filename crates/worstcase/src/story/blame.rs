@@ -42,7 +42,7 @@ impl Mechanism {
         let (title, remedy) = match self {
             Mechanism::InterruptsOff => (
                 "interrupts off",
-                "no preemption model ends a stretch with interrupts off, unless PREEMPT_RT makes its lock a sleeping one (spin_lock_irqsave)",
+                "no preemption model ends a stretch with interrupts off; PREEMPT_RT has fewer of them, because spin_lock_irqsave leaves interrupts on there",
             ),
             Mechanism::PreemptionOff => (
                 "preemption off",
@@ -218,9 +218,9 @@ fn sentence(
         pid => format!("{} ({pid})", span.task.comm),
     };
     let doing = system_call.map_or(who.clone(), |call| format!("{who} in {call}(2)"));
-    let most = span.functions.first().filter(|f| f.function != at.function);
+    let most = span.most.as_ref().filter(|f| f.function != at.function);
     let most = most.map_or(String::new(), |f| {
-        format!(", most of it in {} ({} us)", f.function, micros(f.self_ns))
+        format!(", most of it in {} ({} us)", f.function, micros(f.total_ns))
     });
     match mechanism {
         Mechanism::InterruptsOff => format!("{time}: {function} kept interrupts off, for {doing}{most}."),
@@ -241,7 +241,7 @@ fn sentence(
         Mechanism::OtherInterrupt => format!("{time}: another interrupt ran first, in {function}{most}."),
         Mechanism::NotWoken => format!("{time}: {doing} ran on in {function} before the probe was woken{most}."),
         Mechanism::WakeUpPath => format!(
-            "{time} are the wake-up path itself; its longest part is {} ({} us).",
+            "{time} are the wake-up path itself; its longest part is {} ({} us){most}.",
             span.what.name().title,
             micros(span.length_ns)
         ),

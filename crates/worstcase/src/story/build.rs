@@ -105,6 +105,7 @@ fn spans(
         instructions: Some(Instructions(to - from)),
         task: Task::default(),
         chain: Vec::new(),
+        most: None,
         functions: Vec::new(),
     };
     let mut at = points.due;
@@ -123,6 +124,7 @@ fn spans(
             instructions: Some(Instructions(last.end - first.start)),
             task: task_of(first.pid),
             chain: shares.chain(),
+            most: shares.most(|n| execution.time_of(n)),
             functions: shares.functions(|n| execution.time_of(n)),
         });
         at = last.end;

@@ -13,8 +13,8 @@ pub struct Milestones {
     pub sample: u64,
     /// The probe's thread.
     pub probe: u32,
-    /// The thread that ran when the timer was due.
-    pub at_due: u32,
+    /// The thread that the timer interrupt came into.
+    pub interrupted: u32,
     /// First instruction of the timer interrupt; the due time itself if that interrupt already ran then.
     pub entry: u64,
     /// The timer interrupt is over.
@@ -38,20 +38,21 @@ impl Milestones {
     pub fn find(execution: &Execution, walk: &Walk) -> Option<Milestones> {
         let (due, sample) = (execution.due.0, execution.sample.0);
         let probe = walk.at(sample.checked_sub(1)?)?.pid;
-        let at_due = walk.at(due)?;
-        let entry = execution.timer_entry.map_or(due, |c| c.0).clamp(due, sample);
-        let marks = walk.marks_within(entry, sample);
-        let first = |role: Role| marks.iter().find(|m| m.what == What::Enter(role)).map(|m| m.count);
+        walk.at(due)?;
+        let marks = walk.marks_within(due, sample);
+        let first = |role: Role, from: u64| {
+            let mut after = marks.iter().filter(|m| m.count >= from);
+            after.find(|m| m.what == What::Enter(role)).map(|m| m.count)
+        };
         let (wake, ambiguous) = wake(walk, marks);
         let wake_at = wake.map(|m| m.count);
-        let first_resched = first(Role::Resched).unwrap_or(sample);
-        let resched_after = |from: u64| {
-            let after = marks.iter().filter(|m| m.count >= from);
-            after
-                .filter(|m| m.what == What::Enter(Role::Resched))
-                .map(|m| m.count)
-                .next()
+        // An interrupt that already ran when the timer was due may have found it expired.
+        let entry = match execution.timer_entry.map(|c| c.0) {
+            Some(entry) if wake_at.is_none_or(|at| at >= entry) => entry.clamp(due, sample),
+            _ => due,
         };
+        let came_after_due = entry > due || execution.timer_entry.is_some_and(|c| c.0 == due);
+        let first_resched = first(Role::Resched, entry).unwrap_or(sample);
         let wake_at = wake_at.unwrap_or(first_resched);
         let entry_end = interrupt_end(walk, entry, sample);
         let blocked = marks
@@ -61,29 +62,35 @@ impl Milestones {
             due,
             sample,
             probe,
-            at_due: at_due.pid,
+            interrupted: walk.at(entry)?.pid,
             entry,
             entry_end,
-            handler: first(Role::TimerHandler).unwrap_or(entry).min(wake_at),
+            handler: match first(Role::TimerHandler, entry).filter(|_| came_after_due) {
+                Some(handler) => handler.clamp(entry, wake_at.max(entry)),
+                None => entry,
+            },
             wake: wake_at,
             first_resched,
-            resched: resched_after(wake_at).unwrap_or(first_resched.max(wake_at)),
+            resched: first(Role::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
             blocked: blocked.map(|m| m.count),
         })
     }
 }
 
-/// The timer function that woke the probe: the first within which somebody was marked for rescheduling; else the last.
+/// The timer function that woke the probe, and whether there is doubt: the last within which somebody was marked for
+/// rescheduling, since none of lower priority marks again what ours has marked; else the last of all.
 fn wake<'a>(walk: &Walk, marks: &'a [Mark]) -> (Option<&'a Mark>, bool) {
     let wakes: Vec<&Mark> = marks.iter().filter(|m| m.what == What::Enter(Role::Wake)).collect();
-    let marked = |wake: &Mark| {
+    let marked = |wake: &&&Mark| {
         marks.iter().any(|m| {
             m.what == What::Enter(Role::Resched) && m.count >= wake.count && walk.stacks.is_within(m.stack, wake.stack)
         })
     };
-    let ours = wakes.iter().find(|w| marked(w)).or(wakes.last());
-    (ours.copied(), wakes.len() > 1)
+    let mut ours: Vec<&Mark> = wakes.iter().filter(marked).copied().collect();
+    // Two calls of one function in one place have one call chain: only the later one surely marked.
+    ours.dedup_by_key(|m| m.stack);
+    (ours.last().or(wakes.last()).copied(), ours.len() > 1)
 }
 
 /// When the interrupt that was entered at `entry` is left.

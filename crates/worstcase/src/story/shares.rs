@@ -1,13 +1,14 @@
 //! Which functions took a stretch of a window: the chain that most of it has in common, and what is below.
 
 use super::frames::{Interval, Walk};
-use super::roles;
 use super::spans::{Place, Share};
 use super::stacks::{Frame, FrameKind, StackId};
 use std::collections::BTreeMap;
 
 /// A chain is common if at least this part of the time is in it.
-const COMMON: f64 = 0.7;
+const COMMON: f64 = 0.9;
+/// And most of it is where at least this part is.
+const MOST: f64 = 0.5;
 /// Functions that are listed.
 const LISTED: usize = 6;
 /// Functions with less than this part of the time are not.
@@ -43,8 +44,12 @@ impl<'a> Shares<'a> {
     }
 
     /// The innermost chain that holds most of the time.
-    pub fn common(&self) -> Option<StackId> {
-        let enough = |n: u64| n as f64 >= COMMON * self.all as f64;
+    fn common(&self) -> Option<StackId> {
+        self.innermost(COMMON)
+    }
+
+    fn innermost(&self, part: f64) -> Option<StackId> {
+        let enough = |n: u64| n as f64 >= part * self.all as f64;
         let depth = |id: StackId| self.walk.stacks.upwards(id).count();
         let common = self.total.iter().filter(|(_, n)| enough(**n)).map(|(id, _)| *id);
         common.max_by_key(|id| depth(*id))
@@ -54,6 +59,18 @@ impl<'a> Shares<'a> {
     pub fn chain(&self) -> Vec<Frame> {
         let chain = self.common().map(|id| self.walk.stacks.chain(id));
         chain.unwrap_or_default().into_iter().cloned().collect()
+    }
+
+    /// The innermost function that holds more than half of the time, if that is below the common chain.
+    pub fn most(&self, time_of: impl Fn(u64) -> worstcase_probe::Nanos) -> Option<Share> {
+        let stacks = &self.walk.stacks;
+        let id = self.innermost(MOST).filter(|id| Some(*id) != self.common())?;
+        Some(Share {
+            function: stacks.frame(id).function.clone(),
+            caller: stacks.caller(id).map(|c| stacks.frame(c).function.clone()),
+            total_ns: time_of(self.total[&id]),
+            self_ns: time_of(self.alone.get(&id).copied().unwrap_or(0)),
+        })
     }
 
     /// The functions that took most time, each with its most frequent caller.
@@ -91,11 +108,11 @@ impl<'a> Shares<'a> {
 }
 
 /// A call chain as a place: its innermost frame that is no helper, and that one's caller.
-pub fn place(walk: &Walk, stack: StackId, offset_ns: Option<i64>) -> Place {
+pub fn place(walk: &Walk, stack: StackId, offset_ns: Option<i64>, is_helper: fn(&str) -> bool) -> Place {
     let stacks = &walk.stacks;
     let mut frames = stacks.upwards(stack).filter(|id| {
         let frame = stacks.frame(*id);
-        !roles::is_helper(&frame.function) && frame.kind != FrameKind::Unknown
+        !is_helper(&frame.function) && frame.kind != FrameKind::Unknown
     });
     let name = |id: StackId| stacks.frame(id).function.clone();
     Place {

@@ -159,7 +159,9 @@ pub struct Span {
     pub task: Task,
     /// The call chain that most of it has in common, outermost first.
     pub chain: Vec<Frame>,
-    /// The functions that took most of it, below that chain.
+    /// Further down, the innermost function that holds more than half of it.
+    pub most: Option<Share>,
+    /// The functions that took most of it in themselves.
     pub functions: Vec<Share>,
 }
 

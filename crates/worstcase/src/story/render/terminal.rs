@@ -10,6 +10,10 @@ use worstcase_probe::Nanos;
 const WIDTH: usize = 116;
 /// Longest bar.
 const BAR: u64 = 24;
+/// Where the details of a span begin.
+const INDENT: usize = 27;
+/// Frames of a chain that are shown at its begin and at its end.
+const ENDS: (usize, usize) = (3, 7);
 /// Spans with at least this part of the latency, in per cent, are told in detail.
 const DETAIL: u64 = 8;
 
@@ -67,7 +71,7 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
         width = BAR as usize
     );
     let mut out = vec![cut(&format!("{head}{}", plain(&describe(span))))];
-    let indent = " ".repeat(head.chars().count() + 2);
+    let indent = " ".repeat(INDENT);
     for (what, place) in places(&span.what) {
         out.push(cut(&format!("{indent}{what} {}", plain(&shown(place)))));
     }
@@ -133,7 +137,15 @@ pub fn chain(frames: &[Frame]) -> String {
         FrameKind::TailCall => format!("~{}", f.function),
         _ => f.function.clone(),
     };
-    plain(&frames.iter().map(name).collect::<Vec<_>>().join(" > "))
+    let mut names: Vec<String> = frames.iter().map(name).collect();
+    let (first, last) = ENDS;
+    if names.len() > first + last + 1 {
+        names.splice(
+            first..names.len() - last,
+            [format!("({} more)", frames.len() - first - last)],
+        );
+    }
+    plain(&names.join(" > "))
 }
 
 fn cut(line: &str) -> String {
