@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+pub mod explain;
 pub mod kernels;
 pub mod lab;
 mod progress;
@@ -39,6 +40,8 @@ pub enum Command {
     Lab(lab::LabCommand),
     /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
     Show(show::ShowArgs),
+    /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
+    Explain(Box<explain::ExplainArgs>),
     #[command(subcommand)]
     /// List, show and run studies: files that ask a question and name the cells that answer it
     Study(study::StudyCommand),
@@ -50,6 +53,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::run(command),
         Command::Show(args) => Ok(show::run(&args)?),
+        Command::Explain(args) => explain::run(&args),
         Command::Study(command) => study::run(command),
     }
 }
