@@ -101,17 +101,6 @@ pub enum ExplainError {
         /// What was asked for.
         asked: String,
     },
-    /// Not measured in the lab.
-    #[error("{0} was measured on a host; only a lab's cell can be replayed")]
-    NotALab(CellId),
-    /// The machine is another one now.
-    #[error(
-        "{cell} cannot be replayed: kernel, QEMU, added programs or worstcase changed since it was measured, so that this would tell of another execution; measure the run again"
-    )]
-    OtherMachine {
-        /// The cell.
-        cell: CellId,
-    },
     /// The window does not fit.
     #[error("{cell}, sample {index}: {source}")]
     Story {
@@ -145,7 +134,7 @@ impl ExplainError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            ExplainError::NoSample { .. } | ExplainError::NotALab(_) | ExplainError::OtherMachine { .. } => Exit::Usage,
+            ExplainError::NoSample { .. } => Exit::Usage,
             ExplainError::Story { .. } => Exit::Measured,
             ExplainError::Flame(_) | ExplainError::Write { .. } => Exit::Storage,
             ExplainError::Lab(e) => e.exit(),
