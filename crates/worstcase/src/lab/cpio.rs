@@ -3,6 +3,7 @@
 //! The bytes depend on the entries alone: no times, owners or inode numbers of the desk.
 
 /// An archive being written.
+#[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
     entries: u32,
