@@ -77,17 +77,10 @@ impl Block {
         instructions
     }
 
-    /// Runs `H` whenever this block starts, before anything of its first instruction.
-    pub fn on_start<H: OnStart>(&self, data: u64) {
-        // SAFETY: the block's handle as in `instructions`; the data is never followed.
-        unsafe {
-            sys::qemu_plugin_register_vcpu_tb_exec_cb(
-                self.0,
-                Some(started::<H>),
-                sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
-                data as *mut c_void,
-            );
-        }
+    /// Runs `H` whenever this block starts, before anything of its first instruction. Where the interface can compare,
+    /// only if the count has reached `from`.
+    pub fn on_start_from<H: OnStart>(&self, from: u64, data: u64) {
+        version::on_block_start(self.0, started::<H>, from, data);
     }
 }
 
@@ -163,6 +156,9 @@ impl Instruction<'_> {
         }
     }
 }
+
+/// What QEMU calls at the start of a block or an instruction.
+type Started = unsafe extern "C" fn(c_uint, *mut c_void);
 
 unsafe extern "C" fn started<H: OnStart>(_cpu: c_uint, data: *mut c_void) {
     H::run(data as u64);

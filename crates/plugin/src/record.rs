@@ -77,15 +77,20 @@ pub fn observe(block: &Block, instructions: &[Instruction]) {
         lengths: instructions.iter().map(|i| i.bytes().len() as u8).collect(),
         code: instructions.iter().flat_map(|i| i.bytes()).copied().collect(),
     };
-    block.on_start::<BlockStart>(recorder.number(code).into());
+    block.on_start_from::<BlockStart>(FROM.load(Ordering::Relaxed), recorder.number(code).into());
 }
 
 struct BlockStart;
 
 impl OnStart for BlockStart {
     fn run(number: u64) {
+        let from = FROM.load(Ordering::Relaxed);
+        // After the last window even the count is not asked for.
+        if from == u64::MAX {
+            return;
+        }
         let count = api::count();
-        if count >= FROM.load(Ordering::Relaxed)
+        if count >= from
             && let Some(recorder) = lock().as_mut()
         {
             recorder.step(number as usize, Instructions(count));

@@ -1,9 +1,10 @@
 //! Version 1 of the interface, with what QEMU 7.2 gets wrong: additions go to any address.
 
-use super::{Instruction, MAX_LEN};
+use super::{Instruction, MAX_LEN, Started};
 use crate::count::Access;
 use crate::decode;
 use qemu_plugin_sys as sys;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How to ask for writes only. QEMU 7.2 compares the wanted kinds (reads 1, writes 2, both 3) with the access's
@@ -93,5 +94,18 @@ pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
                 *n,
             );
         }
+    }
+}
+
+/// Calls whenever the block starts: version 1 cannot compare.
+pub fn on_block_start(handle: *mut sys::qemu_plugin_tb, call: Started, _from: u64, data: u64) {
+    // SAFETY: the handle is of the block being translated; the data is never followed.
+    unsafe {
+        sys::qemu_plugin_register_vcpu_tb_exec_cb(
+            handle,
+            Some(call),
+            sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
+            data as *mut c_void,
+        );
     }
 }

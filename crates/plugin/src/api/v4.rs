@@ -1,8 +1,9 @@
 //! Version 4 of the interface (QEMU 10): additions go to a "scoreboard", an array with one element for each CPU.
 
-use super::{Instruction, MAX_LEN};
+use super::{Instruction, MAX_LEN, Started};
 use crate::count::Access;
 use qemu_plugin_sys as sys;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// How to ask for writes only.
@@ -77,6 +78,22 @@ pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
             sys::qemu_plugin_op::QEMU_PLUGIN_INLINE_ADD_U64,
             entry(),
             1,
+        );
+    }
+}
+
+/// Calls when the block starts, if the counter has reached `from`.
+pub fn on_block_start(handle: *mut sys::qemu_plugin_tb, call: Started, from: u64, data: u64) {
+    // SAFETY: as in `add_when_started`; the data is never followed.
+    unsafe {
+        sys::qemu_plugin_register_vcpu_tb_exec_cond_cb(
+            handle,
+            Some(call),
+            sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
+            sys::qemu_plugin_cond::QEMU_PLUGIN_COND_GE,
+            entry(),
+            from,
+            data as *mut c_void,
         );
     }
 }

@@ -202,6 +202,9 @@ impl Reader {
                 Some(())
             }
             Entry::Open(count) => {
+                // Who is not named again is who was current when the window before ended.
+                let known = self.log.windows.last().and_then(|window| window.tasks.last());
+                self.task = self.task.take().or(known.map(|t| (t.pid, t.comm.clone())));
                 self.log.windows.push(Window::default());
                 self.count.replace(count).is_none().then_some(())
             }
@@ -250,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Two windows; the second block is left after two of its five instructions.
+    /// Three windows; the second block is left after two of its five instructions.
     fn written() -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
@@ -266,6 +269,8 @@ mod tests {
         writer.task(7, "probe");
         writer.step(second, Instructions(900));
         writer.end(Instructions(901));
+        writer.step(second, Instructions(950));
+        writer.end(Instructions(955));
         writer.close().unwrap();
         bytes
     }
@@ -293,7 +298,12 @@ mod tests {
             end: Instructions(901),
             tasks: vec![task(900, 7, "probe")],
         };
-        assert_eq!(log.windows, [first, second]);
+        let third = Window {
+            steps: vec![step(1, 950)],
+            end: Instructions(955),
+            tasks: vec![task(950, 7, "probe")],
+        };
+        assert_eq!(log.windows, [first, second, third]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::stamps;
 use super::symbols::KernelSymbols;
 use crate::cache::Cache;
 use crate::story::execution::{Execution, Step, TaskFrom};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use worstcase_probe::window::ask::Windows;
@@ -26,6 +26,12 @@ use worstcase_probe::{Instructions, Nanos};
 
 /// How long before the due time a window begins, unless asked otherwise: longer than interrupts stay off.
 pub const LEAD: Instructions = Instructions(200_000);
+
+/// Instructions in windows of one replay: the log's steps, one for every five instructions or so, are held in memory.
+const BATCH: Instructions = Instructions(100_000_000);
+
+/// Windows of one replay: they are one argument of QEMU, which Linux bounds to 128 KiB.
+const MOST_WINDOWS: usize = 2_000;
 
 /// A window goes on for this long behind the clock read: the probe's own code, to the mark.
 const TAIL: u64 = 50;
@@ -36,6 +42,8 @@ const LONGEST_BLOCK: u64 = 512;
 /// One sample in instruction counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Moment {
+    /// Of the record's samples.
+    index: usize,
     due: Instructions,
     timer_entry: Option<Instructions>,
     sample: Instructions,
@@ -45,6 +53,8 @@ struct Moment {
 
 /// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples), in their
 /// order. `raw` is what the cell gave; if the replay gives anything else, it is an error, and nothing is told.
+///
+/// An execution takes some MiB: for all samples of a cell use [`replay_each`].
 pub fn replay(
     cache: &Cache,
     run: &Run,
@@ -53,23 +63,58 @@ pub fn replay(
     samples: &[usize],
     lead: Instructions,
 ) -> Result<Vec<Execution>, LabError> {
+    let mut found: HashMap<usize, Execution> = HashMap::new();
+    replay_each(cache, run, raw, kernel, samples, lead, |sample, execution| {
+        found.insert(sample, execution);
+        Ok(())
+    })?;
+    Ok(samples.iter().filter_map(|sample| found.get(sample).cloned()).collect())
+}
+
+/// Like [`replay`], but hands over one sample's execution at a time, in the order of time, each sample once. The cell runs
+/// again for every [`BATCH`] of instructions in windows.
+pub fn replay_each(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    samples: &[usize],
+    lead: Instructions,
+    mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
     let mips = run.prepared.subject.machine.mips;
     let misfit = |why: String| LabError::Stamps(cell::describe(run), why);
     let moments = moments(raw, samples, lead, mips).map_err(misfit)?;
-    let windows = Windows::merged(moments.iter().map(|m| m.window.clone()));
-    if windows.ranges().len() == 0 {
-        return Ok(Vec::new());
+    for batch in batches(&moments) {
+        let windows = Windows::merged(batch.iter().map(|m| m.window.clone()));
+        let folder = cache.scratch()?;
+        let log = observe(run, raw, kernel, &windows, folder.path())?;
+        if log.windows.len() != windows.ranges().len() {
+            return Err(misfit("not every window was reached".into()));
+        }
+        for moment in batch {
+            let execution = cut(&log, moment, mips).ok_or_else(|| misfit("a window is empty".into()))?;
+            each(moment.index, execution)?;
+        }
     }
-    let folder = cache.scratch()?;
-    let log = observe(run, raw, kernel, &windows, folder.path())?;
-    if log.windows.len() != windows.ranges().len() {
-        return Err(misfit("not every window was reached".into()));
-    }
-    let cut = |moment: &Moment| cut(&log, moment, mips).ok_or_else(|| misfit("a window is empty".into()));
-    moments.iter().map(cut).collect()
+    Ok(())
 }
 
-/// Where each sample lies, and what to log for it.
+/// Cuts a list, ordered by time, where its windows hold more than [`BATCH`] instructions or become too many.
+fn batches(moments: &[Moment]) -> impl Iterator<Item = &[Moment]> {
+    let (mut held, mut windows) = (0, 0);
+    moments.chunk_by(move |one, _| {
+        held += one.window.end.0 - one.window.start.0;
+        windows += 1;
+        let goes_on = held < BATCH.0 && windows < MOST_WINDOWS;
+        if !goes_on {
+            (held, windows) = (0, 0);
+        }
+        goes_on
+    })
+}
+
+/// Where each sample lies, and what to log for it; in the order of time, each once.
 fn moments(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Result<Vec<Moment>, String> {
     let reads = stamps::clock_reads(&raw.events)?;
     let entries = stamps::timer_entries(&raw.events);
@@ -84,6 +129,7 @@ fn moments(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resu
         // Not beyond the sample before: what happened until then is its story. Unless it came after this due time.
         let from = due.0.saturating_sub(lead.0).max(before.min(due.0));
         Ok(Moment {
+            index: i,
             due,
             timer_entry: stamps::entry_after_due(sample.latency, read, &entries, mips),
             sample: shown,
@@ -91,7 +137,8 @@ fn moments(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resu
             window: Instructions(from.saturating_sub(LONGEST_BLOCK))..Instructions(read.0 + TAIL),
         })
     };
-    samples.iter().map(moment).collect()
+    let wanted: BTreeSet<usize> = samples.iter().copied().collect();
+    wanted.iter().map(moment).collect()
 }
 
 /// Runs the cell with the windows logged, and makes sure that it is the same execution.
@@ -170,4 +217,74 @@ fn tasks_of(window: &Window, first: Instructions, end: Instructions) -> Vec<Task
     let from = window.tasks.partition_point(|t| t.count <= first).saturating_sub(1);
     let tasks = window.tasks[from..].iter().take_while(|t| t.count < end);
     tasks.cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(from: u64, due: u64, sample: u64) -> Moment {
+        Moment {
+            index: 0,
+            due: Instructions(due),
+            timer_entry: None,
+            sample: Instructions(sample),
+            latency: Nanos(sample - due),
+            window: Instructions(from)..Instructions(sample + TAIL),
+        }
+    }
+
+    fn step(block: u32, count: u64) -> Step {
+        Step {
+            block,
+            count: Instructions(count),
+        }
+    }
+
+    #[test]
+    fn a_window_is_cut_to_its_sample() {
+        let task = |count, pid| TaskFrom {
+            count: Instructions(count),
+            pid,
+            comm: String::new(),
+        };
+        let block = |address| worstcase_probe::window::Block {
+            address,
+            lengths: vec![1; 100],
+            code: vec![0x90; 100],
+        };
+        let log = Log {
+            blocks: vec![block(0), block(1000), block(2000)],
+            windows: vec![Window {
+                // The block at 250 was left at once, by a fault of its first instruction.
+                steps: vec![
+                    step(0, 100),
+                    step(1, 200),
+                    step(2, 250),
+                    step(1, 250),
+                    step(0, 350),
+                    step(0, 450),
+                ],
+                end: Instructions(500),
+                tasks: vec![task(100, 1), task(150, 2), task(250, 3), task(450, 4)],
+            }],
+        };
+        let execution = cut(&log, &moment(200, 210, 300), Mips::ALL[0]).unwrap();
+        assert_eq!(execution.steps, [step(0, 200), step(0, 250)]);
+        assert_eq!(execution.blocks, [block(1000)]);
+        assert_eq!(execution.end, Instructions(350));
+        assert_eq!(execution.tasks, [task(150, 2), task(250, 3)]);
+        let last = cut(&log, &moment(350, 360, 480), Mips::ALL[0]).unwrap();
+        assert_eq!(last.end, Instructions(500));
+        assert_eq!(cut(&log, &moment(600, 610, 700), Mips::ALL[0]), None);
+    }
+
+    #[test]
+    fn a_batch_holds_no_more_than_memory_and_arguments_do() {
+        let short: Vec<Moment> = (0..4_500).map(|i| moment(i * 1000, i * 1000, i * 1000 + 10)).collect();
+        let sizes: Vec<usize> = batches(&short).map(<[Moment]>::len).collect();
+        assert_eq!(sizes, [2_000, 2_000, 500]);
+        let long: Vec<Moment> = (0..3).map(|i| moment(i, i, i + BATCH.0)).collect();
+        assert_eq!(batches(&long).count(), 3);
+    }
 }

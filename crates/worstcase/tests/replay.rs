@@ -1,0 +1,177 @@
+//! A replay on a real kernel: the same execution, and every step of it right. Needs QEMU, and Debian's 6.1 cloud kernel
+//! (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
+
+use std::path::PathBuf;
+use worstcase::kernels::{ResolveOptions, Silent};
+use worstcase::lab::cell::{self, Raw, Run};
+use worstcase::lab::matrix::Matrix;
+use worstcase::lab::qemu::Qemu;
+use worstcase::lab::replay::{LEAD, replay, replay_each};
+use worstcase::lab::snapshot::Snapshot;
+use worstcase::lab::symbols::KernelSymbols;
+use worstcase::lab::{LabError, matrix};
+use worstcase::story::execution::{Execution, Symbols};
+use worstcase::study::PlannedCell;
+use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::{CellSpec, Instructions, Nanos};
+
+/// Runs a cell of 200 samples under procread and hands over all that a replay needs.
+fn with_cell(mips: u32, probe: ProbeKind, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
+    let planned = PlannedCell {
+        kernel: "debian:6.1-cloud".into(),
+        preempt: "none".into(),
+        mips,
+        memory_mb: 256,
+        spec: CellSpec {
+            probe,
+            load: "procread".into(),
+            period: Nanos::from_micros(251 * 1000 / u64::from(mips)),
+            periods: 200,
+            seed: 1,
+            warmup: Nanos::from_millis(20),
+            priority: 98,
+        },
+    };
+    let qemu = Qemu::find(std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from).as_deref()).unwrap();
+    let options = ResolveOptions::from_cache(&Silent).unwrap();
+    let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options).unwrap();
+    let prepared = matrix.subject(&matrix.cells()[0]);
+    let snapshot = Snapshot::obtain(&options.cache, prepared).unwrap();
+    let run = Run {
+        prepared,
+        snapshot: &snapshot,
+        spec: &planned.spec,
+        limit: None,
+    };
+    let raw = cell::execute(&run, tempfile::tempdir().unwrap().path()).unwrap();
+    let kernel = KernelSymbols::obtain(&options.cache, prepared, &snapshot, &planned.spec.load).unwrap();
+    test(&options, &run, &raw, &kernel);
+}
+
+/// The names of the functions that ran, in order; nothing of user code.
+fn functions<'a>(execution: &Execution, symbols: &'a Symbols) -> Vec<&'a str> {
+    let addresses = execution
+        .steps
+        .iter()
+        .map(|s| execution.blocks[s.block as usize].address);
+    let kernel = addresses.filter(|address| *address >= 1 << 47);
+    kernel
+        .map(|address| symbols.lookup(address).unwrap().name.as_str())
+        .collect()
+}
+
+/// What must hold of every execution.
+fn check(execution: &Execution) {
+    for (i, step) in execution.steps.iter().enumerate() {
+        let (span, block) = (execution.span(i), &execution.blocks[step.block as usize]);
+        let executed = span.end - span.start;
+        assert!(
+            (1..=block.lengths.len() as u64).contains(&executed),
+            "step {i} executed {executed}"
+        );
+    }
+    assert!(execution.steps[0].count < execution.due && execution.due < execution.sample);
+    assert!(execution.sample <= execution.end);
+    assert!(
+        execution
+            .timer_entry
+            .is_none_or(|e| execution.due <= e && e < execution.sample)
+    );
+    assert!(execution.tasks[0].count <= execution.steps[0].count);
+    assert_eq!(
+        execution.time_of(execution.sample.0 - execution.due.0),
+        execution.latency
+    );
+    assert!(ends_in_clock_read(execution));
+}
+
+/// Whether the sample comes just behind a `rdtsc` or `rdtscp`.
+fn ends_in_clock_read(execution: &Execution) -> bool {
+    let i = execution.steps.partition_point(|s| s.count < execution.sample) - 1;
+    let step = execution.steps[i];
+    let block = &execution.blocks[step.block as usize];
+    let nth = (execution.sample.0 - step.count.0 - 1) as usize;
+    let at: usize = block.lengths[..nth].iter().map(|l| usize::from(*l)).sum();
+    let instruction = &block.code[at..at + usize::from(block.lengths[nth])];
+    [&[0x0f, 0x31][..], &[0x0f, 0x01, 0xf9]].contains(&instruction)
+}
+
+#[test]
+fn every_sample_is_replayed_and_every_step_fits() {
+    with_cell(1000, ProbeKind::Wakeup, |options, run, raw, kernel| {
+        let all: Vec<usize> = (0..raw.record.samples.len()).collect();
+        let mut seen = Vec::new();
+        replay_each(&options.cache, run, raw, kernel, &all, LEAD, |sample, execution| {
+            check(&execution);
+            assert_eq!(execution.latency, raw.record.samples[sample].latency);
+            seen.push(sample);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, all);
+    });
+}
+
+#[test]
+fn the_worst_sample_shows_what_delayed_it() {
+    with_cell(1000, ProbeKind::Wakeup, |options, run, raw, kernel| {
+        let worst = (0..raw.record.samples.len())
+            .max_by_key(|i| raw.record.samples[*i].latency)
+            .unwrap();
+        let execution = &replay(&options.cache, run, raw, kernel, &[worst], LEAD).unwrap()[0];
+        let seen = functions(execution, &kernel.code);
+        for name in [
+            "asm_sysvec_apic_timer_interrupt",
+            "s_show",
+            "seq_read_iter",
+            "__schedule",
+        ] {
+            assert!(seen.contains(&name), "{name} was not seen");
+        }
+        let entry = execution.timer_entry.unwrap();
+        let step = execution.steps.iter().find(|s| s.count == entry).unwrap();
+        let address = execution.blocks[step.block as usize].address;
+        assert_eq!(
+            kernel.code.lookup(address).unwrap().name,
+            "asm_sysvec_apic_timer_interrupt"
+        );
+        // The load's task ran when the timer was due; the probe's, which is the guest's first, takes the sample.
+        let at = |count: Instructions| execution.tasks.iter().rev().find(|t| t.count <= count).unwrap();
+        assert_ne!(at(execution.due).pid, 1);
+        assert_eq!(
+            (at(execution.sample).pid, at(execution.sample).comm.as_str()),
+            (1, "init")
+        );
+    });
+}
+
+#[test]
+fn slower_machines_and_signals_too() {
+    with_cell(250, ProbeKind::Response, |options, run, raw, kernel| {
+        let executions = replay(&options.cache, run, raw, kernel, &[7, 3], LEAD).unwrap();
+        assert_eq!(executions.len(), 2);
+        assert!(executions[0].due > executions[1].due, "in the order asked for");
+        for execution in &executions {
+            assert_eq!(execution.shift, 2);
+            let counted = execution.time_of(execution.sample.0 - execution.due.0);
+            assert!(execution.latency.0 - counted.0 < 4, "due to the instruction");
+            assert!(ends_in_clock_read(execution));
+        }
+    });
+}
+
+#[test]
+fn another_execution_is_refused() {
+    with_cell(1000, ProbeKind::Wakeup, |options, run, raw, kernel| {
+        let mut other = Raw {
+            record: raw.record.clone(),
+            events: raw.events.clone(),
+            console: Vec::new(),
+        };
+        other.record.samples[5].latency.0 += 1;
+        let error = replay(&options.cache, run, &other, kernel, &[5], LEAD).unwrap_err();
+        assert!(matches!(error, LabError::OtherExecution(..)), "{error}");
+        // What the cell gives is the same to the digest with all of it logged: see above; and the record is whole.
+        assert!(matrix::result(run.prepared, run.snapshot, raw).is_ok());
+    });
+}
