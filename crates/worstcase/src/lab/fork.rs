@@ -8,7 +8,7 @@ use super::subject::Prepared;
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use worstcase_probe::spec::MAX_LEN;
 
 /// Files that a fork writes and nobody needs when it went well.
@@ -62,8 +62,7 @@ impl Fork<'_> {
         };
         let machine = &self.prepared.subject.machine;
         let args = machine::arguments(machine, &self.prepared.command_line, Memory::Private, &files);
-        let deadline = Instant::now() + self.limit;
-        let ended = Process::start(&self.prepared.qemu.program, &args, errors, deadline)
+        let ended = Process::start(&self.prepared.qemu.program, &args, errors, self.limit)
             .and_then(|qemu| resume(qemu, &self.snapshot.state()));
         let message = std::fs::read(at("record")).unwrap_or_default();
         if let Some(words) = guest_error(&message) {

@@ -58,8 +58,8 @@ pub enum LabError {
     #[error("QEMU ended unexpectedly")]
     QemuEnded,
     /// The wall-clock limit for one machine is over.
-    #[error("the machine was stopped at its time limit; raise it with --timeout")]
-    TimeLimit,
+    #[error("the machine was stopped at its time limit of {} s; raise it with --timeout", .0.as_secs())]
+    TimeLimit(std::time::Duration),
     /// The guest reported an error.
     #[error("{what}: {message}")]
     Guest {
@@ -176,7 +176,7 @@ impl LabError {
             LabError::Cache(e) => e.exit(),
             LabError::Qemu(_)
             | LabError::QemuEnded
-            | LabError::TimeLimit
+            | LabError::TimeLimit(_)
             | LabError::Guest { .. }
             | LabError::NoResult { .. }
             | LabError::ClockJump(..)

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::Duration;
 
 /// A running QEMU with its QMP session; killed when dropped.
 pub struct Process {
@@ -17,8 +17,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts QEMU. What it says on standard error goes to `stderr`.
-    pub fn start(program: &Path, args: &[String], stderr: File, deadline: Instant) -> Result<Process, LabError> {
+    /// Starts QEMU, which may take `limit` of real time. What it says on standard error goes to `stderr`.
+    pub fn start(program: &Path, args: &[String], stderr: File, limit: Duration) -> Result<Process, LabError> {
         let mut command = Command::new(program);
         command
             .args(args)
@@ -45,7 +45,7 @@ impl Process {
             .spawn()
             .map_err(|e| LabError::Qemu(format!("{}: {e}", program.display())))?;
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        match Qmp::start(input, output, deadline) {
+        match Qmp::start(input, output, limit) {
             Ok(qmp) => Ok(Process { child, qmp }),
             Err(error) => {
                 end(&mut child);

@@ -13,12 +13,13 @@ pub struct Qmp {
     messages: Receiver<Value>,
     /// Events that came while an answer was awaited.
     events: Vec<Value>,
-    deadline: Instant,
+    begun: Instant,
+    limit: Duration,
 }
 
 impl Qmp {
-    /// Greets QEMU. Nothing in this session waits past `deadline`.
-    pub fn start(input: ChildStdin, output: ChildStdout, deadline: Instant) -> Result<Qmp, LabError> {
+    /// Greets QEMU. Nothing in this session waits longer than until `limit` from now.
+    pub fn start(input: ChildStdin, output: ChildStdout, limit: Duration) -> Result<Qmp, LabError> {
         let (sender, messages) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -33,7 +34,8 @@ impl Qmp {
             input,
             messages,
             events: Vec::new(),
-            deadline,
+            begun: Instant::now(),
+            limit,
         };
         qmp.next()?;
         qmp.execute("qmp_capabilities", json!({}))?;
@@ -100,9 +102,9 @@ impl Qmp {
     }
 
     fn next(&mut self) -> Result<Value, LabError> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let left = self.limit.saturating_sub(self.begun.elapsed());
         self.messages.recv_timeout(left).map_err(|e| match e {
-            RecvTimeoutError::Timeout => LabError::TimeLimit,
+            RecvTimeoutError::Timeout => LabError::TimeLimit(self.limit),
             RecvTimeoutError::Disconnected => LabError::QemuEnded,
         })
     }

@@ -18,7 +18,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use worstcase_probe::Nanos;
 use worstcase_probe::spec::{CellSpec, MAX_LEN, ProbeKind};
 
@@ -166,9 +166,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Duration) -> Result<(), LabEr
         Memory::Shared,
         &files,
     );
-    let deadline = Instant::now() + limit;
-    let booted =
-        Process::start(&prepared.qemu.program, &args, errors, deadline).and_then(|qemu| save(qemu, &at("state")));
+    let booted = Process::start(&prepared.qemu.program, &args, errors, limit).and_then(|qemu| save(qemu, &at("state")));
     let message = std::fs::read(at("message")).unwrap_or_default();
     if let Err(error) = booted {
         return Err(no_result(prepared, &message, &error, folder));

@@ -66,7 +66,7 @@ fn a_kernel_that_hangs_before_its_first_word_is_stopped() {
     let (desk, folder) = (Desk::fresh(), folder());
     let image = image_that_begins(b"\xeb\xfe", folder.path()); // jmp to itself
     let hangs = boot(&desk, &image, &folder.path().join("run"));
-    machine_failed(hangs, &["time limit", "--timeout"], "");
+    machine_failed(hangs, &["time limit of 5 s", "--timeout"], "");
 }
 
 #[test]

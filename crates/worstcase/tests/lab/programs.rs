@@ -79,5 +79,5 @@ fn a_guest_in_which_nothing_gets_the_cpu_is_stopped() {
     // Above the probe's priority: the probe never runs. Real-time throttling stops both.
     let spin = "chrt -f 99 sh -c 'while :; do :; done'";
     let hang = cell_within(5, spin, &folder.path().join("run"));
-    machine_failed(hang, &["time limit", "--timeout"], "");
+    machine_failed(hang, &["time limit of 5 s", "--timeout"], "");
 }

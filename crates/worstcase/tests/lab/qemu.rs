@@ -78,7 +78,7 @@ fn it_says_nothing() {
     command.args(["--timeout", "1"]);
     machine_failed(
         command,
-        &["time limit", "--timeout"],
+        &["time limit of 1 s", "--timeout"],
         "neither QEMU nor the kernel said anything",
     );
 }
