@@ -124,7 +124,7 @@ pub struct Blame {
     pub caller: Option<String>,
     /// The system call in which it ran.
     pub system_call: Option<String>,
-    /// Time of the span that is to blame.
+    /// Time of all spans of this mechanism.
     pub length_ns: Nanos,
     /// One sentence.
     pub sentence: String,
@@ -132,28 +132,25 @@ pub struct Blame {
     pub remedy: String,
 }
 
-/// Finds the first cause: the longest span that is not part of every wake-up's way, unless that way itself
-/// took more beyond `floor`, which is how long it takes in an ordinary sample.
+/// Finds the first cause: the mechanism whose spans took most in all, unless the way that every wake-up takes
+/// took more beyond `floor`, which is how long it takes in an ordinary sample. Its longest span gives the names.
 pub fn blame(sample: &Sample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> Blame {
-    let path: u64 = spans
-        .iter()
-        .filter(|s| s.what.name().is_path)
-        .map(|s| s.length_ns.0)
-        .sum();
-    let longest = |is_path: bool| {
-        let some = spans.iter().filter(move |s| s.what.name().is_path == is_path);
-        some.max_by_key(|s| s.length_ns)
+    let total = |mechanism: Mechanism| -> u64 {
+        let of = spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism);
+        of.map(|s| s.length_ns.0).sum()
     };
-    let delay = longest(false).filter(|s| s.length_ns.0 > path.saturating_sub(floor.0));
-    let Some(span) = delay.or(longest(true)) else {
+    let path = total(Mechanism::WakeUpPath);
+    let delays = spans.iter().filter(|s| !s.what.name().is_path);
+    // Of the delay that took most in all, the longest span.
+    let delay = delays.max_by_key(|s| (total(Mechanism::of(&s.what)), s.length_ns));
+    let delay = delay.filter(|s| total(Mechanism::of(&s.what)) > path.saturating_sub(floor.0));
+    let ways = spans.iter().filter(|s| s.what.name().is_path);
+    let Some(span) = delay.or(ways.max_by_key(|s| s.length_ns)) else {
         return nothing();
     };
     let mechanism = Mechanism::of(&span.what);
     let at = culprit(span);
-    let length = match mechanism {
-        Mechanism::WakeUpPath => Nanos(path),
-        _ => span.length_ns,
-    };
+    let length = Nanos(total(mechanism));
     let system_call = span
         .chain
         .iter()
