@@ -22,6 +22,7 @@ bench: build
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked --package worstcase-plugin --all-targets --no-default-features --features api-v4 -- -D warnings
 
 # QEMU, a linker and make, from the distribution.
 prepare:

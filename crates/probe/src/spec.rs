@@ -72,6 +72,8 @@ impl CellSpec {
     pub const MAX_PERIOD: Nanos = Nanos(60_000_000_000);
     /// Shortest period that is accepted.
     pub const MIN_PERIOD: Nanos = Nanos(10_000);
+    /// Longest warm-up that is accepted, one hour.
+    pub const MAX_WARMUP: Nanos = Nanos(3_600_000_000_000);
     /// Most periods of one cell.
     pub const MAX_PERIODS: u32 = 10_000_000;
 
@@ -111,6 +113,13 @@ impl CellSpec {
                 "the number of samples is 1 to {}, not {}",
                 Self::MAX_PERIODS,
                 self.periods
+            )));
+        }
+        if self.warmup > Self::MAX_WARMUP {
+            return Err(SpecError(format!(
+                "a warm-up is at most {}, not {}",
+                Self::MAX_WARMUP,
+                self.warmup
             )));
         }
         if !(1..=99).contains(&self.priority) {

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cache = &options.cache;
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options)?;
     let prepared = matrix.subject(&matrix.cells()[0]);
-    let snapshot = Snapshot::obtain(cache, prepared)?;
+    let snapshot = Snapshot::obtain(cache, prepared, None)?;
     let run = Run {
         prepared,
         snapshot: &snapshot,

@@ -5,6 +5,7 @@
 //!   <area>/<key>/          a finished entry: it is there whole, or not at all
 //!   <area>/.<key>.*.tmp/   an entry under construction; left behind only by a process that was killed
 //!   locks/<area>.<key>     flock files: one builder of an entry at a time, others wait for it
+//!   scratch/*/             folders of running commands, locked by them; one without its process is removed by the next
 //! ```
 //!
 //! An entry is built in a temporary sibling, written out to the disk, and renamed into place, so that a process
@@ -73,6 +74,9 @@ impl CacheError {
     }
 }
 
+/// A disk with less space than this, in bytes, counts as full.
+const FULL: u64 = 1 << 20;
+
 /// The cache directory. Opening it touches nothing: a cache that is only read may be read-only.
 #[derive(Debug, Clone)]
 pub struct Cache {
@@ -83,6 +87,20 @@ pub struct Cache {
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
+}
+
+/// A folder for what is not kept; removed when dropped, or by the next command if this one is killed.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
 }
 
 impl Cache {
@@ -184,7 +202,8 @@ impl Cache {
             .suffix(".tmp")
             .tempdir_in(&parent)
             .map_err(|e| CacheError::from_io(&parent, e))?;
-        build(building.path())?;
+        // What runs out of disk often says something else: QEMU dies from SIGBUS, or loses the end of a record.
+        build(building.path()).map_err(|error| self.require_free(FULL).err().map_or(error, E::from))?;
         let stored = || -> io::Result<()> {
             let dir = File::open(building.path())?;
             // One syncfs instead of an fsync for each of some thousand files; it also reports what failed to reach the disk.
@@ -197,6 +216,21 @@ impl Cache {
         // The directory has moved: nothing is left for TempDir to delete.
         let _ = building.keep();
         Ok(path)
+    }
+
+    /// A folder of its own for the caller. Removes those that killed processes left.
+    pub fn scratch(&self) -> Result<Scratch, CacheError> {
+        // Between making a folder and locking it, it looks like a leftover.
+        let _making = self.lock("scratch", "making")?;
+        let area = self.area("scratch")?;
+        remove_unlocked(&area);
+        let make = || -> io::Result<Scratch> {
+            let folder = tempfile::tempdir_in(&area)?;
+            let lock = File::open(folder.path())?;
+            flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            Ok(Scratch { folder, _lock: lock })
+        };
+        make().map_err(|e| CacheError::from_io(&area, e))
     }
 
     /// Replaces one file in one step.
@@ -236,9 +270,35 @@ fn remove_leftovers(parent: &Path, prefix: &str) {
     }
 }
 
+/// A folder that nobody has locked belongs to a process that is gone.
+fn remove_unlocked(area: &Path) {
+    for entry in fs::read_dir(area).into_iter().flatten().flatten() {
+        let free = File::open(entry.path()).is_ok_and(|f| flock(&f, FlockOperation::NonBlockingLockExclusive).is_ok());
+        if free {
+            // Best effort, as above.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scratch_of_the_living_stays_and_of_the_dead_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let dead = dir.path().join("scratch/left");
+        fs::create_dir_all(dead.join("inside")).unwrap();
+        let first = cache.scratch().unwrap();
+        assert!(!dead.exists());
+        let second = cache.scratch().unwrap();
+        assert!(first.path().is_dir() && second.path().is_dir());
+        let path = first.path().to_path_buf();
+        drop(first);
+        assert!(!path.exists());
+    }
 
     #[test]
     fn a_failed_build_publishes_nothing() {

@@ -4,6 +4,7 @@
 //! [`Error::exit_code`] asks the module's error which [`Exit`] it is, so that the numbers live in one place.
 
 use crate::cache::CacheError;
+use crate::cli::explain::ExplainError;
 use crate::cli::show::ShowError;
 use crate::kernels::KernelError;
 use crate::lab::LabError;
@@ -41,6 +42,9 @@ pub enum Error {
     /// Showing a run.
     #[error(transparent)]
     Show(#[from] ShowError),
+    /// Explaining a sample.
+    #[error(transparent)]
+    Explain(#[from] ExplainError),
     /// Reading a study.
     #[error(transparent)]
     Study(#[from] StudyError),
@@ -60,6 +64,7 @@ impl Error {
             Error::Cache(e) => e.exit(),
             Error::Lab(e) => e.exit(),
             Error::Show(e) => e.exit(),
+            Error::Explain(e) => e.exit(),
             Error::Study(_) => Exit::Usage,
             Error::Run(e) => e.exit(),
             Error::Output(_) => Exit::Storage,

@@ -36,7 +36,7 @@ pub enum LabCommand {
 const RUN_HELP: &str = "\
 Examples:
   worstcase lab run --kernel debian:6.1 --load shm,fork
-  worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --load procread --seeds 10 -o procread
+  worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --seeds 10 -o two-kernels
   worstcase lab run --kernel ./bzImage,config=.config --load fork --criterion 100us
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
 
@@ -64,7 +64,7 @@ pub struct VerifyArgs {
     #[command(flatten)]
     selection: Selection,
     /// Runs of each cell; the second half with every CPU of this machine kept busy
-    #[arg(long, default_value_t = NonZeroUsize::new(20).unwrap())]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = positive)]
     runs: NonZeroUsize,
     /// Boot the subject anew for every run, instead of forking one snapshot
     #[arg(long)]
@@ -128,8 +128,9 @@ pub struct QemuArgs {
     /// The QEMU to use [default: qemu-system-x86_64 on the search path]
     #[arg(long, value_name = "PATH")]
     qemu: Option<PathBuf>,
-    /// Real time that one cell may take, in seconds [default: ten times what it should]
-    #[arg(long, value_name = "SECONDS")]
+    /// Real time that one boot or one cell may take, in seconds [default: 180 for a boot, for a cell
+    /// ten times what it should]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     timeout: Option<u64>,
 }
 
@@ -137,7 +138,7 @@ pub struct QemuArgs {
 #[derive(Debug, Args)]
 pub struct How {
     /// QEMUs at once [default: one for each CPU]
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = positive)]
     jobs: Option<NonZeroUsize>,
     /// The run's folder
     #[arg(long, short, value_name = "DIR", default_value = "worstcase-run")]
@@ -371,6 +372,12 @@ impl Selection {
             .for_each(|a| option("--add", format!("{}:{}", file_name(&a.source), a.dest)));
         words
     }
+}
+
+/// A number of things of which there must be one.
+fn positive(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| "write a whole number of at least 1".to_string())
 }
 
 /// Where a file lies on the desk is not part of the result.

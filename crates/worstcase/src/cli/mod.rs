@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+pub mod explain;
 pub mod kernels;
 pub mod lab;
 mod progress;
@@ -20,8 +21,13 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a verdict is FAIL (only with --gate); 2 wrong arguments or input, or with --gate a verdict is
-INCONCLUSIVE; 3 a tool, right, file or the network is missing; 4 the measured machine failed; 5 storage failed.";
+Exit codes:
+  0  done
+  1  a verdict is FAIL (only with --gate)
+  2  wrong arguments or input; with --gate, a verdict is INCONCLUSIVE
+  3  a tool, right, file or the network is missing
+  4  the measured machine failed, or two runs of a cell differ
+  5  storage failed";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -34,6 +40,8 @@ pub enum Command {
     Lab(lab::LabCommand),
     /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
     Show(show::ShowArgs),
+    /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
+    Explain(Box<explain::ExplainArgs>),
     #[command(subcommand)]
     /// List, show and run studies: files that ask a question and name the cells that answer it
     Study(study::StudyCommand),
@@ -45,6 +53,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::run(command),
         Command::Show(args) => Ok(show::run(&args)?),
+        Command::Explain(args) => explain::run(&args),
         Command::Study(command) => study::run(command),
     }
 }

@@ -20,6 +20,7 @@ const AREA: &str = "cells";
 const CONSOLE_LINES: usize = 40;
 /// How every guest takes its leave.
 const POWER_DOWN: &str = "reboot: Power down";
+
 /// What is needed to run one cell.
 pub struct Run<'a> {
     /// The subject.
@@ -111,6 +112,7 @@ fn read_raw(folder: &Path) -> Result<Raw, LabError> {
     decode(folder).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
         reason,
+        again: "the cell is measured again",
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The bytes depend on the entries alone: no times, owners or inode numbers of the desk.
 
-/// An archive being written.
+/// An archive being written; empty by default.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -13,14 +13,6 @@ const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 
 impl Archive {
-    /// An empty archive.
-    pub fn new() -> Self {
-        Archive {
-            bytes: Vec::new(),
-            entries: 0,
-        }
-    }
-
     /// Adds a folder; its parents must come before it.
     pub fn directory(&mut self, path: &str) {
         self.entry(path, DIRECTORY, &[]);
@@ -81,7 +73,7 @@ mod tests {
     #[test]
     fn the_same_entries_give_the_same_bytes_and_a_trailer() {
         let build = || {
-            let mut archive = Archive::new();
+            let mut archive = Archive::default();
             archive.directory("a");
             archive.file("a/b", b"hello");
             archive.finish()

@@ -97,14 +97,12 @@ fn resume(mut qemu: Process, state: &Path) -> Result<(), LabError> {
     qemu.wait()
 }
 
-/// The guest's own words, if it sent an error instead of what was awaited.
+/// The guest's own words in one line, if it sent an error instead of what was awaited.
 pub fn guest_error(message: &[u8]) -> Option<String> {
     let at = message.windows(ERROR_MAGIC.len()).position(|w| w == ERROR_MAGIC)?;
-    Some(
-        String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..])
-            .trim()
-            .to_string(),
-    )
+    let text = String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..]);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Some(words.join(" "))
 }
 
 #[cfg(test)]
@@ -116,6 +114,10 @@ mod tests {
         assert_eq!(
             guest_error(b"WCREADY\n\nWCERR\0no such load"),
             Some("no such load".into())
+        );
+        assert_eq!(
+            guest_error(b"WCERR\0the guest panicked: panicked at a.rs:1:\nindex 3\n"),
+            Some("the guest panicked: panicked at a.rs:1: index 3".into())
         );
         assert_eq!(guest_error(b"WCREC\0"), None);
     }

@@ -19,7 +19,7 @@ pub fn build(kernel: &Kernel, added: &[Added]) -> Result<Vec<u8>, LabError> {
     for program in added {
         program.collect(&mut files)?;
     }
-    let mut archive = Archive::new();
+    let mut archive = Archive::default();
     let fixed = ["dev", "modules", "proc", "sys", "tmp"].map(String::from);
     let folders: BTreeSet<String> = files.keys().flat_map(|path| parents(path)).chain(fixed).collect();
     for folder in &folders {

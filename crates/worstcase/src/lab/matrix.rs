@@ -120,7 +120,7 @@ impl Matrix {
         let snapshots = parallel(how.jobs, &needed, |subject| {
             let prepared = &self.subjects[*subject];
             let cached = Snapshot::is_cached(how.cache, prepared);
-            let snapshot = Snapshot::obtain(how.cache, prepared)?;
+            let snapshot = Snapshot::obtain(how.cache, prepared, how.limit)?;
             if !cached {
                 how.progress.booted(&prepared.subject.label());
             }

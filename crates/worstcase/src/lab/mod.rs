@@ -10,11 +10,13 @@
 //! stamps    joins the plugin's events to the samples
 //! symbols   the names of a subject's kernel code, and where it keeps its tasks
 //! replay    a cell again, with every block logged around chosen samples: what explain reads
+//! again     a recorded cell, ready to be run again
 //! matrix    many cells, several QEMUs at once, into a run folder
 //! ```
 //! Every value that reaches the guest is an input of the content keys; nothing of the desk (time, paths, load) is.
 
 pub mod added;
+pub mod again;
 pub mod cell;
 pub mod cpio;
 mod fork;
@@ -88,13 +90,15 @@ pub enum LabError {
         /// What the kernel says.
         in_force: String,
     },
-    /// A result in the cache that cannot be read.
-    #[error("{}: {reason}; remove this folder, and the cell is measured again", folder.display())]
+    /// A result or a snapshot in the cache that cannot be read.
+    #[error("damaged in the cache, {}: {reason}; remove this folder, and {again}", folder.display())]
     Damaged {
-        /// The result's folder.
+        /// The entry's folder.
         folder: PathBuf,
         /// What is wrong with it.
         reason: String,
+        /// What happens once it is removed.
+        again: &'static str,
     },
     /// A snapshot with a clock that jumped, again and again.
     #[error(
@@ -107,6 +111,14 @@ pub enum LabError {
     /// The plugin's log does not fit the record.
     #[error("{0}: the plugin's log does not fit the samples: {1}")]
     Stamps(String, String),
+    /// A recorded cell cannot be made again from what is here.
+    #[error("{cell} cannot be replayed: {what}; measure it again first")]
+    OtherInputs {
+        /// The cell.
+        cell: String,
+        /// What is not as it was.
+        what: String,
+    },
     /// Two runs of one cell differ.
     #[error("{cell}: run {run} gave {found} instead of {expected}: the cell is not reproducible here")]
     NotReproducible {
@@ -156,7 +168,7 @@ impl LabError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
+            LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
             LabError::NoQemu(_) | LabError::QemuVersion { .. } => Exit::Missing,
             LabError::Io { .. } | LabError::Damaged { .. } => Exit::Storage,
             LabError::Kernel(e) => e.exit(),

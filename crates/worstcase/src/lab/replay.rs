@@ -85,10 +85,9 @@ pub fn replay_each(
     let mips = run.prepared.subject.machine.mips;
     let misfit = |why: String| LabError::Stamps(cell::describe(run), why);
     let moments = moments(raw, samples, lead, mips).map_err(misfit)?;
-    let scratch = cache.area("scratch")?;
     for batch in batches(&moments) {
         let windows = Windows::merged(batch.iter().map(|m| m.window.clone()));
-        let folder = tempfile::tempdir_in(&scratch).map_err(LabError::io(&scratch))?;
+        let folder = cache.scratch()?;
         let log = observe(run, raw, kernel, &windows, folder.path())?;
         if log.windows.len() != windows.ranges().len() {
             return Err(misfit("not every window was reached".into()));

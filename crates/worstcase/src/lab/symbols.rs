@@ -62,6 +62,7 @@ impl KernelSymbols {
         let table = SymbolTable::decode(&message).map_err(|e| LabError::Damaged {
             folder,
             reason: e.to_string(),
+            again: "the symbols are read again",
         })?;
         let tasks = kernel_memory::task_places(&snapshot.memory(), &table).map_err(|e| match e {
             LabOrReason::Lab(error) => error,

@@ -29,11 +29,10 @@ pub struct Verification<'a> {
 /// Runs the cell as often as asked and gives its digest, or the first difference as an error.
 /// `each` is told of every run: its number, whether the desk was busy, the digest.
 pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
-    let scratch = cache.area("scratch")?;
     let mut first: Option<(Raw, String)> = None;
     for number in 1..=what.runs {
         let busy = number > what.runs.div_ceil(2);
-        let folder = tempfile::tempdir_in(&scratch).map_err(LabError::io(&scratch))?;
+        let folder = cache.scratch()?;
         let (raw, digest) = keep_busy(busy, || once(cache, what, folder.path()))?;
         each(number, busy, &digest);
         match &first {
@@ -56,7 +55,7 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
 fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(Raw, String), LabError> {
     let private = Cache::at(folder);
     let from = if what.fresh_boots { &private } else { cache };
-    let snapshot = Snapshot::obtain(from, what.prepared)?;
+    let snapshot = Snapshot::obtain(from, what.prepared, what.limit)?;
     let run = Run {
         prepared: what.prepared,
         snapshot: &snapshot,

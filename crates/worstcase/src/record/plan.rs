@@ -99,7 +99,7 @@ impl RunPlan {
             }
             if !seen.insert(&cell.id) {
                 return Err(format!(
-                    "two cells are called '{}'; give kernels that share a release labels of their own",
+                    "two cells are called '{}'; name each kernel, load and probe once, and measure kernels of one release in runs of their own",
                     cell.id
                 ));
             }

@@ -1,7 +1,38 @@
 //! Why a sample was late: from an execution to a story.
 //!
 //! ```text
-//! execution   what ran, block by block, with symbols and tasks   (lab: from a replay; host: from a trace)
+//! execution   what ran, block by block, with symbols and tasks   (from a replay in the lab)
+//! decode      what matters of a block's machine code
+//! frames      call chains from calls and returns                 execution -> intervals, marks
+//! roles       what the kernel's functions mean to a story: a table
+//! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
+//! classify    what each stretch between due time and sample is   points -> stretches
+//! shares      which functions took a stretch
+//! spans       the story type: consecutive spans that add up exactly to the latency
+//! blame       the first cause in one sentence, and what would remove it
+//! build       all of it in order                                 execution -> story
+//! compare     two stories side by side; group: many by cause
+//! render      terminal, JSON, flame graph, Perfetto
 //! ```
 
+pub mod blame;
+pub mod build;
+mod classify;
+pub mod compare;
+pub mod decode;
 pub mod execution;
+pub mod frames;
+pub mod group;
+pub mod milestones;
+pub mod render;
+pub mod roles;
+mod shares;
+pub mod spans;
+pub mod stacks;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use build::{Around, Told, tell};
+pub use spans::Story;

@@ -1,0 +1,319 @@
+//! `worstcase explain`: why a sample was late.
+
+use super::show::print;
+use crate::error::{Error, Exit};
+use crate::lab::LabError;
+use crate::lab::added::Added;
+use crate::record::{CellId, Quantity, Record, Run, RunError, SampleRow};
+use crate::report::terminal::Style;
+use crate::story::blame::Peer;
+use crate::story::render::flame::FlameError;
+use crate::story::render::{flame, json, perfetto, terminal};
+use crate::story::spans::{Sample, StoryError};
+use crate::story::{Around, Story, Told, compare, group};
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use worstcase_probe::Nanos;
+
+mod retell;
+
+/// Why a sample was late: replays its cell and tells what ran, instruction by instruction
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase explain RUN
+  worstcase explain RUN --cell 6.1.0-50-amd64.none.shm.wakeup.s1 --sample p99.9
+  worstcase explain RUN --compare 6.1.0-50-amd64.full.shm.wakeup.s1 --flame grown.svg
+  worstcase explain RUN --all -k 5
+  worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
+
+The replay must give the same samples and events again; if it does not, nothing is told.")]
+pub struct ExplainArgs {
+    /// The run's folder
+    run: PathBuf,
+    /// The cell [default: the one with the highest latency]
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    cell: Option<String>,
+    /// Which sample: worst, its number, or a percentile such as p99.9
+    #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
+    sample: Choice,
+    /// Lay the worst sample of another cell beside it
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    compare: Option<String>,
+    /// Group the worst samples of every cell by cause
+    #[arg(long)]
+    all: bool,
+    /// Samples of each cell, with --all
+    #[arg(short = 'k', value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap(), requires = "all")]
+    each: NonZeroUsize,
+    /// Print JSON (worstcase-story/1), times in ns
+    #[arg(long)]
+    json: bool,
+    /// Write folded stacks
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    folded: Option<PathBuf>,
+    /// Write a flame graph; with --compare, one that shows what grew in the other cell
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "all")]
+    flame: Option<PathBuf>,
+    /// Write a trace for ui.perfetto.dev
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    perfetto: Option<PathBuf>,
+    /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
+    #[arg(long, value_name = "PATH")]
+    qemu: Option<PathBuf>,
+    /// The programs that were added when the run was measured
+    #[arg(long = "add", value_name = "PATH[:DEST]")]
+    added: Vec<Added>,
+}
+
+/// Which sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Choice {
+    Worst,
+    Number(u32),
+    Percentile(f64),
+}
+
+impl FromStr for Choice {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Choice, String> {
+        let percent = |p: &str| p.parse().ok().filter(|p| (0.0..=100.0).contains(p));
+        let parsed = match text.strip_prefix('p') {
+            _ if text == "worst" => Some(Choice::Worst),
+            Some(p) => percent(p).map(Choice::Percentile),
+            None => text.parse().ok().map(Choice::Number),
+        };
+        parsed.ok_or_else(|| format!("'{text}' is not 'worst', a sample's number, or a percentile such as p99.9"))
+    }
+}
+
+/// Why nothing can be told.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    /// No sample.
+    #[error("{cell} has no sample {asked}")]
+    NoSample {
+        /// The cell.
+        cell: CellId,
+        /// What was asked for.
+        asked: String,
+    },
+    /// The window does not fit.
+    #[error("{cell}, sample {index}: {source}")]
+    Story {
+        /// The cell.
+        cell: CellId,
+        /// The sample.
+        index: u32,
+        /// Why.
+        source: StoryError,
+    },
+    /// No picture.
+    #[error(transparent)]
+    Flame(#[from] FlameError),
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Replaying failed.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl ExplainError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ExplainError::NoSample { .. } => Exit::Usage,
+            ExplainError::Story { .. } => Exit::Measured,
+            ExplainError::Flame(_) | ExplainError::Write { .. } => Exit::Storage,
+            ExplainError::Lab(e) => e.exit(),
+            ExplainError::Run(e) => e.exit(),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
+    let run = Run::open(&args.run)?;
+    let records = run.records()?;
+    let text = match args.all {
+        true => all(args, &run, &records)?,
+        false => one(args, &run, &records)?,
+    };
+    print(&text).map_err(Error::Output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One sample, or two side by side.
+fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
+    let record = match &args.cell {
+        Some(id) => run.record(&run.entry(id)?.id)?,
+        None => worst_cell(run, records)?.clone(),
+    };
+    let told = tell_one(args, run, records, &record, args.sample)?;
+    let other = match &args.compare {
+        Some(id) => {
+            let other = run.record(&run.entry(id)?.id)?;
+            Some(tell_one(args, run, records, &other, Choice::Worst)?)
+        }
+        None => None,
+    };
+    if let Some(path) = &args.folded {
+        write(path, flame::folded(&told).as_bytes())?;
+    }
+    if let Some(path) = &args.perfetto {
+        write(path, perfetto::trace(&told).as_bytes())?;
+    }
+    if let Some(path) = &args.flame {
+        let svg = match &other {
+            Some(other) => flame::differential_svg(&told, other),
+            None => flame::svg(&told),
+        };
+        write(path, &svg.map_err(ExplainError::Flame)?)?;
+    }
+    Ok(match (&other, args.json) {
+        (Some(other), true) => json::stories(&[&told.story, &other.story]),
+        (Some(other), false) => compare::terminal(&told.story, &other.story),
+        (None, true) => json::story(&told.story),
+        (None, false) => terminal::story(&told.story, Style::of_stdout()),
+    })
+}
+
+/// The worst samples of every cell, by cause.
+fn all(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
+    let mut told: Vec<Told> = Vec::new();
+    for record in records.iter().filter(|r| r.accounting.taken > 0) {
+        let mut rows = rows(run, record)?;
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
+        rows.truncate(args.each.get());
+        told.extend(tell(args, record, records, &rows)?);
+    }
+    let stories: Vec<&Story> = told.iter().map(|t| &t.story).collect();
+    Ok(match args.json {
+        true => json::stories(&stories),
+        false => group::terminal(&group::group(&stories)),
+    })
+}
+
+fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, ExplainError> {
+    let max = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
+    let worst = records.iter().filter(|r| max(r).is_some()).max_by_key(max);
+    worst.ok_or_else(|| {
+        ExplainError::Run(RunError::NotMeasured {
+            id: run.plan().cells[0].id.clone(),
+            command: run.plan().command.join(" "),
+        })
+    })
+}
+
+/// All samples of a cell with their place in the record.
+fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainError> {
+    let mut rows = Vec::new();
+    run.for_each_sample(record, |row| rows.push((rows.len(), row)))?;
+    Ok(rows)
+}
+
+fn tell_one(
+    args: &ExplainArgs,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    choice: Choice,
+) -> Result<Told, ExplainError> {
+    let rows = rows(run, record)?;
+    let chosen = choose(&rows, choice).ok_or_else(|| ExplainError::NoSample {
+        cell: record.id.clone(),
+        asked: format!("{choice:?}"),
+    })?;
+    let mut told = tell(args, record, records, &[chosen])?;
+    Ok(told.remove(0))
+}
+
+fn choose(rows: &[(usize, SampleRow)], choice: Choice) -> Option<(usize, SampleRow)> {
+    match choice {
+        // Of equal ones the first.
+        Choice::Worst => rows.iter().rev().max_by_key(|(_, row)| row.latency).copied(),
+        Choice::Number(index) => rows.iter().find(|(_, row)| row.index == index).copied(),
+        Choice::Percentile(p) => {
+            let mut sorted: Vec<_> = rows.to_vec();
+            sorted.sort_by_key(|(_, row)| row.latency);
+            // Nearest rank, as everywhere in the reports.
+            let rank = (p / 100.0 * sorted.len() as f64).ceil() as usize;
+            sorted.get(rank.max(1) - 1).copied()
+        }
+    }
+}
+
+/// Replays the cell once and tells of each of these samples.
+fn tell(
+    args: &ExplainArgs,
+    record: &Record,
+    records: &[Record],
+    rows: &[(usize, SampleRow)],
+) -> Result<Vec<Told>, ExplainError> {
+    let (executions, symbols) = retell::executions(args, record, rows)?;
+    let around = Around {
+        floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
+        peers: peers(record, records),
+    };
+    let told = executions.iter().zip(rows).map(|(execution, (_, row))| {
+        let sample = Sample {
+            cell: record.id.to_string(),
+            subject: record.subject.id().to_string(),
+            load: record.cell.load.clone(),
+            preempt: record.subject.preempt.in_force.clone(),
+            unit: record.subject.time_unit(),
+            index: row.index,
+            latency_ns: row.latency,
+        };
+        crate::story::tell(execution, &symbols, sample, &around).map_err(|source| ExplainError::Story {
+            cell: record.id.clone(),
+            index: row.index,
+            source,
+        })
+    });
+    told.collect()
+}
+
+/// The same load and probe on the run's other subjects.
+fn peers(record: &Record, records: &[Record]) -> Vec<Peer> {
+    let mut peers: Vec<Peer> = Vec::new();
+    for other in records {
+        let same = other.cell.load == record.cell.load && other.cell.probe == record.cell.probe;
+        let id = other.subject.id();
+        let Some(summary) = other
+            .summary(Quantity::Latency)
+            .filter(|_| same && id != record.subject.id())
+        else {
+            continue;
+        };
+        let subject = id.to_string();
+        match peers.iter_mut().find(|p| p.subject == subject) {
+            Some(peer) => peer.maximum = peer.maximum.max(Nanos(summary.max_ns)),
+            None => peers.push(Peer {
+                subject,
+                preempt: other.subject.preempt.in_force.clone(),
+                maximum: Nanos(summary.max_ns),
+            }),
+        }
+    }
+    peers
+}
+
+fn write(path: &Path, data: &[u8]) -> Result<(), ExplainError> {
+    std::fs::write(path, data).map_err(|source| ExplainError::Write {
+        path: path.to_path_buf(),
+        source,
+    })
+}

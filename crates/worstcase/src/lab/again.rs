@@ -1,0 +1,120 @@
+//! A recorded cell, ready to be run again: the same subject from the same inputs, or an error that says they changed.
+
+use super::LabError;
+use super::added::Added;
+use super::cell::{self, Raw, Run};
+use super::matrix::{self, Matrix};
+use super::qemu::Qemu;
+use super::replay;
+use super::snapshot::Snapshot;
+use super::subject::Prepared;
+use super::symbols::KernelSymbols;
+use crate::cache::Cache;
+use crate::kernels::ResolveOptions;
+use crate::record::{Machine, Record};
+use crate::story::execution::{Execution, Symbols};
+use crate::study::PlannedCell;
+use std::time::Duration;
+use worstcase_probe::CellSpec;
+
+/// A cell with everything that it needs to run.
+pub struct Again {
+    matrix: Matrix,
+    snapshot: Snapshot,
+    /// What it left, from the cache or from running it: the same as what was recorded.
+    raw: Raw,
+    limit: Option<Duration>,
+}
+
+impl Again {
+    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or an added program is another
+    /// one than when the record was made, or if the cell gives other samples.
+    pub fn of(
+        record: &Record,
+        added: &[Added],
+        qemu: &Qemu,
+        options: &ResolveOptions<'_>,
+        limit: Option<Duration>,
+    ) -> Result<Again, LabError> {
+        let other = |what: &str| LabError::OtherInputs {
+            cell: record.id.to_string(),
+            what: what.to_string(),
+        };
+        let Machine::Lab(machine) = &record.subject.machine else {
+            return Err(LabError::Request(format!(
+                "{} was not measured in the lab: it cannot be replayed",
+                record.id
+            )));
+        };
+        let planned = PlannedCell {
+            kernel: record.subject.kernel.name.clone(),
+            preempt: record
+                .subject
+                .preempt
+                .asked
+                .clone()
+                .unwrap_or_else(|| record.subject.preempt.in_force.clone()),
+            mips: machine.mips,
+            memory_mb: machine.memory_mb,
+            spec: record
+                .cell
+                .spec()
+                .map_err(|e| LabError::Request(format!("{}: {e}", record.id)))?,
+        };
+        let matrix = Matrix::prepare(std::slice::from_ref(&planned), added, qemu, options)?;
+        let prepared = matrix.subject(&matrix.cells()[0]);
+        if prepared.qemu.version != machine.qemu {
+            return Err(other(&format!(
+                "it was measured with {}, here is {}",
+                machine.qemu, prepared.qemu.version
+            )));
+        }
+        if prepared.subject.kernel.digest != record.subject.kernel.digest {
+            return Err(other(&format!("{} is another kernel now", record.subject.kernel.name)));
+        }
+        if prepared.key != machine.key {
+            return Err(other("worstcase itself or an added program (--add) changed"));
+        }
+        let snapshot = Snapshot::obtain(&options.cache, prepared, limit)?;
+        let run = Run {
+            prepared,
+            snapshot: &snapshot,
+            spec: &planned.spec,
+            limit,
+        };
+        let raw = cell::obtain(&options.cache, &run)?;
+        if matrix::result(prepared, &snapshot, &raw)?.record.digest != record.digest {
+            return Err(other("it gave other samples"));
+        }
+        Ok(Again {
+            matrix,
+            snapshot,
+            raw,
+            limit,
+        })
+    }
+
+    /// What ran around each of these samples (places in the record), in their order, and the names of what ran.
+    pub fn replay(&self, cache: &Cache, samples: &[usize]) -> Result<(Vec<Execution>, Symbols), LabError> {
+        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
+        let executions = replay::replay(cache, &self.run(), &self.raw, &kernel, samples, replay::LEAD)?;
+        Ok((executions, kernel.code))
+    }
+
+    fn prepared(&self) -> &Prepared {
+        self.matrix.subject(&self.matrix.cells()[0])
+    }
+
+    fn spec(&self) -> &CellSpec {
+        &self.matrix.cells()[0].spec
+    }
+
+    fn run(&self) -> Run<'_> {
+        Run {
+            prepared: self.prepared(),
+            snapshot: &self.snapshot,
+            spec: self.spec(),
+            limit: self.limit,
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What each stretch between due time and sample is: one decision per interval, equal neighbours joined.
+
+use super::frames::{Interval, Mark, Walk, What};
+use super::milestones::Milestones;
+use super::roles::{self, Role};
+use super::shares::place;
+use super::spans::{Kind, Place, Task};
+use super::stacks::{FrameKind, StackId};
+
+/// A stretch of one kind.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// What it is.
+    pub kind: Kind,
+    /// What ran.
+    pub intervals: Vec<Interval>,
+}
+
+/// See [`Classifier::nearest`].
+enum Nearest {
+    Switch,
+    Schedule,
+    Interrupt(StackId),
+    Other,
+}
+
+/// What is needed to decide.
+pub struct Classifier<'a> {
+    /// The window.
+    pub walk: &'a Walk,
+    /// Its points.
+    pub points: &'a Milestones,
+    /// Whether this kernel preempts itself at any instruction.
+    pub preempts: bool,
+    /// Nanoseconds of so many instructions.
+    pub time_of: &'a dyn Fn(u64) -> u64,
+    /// Names of threads.
+    pub task_of: &'a dyn Fn(u32) -> Task,
+}
+
+impl Classifier<'_> {
+    /// All stretches from due time to sample, without gaps.
+    pub fn stretches(&self) -> Vec<Stretch> {
+        let p = self.points;
+        let mut out: Vec<Stretch> = Vec::new();
+        let mut cuts = vec![
+            p.due,
+            p.entry,
+            p.handler,
+            p.wake,
+            p.first_resched,
+            p.resched,
+            p.entry_end,
+            p.sample,
+        ];
+        cuts.sort_unstable();
+        cuts.dedup();
+        for ends in cuts.windows(2) {
+            for interval in self.walk.within(ends[0].max(p.due), ends[1].min(p.sample)) {
+                let kind = self.kind(&interval);
+                match out.last_mut() {
+                    Some(last) if last.kind == kind => last.intervals.push(interval),
+                    _ => out.push(Stretch {
+                        kind,
+                        intervals: vec![interval],
+                    }),
+                }
+            }
+        }
+        let mut out = joined(out);
+        for stretch in &mut out {
+            self.complete(stretch);
+        }
+        out
+    }
+
+    fn has(&self, stack: StackId, role: Role) -> bool {
+        self.walk.stacks.find(stack, role).is_some()
+    }
+
+    /// The innermost frame that tells what the kernel is at: the switch, the scheduler, or an interrupt.
+    fn nearest(&self, stack: StackId) -> Nearest {
+        let stacks = &self.walk.stacks;
+        let of = |id: StackId| match stacks.role(id) {
+            Some(Role::SwitchTo | Role::SwitchWork) => Some(Nearest::Switch),
+            Some(Role::Schedule) => Some(Nearest::Schedule),
+            Some(Role::InterruptEntry) => Some(Nearest::Interrupt(id)),
+            _ => None,
+        };
+        stacks.upwards(stack).find_map(of).unwrap_or(Nearest::Other)
+    }
+
+    fn kind(&self, i: &Interval) -> Kind {
+        let p = self.points;
+        let nearest = self.nearest(i.stack);
+        if i.start < p.entry {
+            return match (nearest, i.irqs) {
+                (Nearest::Interrupt(frame), _) => self.other_interrupt(frame),
+                (_, Some(false)) => Kind::IrqsOff { off: None, on: None },
+                _ => Kind::IrqPending,
+            };
+        }
+        match nearest {
+            Nearest::Switch => return Kind::Switch,
+            Nearest::Schedule if i.pid == p.probe && p.blocked.is_none() => return Kind::Switch,
+            Nearest::Schedule => return Kind::Schedule,
+            Nearest::Interrupt(frame) => return self.in_interrupt(i, frame),
+            Nearest::Other => {}
+        }
+        if i.pid == p.probe {
+            let is_user = self.walk.stacks.frame(i.stack).kind == FrameKind::User;
+            return if is_user { Kind::UserProbe } else { Kind::ReturnToUser };
+        }
+        let others = i.pid != p.interrupted;
+        if others && i.pid != 0 {
+            return Kind::OtherThread {
+                task: (self.task_of)(i.pid),
+                owns_lock: p.blocked.is_some_and(|at| i.start > at),
+            };
+        }
+        if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() {
+            return Kind::SoftIrq;
+        }
+        if i.start < p.first_resched {
+            return Kind::RunsOn;
+        }
+        if i.pid == 0 {
+            return Kind::LeaveIdle;
+        }
+        if self.has(i.stack, Role::ExitToUser) || self.has(i.stack, Role::ScheduleGlue) {
+            return Kind::Schedule;
+        }
+        match self.preempts {
+            true => Kind::PreemptOff {
+                lock: None,
+                released: None,
+            },
+            false => Kind::NoReschedulePoint { system_call: None },
+        }
+    }
+
+    fn other_interrupt(&self, frame: StackId) -> Kind {
+        Kind::OtherIrq {
+            entry: self.walk.stacks.frame(frame).function.clone(),
+        }
+    }
+
+    fn in_interrupt(&self, i: &Interval, frame: StackId) -> Kind {
+        let p = self.points;
+        // Only frames of the interrupt itself count; it may have come into a soft interrupt or the scheduler.
+        let has = |roles: &[Role]| {
+            let mut own = self.walk.stacks.upwards(i.stack).take_while(|id| *id != frame);
+            own.any(|id| self.walk.stacks.role(id).is_some_and(|r| roles.contains(&r)))
+        };
+        if i.start >= p.entry_end || (i.pid != p.interrupted && i.pid == p.probe) {
+            return self.other_interrupt(frame);
+        }
+        let wakes = i.start >= p.wake && i.start < p.resched;
+        match () {
+            () if has(&[Role::SoftIrq]) && !wakes => Kind::SoftIrq,
+            () if i.start < p.handler => Kind::IrqEntry,
+            () if i.start < p.wake => Kind::IrqHandler,
+            () if wakes => Kind::WakeUp,
+            () if has(&[Role::ScheduleGlue, Role::ExitToUser]) => Kind::Schedule,
+            () => Kind::IrqExit,
+        }
+    }
+
+    /// Fills in what the whole stretch tells.
+    fn complete(&self, stretch: &mut Stretch) {
+        let (Some(first), Some(last)) = (stretch.intervals.first(), stretch.intervals.last()) else {
+            return;
+        };
+        let (start, end) = (first.start, last.end);
+        match &mut stretch.kind {
+            Kind::IrqsOff { off, on } => {
+                *off = self
+                    .last_before(start + 1, What::IrqsOff)
+                    .map(|m| self.place_of(m, is_flag_helper));
+                let after = self.walk.marks_within(start, self.points.sample);
+                let found = after.iter().find(|m| m.what == What::IrqsOn && m.count >= end);
+                *on = found.map(|m| self.place_of(m, is_flag_helper));
+            }
+            Kind::NoReschedulePoint { system_call } => *system_call = self.system_call(first.stack),
+            Kind::PreemptOff { lock, released } => {
+                *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
+                let at = self.walk.marks_within(end, self.points.sample);
+                let schedule = at.iter().find(|m| m.what == What::Enter(Role::Schedule));
+                *released = schedule.map(|m| self.place_of(m, roles::is_helper));
+            }
+            _ => {}
+        }
+    }
+
+    fn last_before(&self, count: u64, what: What) -> Option<&Mark> {
+        let marks = self.walk.marks_within(0, count);
+        marks.iter().rev().find(|m| m.what == what)
+    }
+
+    /// The spin lock that is held at an instruction by the thread that runs, if it was taken within the window.
+    fn lock_held(&self, count: u64) -> Option<Mark> {
+        let pid = self.walk.at(count)?.pid;
+        let mut held: Vec<Mark> = Vec::new();
+        for mark in self.walk.marks_within(0, count).iter().filter(|m| m.pid == pid) {
+            // An interrupt's locks are its own.
+            if mark.count >= self.points.entry && mark.count < self.points.entry_end {
+                continue;
+            }
+            match mark.what {
+                What::Enter(Role::SpinLock) => held.push(*mark),
+                What::Enter(Role::SpinUnlock) => drop(held.pop()),
+                _ => {}
+            }
+        }
+        held.pop()
+    }
+
+    fn place_of(&self, mark: &Mark, is_helper: fn(&str) -> bool) -> Place {
+        let due = self.points.due;
+        let offset = match mark.count >= due {
+            true => (self.time_of)(mark.count - due) as i64,
+            false => -((self.time_of)(due - mark.count) as i64),
+        };
+        place(self.walk, mark.stack, Some(offset), is_helper)
+    }
+
+    fn system_call(&self, stack: StackId) -> Option<String> {
+        let mut frames = self.walk.stacks.upwards(stack);
+        frames.find_map(|id| roles::system_call(&self.walk.stacks.frame(id).function).map(str::to_string))
+    }
+}
+
+/// The scheduler switches interrupts off on its own account.
+fn is_flag_helper(name: &str) -> bool {
+    roles::is_helper(name) && roles::role(name) != Some(Role::Schedule)
+}
+
+/// What lies between two stretches of one kind and belongs to them: the scheduler's few instructions between the
+/// change of address space and that of the stack, the interrupt's between its two looks at need_resched.
+fn belongs(between: &Kind, around: &Kind) -> bool {
+    matches!(
+        (between, around),
+        (Kind::Schedule, Kind::Switch) | (Kind::IrqExit, Kind::Schedule)
+    )
+}
+
+fn joined(stretches: Vec<Stretch>) -> Vec<Stretch> {
+    let mut out: Vec<Stretch> = Vec::new();
+    let mut ahead = stretches.into_iter().peekable();
+    while let Some(mut stretch) = ahead.next() {
+        if let (Some(before), Some(after)) = (out.last(), ahead.peek())
+            && before.kind == after.kind
+            && belongs(&stretch.kind, &after.kind)
+        {
+            stretch.kind = after.kind.clone();
+        }
+        match out.last_mut() {
+            Some(last) if last.kind == stretch.kind => last.intervals.extend(stretch.intervals),
+            _ => out.push(stretch),
+        }
+    }
+    out
+}

@@ -1,0 +1,108 @@
+//! Frames and what is known of them: names, what a thread starts with, what kind of call it was.
+
+use super::shadow::{Revealed, Shadow, Thread};
+use super::walk::Walker;
+use crate::story::execution::Symbol;
+use crate::story::roles::{self, Role};
+use crate::story::stacks::{Frame, FrameKind, StackId};
+
+impl<'a> Walker<'a> {
+    /// A thread that was not seen before, with what is known of it beforehand.
+    pub(super) fn fresh_thread(&mut self, pid: u32) -> Thread {
+        let mut thread = Thread::default();
+        let known = self.revealed.get(&pid).cloned().unwrap_or_default();
+        let is_whole = match known.last() {
+            Some(Revealed::User) => true,
+            Some(Revealed::Kernel(address)) => self.kind_of(*address) == FrameKind::ThreadStart,
+            None => false,
+        };
+        if !is_whole {
+            thread.frames.push(self.unknown());
+        }
+        for (number, frame) in known.iter().enumerate().rev() {
+            let caller = thread.top().map(|f| f.node);
+            let mut shadow = match frame {
+                Revealed::User => self.user(pid),
+                Revealed::Kernel(address) => self.kernel(caller, *address),
+            };
+            // It returns to where the frame below it was revealed; an entry is left in another way.
+            if let Some(Revealed::Kernel(below)) = known.get(number + 1)
+                && !shadow.kind.is_entry()
+            {
+                shadow.returns_to = Some(*below);
+            }
+            thread.frames.push(shadow);
+        }
+        // They are known now, and the next walk would find the same.
+        thread.revealed = known;
+        thread
+    }
+
+    pub(super) fn unknown(&mut self) -> Shadow {
+        let frame = Frame {
+            function: "[not seen]".into(),
+            module: None,
+            kind: FrameKind::Unknown,
+        };
+        Shadow::new(self.walk.stacks.push(None, frame), FrameKind::Unknown)
+    }
+
+    pub(super) fn user(&mut self, pid: u32) -> Shadow {
+        let comm = self.execution.tasks.iter().rev().find(|t| t.pid == pid);
+        let frame = Frame {
+            function: format!("[user] {}", comm.map_or("?", |t| &t.comm)),
+            module: None,
+            kind: FrameKind::User,
+        };
+        Shadow::new(self.walk.stacks.push(None, frame), FrameKind::User)
+    }
+
+    pub(super) fn kernel(&mut self, caller: Option<StackId>, address: u64) -> Shadow {
+        let kind = self.kind_of(address);
+        let node = self.push_node(caller, address, kind);
+        Shadow::new(node, kind)
+    }
+
+    pub(super) fn symbol(&self, address: u64) -> Option<&'a Symbol> {
+        self.symbols.lookup(address)
+    }
+
+    pub(super) fn kind_of(&self, address: u64) -> FrameKind {
+        FrameKind::of(self.symbol(address).and_then(|s| roles::role(&s.name)))
+    }
+
+    pub(super) fn push_node(&mut self, caller: Option<StackId>, address: u64, kind: FrameKind) -> StackId {
+        let (function, module) = match self.symbol(address) {
+            Some(s) => (roles::whole(&s.name).to_string(), s.module.clone()),
+            None => (format!("{address:#x}"), None),
+        };
+        self.walk.stacks.push(caller, Frame { function, module, kind })
+    }
+
+    /// The frame below the last known one becomes known.
+    pub(super) fn reveal(&mut self, address: u64) {
+        let frame = self.kernel(self.thread.top().map(|f| f.node), address);
+        self.thread.frames.push(frame);
+        self.thread.revealed.push(Revealed::Kernel(address));
+    }
+
+    pub(super) fn is_same_function(&self, address: u64) -> bool {
+        let name = self.symbol(address).map(|s| roles::whole(&s.name));
+        let top = self.thread.top();
+        top.is_some_and(|f| name == Some(self.walk.stacks.frame(f.node).function.as_str()))
+    }
+
+    /// Whether the function that returns is the one that changes stacks.
+    pub(super) fn is_switching(&self) -> bool {
+        let frame = self.thread.frames.iter().rev().find(|f| !f.inner);
+        frame.and_then(|f| self.walk.stacks.role(f.node)) == Some(Role::SwitchTo)
+    }
+
+    /// A call within one function or one thunk: for its address on the stack, not for what it calls.
+    pub(super) fn is_inner_call(&self, from: u64, to: u64) -> bool {
+        let (Some(from), Some(symbol)) = (self.symbol(from), self.symbol(to)) else {
+            return false;
+        };
+        roles::role(&from.name) == Some(Role::Thunk) || (from == symbol && symbol.address != to)
+    }
+}

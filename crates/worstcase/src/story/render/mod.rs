@@ -1,0 +1,6 @@
+//! Stories as text, JSON, flame graphs and traces.
+
+pub mod flame;
+pub mod json;
+pub mod perfetto;
+pub mod terminal;

@@ -1,0 +1,177 @@
+//! A story for the terminal: the sentence, a timeline with bars, and for the spans that matter their functions.
+
+use crate::report::format::{micros, micros_exact, plain};
+use crate::report::terminal::Style;
+use crate::story::spans::{Kind, Place, Span, Story};
+use crate::story::stacks::{Frame, FrameKind};
+use worstcase_probe::Nanos;
+
+/// Widest line.
+const WIDTH: usize = 116;
+/// Longest bar.
+const BAR: u64 = 24;
+/// Where the details of a span begin.
+const INDENT: usize = 27;
+/// Frames of a chain that are shown at its begin and at its end.
+const ENDS: (usize, usize) = (3, 7);
+/// Spans with at least this part of the latency, in per cent, are told in detail.
+const DETAIL: u64 = 8;
+
+/// The whole story.
+pub fn story(story: &Story, style: Style) -> String {
+    let sample = story.sample();
+    let heading = format!(
+        "{}, sample {}: {} us late",
+        sample.cell,
+        sample.index,
+        micros(sample.latency_ns)
+    );
+    let mut out = vec![
+        style.bold(&plain(&heading)),
+        format!("times are {}", plain(&sample.unit)),
+        String::new(),
+    ];
+    out.extend(wrapped("", &story.blame().sentence));
+    out.extend(wrapped("What would help: ", &story.blame().remedy));
+    out.push(String::new());
+    let at_due = story.at_due();
+    out.extend(wrapped(
+        "When the timer was due: ",
+        &format!("{} ({}): {}", at_due.task.comm, at_due.task.pid, chain(&at_due.chain)),
+    ));
+    out.push(String::new());
+    out.push(format!(
+        "{:>11} {:>11}  {:<width$}  span",
+        "from",
+        "takes",
+        "",
+        width = BAR as usize
+    ));
+    for span in story.spans() {
+        out.extend(lines(span, sample.latency_ns));
+    }
+    out.push(format!("{:>11} {:>11}", "sum", micros_exact(sample.latency_ns)));
+    for note in story.notes() {
+        out.extend(wrapped("Note: ", note));
+    }
+    out.push(String::new());
+    out.join("\n")
+}
+
+fn lines(span: &Span, latency: Nanos) -> Vec<String> {
+    let part = |whole: u64| span.length_ns.0 * whole / latency.0.max(1);
+    let bar = match part(BAR) {
+        0 if span.length_ns.0 > 0 => "▏".to_string(),
+        n => "█".repeat(n as usize),
+    };
+    let head = format!(
+        "{:>11} {:>11}  {bar:<width$}  ",
+        micros_exact(span.start_ns),
+        micros_exact(span.length_ns),
+        width = BAR as usize
+    );
+    let mut out = vec![cut(&format!("{head}{}", plain(&describe(span))))];
+    let indent = " ".repeat(INDENT);
+    for (what, place) in places(&span.what) {
+        out.push(cut(&format!("{indent}{what} {}", plain(&shown(place)))));
+    }
+    if part(100) >= DETAIL {
+        if !span.chain.is_empty() {
+            out.extend(wrapped(&format!("{indent}in "), &chain(&span.chain)));
+        }
+        for share in &span.functions {
+            let percent = share.self_ns.0 * 100 / span.length_ns.0.max(1);
+            let by = share.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+            let text = format!(
+                "{indent}{percent:>3} % {:>8} us  {}{by}",
+                micros(share.self_ns),
+                share.function
+            );
+            out.push(cut(&plain(&text)));
+        }
+    }
+    out
+}
+
+/// What happens, with what belongs to the kind.
+fn describe(span: &Span) -> String {
+    let title = span.what.name().title;
+    let task = format!("{} ({})", span.task.comm, span.task.pid);
+    match &span.what {
+        Kind::OtherIrq { entry } => format!("{title}: {entry}"),
+        Kind::OtherThread { task, .. } => format!("{title}: {} ({})", task.comm, task.pid),
+        Kind::NoReschedulePoint {
+            system_call: Some(call),
+        } => format!("{title}: {task} in {call}(2)"),
+        Kind::NoReschedulePoint { .. } | Kind::PreemptOff { .. } | Kind::IrqsOff { .. } | Kind::RunsOn => {
+            format!("{title}: {task}")
+        }
+        _ => title.to_string(),
+    }
+}
+
+fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
+    let both = match kind {
+        Kind::IrqsOff { off, on } => [("off in", off), ("on in", on)],
+        Kind::PreemptOff { lock, released } => [("lock of", lock), ("ended in", released)],
+        _ => return Vec::new(),
+    };
+    both.into_iter()
+        .filter_map(|(what, p)| p.as_ref().map(|p| (what, p)))
+        .collect()
+}
+
+fn shown(place: &Place) -> String {
+    let by = place.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+    let at = place.offset_ns.map_or("before the window".to_string(), |ns| {
+        let sign = if ns < 0 { "-" } else { "+" };
+        format!("at {sign}{} us", micros(Nanos(ns.unsigned_abs())))
+    });
+    format!("{}{by}, {at}", place.function)
+}
+
+/// A call chain in one line, outermost first.
+pub fn chain(frames: &[Frame]) -> String {
+    let name = |f: &Frame| match f.kind {
+        FrameKind::Interrupt | FrameKind::Exception => format!("[{}]", f.function),
+        FrameKind::TailCall => format!("~{}", f.function),
+        _ => f.function.clone(),
+    };
+    let mut names: Vec<String> = frames.iter().map(name).collect();
+    let (first, last) = ENDS;
+    if names.len() > first + last + 1 {
+        names.splice(
+            first..names.len() - last,
+            [format!("({} more)", frames.len() - first - last)],
+        );
+    }
+    plain(&names.join(" > "))
+}
+
+fn cut(line: &str) -> String {
+    let line = line.trim_end();
+    match line.chars().count() > WIDTH {
+        true => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+        false => line.to_string(),
+    }
+}
+
+/// Text in lines, the further ones under the first word of the first.
+fn wrapped(lead: &str, text: &str) -> Vec<String> {
+    let indent = lead.chars().count();
+    let mut lines = vec![lead.to_string()];
+    for word in plain(text).split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.chars().count() + word.chars().count() > WIDTH && line.chars().count() > indent {
+            lines.push(format!("{}{word} ", " ".repeat(indent)));
+        } else {
+            line.push_str(word);
+            line.push(' ');
+        }
+    }
+    lines
+        .iter()
+        .map(|l| l.trim_end().to_string())
+        .filter(|l| !l.is_empty())
+        .collect()
+}

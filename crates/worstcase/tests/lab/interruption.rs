@@ -1,0 +1,110 @@
+//! Commands that are killed: nothing of theirs goes on, nothing half-done is kept, and the next one carries on.
+
+use crate::desk::{Desk, GENERIC, entries, folder, qemu_that, shared, tree};
+use crate::failures::machine_failed;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const CELLS: usize = 12;
+
+fn matrix() -> String {
+    format!("--kernel {GENERIC} --preempt full --load idle,shm,fork,procread --samples 400 --seeds 3")
+}
+
+fn start(desk: &Desk, words: &str) -> Child {
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("worstcase"));
+    command
+        .args(words.split_whitespace())
+        .env("WORSTCASE_CACHE", desk.cache());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Processes that have this folder on their command line.
+fn processes_at(folder: &Path) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|p| fs::read(p.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(folder.to_str().unwrap())).collect()
+}
+
+/// Waits for what must come; gives up after a time that no machine needs.
+fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !come() {
+        assert!(begin.elapsed() < Duration::from_secs(300), "{what} did not come");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Kills a command, and sees that its QEMUs die with it.
+fn kill(mut child: Child, desk: &Desk) {
+    assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("the end of all QEMUs", || processes_at(desk.cache()).is_empty());
+}
+
+#[test]
+fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
+    let (desk, folder) = (Desk::fresh(), folder());
+    let at = |name: &str| folder.path().join(name);
+    let words = format!("lab run --jobs 2 {} --output {}", matrix(), at("killed").display());
+    let cells = at("killed/cells");
+
+    let child = start(&desk, &words);
+    wait_until("a boot", || !processes_at(&desk.cache().join("snapshots")).is_empty());
+    kill(child, &desk);
+    assert!(
+        entries(&desk.cache().join("snapshots")).is_empty(),
+        "no half-made snapshot"
+    );
+
+    let child = start(&desk, &words);
+    wait_until("a cell", || !entries(&cells).is_empty());
+    // Anywhere in a cell.
+    sleep(Duration::from_millis(u64::from(std::process::id()) % 300));
+    kill(child, &desk);
+    let done = entries(&cells).len();
+    assert!((1..CELLS).contains(&done), "{done} cells were done");
+
+    desk.run(&matrix(), &at("killed")).assert().success();
+    shared().run(&matrix(), &at("whole")).assert().success();
+    let (killed, whole) = (tree(&at("killed")), tree(&at("whole")));
+    assert_eq!(entries(&cells).len(), CELLS);
+    assert_eq!(killed.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>());
+    for (name, bytes) in killed {
+        assert!(bytes == whole[&name], "{} differs", name.display());
+    }
+
+    // Nothing is measured twice: a QEMU that cannot boot anything is enough now, but not for another cell.
+    qemu_that("exit 1", &at("qemu"));
+    let with_broken_qemu = |words: &str, name: &str| {
+        let mut command = desk.run(words, &at(name));
+        command.arg("--qemu").arg(at("qemu"));
+        command
+    };
+    with_broken_qemu(&matrix(), "again").assert().success();
+    assert!(tree(&at("again")) == tree(&at("whole")));
+    let other = matrix().replace("--samples 400", "--samples 401");
+    machine_failed(
+        with_broken_qemu(&other, "other"),
+        &["load idle", "QEMU ended unexpectedly"],
+        "",
+    );
+}
+
+#[test]
+fn what_a_killed_verification_leaves_is_removed_by_the_next() {
+    let desk = Desk::fresh();
+    let scratch = desk.cache().join("scratch");
+    let words = format!("lab verify --kernel {GENERIC} --preempt full --samples 200 --seed 1 --fresh-boots");
+    let child = start(&desk, &format!("{words} --runs 2"));
+    wait_until("a boot", || !processes_at(&scratch).is_empty());
+    kill(child, &desk);
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
+    desk.worstcase(&words).args(["--runs", "1"]).assert().success();
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
+}

@@ -1,0 +1,57 @@
+//! Every load does its work on a stock kernel, and the books balance. (`cmd:` is in `programs`.)
+
+use crate::desk::{GENERIC, RT, shared};
+use worstcase::record::Record;
+
+const SAMPLES: u64 = 200;
+
+fn is_whole(record: &Record) {
+    let (books, id) = (&record.accounting, &record.id);
+    assert_eq!(books.expected, SAMPLES, "{id}");
+    assert_eq!(books.taken + books.missed, books.expected, "{id}");
+    assert!(books.taken > SAMPLES / 2, "{id}: {books:?}");
+    let latency = record.summary.latency.as_ref().expect("a latency");
+    assert_eq!(latency.count, books.taken, "{id}");
+    assert_eq!(record.warnings, Vec::<String>::new(), "{id}");
+    assert!(record.instructions.expect("a lab record counts").0 > 1_000_000, "{id}");
+    if record.cell.load == "idle" {
+        assert!(record.work.is_empty());
+    } else {
+        // The first is the smallest unit; /proc/kallsyms, for one, is not read to its end in a short cell.
+        assert!(
+            record.work.first().is_some_and(|w| w.count > 0),
+            "{id}: {:?}",
+            record.work
+        );
+    }
+}
+
+#[test]
+fn all_loads_work_on_the_generic_kernel() {
+    let loads = "idle,shm,fork,blockread,procread,find,apps:4,sockets,compile";
+    let records = shared().measure(&format!(
+        "--kernel {GENERIC} --preempt none --load {loads} --samples {SAMPLES} --seeds 1"
+    ));
+    let measured: Vec<&str> = records.iter().map(|r| r.cell.load.as_str()).collect();
+    assert_eq!(measured.join(","), loads);
+    records.iter().for_each(is_whole);
+}
+
+#[test]
+fn the_rt_kernel_loads_its_own_modules() {
+    let records = shared().measure(&format!("--kernel {RT} --load blockread --samples {SAMPLES} --seeds 1"));
+    records.iter().for_each(is_whole);
+    assert_eq!(records[0].subject.preempt.in_force, "rt");
+}
+
+#[test]
+fn response_tells_how_long_interrupts_were_off() {
+    let words =
+        format!("--kernel {GENERIC} --preempt full --probe response --load procread --samples {SAMPLES} --seeds 1");
+    let records = shared().measure(&words);
+    is_whole(&records[0]);
+    let summary = &records[0].summary;
+    let max = |s: &Option<worstcase::record::Summary>| s.as_ref().expect("measured").max_ns;
+    assert!(max(&summary.irq_off) < max(&summary.latency));
+    assert!(max(&summary.after_irq) <= max(&summary.latency));
+}

@@ -1,0 +1,19 @@
+//! The lab on real kernels, as a user drives it, and what it says of bad input.
+//!
+//! These tests boot Debian's 6.1 (generic and rt) in QEMU. QEMU comes from `make prepare`; kernels come through
+//! `worstcase kernels` into the user's ordinary cache, so that only the first run needs a network. Without
+//! either the tests fail and say so: a lab that was not tried is not a lab that works.
+//!
+//! All times compared here are virtual, hence exact: none of these tests depends on how fast or busy the desk is.
+
+mod arguments;
+mod desk;
+mod determinism;
+mod failures;
+mod images;
+mod interruption;
+mod loads;
+mod programs;
+mod qemu;
+mod shape;
+mod storage;

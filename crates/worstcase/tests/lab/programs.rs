@@ -1,0 +1,83 @@
+//! Programs that the user puts into the machine: one that works, ones that fail, and ones that take the machine down.
+
+use crate::desk::{GENERIC, entries, folder, shared};
+use crate::failures::{machine_failed, one_line};
+use assert_cmd::Command;
+use predicates::str::contains;
+use std::path::Path;
+
+/// One image for all tests here. All of them are dynamically linked, and part of every Debian.
+const PROGRAMS: &str = "--add /usr/bin/sha256sum --add /usr/bin/chrt --add /bin/sh:/bin/sh";
+
+fn cell(program: &str, run: &Path) -> Command {
+    cell_within(120, program, run)
+}
+
+/// A cell that gets so many seconds of real time.
+fn cell_within(limit: u32, program: &str, run: &Path) -> Command {
+    let subject = format!("--kernel {GENERIC} --preempt none {PROGRAMS} --timeout {limit}");
+    let mut command = shared().run(&format!("{subject} --samples 200 --seeds 1"), run);
+    command.arg("--load").arg(format!("cmd:{program}"));
+    command
+}
+
+#[test]
+fn a_dynamically_linked_program_is_a_load() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    cell("sha256sum /usr/bin/sha256sum /init", &run).assert().success();
+    let records = worstcase::record::Run::open(&run).unwrap().records().unwrap();
+    let count = |unit| records[0].work.iter().find(|w| w.unit == unit).map_or(0, |w| w.count);
+    assert!(count("runs") > 0 && count("cpu_time_us") > 0, "{:?}", records[0].work);
+}
+
+#[test]
+fn a_program_that_was_not_added() {
+    let folder = folder();
+    let says = ["load cmd:nothing -x", "cannot run 'nothing': No such file"];
+    one_line(cell("nothing -x", &folder.path().join("run")), 4, &says);
+}
+
+#[test]
+fn a_program_that_fails_is_quoted() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let says = ["'sh' ended with exit code 3", "out of paper"];
+    one_line(cell("sh -c 'echo out of paper >&2; exit 3'", &run), 4, &says);
+    assert_eq!(
+        entries(&run.join("cells")),
+        Vec::<String>::new(),
+        "no result is written"
+    );
+    let shown = shared().worstcase("show").arg(&run).assert();
+    shown.success().stdout(contains("0 of 1 cells are measured"));
+}
+
+#[test]
+fn a_guest_that_panics_shows_its_last_words() {
+    let folder = folder();
+    let panic = cell("sh -c 'echo c >/proc/sysrq-trigger'", &folder.path().join("run"));
+    machine_failed(
+        panic,
+        &["no record was sent"],
+        "Kernel panic - not syncing: sysrq triggered crash",
+    );
+}
+
+#[test]
+fn a_guest_that_powers_off_at_once_is_no_result() {
+    let folder = folder();
+    let off = cell("sh -c 'echo o >/proc/sysrq-trigger'", &folder.path().join("run"));
+    machine_failed(off, &["no record was sent"], "");
+}
+
+#[test]
+fn a_guest_in_which_nothing_gets_the_cpu_is_stopped() {
+    let folder = folder();
+    // The snapshot first, so that the short limit is the cell's alone.
+    cell("sha256sum /init", &folder.path().join("first")).assert().success();
+    // Above the probe's priority: the probe never runs. Real-time throttling stops both.
+    let spin = "chrt -f 99 sh -c 'while :; do :; done'";
+    let hang = cell_within(5, spin, &folder.path().join("run"));
+    machine_failed(hang, &["time limit", "--timeout"], "");
+}

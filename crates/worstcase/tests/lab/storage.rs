@@ -1,0 +1,167 @@
+//! Disks that are full or read-only, and files that were cut short: never read as results.
+
+use crate::desk::{Desk, GENERIC, entries, folder, link_kernels, shared};
+use crate::failures::one_line;
+use assert_cmd::Command;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command as Program;
+
+fn cell() -> String {
+    format!("--kernel {GENERIC} --preempt full --samples 200 --seeds 1")
+}
+
+/// Cuts a file to half its length.
+fn cut(file: &Path) {
+    let file = File::options().write(true).open(file).unwrap();
+    file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+}
+
+/// The one entry of a folder.
+fn only_entry(folder: &Path) -> PathBuf {
+    let names = entries(folder);
+    assert_eq!(names.len(), 1, "{names:?}");
+    folder.join(&names[0])
+}
+
+#[test]
+fn a_cache_that_cannot_be_written() {
+    let folder = folder();
+    // A file where the folder should be stops root as well.
+    fs::write(folder.path().join("file"), "").unwrap();
+    let mut command = shared().run(&cell(), &folder.path().join("run"));
+    command.env("WORSTCASE_CACHE", folder.path().join("file/cache"));
+    one_line(command, 5, &["cannot write to the cache", "WORSTCASE_CACHE"]);
+}
+
+#[test]
+fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
+    let (desk, folder) = (Desk::fresh(), folder());
+    let at = |name: &str| folder.path().join(name);
+    desk.run(&cell(), &at("run")).assert().success();
+
+    let kept = only_entry(&desk.cache().join("cells"));
+    for file in ["record", "events"] {
+        let whole = fs::read(kept.join(file)).unwrap();
+        cut(&kept.join(file));
+        let says = [
+            kept.to_str().unwrap(),
+            "cut short",
+            "remove this folder, and the cell is measured again",
+        ];
+        one_line(desk.run(&cell(), &at("second")), 5, &says);
+        fs::write(kept.join(file), whole).unwrap();
+    }
+    fs::remove_dir_all(&kept).unwrap();
+    desk.run(&cell(), &at("second")).assert().success();
+
+    let snapshot = only_entry(&desk.cache().join("snapshots"));
+    fs::remove_dir_all(&kept).unwrap();
+    for file in ["ready", "memory", "initrd"] {
+        let whole = fs::read(snapshot.join(file)).unwrap();
+        cut(&snapshot.join(file));
+        let says = [
+            snapshot.to_str().unwrap(),
+            "cut short",
+            "remove this folder, and the subject is booted again",
+        ];
+        one_line(desk.run(&cell(), &at("third")), 5, &says);
+        fs::write(snapshot.join(file), whole).unwrap();
+    }
+    assert_eq!(entries(&at("third/cells")), Vec::<String>::new());
+
+    let measured = only_entry(&at("run/cells"));
+    for file in ["record.json", "samples.parquet", "SHA256SUMS"] {
+        let whole = fs::read(measured.join(file)).unwrap();
+        cut(&measured.join(file));
+        let says = ["is damaged", "delete", measured.to_str().unwrap()];
+        one_line(desk.run(&cell(), &at("run")), 2, &says);
+        fs::write(measured.join(file), whole).unwrap();
+    }
+    fs::remove_dir_all(&measured).unwrap();
+    desk.run(&cell(), &at("run")).assert().success();
+    assert!(crate::desk::tree(&at("run")) == crate::desk::tree(&at("second")));
+}
+
+/// A disk of its own, in memory; only root can have one.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(place: &Path, size: &str) -> Option<Disk> {
+        fs::create_dir_all(place).unwrap();
+        let mut mount = Program::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o"])
+            .arg(format!("size={size}"))
+            .arg("worstcase-test")
+            .arg(place);
+        let mounted = mount.output().is_ok_and(|out| out.status.success());
+        if !mounted {
+            eprintln!("NOT TESTED: a full disk; mounting a tmpfs needs root");
+        }
+        mounted.then(|| Disk(place.to_path_buf()))
+    }
+
+    fn resize(&self, size: &str) {
+        let mut mount = Program::new("mount");
+        mount.arg("-o").arg(format!("remount,size={size}")).arg(&self.0);
+        assert!(mount.status().unwrap().success());
+    }
+
+    fn used_kib(&self) -> u64 {
+        let stat = rustix::fs::statvfs(&self.0).unwrap();
+        (stat.f_blocks - stat.f_bfree) * stat.f_frsize / 1024
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Program::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_of_cache() {
+    let folder = folder();
+    let Some(disk) = Disk::mount(&folder.path().join("disk"), "100m") else {
+        return;
+    };
+    link_kernels(&disk.0);
+    let at_disk = |run: &str| -> Command {
+        let mut command = shared().run(&cell(), &folder.path().join(run));
+        command.env("WORSTCASE_CACHE", &disk.0);
+        command
+    };
+    let says = ["the disk is full", "WORSTCASE_CACHE"];
+    // Not enough for a machine's memory: refused before QEMU dies of it.
+    one_line(at_disk("run"), 5, &says);
+    disk.resize("400m");
+    at_disk("run").assert().success();
+    // Enough for nothing more: the cell cannot be kept.
+    fs::remove_dir_all(disk.0.join("cells")).unwrap();
+    disk.resize(&format!("{}k", disk.used_kib() + 8));
+    one_line(at_disk("second"), 5, &says);
+    assert_eq!(entries(&disk.0.join("cells")), Vec::<String>::new());
+    disk.resize("400m");
+    at_disk("second").assert().success();
+}
+
+#[test]
+fn a_disk_that_is_full_of_results() {
+    let folder = folder();
+    let Some(disk) = Disk::mount(&folder.path().join("disk"), "48k") else {
+        return;
+    };
+    let run = disk.0.join("run");
+    let four = cell().replace("--seeds 1", "--seeds 4");
+    one_line(
+        shared().run(&four, &run),
+        5,
+        &["No space left on device", run.to_str().unwrap()],
+    );
+    let done = entries(&run.join("cells")).len();
+    assert!(done < 4, "{done} cells fit");
+    disk.resize("1m");
+    shared().run(&four, &run).assert().success();
+    assert_eq!(entries(&run.join("cells")).len(), 4);
+}
