@@ -36,7 +36,7 @@ fn with_cell(mips: u32, probe: ProbeKind, test: impl FnOnce(&ResolveOptions, &Ru
     let options = ResolveOptions::from_cache(&Silent).unwrap();
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
-    let snapshot = Snapshot::obtain(&options.cache, prepared).unwrap();
+    let snapshot = Snapshot::obtain(&options.cache, prepared, None).unwrap();
     let run = Run {
         prepared,
         snapshot: &snapshot,
