@@ -34,7 +34,7 @@ fn processes_at(folder: &Path) -> Vec<String> {
 fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !come() {
-        assert!(begin.elapsed() < Duration::from_secs(120), "{what} did not come");
+        assert!(begin.elapsed() < Duration::from_secs(600), "{what} did not come");
         sleep(Duration::from_millis(5));
     }
 }
