@@ -1,6 +1,6 @@
 //! Disks that are full or read-only, and files that were cut short: never read as results.
 
-use crate::desk::{Desk, GENERIC, entries, folder, link_kernels, shared};
+use crate::desk::{Desk, GENERIC, entries, folder, link_kernels, qemu_that, shared};
 use crate::failures::one_line;
 use assert_cmd::Command;
 use std::fs::{self, File};
@@ -133,8 +133,12 @@ fn a_disk_that_is_full_of_cache() {
         command
     };
     let says = ["the disk is full", "WORSTCASE_CACHE"];
-    // Not enough for a machine's memory: refused before QEMU dies of it.
-    one_line(at_disk("run"), 5, &says);
+    // Not enough for a machine's memory: refused before QEMU, which would die of it, is started at all.
+    let broken = folder.path().join("qemu");
+    qemu_that("exit 1", &broken);
+    let mut refused = at_disk("run");
+    refused.arg("--qemu").arg(&broken);
+    one_line(refused, 5, &says);
     disk.resize("400m");
     at_disk("run").assert().success();
     // Enough for nothing more: the cell cannot be kept.
