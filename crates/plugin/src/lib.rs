@@ -8,6 +8,7 @@
 //! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
+//! - [`rest`]: before a halt, QEMU's main loop is let come to rest, so that it cannot misjudge the time.
 //! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
 //!
 //! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only adds to its
@@ -34,6 +35,7 @@ mod mark;
 mod plugin;
 #[cfg(not(test))]
 mod record;
+mod rest;
 mod tasks;
 #[cfg(not(test))]
 mod watch;

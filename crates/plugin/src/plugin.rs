@@ -19,7 +19,7 @@ pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
         Some(path) => Some(events::Log::create(path).map_err(|e| format!("cannot write {}: {e}", path.display()))?),
         None => None,
     };
-    watch::start(log, args.timer_entry);
+    watch::start(log, args.timer_entry)?;
     if let Some(replay) = args.replay {
         record::start(replay)?;
     }

@@ -1,4 +1,4 @@
-//! What the plugin watches for, and the event each becomes: marks, the user's clock reads, timer interrupts.
+//! What the plugin watches for: marks, the user's clock reads and timer interrupts, each to an event, and halts.
 //!
 //! Callbacks are registered whether or not a log is written, so that a run with a log and one without execute
 //! the same translated code. All run on the one CPU's thread; the lock is never contended.
@@ -7,6 +7,7 @@ use crate::api::{self, Instruction, OnAccess, OnStart};
 use crate::count::Placement;
 use crate::events::Log;
 use crate::mark::Marks;
+use crate::rest::MainLoop;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::mark::MarkKind;
 use worstcase_probe::trace::EventKind;
@@ -18,6 +19,9 @@ const USER_END: u64 = 1 << 47;
 /// `rdtsc` and `rdtscp`.
 const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
 
+/// `hlt` and `mwait`.
+const HALTS: [&[u8]; 2] = [&[0xf4], &[0x0f, 0x01, 0xc9]];
+
 /// Bits of a callback's data that hold a number of instructions within a block (QEMU's limit is 512).
 const PENDING_BITS: u32 = 10;
 
@@ -25,6 +29,7 @@ struct Watch {
     log: Option<Log>,
     timer_entry: Option<u64>,
     marks: Marks,
+    main_loop: MainLoop,
     /// Address and count of the last clock read since the last mark.
     clock_read: Option<(u64, Instructions)>,
 }
@@ -43,14 +48,16 @@ impl Watch {
     }
 }
 
-/// Begins watching.
-pub fn start(log: Option<Log>, timer_entry: Option<u64>) {
+/// Begins watching; a failure is one line for the user.
+pub fn start(log: Option<Log>, timer_entry: Option<u64>) -> Result<(), String> {
     *lock() = Some(Watch {
         log,
         timer_entry,
         marks: Marks::default(),
+        main_loop: MainLoop::find()?,
         clock_read: None,
     });
+    Ok(())
 }
 
 /// Registers what is to be watched in a freshly translated block.
@@ -71,6 +78,9 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
         }
         if vaddr < USER_END && CLOCK_READS.contains(&instruction.bytes()) {
             instruction.on_start::<ClockRead>(vaddr << PENDING_BITS | pending);
+        }
+        if HALTS.contains(&instruction.bytes()) {
+            instruction.on_start::<Halt>(0);
         }
     }
 }
@@ -116,6 +126,17 @@ impl OnStart for ClockRead {
         let pending = data & ((1 << PENDING_BITS) - 1);
         if let Some(watch) = lock().as_mut() {
             watch.clock_read = Some((data >> PENDING_BITS, Instructions(api::count() + pending)));
+        }
+    }
+}
+
+/// The CPU is about to halt.
+struct Halt;
+
+impl OnStart for Halt {
+    fn run(_: u64) {
+        if let Some(watch) = lock().as_ref() {
+            watch.main_loop.await_rest();
         }
     }
 }

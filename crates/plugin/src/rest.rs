@@ -1,0 +1,105 @@
+//! Waits until QEMU's main loop rests, before the guest's CPU halts.
+//!
+//! When the CPU has halted, QEMU's main loop moves virtual time to the next timer. QEMU marks the CPU as halted before
+//! it has added the instructions just executed to virtual time, and without the lock that would keep the main loop
+//! out. A main loop that looks in between (it was woken for something else, and this host was slow to run it) takes
+//! the time for earlier than it is and moves it too far, by those instructions. A main loop that sleeps in `ppoll`
+//! cannot look: only the CPU's own thread wakes it while a cell runs, and that does so after the addition.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+/// Longest wait for a main loop that waits itself: it then stops the machine, and asks for no time.
+const STOPPING: Duration = Duration::from_millis(2);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_micros(10);
+
+/// QEMU's main loop, as the kernel shows it.
+pub struct MainLoop {
+    /// What its thread is doing: `running`, or the number of the system call that it sleeps in.
+    syscall: File,
+}
+
+/// What the main loop does.
+#[derive(Debug, PartialEq, Eq)]
+enum Doing {
+    /// Waits for something to do.
+    Rests,
+    /// Waits for a lock, or for the CPU to stop.
+    Waits,
+    /// Anything else, or is about to.
+    Works,
+}
+
+impl MainLoop {
+    /// Of this process: QEMU's main loop runs on its first thread.
+    pub fn find() -> Result<MainLoop, String> {
+        let path = format!("/proc/self/task/{}/syscall", std::process::id());
+        let open = || {
+            let main_loop = MainLoop {
+                syscall: File::open(&path)?,
+            };
+            main_loop.doing()?;
+            Ok::<_, io::Error>(main_loop)
+        };
+        open().map_err(|e| format!("cannot see what QEMU's main loop does ({path}: {e}); mount /proc"))
+    }
+
+    /// Returns when the main loop cannot disturb a halt.
+    pub fn await_rest(&self) {
+        let mut waiting_since = None;
+        loop {
+            match self.doing() {
+                Ok(Doing::Rests) | Err(_) => return,
+                Ok(Doing::Works) => waiting_since = None,
+                Ok(Doing::Waits) => {
+                    if waiting_since.get_or_insert_with(Instant::now).elapsed() > STOPPING {
+                        return;
+                    }
+                }
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn doing(&self) -> io::Result<Doing> {
+        let mut text = [0; 24];
+        let length = self.syscall.read_at(&mut text, 0)?;
+        Ok(what(&text[..length]))
+    }
+}
+
+fn what(text: &[u8]) -> Doing {
+    let word = text.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    match std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()) {
+        Some(libc::SYS_ppoll) => Doing::Rests,
+        Some(libc::SYS_futex) => Doing::Waits,
+        _ => Doing::Works,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_shows_is_read() {
+        let shown = |number: i64| format!("{number} 0x55 0x3 0x0 0x0 0x8 0x0 0x7ffd 0x7f\n");
+        assert_eq!(what(shown(libc::SYS_ppoll).as_bytes()), Doing::Rests);
+        assert_eq!(what(shown(libc::SYS_futex).as_bytes()), Doing::Waits);
+        assert_eq!(what(shown(libc::SYS_ppoll).split_at(24).0.as_bytes()), Doing::Rests);
+        for working in [&shown(libc::SYS_write), "running\n", "-1 0x7ffd 0x7f\n", ""] {
+            assert_eq!(what(working.as_bytes()), Doing::Works, "{working}");
+        }
+    }
+
+    /// The thread that runs this test is not the process's first, which waits for it.
+    #[test]
+    fn a_thread_that_waits_is_seen() {
+        let main_loop = MainLoop::find().unwrap();
+        assert_ne!(main_loop.doing().unwrap(), Doing::Rests);
+        main_loop.await_rest();
+    }
+}
