@@ -6,11 +6,13 @@
 //! loads   disturb, count their work } -> record   what was found   measured machine -> desk
 //! mark    tells the QEMU plugin which instruction belongs to which sample (a no-op elsewhere)
 //! trace   the plugin's event log: written by the plugin, read at the desk
+//! census  the plugin's list of stretches in which a wake-up would have had to wait
 //! window  the plugin's log of every block in a window, to explain a sample
 //! symbols names of the running kernel's code                       measured machine -> desk
 //! ```
 //! This crate knows nothing of QEMU, study files or reports.
 
+pub mod census;
 pub mod loads;
 pub mod mark;
 pub mod prng;
