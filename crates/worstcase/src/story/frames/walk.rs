@@ -234,7 +234,10 @@ impl<'a> Walker<'a> {
             return;
         }
         let caller = self.walk.stacks.caller(top.node);
+        let by_thunk = self.walk.stacks.role(top.node) == Some(Role::Thunk);
         let kind = match self.kind_of(address) {
+            // The call to the thunk was the call to what the thunk jumps to.
+            FrameKind::Function if by_thunk => FrameKind::Function,
             FrameKind::Function => FrameKind::TailCall,
             // Entries that are reached by a jump are labels of the entry code.
             kind if kind.is_entry() => FrameKind::TailCall,
