@@ -120,11 +120,11 @@ impl Classifier<'_> {
             let is_user = self.walk.stacks.frame(i.stack).kind == FrameKind::User;
             return if is_user { Kind::UserProbe } else { Kind::ReturnToUser };
         }
-        let others = i.pid != p.interrupted;
-        if others && i.pid != 0 {
+        let owns_lock = p.blocked.is_some_and(|at| i.start > at);
+        if (i.pid != p.interrupted || owns_lock) && i.pid != 0 {
             return Kind::OtherThread {
                 task: (self.task_of)(i.pid),
-                owns_lock: p.blocked.is_some_and(|at| i.start > at),
+                owns_lock,
                 wait: None,
             };
         }
