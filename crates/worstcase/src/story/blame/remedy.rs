@@ -88,3 +88,50 @@ fn words_for_rt(mechanism: Mechanism) -> &'static str {
         other => words(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_probe::Nanos;
+
+    fn said(preempt: &str, mechanism: Mechanism) -> String {
+        let sample = Sample {
+            cell: String::new(),
+            subject: String::new(),
+            load: "shm".into(),
+            preempt: preempt.into(),
+            unit: String::new(),
+            index: 0,
+            latency_ns: Nanos(165_000),
+        };
+        let peer = |preempt: &str, maximum| Peer {
+            subject: format!("6.1 {preempt}"),
+            preempt: preempt.into(),
+            maximum: Nanos(maximum),
+        };
+        let peers = [peer("voluntary", 90_000), peer("full", 148_000), peer("rt", 7_600)];
+        remedy(&sample, mechanism, &peers)
+    }
+
+    #[test]
+    fn the_model_of_the_words_is_cited_and_a_far_better_one() {
+        let said = said("none", Mechanism::NoReschedulePoint);
+        assert!(
+            said.ends_with("6.1 full has a maximum of 148, 6.1 rt has a maximum of 7.60 instead of 165 us"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn preempt_rt_is_no_advice_where_it_is_in_force() {
+        for mechanism in [
+            Mechanism::InterruptsOff,
+            Mechanism::PreemptionOff,
+            Mechanism::OtherInterrupt,
+        ] {
+            assert!(said("full", mechanism).contains("PREEMPT_RT"));
+            assert!(said("rt", mechanism).starts_with("this is PREEMPT_RT already"));
+        }
+        assert!(said("rt", Mechanism::NotWoken).contains("ktimers"));
+    }
+}
