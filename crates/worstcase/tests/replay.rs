@@ -140,7 +140,7 @@ fn the_worst_sample_shows_what_delayed_it() {
         assert_ne!(at(execution.due).pid, 1);
         assert_eq!(
             (at(execution.sample).pid, at(execution.sample).comm.as_str()),
-            (1, "init")
+            (1, "probe")
         );
     });
 }

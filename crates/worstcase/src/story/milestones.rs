@@ -1,8 +1,11 @@
 //! The points of a wake-up within a window: interrupt, timer's function, need_resched, switch.
 
 use super::execution::Execution;
-use super::frames::{Mark, Walk, What};
+use super::frames::{Interval, Mark, Walk, What};
 use super::roles::Role;
+
+/// The hardware interrupts at the latest so many instructions after the due time, if interrupts are on.
+const PENDING: u64 = 256;
 
 /// The points, in instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct Milestones {
     pub resched: u64,
     /// Several timers woke somebody; which was ours is told by need_resched alone.
     pub ambiguous: bool,
+    /// The probe's timer is one that soft interrupts expire: the hardware was not armed for it while they expired others.
+    pub is_deferred: bool,
     /// The probe went to sleep on a lock after it was woken.
     pub blocked: Option<u64>,
 }
@@ -73,9 +78,17 @@ impl Milestones {
             first_resched,
             resched: first(Role::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
+            is_deferred: is_deferred(walk, due, entry),
             blocked: blocked.map(|m| m.count),
         })
     }
+}
+
+/// Whether interrupts were on and none came while soft timers expired.
+fn is_deferred(walk: &Walk, due: u64, entry: u64) -> bool {
+    let is_at_it = |i: &Interval| i.irqs == Some(true) && walk.stacks.find(i.stack, Role::SoftTimers).is_some();
+    let length = |i: Interval| i.end - i.start;
+    walk.within(due, entry).filter(is_at_it).map(length).sum::<u64>() > PENDING
 }
 
 /// The timer function that woke the probe, and whether there is doubt: the last within which somebody was marked for

@@ -112,8 +112,8 @@ fn a_kernel_that_does_not_preempt_runs_on_until_it_returns_to_user() {
 
     4.01 of 4.07 us: load (7) in shmdt(2) stayed in free_pages (called by zap) without a reschedule point, and
     preempt=none does not take the CPU there.
-    What would help: preempt=full takes the CPU at any instruction where no lock is held: 6.1.full has a maximum of
-                     0.070 instead of 4.07 us under this load
+    What would help: preempt=full takes the CPU at any instruction where no lock is held; under this load 6.1.full has a
+                     maximum of 0.070 instead of 4.07 us
 
     When the timer was due: load (7): [user] load > entry_SYSCALL_64 > __x64_sys_shmdt > zap > free_pages
 
