@@ -233,7 +233,7 @@ fn sentence(
             sample.preempt
         ),
         Mechanism::OtherThread => format!("{time}: {who} ran first, in {function}{most}."),
-        Mechanism::LockOwner => format!("{time}: {who} held a lock that the probe needs, in {function}{most}."),
+        Mechanism::LockOwner => format!("{time}: {who} held a lock that the wake-up needs, in {function}{most}."),
         Mechanism::SoftInterrupt => format!("{time}: soft interrupts ran first, in {function}{most}."),
         Mechanism::OtherInterrupt => format!("{time}: another interrupt ran first, in {function}{most}."),
         Mechanism::NotWoken => format!("{time}: {doing} ran on in {function} before the probe was woken{most}."),
