@@ -86,7 +86,8 @@ impl Mechanism {
         self.words().title
     }
 
-    fn of(kind: &Kind) -> Mechanism {
+    /// The mechanism that a kind of span is part of.
+    pub fn of(kind: &Kind) -> Mechanism {
         match kind {
             Kind::IrqsOff { .. } => Mechanism::InterruptsOff,
             Kind::PreemptOff { .. } => Mechanism::PreemptionOff,
