@@ -39,13 +39,15 @@ pub fn highest_every_period(mut work: impl FnMut()) -> io::Result<Infallible> {
     }
 }
 
-/// A thread above the probe that computes.
+/// A thread above the probe that computes, and one below that leaves the CPU no idle time.
 pub fn above(instructions: u32) -> io::Result<Infallible> {
-    let thread = named("planted-above", move || {
+    named("planted-above", move || {
         let failed = highest_every_period(|| compute(instructions));
         failed.expect("root may have every priority");
     })?;
-    Err(gone(thread))
+    loop {
+        compute(u32::MAX);
+    }
 }
 
 /// Waits for a thread that has no end.
