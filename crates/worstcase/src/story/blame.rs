@@ -52,7 +52,8 @@ impl Mechanism {
         }
     }
 
-    fn of(kind: &Kind) -> Mechanism {
+    /// The mechanism that a kind of span is part of.
+    pub fn of(kind: &Kind) -> Mechanism {
         match kind {
             Kind::IrqsOff { .. } => Mechanism::InterruptsOff,
             Kind::PreemptOff { .. } => Mechanism::PreemptionOff,

@@ -120,8 +120,12 @@ impl Classifier<'_> {
             let is_user = self.walk.stacks.frame(i.stack).kind == FrameKind::User;
             return if is_user { Kind::UserProbe } else { Kind::ReturnToUser };
         }
-        let owns_lock = p.blocked.is_some_and(|at| i.start > at);
-        if (i.pid != p.interrupted || owns_lock) && i.pid != 0 {
+        // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
+        let marked = p.is_marked(i.start);
+        let owns_lock = p.blocked.is_some_and(|at| i.start > at)
+            || p.waker_blocked.as_ref().is_some_and(|asleep| asleep.contains(&i.start));
+        let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked);
+        if comes_first && i.pid != 0 {
             return Kind::OtherThread {
                 task: (self.task_of)(i.pid),
                 owns_lock,
@@ -131,7 +135,7 @@ impl Classifier<'_> {
         if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() {
             return Kind::SoftIrq;
         }
-        if i.start < p.first_resched {
+        if !marked {
             return Kind::RunsOn;
         }
         if i.pid == 0 {

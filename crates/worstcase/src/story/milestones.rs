@@ -3,6 +3,7 @@
 use super::execution::Execution;
 use super::frames::{Interval, Mark, Walk, What};
 use super::roles::Role;
+use std::ops::Range;
 
 /// The hardware interrupts at the latest so many instructions after the due time, if interrupts are on.
 const PENDING: u64 = 256;
@@ -36,6 +37,12 @@ pub struct Milestones {
     pub is_deferred: bool,
     /// The probe went to sleep on a lock after it was woken.
     pub blocked: Option<u64>,
+    /// The thread that is to wake the probe slept on a lock, from then until then.
+    pub waker_blocked: Option<Range<u64>>,
+    /// Each time from the interrupt on that the running thread is marked for rescheduling.
+    rescheds: Vec<u64>,
+    /// Each time from the interrupt on that another thread begins to run.
+    switches: Vec<u64>,
 }
 
 impl Milestones {
@@ -80,8 +87,37 @@ impl Milestones {
             ambiguous,
             is_deferred: is_deferred(walk, due, entry),
             blocked: blocked.map(|m| m.count),
+            waker_blocked: wake.and_then(|wake| waker_blocked(walk, entry, wake)),
+            rescheds: rescheds(walk.marks_within(entry, sample)),
+            switches: switches(walk, entry, sample),
         })
     }
+
+    /// Whether the thread that runs at an instruction was marked for rescheduling since it was switched in.
+    pub fn is_marked(&self, count: u64) -> bool {
+        let last = |of: &[u64]| of[..of.partition_point(|at| *at <= count)].last().copied();
+        last(&self.rescheds).is_some_and(|marked| last(&self.switches).is_none_or(|began| began <= marked))
+    }
+}
+
+/// When the timer's function is a thread's work and that thread first sleeps on a lock: from there until it runs again.
+fn waker_blocked(walk: &Walk, entry: u64, wake: &Mark) -> Option<Range<u64>> {
+    let mut marks = walk.marks_within(entry, wake.count).iter();
+    let sleeps = marks.find(|m| m.pid == wake.pid && m.what == What::Enter(Role::PiBlock))?;
+    let left = walk.within(sleeps.count, wake.count).find(|i| i.pid != wake.pid)?;
+    let back = walk.within(left.start, wake.count).find(|i| i.pid == wake.pid);
+    Some(left.start..back.map_or(wake.count, |i| i.start))
+}
+
+fn rescheds(marks: &[Mark]) -> Vec<u64> {
+    let marked = marks.iter().filter(|m| m.what == What::Enter(Role::Resched));
+    marked.map(|m| m.count).collect()
+}
+
+fn switches(walk: &Walk, from: u64, to: u64) -> Vec<u64> {
+    let intervals: Vec<_> = walk.within(from, to).map(|i| (i.start, i.pid)).collect();
+    let pairs = intervals.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+    pairs.map(|pair| pair[1].0).collect()
 }
 
 /// Whether interrupts were on and none came while soft timers expired.

@@ -96,7 +96,7 @@ const ROLES: &[(Name, Role)] = &[
     (Is("schedule_tail"), Role::SwitchWork),
     (Is("enter_lazy_tlb"), Role::SwitchWork),
     (Is("__do_softirq"), Role::SoftIrq),
-    (Is("handle_softirqs"), Role::SoftIrq),
+    (Begins("handle_softirqs"), Role::SoftIrq),
     (Is("hrtimer_run_softirq"), Role::SoftTimers),
     (Is("hrtimer_interrupt"), Role::TimerHandler),
     (Is("hrtimer_wakeup"), Role::Wake),
@@ -186,6 +186,7 @@ mod tests {
     fn names_have_roles() {
         assert_eq!(role("asm_sysvec_apic_timer_interrupt"), Some(Role::InterruptEntry));
         assert_eq!(role("finish_task_switch.isra.0"), Some(Role::SwitchWork));
+        assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
         assert_eq!(role("schedule_timeout"), None);
         assert_eq!(role("__schedule"), Some(Role::Schedule));
         assert!(is_helper("_raw_spin_lock_irqsave") && is_helper("preempt_schedule_common"));

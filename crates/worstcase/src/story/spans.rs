@@ -70,7 +70,8 @@ pub enum Kind {
     SoftIrq,
     /// Another thread was switched in before ours.
     OtherThread {
-        /// Which.
+        /// Which; in JSON `thread`, since every span has a `task`.
+        #[serde(rename = "thread")]
         task: Task,
         /// Ours waits for a lock that it holds.
         owns_lock: bool,

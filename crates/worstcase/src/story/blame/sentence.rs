@@ -129,7 +129,7 @@ fn lock_owner(kind: &Kind, who: &str, function: &str) -> String {
         ..
     } = kind
     else {
-        return format!("{who} held a lock that the probe needs, in {function}");
+        return format!("{who} held a lock that the wake-up needs, in {function}");
     };
     let waits = match &at.caller {
         Some(caller) => format!("{} (called by {caller})", at.function),
