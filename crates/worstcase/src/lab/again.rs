@@ -3,6 +3,7 @@
 use super::LabError;
 use super::added::Added;
 use super::cell::{self, Raw, Run};
+use super::census::{self, Taken};
 use super::matrix::{self, Matrix};
 use super::qemu::Qemu;
 use super::replay;
@@ -99,6 +100,13 @@ impl Again {
         let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
         let executions = replay::replay(cache, &self.run(), &self.raw, &kernel, samples, replay::LEAD)?;
         Ok((executions, kernel.code))
+    }
+
+    /// All sections of the cell in which a wake-up would have had to wait.
+    pub fn census(&self, cache: &Cache, audit: bool) -> Result<(Taken, Symbols), LabError> {
+        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
+        let taken = census::take(cache, &self.run(), &self.raw, &kernel, audit)?;
+        Ok((taken, kernel.code))
     }
 
     fn prepared(&self) -> &Prepared {
