@@ -249,7 +249,7 @@ pub fn marked(kind: MarkKind, count: u64) {
                 census.observed = Some((count, count));
                 census.rows = 0;
             }
-            MarkKind::Sample => {}
+            MarkKind::Sample | MarkKind::Stop => {}
             MarkKind::End => {
                 if let Some(tracker) = census.tracker.take() {
                     census.end(&tracker, count);
