@@ -1,0 +1,22 @@
+//! The census on the desk: from what the plugin found in one cell to what it says about the kernel.
+//!
+//! ```text
+//! taken      a cell's census with its samples and the names of its code      (from a replay in the lab)
+//! places     sections by the functions that began and ended them
+//! histogram  sections by length
+//! join       each sample with the section in which it was due -> the wake-up path
+//! bound      longest section + longest wake-up path
+//! tail       samples expected above a latency, beside those seen
+//! ```
+//! `docs/census.md` has the method and what it cannot say.
+
+pub mod bound;
+pub mod histogram;
+pub mod join;
+pub mod places;
+pub mod tail;
+pub mod taken;
+#[cfg(test)]
+mod testing;
+
+pub use taken::{About, Taken};
