@@ -35,7 +35,7 @@ const TAIL: u64 = 50;
 /// No block of QEMU is longer; a window begins by so much earlier that it holds the whole block it is to begin in.
 const LONGEST_BLOCK: u64 = 512;
 
-/// A sample and what to log for it.
+/// A sample, or any stretch, and what to log for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wanted {
     moment: Moment,
@@ -71,20 +71,60 @@ pub fn replay_each(
     kernel: &KernelSymbols,
     samples: &[usize],
     lead: Instructions,
+    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mips = run.prepared.subject.machine.mips;
+    let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
+}
+
+/// Like [`replay_each`], for stretches of the run instead of samples: `each` is told which one, by its index. An
+/// execution's due time and sample are the ends of its stretch, and `around` is logged before and after it.
+pub fn replay_stretches(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    stretches: &[Range<Instructions>],
+    around: Instructions,
+    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mips = run.prepared.subject.machine.mips;
+    let one = |(index, stretch): (usize, &Range<Instructions>)| Wanted {
+        moment: Moment {
+            index,
+            due: stretch.start,
+            timer_entry: None,
+            sample: stretch.end,
+            latency: mips.time_of(stretch.end.0 - stretch.start.0),
+        },
+        window: Instructions(stretch.start.0.saturating_sub(around.0))..Instructions(stretch.end.0 + around.0),
+    };
+    let mut wanted: Vec<Wanted> = stretches.iter().enumerate().map(one).collect();
+    wanted.sort_by_key(|w| w.window.start);
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
+}
+
+/// In order of time.
+fn replay_wanted(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    wanted: &[Wanted],
     mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let mips = run.prepared.subject.machine.mips;
-    let misfit = |why: String| LabError::Stamps(cell::describe(run), why);
-    let wanted = wanted(raw, samples, lead, mips).map_err(misfit)?;
-    for batch in batches(&wanted) {
+    let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
+    for batch in batches(wanted) {
         let windows = Windows::merged(batch.iter().map(|w| w.window.clone()));
         let folder = cache.scratch()?;
         let log = observe(run, raw, kernel, &windows, folder.path())?;
         if log.windows.len() != windows.ranges().len() {
-            return Err(misfit("not every window was reached".into()));
+            return Err(misfit("not every window was reached"));
         }
         for one in batch {
-            let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty".into()))?;
+            let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty"))?;
             each(one.moment.index, execution)?;
         }
     }
