@@ -7,10 +7,15 @@
 //! join       each sample with the section in which it was due -> the wake-up path
 //! bound      longest section + longest wake-up path
 //! tail       samples expected above a latency, beside those seen
+//! top        the longest sections with their owners and call chains         (from a second replay)
+//! diff       two cells side by side
+//! ensemble   the seeds of one subject and load
 //! ```
 //! `docs/census.md` has the method and what it cannot say.
 
 pub mod bound;
+pub mod diff;
+pub mod ensemble;
 pub mod histogram;
 pub mod join;
 pub mod places;
@@ -18,5 +23,6 @@ pub mod tail;
 pub mod taken;
 #[cfg(test)]
 mod testing;
+pub mod top;
 
 pub use taken::{About, Taken};

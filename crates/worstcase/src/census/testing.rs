@@ -1,9 +1,11 @@
 //! Censuses for tests.
 
+use super::top::Owned;
 use super::{About, Taken};
 use crate::lab::moments::Moment;
 use crate::record::SubjectId;
 use crate::story::execution::{Symbol, Symbols};
+use crate::story::spans::Task;
 use worstcase_probe::census::Kind;
 use worstcase_probe::census::log::{Census, Length, Section, Site};
 use worstcase_probe::{Instructions, Nanos};
@@ -81,5 +83,20 @@ pub fn moment(index: usize, due: u64, latency: u64) -> Moment {
         timer_entry: None,
         sample: Instructions(due + latency),
         latency: Nanos(latency),
+    }
+}
+
+/// A replayed section.
+pub fn owned(from: &str, to: &str, length: u64) -> Owned {
+    Owned {
+        from: from.into(),
+        to: to.into(),
+        length_ns: Nanos(length),
+        net_ns: Nanos(length),
+        start: 0,
+        task: Task::default(),
+        chain: Vec::new(),
+        functions: Vec::new(),
+        irregular: false,
     }
 }
