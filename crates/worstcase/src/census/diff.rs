@@ -128,7 +128,7 @@ mod tests {
                 owned("grown.isra.0", "x", 5_000),
                 owned("gone", "x", 90_000),
             ],
-            3,
+            Nanos(999),
         );
         let after = list(
             vec![
@@ -136,16 +136,16 @@ mod tests {
                 owned("same", "x", 4_000),
                 owned("new", "x", 8_000),
             ],
-            3,
+            Nanos(999),
         );
         let found: Vec<_> = diff(&before, &after)
             .into_iter()
             .map(|d| (d.from.clone(), d.change, d.size().0))
             .collect();
         let expected = [
-            ("gone", Change::Vanished, 90_000),
+            ("gone", Change::Vanished, 89_001),
             ("grown", Change::Grew, 60_000),
-            ("new", Change::Appeared, 8_000),
+            ("new", Change::Appeared, 7_001),
             ("same", Change::Same, 0),
         ];
         assert_eq!(
@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn what_is_not_named_is_as_long_as_the_shortest_that_is_at_most() {
-        let before = list(vec![owned("a", "x", 9_000), owned("b", "x", 6_000)], 500);
+        let before = list(vec![owned("a", "x", 9_000), owned("b", "x", 6_000)], Nanos(6_000));
         let after = list(
             vec![owned("a", "x", 9_000), owned("c", "x", 20_000), owned("d", "x", 5_000)],
-            3,
+            Nanos(999),
         );
         let found = diff(&before, &after);
         let of = |name: &str| found.iter().find(|d| d.from == name).unwrap();
@@ -168,6 +168,6 @@ mod tests {
             !found.iter().any(|d| d.from == "d"),
             "it may have been there, just as long"
         );
-        assert_eq!((of("b").change, of("b").after_ns), (Change::Vanished, Nanos(0)));
+        assert_eq!((of("b").change, of("b").after_ns), (Change::Vanished, Nanos(999)));
     }
 }

@@ -1,19 +1,92 @@
 //! One subject and load over several seeds: the union of what was found, and how the maximum grows with the seeds.
 
+use super::findings::Findings;
+use super::taken::About;
 use super::top::{Top, TopList};
+use crate::record::SubjectId;
 use serde::Serialize;
 use std::cmp::Reverse;
 use worstcase_probe::Nanos;
+use worstcase_probe::census::Kind;
 
 /// What one seed gave.
-#[derive(Clone, Debug)]
-pub struct Seed<'a> {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OfSeed {
     /// The seed.
     pub seed: u64,
+    /// Its cell.
+    pub cell: String,
+    /// Its largest sampled latency.
+    pub sampled_ns: Option<Nanos>,
+    /// Its bound.
+    pub bound_ns: Option<Nanos>,
     /// Its longest held-off section.
-    pub longest: Nanos,
-    /// Its longest sections by owner.
-    pub top: &'a TopList,
+    pub section_ns: Nanos,
+    /// Whether expected and seen tail agree.
+    pub agrees: Option<bool>,
+}
+
+/// One subject under one load and probe; never empty.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ensemble {
+    /// The subject's name.
+    pub subject: SubjectId,
+    /// The load.
+    pub load: String,
+    /// The probe.
+    pub probe: String,
+    /// The unit of times.
+    pub unit: String,
+    /// Whether sections are cut where the kernel polls.
+    pub polls_known: bool,
+    /// In order of the seeds.
+    pub seeds: Vec<OfSeed>,
+    /// Held-off sections by owner, over all seeds.
+    pub union: Vec<Common>,
+    /// The longest held-off section that one seed, two seeds ... give on average ([`growth`]).
+    pub growth_ns: Vec<Nanos>,
+}
+
+/// The ensembles of these cells, in the order in which they are named first.
+pub fn ensembles(cells: &[Findings]) -> Vec<Ensemble> {
+    let same = |a: &About, b: &About| a.subject == b.subject && a.load == b.load && a.probe == b.probe;
+    let mut groups: Vec<Vec<&Findings>> = Vec::new();
+    for cell in cells {
+        match groups.iter_mut().find(|g| same(&g[0].about, &cell.about)) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    groups.into_iter().map(ensemble).collect()
+}
+
+fn ensemble(mut cells: Vec<&Findings>) -> Ensemble {
+    cells.sort_by_key(|c| c.about.seed);
+    let of_seed = |cell: &&Findings| OfSeed {
+        seed: cell.about.seed,
+        cell: cell.about.cell.clone(),
+        sampled_ns: cell.bound.as_ref().map(|b| b.sampled_ns),
+        bound_ns: cell.bound.as_ref().map(|b| b.bound_ns),
+        section_ns: cell.of(Kind::HeldOff).sum.longest_ns,
+        agrees: cell.tail.agrees,
+    };
+    let seeds: Vec<OfSeed> = cells.iter().map(of_seed).collect();
+    let lists: Vec<(u64, &TopList)> = cells
+        .iter()
+        .map(|c| (c.about.seed, &c.of(Kind::HeldOff).longest))
+        .collect();
+    let maxima: Vec<Nanos> = seeds.iter().map(|s| s.section_ns).collect();
+    let about = &cells[0].about;
+    Ensemble {
+        subject: about.subject.clone(),
+        load: about.load.clone(),
+        probe: about.probe.clone(),
+        unit: about.unit.clone(),
+        polls_known: cells.iter().all(|c| c.polls_known),
+        seeds,
+        union: union(&lists),
+        growth_ns: growth(&maxima),
+    }
 }
 
 /// An owner over the seeds.
@@ -27,19 +100,19 @@ pub struct Common {
 }
 
 /// The union over the seeds, by the longest.
-pub fn union(seeds: &[Seed<'_>]) -> Vec<Common> {
+fn union(seeds: &[(u64, &TopList)]) -> Vec<Common> {
     let mut all: Vec<Common> = Vec::new();
-    for seed in seeds {
-        for top in &seed.top.owners {
+    for (seed, list) in seeds {
+        for top in &list.owners {
             let found = all.iter_mut().find(|c| c.top.from == top.from && c.top.to == top.to);
             let Some(common) = found else {
                 all.push(Common {
-                    seeds: vec![seed.seed],
+                    seeds: vec![*seed],
                     top: top.clone(),
                 });
                 continue;
             };
-            common.seeds.push(seed.seed);
+            common.seeds.push(*seed);
             let sum = &mut common.top;
             sum.times += top.times;
             sum.total_ns = sum.total_ns + top.total_ns;
@@ -80,14 +153,9 @@ mod tests {
 
     #[test]
     fn owners_of_all_seeds_are_counted_together() {
-        let one = list(vec![owned("a", "x", 5_000), owned("b", "x", 4_000)], 2);
-        let two = list(vec![owned("a", "x", 9_000), owned("a", "x", 2_000)], 2);
-        let seed = |seed, top| Seed {
-            seed,
-            longest: Nanos(0),
-            top,
-        };
-        let union = union(&[seed(1, &one), seed(2, &two)]);
+        let one = list(vec![owned("a", "x", 5_000), owned("b", "x", 4_000)], Nanos(0));
+        let two = list(vec![owned("a", "x", 9_000), owned("a", "x", 2_000)], Nanos(0));
+        let union = union(&[(1, &one), (2, &two)]);
         let rows: Vec<_> = union
             .iter()
             .map(|c| {

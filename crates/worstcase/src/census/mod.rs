@@ -10,15 +10,18 @@
 //! top        the longest sections with their owners and call chains         (from a second replay)
 //! diff       two cells side by side
 //! ensemble   the seeds of one subject and load
+//! findings   all of it for one cell, as plain data; render: terminal, JSON
 //! ```
 //! `docs/census.md` has the method and what it cannot say.
 
 pub mod bound;
 pub mod diff;
 pub mod ensemble;
+pub mod findings;
 pub mod histogram;
 pub mod join;
 pub mod places;
+pub mod render;
 pub mod tail;
 pub mod taken;
 #[cfg(test)]

@@ -10,17 +10,17 @@ use crate::story::roles;
 use crate::story::shares::{Shares, place};
 use crate::story::spans::{Share, Task};
 use crate::story::stacks::Frame;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::Section;
+use worstcase_probe::census::log::{LONG, Section};
 
 /// Sections of a kind that are replayed.
 pub const REPLAYED: usize = 150;
 
 /// One section with its owner.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Owned {
     /// Who began it.
     pub from: String,
@@ -64,7 +64,7 @@ pub struct Top {
 pub struct TopList {
     /// By their longest.
     pub owners: Vec<Top>,
-    /// Every section longer than this is in the list; 0 if every one that was kept is.
+    /// Every section longer than this is in the list.
     pub above_ns: Nanos,
 }
 
@@ -74,6 +74,14 @@ pub fn longest(taken: &Taken, kind: Kind) -> Vec<Section> {
     sections.sort_by_key(|s| (Reverse(s.length), s.start.0));
     sections.truncate(REPLAYED);
     sections
+}
+
+/// The length that no section exceeds which is not among these longest ones.
+pub fn above(taken: &Taken, longest: &[Section]) -> Nanos {
+    match longest.last() {
+        Some(shortest) if longest.len() == REPLAYED => taken.time_of(shortest.length),
+        _ => taken.time_of(LONG - 1),
+    }
 }
 
 /// What the replay of a section shows; nothing if the replay does not hold it.
@@ -105,10 +113,8 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
     })
 }
 
-/// The replayed sections by owner. `kept` is how many there were to choose from.
-pub fn list(sections: Vec<Owned>, kept: usize) -> TopList {
-    let shortest = sections.iter().map(|s| s.length_ns).min().unwrap_or_default();
-    let above_ns = if kept > sections.len() { shortest } else { Nanos(0) };
+/// The replayed sections by owner; every section longer than `above_ns` must be among them.
+pub fn list(sections: Vec<Owned>, above_ns: Nanos) -> TopList {
     let mut owners: Vec<Top> = Vec::new();
     for section in sections {
         let found = owners.iter_mut().find(|t| t.from == section.from && t.to == section.to);
@@ -193,7 +199,7 @@ mod tests {
     fn sections_of_one_owner_are_one_entry() {
         let list = list(
             vec![named("a", "x", 4_000), named("b", "x", 5_000), named("a", "x", 6_000)],
-            9,
+            Nanos(3_999),
         );
         let rows: Vec<_> = list
             .owners
@@ -203,7 +209,7 @@ mod tests {
         assert_eq!(rows, [("a", 2, 10_000), ("b", 1, 5_000)]);
         assert_eq!(
             (list.owners[0].longest.length_ns, list.above_ns),
-            (Nanos(6_000), Nanos(4_000))
+            (Nanos(6_000), Nanos(3_999))
         );
     }
 }
