@@ -19,6 +19,7 @@ mod stop;
 mod symbols;
 
 use worstcase_probe::loads::{LoadEnvironment, LoadSpec, Venue};
+use worstcase_probe::sys::process;
 use worstcase_probe::{CellSpec, Nanos, RawRecord};
 
 /// Anything that keeps the guest from giving a record, in words for the desk.
@@ -68,6 +69,7 @@ fn run() -> Result<Vec<u8>, GuestError> {
 fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
     let spec: CellSpec = text.parse().map_err(GuestError::new)?;
     let load: LoadSpec = spec.load.parse().map_err(GuestError::new)?;
+    process::set_name("probe").map_err(GuestError::new)?;
     for name in load.modules() {
         modules::load(name)?;
     }

@@ -1,5 +1,5 @@
-//! A replay on a real kernel: the same execution, and every step of it right. Needs QEMU, and Debian's 6.1 cloud kernel
-//! (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
+//! A replay on a real kernel: the same execution, every step of it right, and a whole story of every sample. Needs QEMU, and
+//! Debian's 6.1 kernels: cloud, generic and rt (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
 
 use std::path::PathBuf;
 use worstcase::kernels::{ResolveOptions, Silent};
@@ -10,14 +10,17 @@ use worstcase::lab::replay::{LEAD, replay, replay_each};
 use worstcase::lab::snapshot::Snapshot;
 use worstcase::lab::symbols::KernelSymbols;
 use worstcase::lab::{LabError, matrix};
+use worstcase::story::blame::Mechanism;
 use worstcase::story::execution::{Execution, Symbols};
+use worstcase::story::spans::{Kind, Place, Sample, Span};
+use worstcase::story::{Around, Story, tell};
 use worstcase::study::PlannedCell;
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
-/// Runs a cell of 200 samples under procread and hands over all that a replay needs.
-fn with_cell(mips: u32, probe: ProbeKind, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
-    let planned = PlannedCell {
+/// A cell of 200 samples.
+fn cell(mips: u32, probe: ProbeKind) -> PlannedCell {
+    PlannedCell {
         kernel: "debian:6.1-cloud".into(),
         preempt: "none".into(),
         mips,
@@ -31,7 +34,11 @@ fn with_cell(mips: u32, probe: ProbeKind, test: impl FnOnce(&ResolveOptions, &Ru
             warmup: Nanos::from_millis(20),
             priority: 98,
         },
-    };
+    }
+}
+
+/// Runs a cell and hands over all that a replay needs.
+fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
     let qemu = Qemu::find(std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from).as_deref()).unwrap();
     let options = ResolveOptions::from_cache(&Silent).unwrap();
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options).unwrap();
@@ -98,7 +105,7 @@ fn ends_in_clock_read(execution: &Execution) -> bool {
 
 #[test]
 fn every_sample_is_replayed_and_every_step_fits() {
-    with_cell(1000, ProbeKind::Wakeup, |options, run, raw, kernel| {
+    with_cell(cell(1000, ProbeKind::Wakeup), |options, run, raw, kernel| {
         let all: Vec<usize> = (0..raw.record.samples.len()).collect();
         let mut seen = Vec::new();
         replay_each(&options.cache, run, raw, kernel, &all, LEAD, |sample, execution| {
@@ -114,7 +121,7 @@ fn every_sample_is_replayed_and_every_step_fits() {
 
 #[test]
 fn the_worst_sample_shows_what_delayed_it() {
-    with_cell(1000, ProbeKind::Wakeup, |options, run, raw, kernel| {
+    with_cell(cell(1000, ProbeKind::Wakeup), |options, run, raw, kernel| {
         let worst = (0..raw.record.samples.len())
             .max_by_key(|i| raw.record.samples[*i].latency)
             .unwrap();
@@ -140,14 +147,14 @@ fn the_worst_sample_shows_what_delayed_it() {
         assert_ne!(at(execution.due).pid, 1);
         assert_eq!(
             (at(execution.sample).pid, at(execution.sample).comm.as_str()),
-            (1, "init")
+            (1, "probe")
         );
     });
 }
 
 #[test]
 fn slower_machines_and_signals_too() {
-    with_cell(250, ProbeKind::Response, |options, run, raw, kernel| {
+    with_cell(cell(250, ProbeKind::Response), |options, run, raw, kernel| {
         let executions = replay(&options.cache, run, raw, kernel, &[7, 3], LEAD).unwrap();
         assert_eq!(executions.len(), 2);
         assert!(executions[0].due > executions[1].due, "in the order asked for");
@@ -162,7 +169,7 @@ fn slower_machines_and_signals_too() {
 
 #[test]
 fn another_execution_is_refused() {
-    with_cell(1000, ProbeKind::Wakeup, |options, run, raw, kernel| {
+    with_cell(cell(1000, ProbeKind::Wakeup), |options, run, raw, kernel| {
         let mut other = Raw {
             record: raw.record.clone(),
             events: raw.events.clone(),
@@ -174,4 +181,87 @@ fn another_execution_is_refused() {
         // What the cell gives is the same to the digest with all of it logged: see above; and the record is whole.
         assert!(matrix::result(run.prepared, run.snapshot, raw).is_ok());
     });
+}
+
+/// Enough to see what ran when the timer was due; where a longer section began is not asked here.
+const SHORT_LEAD: Instructions = Instructions(20_000);
+
+/// What must hold of every story.
+fn is_whole(story: &Story) {
+    let (blame, what) = (
+        story.blame(),
+        format!("{:?}: {}", story.sample(), story.blame().sentence),
+    );
+    let mut end = Nanos(0);
+    for span in story.spans() {
+        assert_eq!(span.start_ns, end, "{what}");
+        assert!(span.length_ns > Nanos(0) && span.what != Kind::Unexplained, "{what}");
+        assert!(!span.task.comm.is_empty(), "{span:?} of {what}");
+        assert!(!span.functions.is_empty(), "{span:?} of {what}");
+        end = end + span.length_ns;
+    }
+    assert_eq!(end, story.sample().latency_ns, "{what}");
+    let of_cause = || {
+        story
+            .spans()
+            .iter()
+            .filter(|s| Mechanism::of(&s.what) == blame.mechanism)
+    };
+    let length: u64 = of_cause().map(|s| s.length_ns.0).sum();
+    assert_eq!(blame.length_ns.0, length, "{what}");
+    let function = blame.function.as_deref().expect("a cause has a name");
+    assert!(
+        of_cause().any(|s| mentions(s, function)),
+        "no span with {function}: {what}"
+    );
+}
+
+/// Whether a function is one in which a span ran, or where it began or ended.
+fn mentions(span: &Span, function: &str) -> bool {
+    let at = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.function == function);
+    let place = match &span.what {
+        Kind::IrqsOff { off, on } => at(off) || at(on),
+        Kind::PreemptOff { lock, released } => at(lock) || at(released),
+        _ => false,
+    };
+    place || span.chain.iter().any(|f| f.function == function)
+}
+
+#[test]
+fn every_sample_of_a_cell_has_a_story_that_adds_up() {
+    let cells = [
+        ("debian:6.1", "none", "procread"),
+        ("debian:6.1", "full", "shm"),
+        ("debian:6.1-rt", "rt", "blockread"),
+    ];
+    for (kernel, preempt, load) in cells {
+        let mut planned = cell(1000, ProbeKind::Wakeup);
+        (planned.kernel, planned.preempt) = (kernel.into(), preempt.into());
+        (planned.spec.load, planned.spec.periods) = (load.into(), 100);
+        with_cell(planned, |options, run, raw, kernel| {
+            let samples = &raw.record.samples;
+            let around = Around {
+                floor: samples.iter().map(|s| s.latency).min().unwrap(),
+                peers: Vec::new(),
+            };
+            let all: Vec<usize> = (0..samples.len()).collect();
+            let mut told = 0;
+            replay_each(&options.cache, run, raw, kernel, &all, SHORT_LEAD, |i, execution| {
+                let sample = Sample {
+                    cell: format!("{preempt}.{load}"),
+                    subject: preempt.into(),
+                    load: load.into(),
+                    preempt: preempt.into(),
+                    unit: "ns".into(),
+                    index: samples[i].index,
+                    latency_ns: samples[i].latency,
+                };
+                is_whole(&tell(&execution, &kernel.code, sample, &around).unwrap().story);
+                told += 1;
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(told, samples.len());
+        });
+    }
 }

@@ -48,6 +48,8 @@ pub fn child_main() {
     if arguments.next().is_none_or(|first| first != UNIT_ARGUMENT) {
         return;
     }
+    // It would be called `exe`; that is all that a failure changes.
+    let _ = process::set_name("load-compile");
     let done = match (arguments.next(), arguments.next()) {
         (Some(folder), Some(object)) => compile(Path::new(&folder), Path::new(&object)),
         _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),

@@ -232,11 +232,12 @@ impl RunningLoad {
             Ending::Asked => signal::SIGTERM,
         };
         let (group, board) = (self.group, &self.board);
+        let name = self.spec.thread_name();
         let forked = process::fork(death_signal, || {
             if ending == Ending::Asked {
                 signal::block(&[signal::SIGTERM]);
             }
-            match ordinary_process(group).and_then(|()| body(board)) {
+            match ordinary_process(&name, group).and_then(|()| body(board)) {
                 Ok(()) => 0,
                 Err(message) => {
                     board.report(&message);
@@ -307,8 +308,9 @@ fn is_none(work: &[Work]) -> bool {
     !work.is_empty() && work.iter().all(|w| w.count == 0)
 }
 
-/// Makes the calling process what every load is: in the load's group, SCHED_OTHER, nice 0.
-fn ordinary_process(group: Pid) -> Result<(), String> {
+/// Makes the calling process what every load is: of the load's name, in its group, SCHED_OTHER, nice 0.
+fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
+    process::set_name(name).map_err(|e| format!("cannot take the name {name}: {e}"))?;
     process::set_group(0, group).map_err(|e| format!("cannot join the load's process group: {e}"))?;
     sched::Policy::OTHER
         .apply()

@@ -178,6 +178,11 @@ impl LoadSpec {
         LoadInfo::of(self.kind).name
     }
 
+    /// What the kernel calls its workers.
+    pub fn thread_name(&self) -> String {
+        format!("load-{}", self.name())
+    }
+
     /// Kernel modules that the load needs where they are not built in, without their dependencies.
     pub fn modules(&self) -> &'static [&'static str] {
         LoadInfo::of(self.kind).modules
@@ -304,6 +309,8 @@ mod tests {
             assert!(LOADS[..i].iter().all(|other| other.name != info.name));
             assert_eq!(info.units.is_empty(), info.kind == LoadKind::Idle, "{}", info.name);
             assert_eq!(LoadInfo::of(info.kind).name, info.name);
+            // What the kernel keeps of a thread's name.
+            assert!("load-".len() + info.name.len() <= 15, "{}", info.name);
         }
     }
 }

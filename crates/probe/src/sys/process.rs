@@ -73,6 +73,14 @@ fn die_with_parent(signal: i32, parent: Pid) -> io::Result<()> {
     Ok(())
 }
 
+/// Names this thread, as the kernel's reports call it: at most 15 bytes are kept. Children begin with the same name.
+pub fn set_name(name: &str) -> io::Result<()> {
+    let name = CString::new(name).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: `name` is a C string that outlives the call, which reads at most 16 bytes of it.
+    check(unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) })?;
+    Ok(())
+}
+
 /// Sets whether orphans among the descendants become children of this process, which then has to reap them;
 /// returns how that was before.
 pub fn adopt_orphans(yes: bool) -> io::Result<bool> {

@@ -11,13 +11,14 @@ use crate::story::render::flame::FlameError;
 use crate::story::render::{flame, json, perfetto, terminal};
 use crate::story::spans::{Sample, StoryError};
 use crate::story::{Around, Story, Told, compare, group};
+use choice::{Choice, choose};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
 use worstcase_probe::Nanos;
 
+mod choice;
 mod retell;
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
@@ -69,27 +70,6 @@ pub struct ExplainArgs {
     added: Vec<Added>,
 }
 
-/// Which sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Choice {
-    Worst,
-    Number(u32),
-    Percentile(f64),
-}
-
-impl FromStr for Choice {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Choice, String> {
-        let percent = |p: &str| p.parse().ok().filter(|p| (0.0..=100.0).contains(p));
-        let parsed = match text.strip_prefix('p') {
-            _ if text == "worst" => Some(Choice::Worst),
-            Some(p) => percent(p).map(Choice::Percentile),
-            None => text.parse().ok().map(Choice::Number),
-        };
-        parsed.ok_or_else(|| format!("'{text}' is not 'worst', a sample's number, or a percentile such as p99.9"))
-    }
-}
-
 /// Why nothing can be told.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
@@ -99,7 +79,15 @@ pub enum ExplainError {
         /// The cell.
         cell: CellId,
         /// What was asked for.
-        asked: String,
+        asked: Choice,
+    },
+    /// Two cells that have nothing in common.
+    #[error("--compare lays cells of one load and one probe side by side: {left} and {right} differ in that")]
+    Incomparable {
+        /// The one cell.
+        left: CellId,
+        /// The other.
+        right: CellId,
     },
     /// The window does not fit.
     #[error("{cell}, sample {index}: {source}")]
@@ -134,7 +122,7 @@ impl ExplainError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            ExplainError::NoSample { .. } => Exit::Usage,
+            ExplainError::NoSample { .. } | ExplainError::Incomparable { .. } => Exit::Usage,
             ExplainError::Story { .. } => Exit::Measured,
             ExplainError::Flame(_) | ExplainError::Write { .. } => Exit::Storage,
             ExplainError::Lab(e) => e.exit(),
@@ -161,12 +149,13 @@ fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         Some(id) => run.record(&run.entry(id)?.id)?,
         None => worst_cell(run, records)?.clone(),
     };
+    let compared = match &args.compare {
+        Some(id) => Some(comparable(&record, run.record(&run.entry(id)?.id)?)?),
+        None => None,
+    };
     let told = tell_one(args, run, records, &record, args.sample)?;
-    let other = match &args.compare {
-        Some(id) => {
-            let other = run.record(&run.entry(id)?.id)?;
-            Some(tell_one(args, run, records, &other, Choice::Worst)?)
-        }
+    let other = match &compared {
+        Some(other) => Some(tell_one(args, run, records, other, Choice::Worst)?),
         None => None,
     };
     if let Some(path) = &args.folded {
@@ -188,6 +177,16 @@ fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         (None, true) => json::story(&told.story),
         (None, false) => terminal::story(&told.story, Style::of_stdout()),
     })
+}
+
+fn comparable(left: &Record, right: Record) -> Result<Record, ExplainError> {
+    match left.cell.load == right.cell.load && left.cell.probe == right.cell.probe {
+        true => Ok(right),
+        false => Err(ExplainError::Incomparable {
+            left: left.id.clone(),
+            right: right.id.clone(),
+        }),
+    }
 }
 
 /// The worst samples of every cell, by cause.
@@ -234,25 +233,10 @@ fn tell_one(
     let rows = rows(run, record)?;
     let chosen = choose(&rows, choice).ok_or_else(|| ExplainError::NoSample {
         cell: record.id.clone(),
-        asked: format!("{choice:?}"),
+        asked: choice,
     })?;
     let mut told = tell(args, record, records, &[chosen])?;
     Ok(told.remove(0))
-}
-
-fn choose(rows: &[(usize, SampleRow)], choice: Choice) -> Option<(usize, SampleRow)> {
-    match choice {
-        // Of equal ones the first.
-        Choice::Worst => rows.iter().rev().max_by_key(|(_, row)| row.latency).copied(),
-        Choice::Number(index) => rows.iter().find(|(_, row)| row.index == index).copied(),
-        Choice::Percentile(p) => {
-            let mut sorted: Vec<_> = rows.to_vec();
-            sorted.sort_by_key(|(_, row)| row.latency);
-            // Nearest rank, as everywhere in the reports.
-            let rank = (p / 100.0 * sorted.len() as f64).ceil() as usize;
-            sorted.get(rank.max(1) - 1).copied()
-        }
-    }
 }
 
 /// Replays the cell once and tells of each of these samples.

@@ -1,7 +1,11 @@
 //! The first cause of a late sample, in one sentence, and what would remove it.
 
+mod remedy;
+mod sentence;
+
 use super::spans::{Kind, Place, Sample, Span};
-use crate::report::format::micros;
+use super::stacks::FrameKind;
+use sentence::{Cause, sentence};
 use serde::{Deserialize, Serialize};
 use worstcase_probe::Nanos;
 
@@ -31,62 +35,25 @@ pub enum Mechanism {
     Unexplained,
 }
 
-/// A mechanism in words.
-struct Words {
-    title: &'static str,
-    remedy: &'static str,
-}
-
 impl Mechanism {
-    fn words(self) -> Words {
-        let (title, remedy) = match self {
-            Mechanism::InterruptsOff => (
-                "interrupts off",
-                "no preemption model ends a stretch with interrupts off; PREEMPT_RT has fewer of them, because spin_lock_irqsave leaves interrupts on there",
-            ),
-            Mechanism::PreemptionOff => (
-                "preemption off",
-                "PREEMPT_RT makes most spin locks preemptible; otherwise the section itself has to be shorter",
-            ),
-            Mechanism::NoReschedulePoint => (
-                "no reschedule point",
-                "preempt=full takes the CPU at any instruction where no lock is held",
-            ),
-            Mechanism::OtherThread => (
-                "a thread that runs first",
-                "give the waiting thread a priority above this one, if it may wait",
-            ),
-            Mechanism::LockOwner => (
-                "a lock's owner",
-                "shorten what the owner does under the lock, or do not share it",
-            ),
-            Mechanism::SoftInterrupt => (
-                "soft interrupts",
-                "threaded soft interrupts (PREEMPT_RT, or threadirqs for part of them) let a thread of higher priority pass",
-            ),
-            Mechanism::OtherInterrupt => (
-                "other interrupts",
-                "threaded interrupts (PREEMPT_RT, threadirqs), or the device's interrupts on another CPU",
-            ),
-            Mechanism::NotWoken => (
-                "the wake-up is deferred",
-                "look at what runs the timer's function: on PREEMPT_RT a thread may have to run first",
-            ),
-            Mechanism::WakeUpPath => (
-                "the wake-up path itself",
-                "nothing stands in the way: only a shorter path or a faster CPU is quicker",
-            ),
-            Mechanism::Unexplained => ("unexplained", "look with a finer instrument"),
-        };
-        Words { title, remedy }
-    }
-
     /// As it is shown.
     pub fn title(self) -> &'static str {
-        self.words().title
+        match self {
+            Mechanism::InterruptsOff => "interrupts off",
+            Mechanism::PreemptionOff => "preemption off",
+            Mechanism::NoReschedulePoint => "no reschedule point",
+            Mechanism::OtherThread => "a thread that runs first",
+            Mechanism::LockOwner => "a lock's owner",
+            Mechanism::SoftInterrupt => "soft interrupts",
+            Mechanism::OtherInterrupt => "other interrupts",
+            Mechanism::NotWoken => "the wake-up is deferred",
+            Mechanism::WakeUpPath => "the wake-up path itself",
+            Mechanism::Unexplained => "unexplained",
+        }
     }
 
-    fn of(kind: &Kind) -> Mechanism {
+    /// The mechanism that a kind of span is part of.
+    pub fn of(kind: &Kind) -> Mechanism {
         match kind {
             Kind::IrqsOff { .. } => Mechanism::InterruptsOff,
             Kind::PreemptOff { .. } => Mechanism::PreemptionOff,
@@ -149,21 +116,33 @@ pub fn blame(sample: &Sample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> B
         return nothing();
     };
     let mechanism = Mechanism::of(&span.what);
-    let at = culprit(span);
-    let length = Nanos(total(mechanism));
     let system_call = span
         .chain
         .iter()
         .rev()
         .find_map(|f| super::roles::system_call(&f.function).map(str::to_string));
-    Blame {
-        sentence: sentence(sample, span, mechanism, &at, length, system_call.as_deref()),
-        remedy: remedy(sample, mechanism, peers),
+    let cause = Cause {
+        sample,
         mechanism,
-        function: Some(at.function).filter(|f| !f.is_empty()),
-        caller: at.caller,
-        system_call,
-        length_ns: length,
+        longest: span,
+        parts: spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism).count(),
+        total: Nanos(total(mechanism)),
+        at: culprit(span),
+        system_call: system_call.as_deref(),
+    };
+    let beyond = sample.latency_ns.saturating_sub(floor);
+    let is_single = mechanism == Mechanism::WakeUpPath || cause.total.0 * 2 >= beyond.0;
+    Blame {
+        sentence: match is_single {
+            true => sentence(&cause),
+            false => sentence::several(&cause, spans),
+        },
+        remedy: remedy::remedy(sample, mechanism, peers),
+        mechanism,
+        function: Some(cause.at.function).filter(|f| !f.is_empty()),
+        caller: cause.at.caller,
+        system_call: system_call.clone(),
+        length_ns: cause.total,
     }
 }
 
@@ -179,7 +158,8 @@ fn nothing() -> Blame {
     }
 }
 
-/// The function to name: where interrupts or preemption were switched off, else the innermost common function.
+/// The function to name: where interrupts or preemption were switched off, else the innermost common function that
+/// is not the mechanism's own helper.
 fn culprit(span: &Span) -> Place {
     let named = match &span.what {
         Kind::IrqsOff { off, on } => off.clone().or(on.clone()),
@@ -187,83 +167,13 @@ fn culprit(span: &Span) -> Place {
         _ => None,
     };
     let common = || {
-        let mut frames = span.chain.iter().rev().map(|f| f.function.clone());
+        let seen = span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
+        let mut frames = seen.filter(|f| !super::roles::is_helper(&f.function));
         Place {
-            function: frames.next().unwrap_or_default(),
-            caller: frames.next(),
+            function: frames.next().map(|f| f.function.clone()).unwrap_or_default(),
+            caller: frames.next().map(|f| f.function.clone()),
             offset_ns: None,
         }
     };
     named.unwrap_or_else(common)
-}
-
-fn sentence(
-    sample: &Sample,
-    span: &Span,
-    mechanism: Mechanism,
-    at: &Place,
-    length: Nanos,
-    system_call: Option<&str>,
-) -> String {
-    let time = format!("{} of {} us", micros(length), micros(sample.latency_ns));
-    let function = match &at.caller {
-        Some(caller) => format!("{} (called by {caller})", at.function),
-        None => at.function.clone(),
-    };
-    let who = match span.task.pid {
-        0 => "the idle task".to_string(),
-        pid => format!("{} ({pid})", span.task.comm),
-    };
-    let doing = system_call.map_or(who.clone(), |call| format!("{who} in {call}(2)"));
-    let most = span.most.as_ref().filter(|f| f.function != at.function);
-    let most = most.map_or(String::new(), |f| {
-        format!(", most of it in {} ({} us)", f.function, micros(f.total_ns))
-    });
-    match mechanism {
-        Mechanism::InterruptsOff => format!("{time}: {function} kept interrupts off, for {doing}{most}."),
-        Mechanism::PreemptionOff => {
-            let how = match &span.what {
-                Kind::PreemptOff { lock: Some(_), .. } => "held a spin lock",
-                _ => "kept preemption off",
-            };
-            format!("{time}: {function} {how}, for {doing}{most}.")
-        }
-        Mechanism::NoReschedulePoint => format!(
-            "{time}: {doing} stayed in {function} without a reschedule point, and preempt={} does not take the CPU there{most}.",
-            sample.preempt
-        ),
-        Mechanism::OtherThread => format!("{time}: {who} ran first, in {function}{most}."),
-        Mechanism::LockOwner => format!("{time}: {who} held a lock that the probe needs, in {function}{most}."),
-        Mechanism::SoftInterrupt => format!("{time}: soft interrupts ran first, in {function}{most}."),
-        Mechanism::OtherInterrupt => format!("{time}: another interrupt ran first, in {function}{most}."),
-        Mechanism::NotWoken => format!("{time}: {doing} ran on in {function} before the probe was woken{most}."),
-        Mechanism::WakeUpPath => format!(
-            "{time} are the wake-up path itself; its longest part is {} ({} us){most}.",
-            span.what.name().title,
-            micros(span.length_ns)
-        ),
-        Mechanism::Unexplained => format!("{time} are not explained."),
-    }
-}
-
-/// What would remove it, with the maximum that was measured where it is removed, if it was measured.
-fn remedy(sample: &Sample, mechanism: Mechanism, peers: &[Peer]) -> String {
-    let helps = |peer: &&Peer| {
-        peer.maximum < sample.latency_ns
-            && match mechanism {
-                Mechanism::NoReschedulePoint => !["none", "voluntary"].contains(&peer.preempt.as_str()),
-                _ => peer.preempt != sample.preempt,
-            }
-    };
-    let best = peers.iter().filter(helps).min_by_key(|p| p.maximum);
-    let words = mechanism.words().remedy;
-    match best {
-        Some(peer) if mechanism != Mechanism::WakeUpPath => format!(
-            "{words}: {} has a maximum of {} instead of {} us under this load",
-            peer.subject,
-            micros(peer.maximum),
-            micros(sample.latency_ns)
-        ),
-        _ => words.to_string(),
-    }
 }

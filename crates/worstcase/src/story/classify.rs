@@ -4,7 +4,7 @@ use super::frames::{Interval, Mark, Walk, What};
 use super::milestones::Milestones;
 use super::roles::{self, Role};
 use super::shares::place;
-use super::spans::{Kind, Place, Task};
+use super::spans::{Kind, LockWait, Place, Task};
 use super::stacks::{FrameKind, StackId};
 
 /// A stretch of one kind.
@@ -14,6 +14,12 @@ pub struct Stretch {
     pub kind: Kind,
     /// What ran.
     pub intervals: Vec<Interval>,
+}
+
+impl Stretch {
+    fn length(&self) -> u64 {
+        self.intervals.iter().map(|i| i.end - i.start).sum()
+    }
 }
 
 /// See [`Classifier::nearest`].
@@ -95,7 +101,10 @@ impl Classifier<'_> {
         let nearest = self.nearest(i.stack);
         if i.start < p.entry {
             return match (nearest, i.irqs) {
-                (Nearest::Interrupt(frame), _) => self.other_interrupt(frame),
+                (Nearest::Interrupt(frame), _) if !self.runs_soft_interrupts(i.stack, frame) => {
+                    self.other_interrupt(frame)
+                }
+                _ if p.is_deferred && self.has(i.stack, Role::SoftTimers) => Kind::SoftIrq,
                 (_, Some(false)) => Kind::IrqsOff { off: None, on: None },
                 _ => Kind::IrqPending,
             };
@@ -111,17 +120,22 @@ impl Classifier<'_> {
             let is_user = self.walk.stacks.frame(i.stack).kind == FrameKind::User;
             return if is_user { Kind::UserProbe } else { Kind::ReturnToUser };
         }
-        let others = i.pid != p.interrupted;
-        if others && i.pid != 0 {
+        // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
+        let marked = p.is_marked(i.start);
+        let owns_lock = p.blocked.is_some_and(|at| i.start > at)
+            || p.waker_blocked.as_ref().is_some_and(|asleep| asleep.contains(&i.start));
+        let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked);
+        if comes_first && i.pid != 0 {
             return Kind::OtherThread {
                 task: (self.task_of)(i.pid),
-                owns_lock: p.blocked.is_some_and(|at| i.start > at),
+                owns_lock,
+                wait: None,
             };
         }
         if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() {
             return Kind::SoftIrq;
         }
-        if i.start < p.first_resched {
+        if !marked {
             return Kind::RunsOn;
         }
         if i.pid == 0 {
@@ -145,6 +159,12 @@ impl Classifier<'_> {
         }
     }
 
+    /// Whether an interrupt is at its soft interrupts.
+    fn runs_soft_interrupts(&self, stack: StackId, frame: StackId) -> bool {
+        let mut own = self.walk.stacks.upwards(stack).take_while(|id| *id != frame);
+        own.any(|id| self.walk.stacks.role(id) == Some(Role::SoftIrq))
+    }
+
     fn in_interrupt(&self, i: &Interval, frame: StackId) -> Kind {
         let p = self.points;
         // Only frames of the interrupt itself count; it may have come into a soft interrupt or the scheduler.
@@ -152,12 +172,17 @@ impl Classifier<'_> {
             let mut own = self.walk.stacks.upwards(i.stack).take_while(|id| *id != frame);
             own.any(|id| self.walk.stacks.role(id).is_some_and(|r| roles.contains(&r)))
         };
+        let wakes = i.start >= p.wake && i.start < p.resched;
+        if self.runs_soft_interrupts(i.stack, frame) && !wakes {
+            return Kind::SoftIrq;
+        }
+        if i.start >= p.entry_end && i.pid != p.probe && has(&[Role::ScheduleGlue]) {
+            return Kind::Schedule;
+        }
         if i.start >= p.entry_end || (i.pid != p.interrupted && i.pid == p.probe) {
             return self.other_interrupt(frame);
         }
-        let wakes = i.start >= p.wake && i.start < p.resched;
         match () {
-            () if has(&[Role::SoftIrq]) && !wakes => Kind::SoftIrq,
             () if i.start < p.handler => Kind::IrqEntry,
             () if i.start < p.wake => Kind::IrqHandler,
             () if wakes => Kind::WakeUp,
@@ -181,6 +206,9 @@ impl Classifier<'_> {
                 let found = after.iter().find(|m| m.what == What::IrqsOn && m.count >= end);
                 *on = found.map(|m| self.place_of(m, is_flag_helper));
             }
+            Kind::OtherThread {
+                owns_lock: true, wait, ..
+            } => *wait = self.lock_wait(start),
             Kind::NoReschedulePoint { system_call } => *system_call = self.system_call(first.stack),
             Kind::PreemptOff { lock, released } => {
                 *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
@@ -215,6 +243,20 @@ impl Classifier<'_> {
         held.pop()
     }
 
+    /// Where the probe waited last for a lock, and whether it gave its owner its priority.
+    fn lock_wait(&self, start: u64) -> Option<LockWait> {
+        let marks = self.walk.marks_within(self.points.due, start);
+        let of = |role: Role| {
+            let mut own = marks.iter().rev().filter(|m| m.pid == self.points.probe);
+            own.find(|m| m.what == What::Enter(role))
+        };
+        let wait = of(Role::PiBlock)?;
+        Some(LockWait {
+            at: self.place_of(wait, roles::is_helper),
+            inherits: of(Role::PiBoost).is_some_and(|m| self.walk.stacks.is_within(m.stack, wait.stack)),
+        })
+    }
+
     fn place_of(&self, mark: &Mark, is_helper: fn(&str) -> bool) -> Place {
         let due = self.points.due;
         let offset = match mark.count >= due {
@@ -235,12 +277,15 @@ fn is_flag_helper(name: &str) -> bool {
     roles::is_helper(name) && roles::role(name) != Some(Role::Schedule)
 }
 
+/// What belongs to its neighbours is no longer than this, in instructions.
+const FEW: u64 = 64;
+
 /// What lies between two stretches of one kind and belongs to them: the scheduler's few instructions between the
 /// change of address space and that of the stack, the interrupt's between its two looks at need_resched.
 fn belongs(between: &Kind, around: &Kind) -> bool {
     matches!(
         (between, around),
-        (Kind::Schedule, Kind::Switch) | (Kind::IrqExit, Kind::Schedule)
+        (Kind::Schedule, Kind::Switch | Kind::IrqExit) | (Kind::IrqExit, Kind::Schedule)
     )
 }
 
@@ -250,6 +295,7 @@ fn joined(stretches: Vec<Stretch>) -> Vec<Stretch> {
     while let Some(mut stretch) = ahead.next() {
         if let (Some(before), Some(after)) = (out.last(), ahead.peek())
             && before.kind == after.kind
+            && stretch.length() < FEW
             && belongs(&stretch.kind, &after.kind)
         {
             stretch.kind = after.kind.clone();

@@ -1,8 +1,12 @@
 //! The points of a wake-up within a window: interrupt, timer's function, need_resched, switch.
 
 use super::execution::Execution;
-use super::frames::{Mark, Walk, What};
+use super::frames::{Interval, Mark, Walk, What};
 use super::roles::Role;
+use std::ops::Range;
+
+/// The hardware interrupts at the latest so many instructions after the due time, if interrupts are on.
+const PENDING: u64 = 256;
 
 /// The points, in instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +33,16 @@ pub struct Milestones {
     pub resched: u64,
     /// Several timers woke somebody; which was ours is told by need_resched alone.
     pub ambiguous: bool,
+    /// The probe's timer is one that soft interrupts expire: the hardware was not armed for it while they expired others.
+    pub is_deferred: bool,
     /// The probe went to sleep on a lock after it was woken.
     pub blocked: Option<u64>,
+    /// The thread that is to wake the probe slept on a lock, from then until then.
+    pub waker_blocked: Option<Range<u64>>,
+    /// Each time from the interrupt on that the running thread is marked for rescheduling.
+    rescheds: Vec<u64>,
+    /// Each time from the interrupt on that another thread begins to run.
+    switches: Vec<u64>,
 }
 
 impl Milestones {
@@ -73,9 +85,46 @@ impl Milestones {
             first_resched,
             resched: first(Role::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
+            is_deferred: is_deferred(walk, due, entry),
             blocked: blocked.map(|m| m.count),
+            waker_blocked: wake.and_then(|wake| waker_blocked(walk, entry, wake)),
+            rescheds: rescheds(walk.marks_within(entry, sample)),
+            switches: switches(walk, entry, sample),
         })
     }
+
+    /// Whether the thread that runs at an instruction was marked for rescheduling since it was switched in.
+    pub fn is_marked(&self, count: u64) -> bool {
+        let last = |of: &[u64]| of[..of.partition_point(|at| *at <= count)].last().copied();
+        last(&self.rescheds).is_some_and(|marked| last(&self.switches).is_none_or(|began| began <= marked))
+    }
+}
+
+/// When the timer's function is a thread's work and that thread first sleeps on a lock: from there until it runs again.
+fn waker_blocked(walk: &Walk, entry: u64, wake: &Mark) -> Option<Range<u64>> {
+    let mut marks = walk.marks_within(entry, wake.count).iter();
+    let sleeps = marks.find(|m| m.pid == wake.pid && m.what == What::Enter(Role::PiBlock))?;
+    let left = walk.within(sleeps.count, wake.count).find(|i| i.pid != wake.pid)?;
+    let back = walk.within(left.start, wake.count).find(|i| i.pid == wake.pid);
+    Some(left.start..back.map_or(wake.count, |i| i.start))
+}
+
+fn rescheds(marks: &[Mark]) -> Vec<u64> {
+    let marked = marks.iter().filter(|m| m.what == What::Enter(Role::Resched));
+    marked.map(|m| m.count).collect()
+}
+
+fn switches(walk: &Walk, from: u64, to: u64) -> Vec<u64> {
+    let intervals: Vec<_> = walk.within(from, to).map(|i| (i.start, i.pid)).collect();
+    let pairs = intervals.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+    pairs.map(|pair| pair[1].0).collect()
+}
+
+/// Whether interrupts were on and none came while soft timers expired.
+fn is_deferred(walk: &Walk, due: u64, entry: u64) -> bool {
+    let is_at_it = |i: &Interval| i.irqs == Some(true) && walk.stacks.find(i.stack, Role::SoftTimers).is_some();
+    let length = |i: Interval| i.end - i.start;
+    walk.within(due, entry).filter(is_at_it).map(length).sum::<u64>() > PENDING
 }
 
 /// The timer function that woke the probe, and whether there is doubt: the last within which somebody was marked for

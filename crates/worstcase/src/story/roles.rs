@@ -11,6 +11,8 @@ pub enum Role {
     SyscallEntry,
     /// Where a new thread begins.
     ThreadStart,
+    /// The outermost function of a kernel thread or of the idle loop: what called it never goes on.
+    ThreadMain,
     /// Compiler's glue around indirect jumps and returns: no function of its own.
     Thunk,
     /// Changes the stack, and with it the thread.
@@ -19,6 +21,8 @@ pub enum Role {
     SwitchWork,
     /// Runs soft interrupts.
     SoftIrq,
+    /// Expires timers in soft interrupts.
+    SoftTimers,
     /// The timer interrupt's own handler.
     TimerHandler,
     /// A timer's function that wakes the one who waits for it.
@@ -58,13 +62,26 @@ const ROLES: &[(Name, Role)] = &[
     (Is("irq_entries_start"), Role::InterruptEntry),
     (Is("spurious_entries_start"), Role::InterruptEntry),
     (Begins("asm_exc_"), Role::ExceptionEntry),
-    (Is("entry_SYSCALL_64"), Role::SyscallEntry),
+    (Begins("entry_SYSCALL_64"), Role::SyscallEntry),
     (Begins("entry_SYSCALL_compat"), Role::SyscallEntry),
     (Begins("entry_SYSENTER_compat"), Role::SyscallEntry),
     (Begins("entry_INT80_compat"), Role::SyscallEntry),
     (Is("asm_int80_emulation"), Role::SyscallEntry),
     (Is("ret_from_fork"), Role::ThreadStart),
     (Is("ret_from_fork_asm"), Role::ThreadStart),
+    (Is("smpboot_thread_fn"), Role::ThreadMain),
+    (Is("worker_thread"), Role::ThreadMain),
+    (Is("kthread_worker_fn"), Role::ThreadMain),
+    (Is("rescuer_thread"), Role::ThreadMain),
+    (Is("irq_thread"), Role::ThreadMain),
+    (Is("rcu_gp_kthread"), Role::ThreadMain),
+    (Is("rcu_tasks_kthread"), Role::ThreadMain),
+    (Is("kdamond_fn"), Role::ThreadMain),
+    (Is("kswapd"), Role::ThreadMain),
+    (Is("kcompactd"), Role::ThreadMain),
+    (Is("khugepaged"), Role::ThreadMain),
+    (Is("kauditd_thread"), Role::ThreadMain),
+    (Is("cpu_startup_entry"), Role::ThreadMain),
     (Begins("__x86_indirect_"), Role::Thunk),
     (Begins("__x86_return_thunk"), Role::Thunk),
     (Begins("retbleed_return_thunk"), Role::Thunk),
@@ -79,7 +96,8 @@ const ROLES: &[(Name, Role)] = &[
     (Is("schedule_tail"), Role::SwitchWork),
     (Is("enter_lazy_tlb"), Role::SwitchWork),
     (Is("__do_softirq"), Role::SoftIrq),
-    (Is("handle_softirqs"), Role::SoftIrq),
+    (Begins("handle_softirqs"), Role::SoftIrq),
+    (Is("hrtimer_run_softirq"), Role::SoftTimers),
     (Is("hrtimer_interrupt"), Role::TimerHandler),
     (Is("hrtimer_wakeup"), Role::Wake),
     (Is("it_real_fn"), Role::Wake),
@@ -116,8 +134,9 @@ const ROLES: &[(Name, Role)] = &[
     (Is("do_idle"), Role::Idle),
 ];
 
-/// The role of a function, if it has one.
+/// The role of a function, if it has one. What the compiler appends (`.isra.0`, `.constprop.0`) does not matter.
 pub fn role(name: &str) -> Option<Role> {
+    let name = name.split_once('.').map_or(name, |(own, _)| own);
     let fits = |n: &Name| match n {
         Is(whole) => name == *whole,
         Begins(start) => name.starts_with(start),
@@ -127,9 +146,12 @@ pub fn role(name: &str) -> Option<Role> {
 
 /// Functions that stand for the mechanism itself: a sentence names the one who called them.
 pub fn is_helper(name: &str) -> bool {
-    const HELPERS: [&str; 8] = [
+    const HELPERS: [&str; 11] = [
         "_raw_",
         "rt_spin_",
+        "rt_mutex_",
+        "__rt_mutex_",
+        "rtlock_",
         "rt_read_",
         "rt_write_",
         "preempt_",
@@ -141,15 +163,18 @@ pub fn is_helper(name: &str) -> bool {
     HELPERS.iter().any(|start| name.starts_with(start)) || role(name).is_some_and(|r| GLUE.contains(&r))
 }
 
-/// The system call of a kernel function such as `__x64_sys_read`.
+/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to.
 pub fn system_call(name: &str) -> Option<&str> {
-    ["__x64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_"]
+    ["__x64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "ksys_"]
         .iter()
         .find_map(|start| name.strip_prefix(start))
 }
 
-/// The function that a part of it belongs to: `foo.cold` is `foo`.
+/// The function that a part of it belongs to: `foo.cold` is `foo`, labels of the system call's entry are the entry.
 pub fn whole(name: &str) -> &str {
+    if name.starts_with("entry_SYSCALL_64") {
+        return "entry_SYSCALL_64";
+    }
     name.split_once(".cold").map_or(name, |(whole, _)| whole)
 }
 
@@ -161,11 +186,15 @@ mod tests {
     fn names_have_roles() {
         assert_eq!(role("asm_sysvec_apic_timer_interrupt"), Some(Role::InterruptEntry));
         assert_eq!(role("finish_task_switch.isra.0"), Some(Role::SwitchWork));
+        assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
         assert_eq!(role("schedule_timeout"), None);
         assert_eq!(role("__schedule"), Some(Role::Schedule));
         assert!(is_helper("_raw_spin_lock_irqsave") && is_helper("preempt_schedule_common"));
         assert!(!is_helper("free_pcppages_bulk"));
         assert_eq!(system_call("__x64_sys_shmdt"), Some("shmdt"));
         assert_eq!(whole("do_fault.cold"), "do_fault");
+        assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
+        assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
+        assert_eq!(system_call("ksys_read"), Some("read"));
     }
 }

@@ -31,6 +31,15 @@ pub struct Place {
     pub offset_ns: Option<i64>,
 }
 
+/// The probe waits for a lock whose owner may inherit its priority.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockWait {
+    /// Where it waits; the first function that is not the lock's own.
+    pub at: Place,
+    /// It gave the owner its priority.
+    pub inherits: bool,
+}
+
 /// What happens during a span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -61,10 +70,13 @@ pub enum Kind {
     SoftIrq,
     /// Another thread was switched in before ours.
     OtherThread {
-        /// Which.
+        /// Which; in JSON `thread`, since every span has a `task`.
+        #[serde(rename = "thread")]
         task: Task,
         /// Ours waits for a lock that it holds.
         owns_lock: bool,
+        /// Where ours waits for it, if it does.
+        wait: Option<LockWait>,
     },
     /// The thread that ran when the timer was due runs on, and nobody marked it for rescheduling yet.
     RunsOn,

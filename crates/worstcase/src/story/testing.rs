@@ -139,6 +139,15 @@ impl Machine {
         self
     }
 
+    /// Calls that only fill the CPU's memory of return addresses, each to the next instruction but one.
+    pub fn fill_return_stack(&mut self, n: usize) -> &mut Self {
+        for _ in 0..n {
+            self.call_to(self.at + 6);
+            self.stack.pop();
+        }
+        self
+    }
+
     /// A return through the return thunk.
     pub fn ret_by_thunk(&mut self) -> &mut Self {
         self.jump("__x86_return_thunk").ret()

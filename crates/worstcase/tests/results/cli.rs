@@ -180,3 +180,64 @@ fn study_list_and_show() {
     fs::write(&copy, &out.get_output().stdout).unwrap();
     worstcase().args(["study", "show"]).arg(&copy).assert().success();
 }
+
+#[test]
+fn explain_of_what_is_not_there() {
+    let (dir, path) = run();
+    let id = plan().cells[0].id.to_string();
+    let other = results()
+        .iter()
+        .find(|r| r.record.cell.load != results()[0].record.cell.load);
+    let other = other.unwrap().record.id.to_string();
+    let asks = |folder: &std::path::Path, arguments: &[&str], said: &str| {
+        worstcase()
+            .arg("explain")
+            .arg(folder)
+            .args(arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(said).and(contains('\n').count(1)));
+    };
+    asks(dir.path(), &[], "is not a run");
+    asks(&dir.path().join("nothing"), &[], "nothing");
+    asks(&path, &["--cell", "no.such"], "has no cell 'no.such'");
+    asks(&path, &["--compare", "no.such"], "has no cell 'no.such'");
+    asks(&path, &["--cell", &id, "--sample", "999999"], "has no sample 999999");
+    asks(
+        &path,
+        &["--cell", &id, "--compare", &other],
+        "of one load and one probe",
+    );
+}
+
+#[test]
+fn explain_of_a_sample_that_cannot_be_meant() {
+    let (_dir, path) = run();
+    for sample in ["p101", "-1", "best", "p", ""] {
+        let argument = format!("--sample={sample}");
+        worstcase()
+            .arg("explain")
+            .arg(&path)
+            .arg(&argument)
+            .assert()
+            .code(2)
+            .stderr(contains("a percentile such as p99.9"));
+    }
+    for clash in [["--cell", "x"], ["--compare", "x"], ["--flame", "x"], ["--sample", "3"]] {
+        let mut command = worstcase();
+        command.arg("explain").arg(&path).arg("--all").args(clash);
+        command.assert().code(2).stderr(contains("cannot be used with"));
+    }
+    let mut command = worstcase();
+    command.arg("explain").arg(&path).args(["-k", "3"]);
+    command.assert().code(2).stderr(contains("--all"));
+}
+
+#[test]
+fn explain_of_an_empty_run() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Run::create(dir.path(), plan()).unwrap());
+    let said = contains("was not measured yet").and(contains('\n').count(1));
+    worstcase().arg("explain").arg(dir.path()).assert().code(2).stderr(said);
+}

@@ -13,7 +13,7 @@ impl<'a> Walker<'a> {
         let known = self.revealed.get(&pid).cloned().unwrap_or_default();
         let is_whole = match known.last() {
             Some(Revealed::User) => true,
-            Some(Revealed::Kernel(address)) => self.kind_of(*address) == FrameKind::ThreadStart,
+            Some(Revealed::Kernel(address)) => self.is_outermost(*address),
             None => false,
         };
         if !is_whole {
@@ -36,6 +36,12 @@ impl<'a> Walker<'a> {
         // They are known now, and the next walk would find the same.
         thread.revealed = known;
         thread
+    }
+
+    /// Whether nothing below this function ever goes on.
+    fn is_outermost(&self, address: u64) -> bool {
+        let role = self.symbol(address).and_then(|s| roles::role(&s.name));
+        matches!(role, Some(Role::ThreadStart | Role::ThreadMain | Role::Idle))
     }
 
     pub(super) fn unknown(&mut self) -> Shadow {

@@ -103,7 +103,7 @@ fn thunks_are_no_functions() {
     assert_eq!(walk.irregular, 0);
     let chains = chains(&walk);
     assert!(
-        chains.contains(&"[user] load;entry_SYSCALL_64;a;~b".to_string()),
+        chains.contains(&"[user] load;entry_SYSCALL_64;a;b".to_string()),
         "{chains:#?}"
     );
     assert_eq!(
@@ -115,6 +115,28 @@ fn thunks_are_no_functions() {
         ]
         .map(String::from)[..]
     );
+}
+
+#[test]
+fn calls_within_a_function_are_no_frames() {
+    let mut m = Machine::in_user(7, "load");
+    m.syscall()
+        .call("a")
+        .fill_return_stack(32)
+        .work(2)
+        .ret()
+        .sysret()
+        .work(1);
+    let walk = walked(&m);
+    assert_eq!(walk.irregular, 0);
+    let expected = [
+        "[user] load",
+        "[user] load;entry_SYSCALL_64",
+        "[user] load;entry_SYSCALL_64;a",
+        "[user] load;entry_SYSCALL_64",
+        "[user] load",
+    ];
+    assert_eq!(chains(&walk), expected.map(String::from));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The walk through the blocks.
 
 use super::flags::settle_first_flag;
-use super::shadow::{How, Revealed, Thread, Transfer};
+use super::shadow::{How, Revealed, Shadow, Thread, Transfer};
 use super::{Mark, Walk, What};
 use crate::story::decode::{Decoded, Leave, decode};
 use crate::story::execution::{Execution, Symbol, Symbols};
@@ -184,11 +184,18 @@ impl<'a> Walker<'a> {
             // It faulted, and is tried again.
             _ if transfer.at == address && !matches!(transfer.how, How::Unknown) => self.go_on(address, count),
             How::Call(returns_to) => {
-                let mut frame = self.kernel(self.thread.top().map(|f| f.node), address);
+                let caller = self.thread.top().map(|f| f.node);
+                let inner = self.is_inner_call(transfer.at, address);
+                let mut frame = match caller {
+                    Some(own) if inner => Shadow::new(own, FrameKind::Function),
+                    _ => self.kernel(caller, address),
+                };
                 frame.returns_to = Some(returns_to);
-                frame.inner = self.is_inner_call(transfer.at, address);
+                frame.inner = inner;
                 self.thread.frames.push(frame);
-                self.entered(count);
+                if !inner {
+                    self.entered(count);
+                }
             }
             How::Return { thunk, .. } => self.return_to(address, thunk, count),
             How::InterruptReturn if self.thread.at_its_base() && !self.is_same_function(address) => {
@@ -234,7 +241,10 @@ impl<'a> Walker<'a> {
             return;
         }
         let caller = self.walk.stacks.caller(top.node);
+        let by_thunk = self.walk.stacks.role(top.node) == Some(Role::Thunk);
         let kind = match self.kind_of(address) {
+            // The call to the thunk was the call to what the thunk jumps to.
+            FrameKind::Function if by_thunk => FrameKind::Function,
             FrameKind::Function => FrameKind::TailCall,
             // Entries that are reached by a jump are labels of the entry code.
             kind if kind.is_entry() => FrameKind::TailCall,

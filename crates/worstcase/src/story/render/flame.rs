@@ -1,5 +1,6 @@
 //! Folded stacks and flame graphs. Widths are virtual nanoseconds between due time and sample.
 
+use crate::report::format::micros;
 use crate::story::build::Told;
 use inferno::{differential, flamegraph};
 use std::collections::BTreeMap;
@@ -29,11 +30,8 @@ pub struct FlameError(String);
 /// A flame graph.
 pub fn svg(told: &Told) -> Result<Vec<u8>, FlameError> {
     let sample = told.story.sample();
-    draw(
-        &folded(told),
-        &format!("{}, sample {}", sample.cell, sample.index),
-        false,
-    )
+    let title = format!("{}, sample {}", sample.cell, sample.index);
+    draw(&folded(told), &title, told, false)
 }
 
 /// A flame graph of `after`, coloured by what grew against `before`: red grew, blue shrank.
@@ -52,16 +50,21 @@ pub fn differential_svg(before: &Told, after: &Told) -> Result<Vec<u8>, FlameErr
         after.story.sample().cell,
         before.story.sample().cell
     );
-    draw(&String::from_utf8_lossy(&both), &title, true)
+    draw(&String::from_utf8_lossy(&both), &title, after, true)
 }
 
-fn draw(folded: &str, title: &str, is_difference: bool) -> Result<Vec<u8>, FlameError> {
+/// Frames with less than this part of the time, in per cent, are left out: spires of a pixel's width hide the rest.
+const NARROWEST: f64 = 0.25;
+
+fn draw(folded: &str, title: &str, told: &Told, is_difference: bool) -> Result<Vec<u8>, FlameError> {
     let mut options = flamegraph::Options::default();
     options.title = title.to_string();
+    let sample = told.story.sample();
+    options.subtitle = Some(format!("{} {}", micros(sample.latency_ns), sample.unit));
     options.count_name = "ns".to_string();
     options.hash = !is_difference;
     options.deterministic = true;
-    options.min_width = 0.05;
+    options.min_width = NARROWEST;
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, folded.lines(), &mut svg).map_err(|e| FlameError(e.to_string()))?;
     Ok(svg)

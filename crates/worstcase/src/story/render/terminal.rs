@@ -2,7 +2,7 @@
 
 use crate::report::format::{micros, micros_exact, plain};
 use crate::report::terminal::Style;
-use crate::story::spans::{Kind, Place, Span, Story};
+use crate::story::spans::{Kind, LockWait, Place, Span, Story};
 use crate::story::stacks::{Frame, FrameKind};
 use worstcase_probe::Nanos;
 
@@ -73,7 +73,7 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
     let mut out = vec![cut(&format!("{head}{}", plain(&describe(span))))];
     let indent = " ".repeat(INDENT);
     for (what, place) in places(&span.what) {
-        out.push(cut(&format!("{indent}{what} {}", plain(&shown(place)))));
+        out.extend(wrapped(&format!("{indent}{what} "), &shown(place)));
     }
     if part(100) >= DETAIL {
         if !span.chain.is_empty() {
@@ -112,6 +112,14 @@ fn describe(span: &Span) -> String {
 
 fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
     let both = match kind {
+        Kind::OtherThread {
+            wait: Some(LockWait { at, inherits: true }),
+            ..
+        } => return vec![("boosted by the probe, which waits in", at)],
+        Kind::OtherThread {
+            wait: Some(LockWait { at, .. }),
+            ..
+        } => return vec![("the probe waits in", at)],
         Kind::IrqsOff { off, on } => [("off in", off), ("on in", on)],
         Kind::PreemptOff { lock, released } => [("lock of", lock), ("ended in", released)],
         _ => return Vec::new(),

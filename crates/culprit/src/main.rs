@@ -1,0 +1,53 @@
+//! Delays a real-time process in a way that is known beforehand, until it is killed: ground truth for `worstcase explain`.
+//!
+//! It runs in a lab machine, as root: `--add culprit:/culprit --load 'cmd:/culprit NAME NUMBER'`. `NUMBER` is the size of
+//! what it does, so that a test knows how long the delay must be.
+//!
+//! | name | number | what it does |
+//! | --- | --- | --- |
+//! | `copy` | bytes | system calls of which each copies so many bytes in one go |
+//! | `above` | instructions | a thread of priority 99 that computes for so long, 200 us apart |
+//! | `flood` | sockets | broadcasts over loopback, each delivered to so many sockets by one soft interrupt |
+//! | `inherit` | instructions | a thread without priority computes for so long under a mutex that priority 99 wants, and inherits it |
+//! | `invert` | instructions | the same with a mutex that hands no priority on |
+//! | `timers` | timers | reads of /proc/timer_list, which walks to each of so many timers with interrupts off |
+//! | `console` | characters | writes of lines of so many characters to a serial console |
+
+mod console;
+mod copy;
+mod flood;
+mod mutex;
+mod threads;
+mod timers;
+
+use std::io;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [name, number] = &words[..] else {
+        eprintln!("usage: culprit NAME NUMBER");
+        return ExitCode::from(2);
+    };
+    let Ok(number) = number.parse::<u32>() else {
+        eprintln!("'{number}' is not a number");
+        return ExitCode::from(2);
+    };
+    let result = match name.as_str() {
+        "copy" => copy::run(number as usize),
+        "above" => threads::above(number),
+        "flood" => flood::run(number),
+        "inherit" => mutex::run::<mutex::Inheriting>(number),
+        "invert" => mutex::run::<mutex::Plain>(number),
+        "timers" => timers::run(number),
+        "console" => console::run(number as usize),
+        _ => Err(io::Error::other("there is no such culprit")),
+    };
+    match result {
+        Ok(never) => match never {},
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

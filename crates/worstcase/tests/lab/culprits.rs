@@ -1,0 +1,215 @@
+//! Ground truth for `worstcase explain`: culprits planted from user space (crates/culprit), each known by construction, and
+//! what the stories of the latest samples must say of them under every preemption model that they concern.
+
+use crate::desk::{GENERIC, RT, folder, shared};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use worstcase::story::blame::{Blame, Mechanism};
+use worstcase::story::spans::{Kind, Sample, Span};
+
+/// Bytes of one copy; the kernel copies eight with each instruction.
+const BYTES: u64 = 1 << 20;
+const COPY_NS: u64 = BYTES / 8;
+/// Instructions of a busy thread, hence ns.
+const BUSY_NS: u64 = 100_000;
+const SOCKETS: u64 = 200;
+/// Delivering to one socket (a clone, the filters, the queue) is more than so many instructions.
+const DELIVERY_NS: u64 = 200;
+const TIMERS: u64 = 3_000;
+/// Going on to the next timer of a red-black tree takes at least so many.
+const NEXT_TIMER_NS: u64 = 10;
+
+const EVERY: [&str; 3] = ["none", "full", "rt"];
+
+/// A story as `--json` gives it.
+#[derive(serde::Deserialize)]
+struct Told {
+    sample: Sample,
+    blame: Blame,
+    spans: Vec<Span>,
+}
+
+/// The culprits' program, built once: static, as the guest has no libraries.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("culprit");
+        let triple = "x86_64-unknown-linux-gnu";
+        let status = Command::new(env!("CARGO"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["build", "--quiet", "--locked", "--package", "worstcase-culprit"])
+            .args(["--profile", "guest", "--target", triple, "--target-dir"])
+            .arg(&target)
+            .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static")
+            .env_remove("RUSTC_WORKSPACE_WRAPPER")
+            .status();
+        assert!(status.unwrap().success(), "the culprits' program could not be built");
+        target.join(triple).join("guest/worstcase-culprit")
+    })
+}
+
+/// Measures under a culprit and explains; `chosen` are explain's words for which samples.
+fn told(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<Told> {
+    let add = format!("--add {}:/culprit", program().display());
+    let kernel = match preempt {
+        "rt" => RT.to_string(),
+        model => format!("{GENERIC} --preempt {model}"),
+    };
+    let folder = folder();
+    let run = folder.path().join("run");
+    let cell = format!("--kernel {kernel} --probe {probe} --samples 200 --seeds 1 {add}");
+    let mut measure = shared().run(&cell, &run);
+    measure.arg("--load").arg(format!("cmd:/culprit {culprit}"));
+    measure.assert().success();
+    let mut explain = shared().worstcase(&format!("explain --json {add} {chosen}"));
+    let done = explain.arg(&run).assert().success();
+    let said = serde_json::from_slice::<serde_json::Value>(&done.get_output().stdout).unwrap();
+    match said.is_array() {
+        true => serde_json::from_value(said).unwrap(),
+        false => vec![serde_json::from_value(said).unwrap()],
+    }
+}
+
+/// The stories of the latest samples of a cell, the latest first.
+fn latest(preempt: &str, probe: &str, culprit: &str) -> Vec<Told> {
+    let told = told(preempt, probe, culprit, "--all -k 2");
+    assert_eq!(told.len(), 2);
+    told
+}
+
+impl Told {
+    /// That the first cause is this mechanism, with these words in its sentence, and took so long.
+    #[track_caller]
+    fn blames(&self, mechanism: Mechanism, names: &[&str], ns: std::ops::RangeInclusive<u64>) {
+        let (sample, blame) = (&self.sample, &self.blame);
+        let what = format!("{} {}: {}", sample.preempt, sample.load, blame.sentence);
+        assert_eq!(blame.mechanism, mechanism, "{what}");
+        for name in names {
+            assert!(blame.sentence.contains(name), "no '{name}' in {what}");
+        }
+        assert!(ns.contains(&blame.length_ns.0), "not {ns:?} ns: {what}");
+    }
+
+    /// That a name is nowhere in the first cause, and the sample not as late as the culprit could make it.
+    #[track_caller]
+    fn acquits(&self, name: &str, ns: u64) {
+        let (sample, blame) = (&self.sample, &self.blame);
+        let what = format!("{} {}: {}", sample.preempt, sample.load, blame.sentence);
+        assert!(!blame.sentence.contains(name), "'{name}' is named: {what}");
+        assert!(sample.latency_ns.0 < ns, "as late as {ns} ns: {what}");
+    }
+
+    /// Time in functions themselves whose names begin so, of all that spans list.
+    fn time_in(&self, begin: &str) -> u64 {
+        let functions = self.spans.iter().flat_map(|s| &s.functions);
+        let named = functions.filter(|f| f.function.starts_with(begin));
+        named.map(|f| f.self_ns.0).sum()
+    }
+}
+
+#[test]
+fn a_long_copy_is_a_stretch_without_a_reschedule_point() {
+    let copy = format!("copy {BYTES}");
+    let told = latest("none", "wakeup", &copy);
+    for story in &told {
+        // Freeing the copied message follows in the same stretch.
+        let names = ["in sendto(2)", "copy_user_generic_string"];
+        story.blames(Mechanism::NoReschedulePoint, &names, COPY_NS * 9 / 10..=COPY_NS * 5 / 4);
+    }
+    let copied = told[0].time_in("copy_user_generic_string");
+    assert!((COPY_NS * 9 / 10..=COPY_NS + 100).contains(&copied), "{copied} ns");
+    for preempt in ["full", "rt"] {
+        for story in latest(preempt, "wakeup", &copy) {
+            assert_ne!(story.blame.mechanism, Mechanism::NoReschedulePoint);
+            story.acquits("copy_user", COPY_NS);
+        }
+    }
+}
+
+#[test]
+fn a_thread_of_higher_priority_runs_first() {
+    for preempt in EVERY {
+        // Enough to have both: those that it is switched in before, and those whose timer interrupts it.
+        for story in told(preempt, "wakeup", &format!("above {BUSY_NS}"), "--all -k 10") {
+            let length = BUSY_NS * 9 / 10..=BUSY_NS + 5_000;
+            story.blames(Mechanism::OtherThread, &["planted-above"], length);
+        }
+    }
+}
+
+#[test]
+fn a_lock_owner_that_inherits_priority_runs_first() {
+    for preempt in EVERY {
+        for story in latest(preempt, "wakeup", &format!("inherit {BUSY_NS}")) {
+            let length = BUSY_NS / 2..=BUSY_NS + 5_000;
+            story.blames(Mechanism::OtherThread, &["planted-owner"], length);
+        }
+    }
+}
+
+#[test]
+fn a_lock_owner_that_inherits_nothing_does_not() {
+    for preempt in EVERY {
+        for story in latest(preempt, "wakeup", &format!("invert {BUSY_NS}")) {
+            story.acquits("planted-owner", BUSY_NS / 5);
+        }
+    }
+}
+
+#[test]
+fn soft_interrupts_run_first() {
+    let flood = format!("flood {SOCKETS}");
+    for preempt in ["none", "full"] {
+        for story in latest(preempt, "wakeup", &flood) {
+            let length = SOCKETS * DELIVERY_NS..=u64::MAX;
+            story.blames(Mechanism::SoftInterrupt, &["__udp4_lib_rcv"], length);
+        }
+    }
+    for story in latest("rt", "wakeup", &flood) {
+        story.acquits("udp", SOCKETS * DELIVERY_NS);
+    }
+}
+
+/// The timer of `response` expires in the thread ktimers, which needs the lock of soft interrupts. A thread without
+/// priority holds it while it receives the flood, and inherits ktimers' priority.
+#[test]
+fn the_owner_of_the_lock_that_a_wake_up_needs_runs_first() {
+    for story in latest("rt", "response", &format!("flood {SOCKETS}")) {
+        let length = SOCKETS * DELIVERY_NS..=u64::MAX;
+        story.blames(Mechanism::LockOwner, &["culprit (", "__udp4_lib_rcv"], length);
+        let waits = |span: &Span| matches!(&span.what, Kind::OtherThread { task, owns_lock: false } if task.comm == "ktimers/0");
+        assert!(story.spans.iter().any(waits), "ktimers is not seen to try first");
+    }
+}
+
+#[test]
+fn interrupts_are_off_while_timers_are_walked() {
+    for preempt in ["full", "rt"] {
+        for story in latest(preempt, "wakeup", &format!("timers {TIMERS}")) {
+            let length = TIMERS * NEXT_TIMER_NS..=u64::MAX;
+            story.blames(Mechanism::InterruptsOff, &["print_cpu", "rb_next"], length);
+        }
+    }
+}
+
+/// A line goes out with interrupts off for part of the write; of the latest samples, due before that part, the first
+/// cause is that the whole write has no reschedule point. The sample at 30 % was due within it.
+#[test]
+fn interrupts_are_off_while_a_serial_port_is_written() {
+    let console = "console 900";
+    for story in latest("none", "wakeup", console) {
+        story.blames(
+            Mechanism::NoReschedulePoint,
+            &["console_emit_next_record"],
+            30_000..=u64::MAX,
+        );
+    }
+    for story in told("none", "wakeup", console, "--sample p30") {
+        story.blames(
+            Mechanism::InterruptsOff,
+            &["console_emit_next_record"],
+            9_000..=u64::MAX,
+        );
+    }
+}
