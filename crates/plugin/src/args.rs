@@ -1,5 +1,6 @@
 //! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,timer_entry=0xADDRESS`, all optional; and those of
-//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`.
+//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; and those of a census,
+//! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`.
 
 use std::path::PathBuf;
 use worstcase_probe::window::ask::{AskError, TaskPlaces, Windows};
@@ -13,6 +14,21 @@ pub struct Args {
     pub timer_entry: Option<u64>,
     /// What a replay logs.
     pub replay: Option<Replay>,
+    /// What a census needs.
+    pub census: Option<CensusArgs>,
+}
+
+/// A list of all sections in which a wake-up had to wait.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CensusArgs {
+    /// `census=PATH`: where it goes.
+    pub out: PathBuf,
+    /// `facts=PATH`: what is to be known of the kernel.
+    pub facts: PathBuf,
+    /// `memory=PATH`: the file that QEMU maps as the guest's memory.
+    pub memory: PathBuf,
+    /// `audit=on`: whether the tracked state is compared with the true one.
+    pub audit: bool,
 }
 
 /// What to log of every block that runs.
@@ -33,7 +49,7 @@ pub struct Replay {
 pub enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, timer_entry=0xADDRESS, and windows=, window_log=, tasks=, memory=)"
+        "unknown argument '{0}' (known: log=PATH, timer_entry=0xADDRESS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -48,6 +64,12 @@ pub enum ArgError {
     /// Only some of the arguments of a replay.
     #[error("windows=, window_log=, tasks= and memory= go together")]
     PartOfReplay,
+    /// Only some of the arguments of a census.
+    #[error("census=, facts= and memory= go together, and audit=on with them")]
+    PartOfCensus,
+    /// Neither a replay nor a census.
+    #[error("memory= is for windows= or census=")]
+    MemoryAlone,
     /// Not an address.
     #[error("timer_entry= needs a hexadecimal address such as 0xffffffff81a00ec0, not '{0}'")]
     BadAddress(String),
@@ -57,6 +79,7 @@ pub enum ArgError {
 pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let mut args = Args::default();
     let (mut windows, mut window_log, mut tasks, mut memory) = (None, None, None, None);
+    let (mut census, mut facts, mut audit) = (None, None, None);
     for argument in arguments {
         let argument = argument.as_ref();
         match argument.split_once('=') {
@@ -66,11 +89,17 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("window_log", path)) => set(&mut window_log, "window_log", non_empty(path, "window_log")?)?,
             Some(("tasks", value)) => set(&mut tasks, "tasks", value.parse()?)?,
             Some(("memory", path)) => set(&mut memory, "memory", non_empty(path, "memory")?)?,
+            Some(("census", path)) => set(&mut census, "census", non_empty(path, "census")?)?,
+            Some(("facts", path)) => set(&mut facts, "facts", non_empty(path, "facts")?)?,
+            Some(("audit", "on")) => set(&mut audit, "audit", true)?,
             _ => return Err(ArgError::Unknown(argument.to_owned())),
         }
     }
-    args.replay = match (windows, window_log, tasks, memory) {
-        (None, None, None, None) => None,
+    if memory.is_some() && windows.is_none() && census.is_none() {
+        return Err(ArgError::MemoryAlone);
+    }
+    args.replay = match (windows, window_log, tasks, memory.clone()) {
+        (None, None, None, _) => None,
         (Some(windows), Some(log), Some(tasks), Some(memory)) => Some(Replay {
             windows,
             log,
@@ -78,6 +107,16 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             memory,
         }),
         _ => return Err(ArgError::PartOfReplay),
+    };
+    args.census = match (census, facts, memory, audit) {
+        (None, None, _, None) => None,
+        (Some(out), Some(facts), Some(memory), audit) => Some(CensusArgs {
+            out,
+            facts,
+            memory,
+            audit: audit.is_some(),
+        }),
+        _ => return Err(ArgError::PartOfCensus),
     };
     Ok(args)
 }
@@ -117,6 +156,7 @@ mod tests {
                 log: Some("/tmp/a=b".into()),
                 timer_entry: Some(0xffff_ffff_81a0_0ec0),
                 replay: None,
+                census: None,
             })
         );
     }
@@ -131,9 +171,21 @@ mod tests {
         for n in 0..4 {
             let mut some = all.to_vec();
             some.remove(n);
-            assert_eq!(parse(&some), Err(ArgError::PartOfReplay));
+            let error = parse(&some).unwrap_err();
+            assert!(matches!(error, ArgError::PartOfReplay | ArgError::MemoryAlone), "{n}");
         }
         assert!(matches!(parse(&["windows=9-5"]), Err(ArgError::Replay(_))));
+    }
+
+    #[test]
+    fn a_census_is_asked_for_whole() {
+        let all = ["census=/c", "facts=/f", "memory=/m", "audit=on"];
+        let census = parse(&all).unwrap().census.unwrap();
+        assert_eq!((census.out, census.audit), ("/c".into(), true));
+        assert!(!parse(&all[..3]).unwrap().census.unwrap().audit);
+        assert_eq!(parse(&all[..2]), Err(ArgError::PartOfCensus));
+        assert_eq!(parse(&all[3..]), Err(ArgError::PartOfCensus));
+        assert_eq!(parse(&["memory=/m"]), Err(ArgError::MemoryAlone));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
+//! - `census`: every section in which a wake-up would have had to wait.
 //! - [`rest`]: before a halt, QEMU's main loop is let come to rest, so that it cannot misjudge the time.
 //! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
 //!
@@ -26,6 +27,7 @@ compile_error!("choose one of the features api-v1 (QEMU 7.2) and api-v4 (QEMU 10
 #[cfg(not(test))]
 mod api;
 mod args;
+mod census;
 mod count;
 mod decode;
 mod events;

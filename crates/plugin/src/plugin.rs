@@ -1,7 +1,7 @@
 //! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
 
 use crate::api::{Block, Machine};
-use crate::{args, count, decode, events, record, watch};
+use crate::{args, census, count, decode, events, record, watch};
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
@@ -23,6 +23,9 @@ pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
     if let Some(replay) = args.replay {
         record::start(replay)?;
     }
+    if let Some(asked) = args.census {
+        census::start(asked)?;
+    }
     Ok(())
 }
 
@@ -34,6 +37,7 @@ pub fn translated(block: &Block) {
     record::observe(block, &instructions);
     // Callbacks come first: those of one instruction then run before its own additions, on every QEMU.
     watch::observe(&instructions, &placements);
+    census::observe(block, &instructions, &placements);
     for (instruction, placement) in instructions.iter().zip(&placements) {
         if placement.before > 0 {
             instruction.add_when_started(placement.before.into());

@@ -4,6 +4,7 @@
 //! the same translated code. All run on the one CPU's thread; the lock is never contended.
 
 use crate::api::{self, Instruction, OnAccess, OnStart};
+use crate::census;
 use crate::count::Placement;
 use crate::events::Log;
 use crate::mark::Marks;
@@ -97,6 +98,9 @@ impl OnAccess for MarkStore {
             None => return,
         };
         let early = data >> 8;
+        if let Some(kind) = MarkKind::from_u8(data as u8) {
+            census::marked(kind, api::count() - early);
+        }
         if let Some(watch) = lock().as_mut() {
             if let Some((read_at, count)) = watch.clock_read.take() {
                 watch.push(EventKind::UserTsc, read_at, count);

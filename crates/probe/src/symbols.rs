@@ -15,6 +15,7 @@ const MAGIC: &[u8; 6] = b"WCSYM\x01";
 /// Data symbols that the desk needs, where the kernel has them.
 const DATA: &[&str] = &[
     "__per_cpu_offset",
+    "__preempt_count",
     "__start_BTF",
     "__stop_BTF",
     "current_task",

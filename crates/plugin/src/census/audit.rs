@@ -52,18 +52,16 @@ impl Audit {
     }
 
     /// Compares at a block's start; tells the first difference.
-    pub fn compare(
-        &mut self,
-        tracker: &Tracker,
-        block: u64,
-        word: impl Fn(bool) -> Option<Word>,
-    ) -> Option<String> {
+    pub fn compare(&mut self, tracker: &Tracker, block: u64, word: impl Fn(bool) -> Option<Word>) -> Option<String> {
         self.blocks += 1;
         let interrupts = self.flags() & IF != 0;
         let kernel = block >> 63 == 1;
         let word = word(matches!(tracker.word, Word::Bits64(_)))?;
         let differs = |what: &str, tracked: &dyn std::fmt::Debug, truth: &dyn std::fmt::Debug| {
-            Some(format!("audit, block {} at {block:#x}: {what} tracked {tracked:x?}, true {truth:x?}", self.blocks))
+            Some(format!(
+                "audit, block {} at {block:#x}: {what} tracked {tracked:x?}, true {truth:x?}",
+                self.blocks
+            ))
         };
         if interrupts != tracker.interrupts() {
             return differs("interrupts", &tracker.interrupts(), &interrupts);
@@ -91,7 +89,10 @@ fn symbol(name: &CStr) -> Result<*mut c_void, String> {
     // SAFETY: a C string; the search is among the libraries of this process.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if found.is_null() {
-        return Err(format!("this QEMU cannot be audited: it does not export {}", name.to_string_lossy()));
+        return Err(format!(
+            "this QEMU cannot be audited: it does not export {}",
+            name.to_string_lossy()
+        ));
     }
     Ok(found)
 }

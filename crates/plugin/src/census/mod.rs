@@ -81,7 +81,10 @@ pub fn observe(block: &Block, instructions: &[Instruction], placements: &[Placem
         return;
     };
     let facts = &census.facts;
-    let decoded: Vec<_> = instructions.iter().map(|i| pattern::decode(i.bytes(), i.vaddr())).collect();
+    let decoded: Vec<_> = instructions
+        .iter()
+        .map(|i| pattern::decode(i.bytes(), i.vaddr()))
+        .collect();
     if census.audit.is_some() && !is_entry(facts, first.vaddr()) {
         block.on_start_from::<Audited>(0, first.vaddr());
     }
@@ -233,9 +236,15 @@ impl Census {
 
 fn read_count(memory: &GuestMemory, facts: &Facts, long: bool) -> Option<Word> {
     if long {
-        memory.read(facts.preempt_physical).map(u64::from_le_bytes).map(Word::Bits64)
+        memory
+            .read(facts.preempt_physical)
+            .map(u64::from_le_bytes)
+            .map(Word::Bits64)
     } else {
-        memory.read(facts.preempt_physical).map(u32::from_le_bytes).map(Word::Bits32)
+        memory
+            .read(facts.preempt_physical)
+            .map(u32::from_le_bytes)
+            .map(Word::Bits32)
     }
 }
 

@@ -69,7 +69,9 @@ fn has_memory(instruction: &Instruction) -> bool {
 fn of_count(instruction: &Instruction) -> Option<Meaning> {
     let bytes = instruction.memory_size().size();
     match instruction.mnemonic() {
-        Mnemonic::Cmp => immediate(instruction).and_then(|v| u16::try_from(v).ok()).map(Meaning::ComparesCount),
+        Mnemonic::Cmp => immediate(instruction)
+            .and_then(|v| u16::try_from(v).ok())
+            .map(Meaning::ComparesCount),
         Mnemonic::Test => None,
         _ if instruction.op0_kind() == OpKind::Memory => u8::try_from(bytes).ok().map(Meaning::WritesCount),
         _ => None,

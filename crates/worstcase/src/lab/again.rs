@@ -3,6 +3,7 @@
 use super::LabError;
 use super::added::Added;
 use super::cell::{self, Raw, Run};
+use super::census::{self, Taken};
 use super::matrix::{self, Matrix};
 use super::moments::{self, Moment};
 use super::qemu::Qemu;
@@ -131,6 +132,13 @@ impl Again {
                 Ok(())
             },
         )
+    }
+
+    /// All sections of the cell in which a wake-up would have had to wait.
+    pub fn census(&self, cache: &Cache, audit: bool) -> Result<(Taken, Symbols), LabError> {
+        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
+        let taken = census::take(cache, &self.run(), &self.raw, &kernel, audit)?;
+        Ok((taken, kernel.code))
     }
 
     fn prepared(&self) -> &Prepared {

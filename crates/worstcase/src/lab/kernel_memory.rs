@@ -17,8 +17,7 @@ const MAX_BTF: u64 = 64 << 20;
 
 /// Finds out where this kernel keeps its tasks. The error says what is missing.
 pub fn task_places(memory_file: &Path, symbols: &SymbolTable) -> Result<TaskPlaces, LabOrReason> {
-    let file = File::open(memory_file).map_err(LabError::io(memory_file))?;
-    let memory = KernelMemory { file };
+    let memory = KernelMemory::open(memory_file)?;
     let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
 
     let mut places = TaskPlaces {
@@ -74,25 +73,35 @@ impl From<&str> for LabOrReason {
     }
 }
 
-struct KernelMemory {
+/// The memory of a kernel that was stopped.
+pub struct KernelMemory {
     file: File,
 }
 
 impl KernelMemory {
-    fn read(&self, places: &TaskPlaces, address: u64, bytes: &mut [u8]) -> Result<(), String> {
+    /// Opens a snapshot's memory file.
+    pub fn open(memory_file: &Path) -> Result<KernelMemory, LabError> {
+        let file = File::open(memory_file).map_err(LabError::io(memory_file))?;
+        Ok(KernelMemory { file })
+    }
+
+    /// Fills `bytes` from a virtual address of the kernel's.
+    pub fn read(&self, places: &TaskPlaces, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         self.file
             .read_exact_at(bytes, physical(places, address)?)
             .map_err(|e| format!("its memory at {address:#x} cannot be read ({e})"))
     }
 
-    fn word(&self, places: &TaskPlaces, address: u64) -> Result<u64, String> {
+    /// Eight bytes as a number.
+    pub fn word(&self, places: &TaskPlaces, address: u64) -> Result<u64, String> {
         let mut word = [0; 8];
         self.read(places, address, &mut word)?;
         Ok(u64::from_le_bytes(word))
     }
 }
 
-fn physical(places: &TaskPlaces, address: u64) -> Result<u64, String> {
+/// The physical address behind one of the kernel's data or code addresses.
+pub fn physical(places: &TaskPlaces, address: u64) -> Result<u64, String> {
     places
         .physical(address)
         .ok_or_else(|| format!("{address:#x} is no address of its data"))

@@ -19,9 +19,11 @@
 pub mod added;
 pub mod again;
 pub mod cell;
+pub mod census;
 pub mod cpio;
 mod fork;
 pub mod image;
+mod kernel_facts;
 mod kernel_memory;
 pub mod machine;
 pub mod matrix;

@@ -171,7 +171,18 @@ fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, fold
         kernel.tasks,
         quoted(&run.snapshot.memory())
     );
-    let again = cell::execute_watched(run, folder, &plugin)?;
+    same_again(run, raw, folder, &plugin)?;
+    let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
+    log::decode(&bytes).map_err(|e| LabError::NoResult {
+        what: cell::describe(run),
+        reason: e.to_string(),
+        console: super::snapshot::console_end(folder),
+    })
+}
+
+/// Runs the cell with more arguments for the plugin, and makes sure that it is the same execution.
+pub(super) fn same_again(run: &Run, raw: &Raw, folder: &Path, plugin: &str) -> Result<(), LabError> {
+    let again = cell::execute_watched(run, folder, plugin)?;
     let differs = |what| Err(LabError::OtherExecution(cell::describe(run), what));
     if again.record != raw.record {
         return differs("the records");
@@ -179,12 +190,7 @@ fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, fold
     if again.events != raw.events {
         return differs("the plugin's events");
     }
-    let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
-    log::decode(&bytes).map_err(|e| LabError::NoResult {
-        what: cell::describe(run),
-        reason: e.to_string(),
-        console: super::snapshot::console_end(folder),
-    })
+    Ok(())
 }
 
 /// What the log holds for one sample.

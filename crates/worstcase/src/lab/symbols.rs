@@ -5,13 +5,15 @@
 
 use super::LabError;
 use super::fork::Fork;
-use super::kernel_memory::{self, LabOrReason};
+use super::kernel_facts;
+use super::kernel_memory::{self, KernelMemory, LabOrReason};
 use super::snapshot::Snapshot;
 use super::subject::Prepared;
 use crate::cache::Cache;
 use crate::digest::Digest;
 use crate::story::execution::{Symbol, Symbols};
 use std::time::Duration;
+use worstcase_probe::census::facts::Facts;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::symbols::{REQUEST, SymbolTable};
 use worstcase_probe::window::ask::TaskPlaces;
@@ -29,6 +31,8 @@ pub struct KernelSymbols {
     pub code: Symbols,
     /// Where its tasks are.
     pub tasks: TaskPlaces,
+    /// What a census has to know, or why it is not known.
+    pub facts: Result<Facts, String>,
 }
 
 impl KernelSymbols {
@@ -71,8 +75,10 @@ impl KernelSymbols {
                 reason,
             },
         })?;
+        let memory = KernelMemory::open(&snapshot.memory())?;
         Ok(KernelSymbols {
             code: names(&table),
+            facts: kernel_facts::find(&memory, &table, &tasks, prepared.subject.preempt.model),
             tasks,
         })
     }
