@@ -1,6 +1,7 @@
 //! The census on the desk: from what the plugin found in one cell to what it says about the kernel.
 //!
 //! ```text
+//! take       runs a recorded cell again                                   -> Taken, TopList
 //! taken      a cell's census with its samples and the names of its code      (from a replay in the lab)
 //! places     sections by the functions that began and ended them
 //! histogram  sections by length
@@ -23,6 +24,7 @@ pub mod join;
 pub mod places;
 pub mod render;
 pub mod tail;
+pub mod take;
 pub mod taken;
 #[cfg(test)]
 mod testing;

@@ -104,6 +104,11 @@ impl Again {
         Ok((executions, kernel.code))
     }
 
+    /// The cell's content key.
+    pub fn key(&self) -> Result<String, LabError> {
+        cell::key(self.prepared(), self.spec())
+    }
+
     /// The cell's samples in instruction counts, in order.
     pub fn moments(&self) -> Result<Vec<Moment>, LabError> {
         let mips = self.prepared().subject.machine.mips;
