@@ -8,7 +8,8 @@ use crate::census::ensemble::ensembles;
 use crate::census::findings::{Findings, findings};
 use crate::census::join::Contradiction;
 use crate::census::render::{json, several, terminal};
-use crate::census::take::{How, take};
+pub use crate::census::take::How;
+use crate::census::take::take;
 use crate::error::{Error, Exit};
 use crate::kernels::ResolveOptions;
 use crate::lab::LabError;
@@ -22,6 +23,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_probe::census::Kind;
+
+/// Owners of the longest sections that are shown, unless asked otherwise.
+const OWNERS: usize = 10;
 
 /// Every stretch of a cell in which interrupts or preemption were off: replays it and counts, instruction by instruction
 #[derive(Debug, Args)]
@@ -44,7 +48,7 @@ pub struct CensusArgs {
     #[arg(long, value_name = "OTHER", requires = "cell")]
     diff: Option<String>,
     /// So many of the longest sections
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(10).unwrap())]
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(OWNERS).unwrap())]
     top: NonZeroUsize,
     /// Print JSON (worstcase-census/1), times in ns
     #[arg(long)]
@@ -206,19 +210,20 @@ fn take_all(records: &[Record], args: &CensusArgs, kept: usize) -> Result<Vec<Fi
         limit: None,
         audit: args.audit,
     };
-    all(records, &how, args.jobs, kept)
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
+    all(records, &how, jobs.unwrap_or(NonZeroUsize::MIN), kept)
+}
+
+/// Prints a table of all cells of a run that was just measured.
+pub fn summary(run: &Run, how: &How, jobs: NonZeroUsize) -> Result<(), Error> {
+    let records = run.records()?;
+    let cells = all(&records, how, jobs, OWNERS)?;
+    let text = several::run(&ensembles(&cells), OWNERS, Style::of_stdout());
+    print(&format!("\n{text}")).map_err(Error::Output)
 }
 
 /// The census of every cell; `kept` places and owners of each.
-pub fn all(
-    records: &[Record],
-    how: &How,
-    jobs: Option<NonZeroUsize>,
-    kept: usize,
-) -> Result<Vec<Findings>, CensusError> {
-    let jobs = jobs
-        .or_else(|| std::thread::available_parallelism().ok())
-        .unwrap_or(NonZeroUsize::MIN);
+fn all(records: &[Record], how: &How, jobs: NonZeroUsize, kept: usize) -> Result<Vec<Findings>, CensusError> {
     let bar = Bar::new();
     bar.begin(0, records.len());
     let taken = parallel(jobs, records, |record| {
