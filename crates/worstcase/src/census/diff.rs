@@ -35,6 +35,8 @@ pub struct Difference {
     pub from: String,
     /// Who ended it.
     pub to: String,
+    /// What it did, if it began where the kernel was entered.
+    pub inside: Option<String>,
     /// Longest in the first cell; where it is not named there, the length that it did not exceed.
     pub before_ns: Nanos,
     /// In the second.
@@ -52,10 +54,13 @@ impl Difference {
     }
 }
 
+/// As [`Top::name`].
+type Name = (String, String, Option<String>);
+
 /// All owners of both, the largest change first.
 pub fn diff(before: &TopList, after: &TopList) -> Vec<Difference> {
     let (first, second) = (by_name(before), by_name(after));
-    let mut names: Vec<&(String, String)> = first.keys().chain(second.keys()).collect();
+    let mut names: Vec<&Name> = first.keys().chain(second.keys()).collect();
     names.sort();
     names.dedup();
     let above = (before.above_ns, after.above_ns);
@@ -67,12 +72,7 @@ pub fn diff(before: &TopList, after: &TopList) -> Vec<Difference> {
     all
 }
 
-fn difference(
-    name: &(String, String),
-    before: Option<&Top>,
-    after: Option<&Top>,
-    above: (Nanos, Nanos),
-) -> Option<Difference> {
+fn difference(name: &Name, before: Option<&Top>, after: Option<&Top>, above: (Nanos, Nanos)) -> Option<Difference> {
     let length = |top: Option<&Top>, above| top.map_or(above, |t: &Top| t.longest.length_ns);
     let (before_ns, after_ns) = (length(before, above.0), length(after, above.1));
     let change = match (before, after) {
@@ -87,6 +87,7 @@ fn difference(
         change,
         from: name.0.clone(),
         to: name.1.clone(),
+        inside: name.2.clone(),
         before_ns,
         after_ns,
         before: before.cloned(),
@@ -95,21 +96,13 @@ fn difference(
 }
 
 /// Compilers number the parts and clones of a function (`.isra.0`, `.part.0`), each in its own way.
-fn by_name(list: &TopList) -> BTreeMap<(String, String), Top> {
+fn by_name(list: &TopList) -> BTreeMap<Name, Top> {
     let plain = |name: &str| name.split_once('.').map_or(name, |(name, _)| name).to_string();
-    let mut found: BTreeMap<(String, String), Top> = BTreeMap::new();
+    let mut found: BTreeMap<Name, Top> = BTreeMap::new();
     for top in &list.owners {
-        let entry = found.entry((plain(&top.from), plain(&top.to)));
-        entry
-            .and_modify(|sum| {
-                sum.times += top.times;
-                sum.total_ns = sum.total_ns + top.total_ns;
-                sum.longest_net_ns = sum.longest_net_ns.max(top.longest_net_ns);
-                if top.longest.length_ns > sum.longest.length_ns {
-                    sum.longest = top.longest.clone();
-                }
-            })
-            .or_insert_with(|| top.clone());
+        let (from, to, inside) = top.name();
+        let entry = found.entry((plain(from), plain(to), inside.map(plain)));
+        entry.and_modify(|sum| sum.add(top)).or_insert_with(|| top.clone());
     }
     found
 }

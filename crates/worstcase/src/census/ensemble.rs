@@ -104,7 +104,7 @@ fn union(seeds: &[(u64, &TopList)]) -> Vec<Common> {
     let mut all: Vec<Common> = Vec::new();
     for (seed, list) in seeds {
         for top in &list.owners {
-            let found = all.iter_mut().find(|c| c.top.from == top.from && c.top.to == top.to);
+            let found = all.iter_mut().find(|c| c.top.name() == top.name());
             let Some(common) = found else {
                 all.push(Common {
                     seeds: vec![*seed],
@@ -113,13 +113,7 @@ fn union(seeds: &[(u64, &TopList)]) -> Vec<Common> {
                 continue;
             };
             common.seeds.push(*seed);
-            let sum = &mut common.top;
-            sum.times += top.times;
-            sum.total_ns = sum.total_ns + top.total_ns;
-            sum.longest_net_ns = sum.longest_net_ns.max(top.longest_net_ns);
-            if top.longest.length_ns > sum.longest.length_ns {
-                sum.longest = top.longest.clone();
-            }
+            common.top.add(top);
         }
     }
     all.sort_by_key(|c| Reverse(c.top.longest.length_ns));

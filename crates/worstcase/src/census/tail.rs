@@ -58,15 +58,18 @@ pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
     if !taken.polls_known {
         return not("sections are not cut at polls");
     }
-    let expectation = Expectation::of(taken, joined);
+    let mut expectation = Expectation::of(taken, joined);
     let Some(longest) = expectation.sections.keys().next_back().copied() else {
         return not("there is no long section");
     };
-    let Some(most) = expectation.paths.iter().max() else {
+    expectation.paths.sort_unstable();
+    let Some(most) = expectation.paths.last() else {
         return not("no sample was due in a long section");
     };
-    // Up to the latest of the samples that were due elsewhere, the tail is theirs, and the census says nothing.
-    let from = expectation.elsewhere.iter().max().copied().unwrap_or(0);
+    // Up to the latest of the samples that were due elsewhere, the tail is theirs, and the census says nothing; nor does
+    // it where most paths alone take longer.
+    let usual = expectation.paths[expectation.paths.len() / 2];
+    let from = expectation.elsewhere.iter().copied().fold(usual, u64::max);
     let thresholds: Vec<u64> = round_numbers()
         .skip_while(|t| *t < from)
         .take_while(|t| *t < longest + most)

@@ -91,11 +91,13 @@ pub fn owned(from: &str, to: &str, length: u64) -> Owned {
     Owned {
         from: from.into(),
         to: to.into(),
+        inside: None,
         length_ns: Nanos(length),
         net_ns: Nanos(length),
         start: 0,
         task: Task::default(),
         chain: Vec::new(),
+        common: Vec::new(),
         functions: Vec::new(),
         irregular: false,
     }

@@ -1,7 +1,8 @@
 //! The longest sections with their call chains: who began them, who ended them, and what ran in them.
 //!
 //! An address says little where a lock's function began a section. So the longest sections are replayed, and each is
-//! named by the first function that is no helper on its call chain; those with equal names are one entry.
+//! named by the first function that is no helper on its call chain; those with equal names are one entry. A section that
+//! began where the kernel was entered is named by what it did, too.
 
 use super::taken::Taken;
 use crate::story::execution::{Execution, Symbols};
@@ -9,7 +10,7 @@ use crate::story::frames;
 use crate::story::roles;
 use crate::story::shares::{Shares, place};
 use crate::story::spans::{Share, Task};
-use crate::story::stacks::Frame;
+use crate::story::stacks::{Frame, FrameKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use worstcase_probe::Nanos;
@@ -26,6 +27,8 @@ pub struct Owned {
     pub from: String,
     /// Who ended it.
     pub to: String,
+    /// For one that began where the kernel was entered: the innermost function in which most of it was spent.
+    pub inside: Option<String>,
     /// How long it was.
     pub length_ns: Nanos,
     /// Net of interrupts and soft interrupts in it.
@@ -36,6 +39,8 @@ pub struct Owned {
     pub task: Task,
     /// The call chain at its beginning, outermost first.
     pub chain: Vec<Frame>,
+    /// The call chain that most of it has in common, outermost first.
+    pub common: Vec<Frame>,
     /// The functions that took most of it in themselves.
     pub functions: Vec<Share>,
     /// Whether returns fit no frame, so that the chain may be wrong.
@@ -49,6 +54,8 @@ pub struct Top {
     pub from: String,
     /// Who ended them.
     pub to: String,
+    /// See [`Owned::inside`].
+    pub inside: Option<String>,
     /// How many of the longest are theirs.
     pub times: u64,
     /// All of these together.
@@ -57,6 +64,32 @@ pub struct Top {
     pub longest_net_ns: Nanos,
     /// The longest.
     pub longest: Owned,
+}
+
+/// What tells owners apart: who began a section, who ended it, what it did.
+pub type Name<'a> = (&'a str, &'a str, Option<&'a str>);
+
+impl Owned {
+    fn name(&self) -> Name<'_> {
+        (&self.from, &self.to, self.inside.as_deref())
+    }
+}
+
+impl Top {
+    /// What tells it from others.
+    pub fn name(&self) -> Name<'_> {
+        (&self.from, &self.to, self.inside.as_deref())
+    }
+
+    /// Takes in what another list has of the same owner.
+    pub fn add(&mut self, other: &Top) {
+        self.times += other.times;
+        self.total_ns = self.total_ns + other.total_ns;
+        self.longest_net_ns = self.longest_net_ns.max(other.longest_net_ns);
+        if other.longest.length_ns > self.longest.length_ns {
+            self.longest = other.longest.clone();
+        }
+    }
 }
 
 /// The longest of a kind.
@@ -91,6 +124,14 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
     let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
     let owner = |stack| place(&walk, stack, None, roles::is_helper).function;
     let within: Vec<_> = walk.within(start, end).collect();
+    let shares = Shares::of(&walk, &within);
+    let common = shares.chain();
+    let is_entry = |kind| matches!(kind, FrameKind::Syscall | FrameKind::Exception | FrameKind::User);
+    let entered = is_entry(walk.stacks.frame(first.stack).kind);
+    let inside = common
+        .iter()
+        .rev()
+        .find(|f| entered && !roles::is_helper(&f.function) && !is_entry(f.kind));
     let comm = execution
         .tasks
         .iter()
@@ -100,6 +141,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
     Some(Owned {
         from: owner(first.stack),
         to: owner(last.stack),
+        inside: inside.map(|f| f.function.clone()),
         length_ns: execution.time_of(section.length),
         net_ns: execution.time_of(section.length.saturating_sub(section.nested)),
         start,
@@ -108,7 +150,8 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
             comm: comm.unwrap_or_default(),
         },
         chain: walk.stacks.chain(first.stack).into_iter().cloned().collect(),
-        functions: Shares::of(&walk, &within).functions(|n| execution.time_of(n)),
+        functions: shares.functions(|n| execution.time_of(n)),
+        common,
         irregular: walk.irregular > 0,
     })
 }
@@ -117,11 +160,12 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
 pub fn list(sections: Vec<Owned>, above_ns: Nanos) -> TopList {
     let mut owners: Vec<Top> = Vec::new();
     for section in sections {
-        let found = owners.iter_mut().find(|t| t.from == section.from && t.to == section.to);
+        let found = owners.iter_mut().find(|t| t.name() == section.name());
         let Some(top) = found else {
             owners.push(Top {
                 from: section.from.clone(),
                 to: section.to.clone(),
+                inside: section.inside.clone(),
                 times: 1,
                 total_ns: section.length_ns,
                 longest_net_ns: section.net_ns,
@@ -173,6 +217,30 @@ mod tests {
         assert_eq!((first.function.as_str(), first.self_ns.0), ("free_pages", 32));
         looked_at.start.0 += 1_000_000;
         assert_eq!(owned(&execution, &symbols, &looked_at), None);
+    }
+
+    #[test]
+    fn a_section_from_the_kernel_s_entry_on_is_named_by_what_it_did() {
+        let mut m = Machine::in_user(7, "load");
+        m.work(3);
+        let start = m.count + 1;
+        m.syscall()
+            .work(2)
+            .call("do_syscall_64")
+            .call("vfs_read")
+            .calls("copy", 60)
+            .work(60)
+            .ret();
+        m.ret().work(1);
+        let end = m.count;
+        m.sysret().work(1);
+        let (execution, symbols) = m.execution();
+        let found = owned(&execution, &symbols, &section(Kind::HeldOff, start, end - start)).unwrap();
+        assert_eq!(found.from, "entry_SYSCALL_64");
+        assert_eq!(found.inside.as_deref(), Some("vfs_read"));
+        let mut other = named(&found.from, &found.to, 9_000);
+        other.inside = Some("vfs_write".into());
+        assert_eq!(list(vec![found, other], Nanos(0)).owners.len(), 2);
     }
 
     #[test]

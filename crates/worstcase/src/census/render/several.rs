@@ -1,6 +1,6 @@
 //! Several censuses for the terminal: the cells of a run, and two cells side by side.
 
-use super::terminal::details;
+use super::terminal::{details, named};
 use crate::census::diff::{Change, Difference};
 use crate::census::ensemble::Ensemble;
 use crate::census::findings::Findings;
@@ -33,13 +33,12 @@ pub fn run(ensembles: &[Ensemble], most: usize, style: Style) -> String {
         for common in ensemble.union.iter().take(most) {
             let top = &common.top;
             out.push(cut(&plain(&format!(
-                "{:>9}{:>9}{:>9}  {:<8}{} -> {}",
+                "{:>9}{:>9}{:>9}  {:<8}{}",
                 micros(top.longest.length_ns),
                 micros(top.longest_net_ns),
                 grouped(top.times),
                 format!("{} of {}", common.seeds.len(), ensemble.seeds.len()),
-                top.from,
-                top.to
+                named(&top.from, &top.to, top.inside.as_deref())
             ))));
         }
         out.push(String::new());
@@ -143,12 +142,11 @@ fn line(difference: &Difference) -> String {
     };
     let times = |top: &Option<crate::census::top::Top>| top.as_ref().map_or("-".into(), |t| grouped(t.times));
     cut(&plain(&format!(
-        "{change:<10}{:>9}{:>9}{:>7}{:>7}  {} -> {}",
+        "{change:<10}{:>9}{:>9}{:>7}{:>7}  {}",
         length(difference.before_ns, difference.before.is_some()),
         length(difference.after_ns, difference.after.is_some()),
         times(&difference.before),
         times(&difference.after),
-        difference.from,
-        difference.to
+        named(&difference.from, &difference.to, difference.inside.as_deref())
     )))
 }

@@ -122,8 +122,7 @@ fn longest(kind: &OfKind, told: usize, style: Style) -> Vec<String> {
                 place.longest_ns,
                 place.longest_net_ns,
                 place.count,
-                &place.from,
-                &place.to,
+                &named(&place.from, &place.to, None),
             ));
         }
         return lines;
@@ -140,8 +139,7 @@ pub fn owners(list: &TopList, told: usize) -> Vec<String> {
             top.longest.length_ns,
             top.longest_net_ns,
             top.times,
-            &top.from,
-            &top.to,
+            &named(&top.from, &top.to, top.inside.as_deref()),
         ));
         if i < told {
             lines.extend(details(&top.longest));
@@ -154,9 +152,15 @@ pub fn owners(list: &TopList, told: usize) -> Vec<String> {
     lines
 }
 
-fn row(longest: Nanos, net: Nanos, times: u64, from: &str, to: &str) -> String {
+/// How an owner is shown.
+pub fn named(from: &str, to: &str, inside: Option<&str>) -> String {
+    let inside = inside.map_or(String::new(), |name| format!(", in {name}"));
+    format!("{from} -> {to}{inside}")
+}
+
+fn row(longest: Nanos, net: Nanos, times: u64, name: &str) -> String {
     cut(&plain(&format!(
-        "{:>9}{:>9}{:>12}  {from} -> {to}",
+        "{:>9}{:>9}{:>12}  {name}",
         micros(longest),
         micros(net),
         grouped(times)
@@ -166,9 +170,14 @@ fn row(longest: Nanos, net: Nanos, times: u64, from: &str, to: &str) -> String {
 /// Call chain and functions of one section.
 pub fn details(owned: &Owned) -> Vec<String> {
     let indent = " ".repeat(32);
+    let shown = if owned.inside.is_some() {
+        &owned.common
+    } else {
+        &owned.chain
+    };
     let mut lines = wrapped(
         &format!("{indent}in {} ({}): ", plain(&owned.task.comm), owned.task.pid),
-        &chain(&owned.chain),
+        &chain(shown),
     );
     if owned.irregular {
         lines.push(format!("{indent}returns fit no frame: the chain may be wrong"));
