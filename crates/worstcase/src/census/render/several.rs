@@ -8,6 +8,7 @@ use crate::report::format::{grouped, micros, plain};
 use crate::report::terminal::Style;
 use crate::story::render::terminal::{cut, wrapped};
 use worstcase_probe::Nanos;
+use worstcase_probe::census::Kind;
 
 /// Of so many differences both call chains are shown.
 const TOLD: usize = 3;
@@ -120,7 +121,12 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], mos
     }
     let same = differences.iter().filter(|d| d.change == Change::Same).count();
     out.push(format!("{same} more are as long in both"));
-    out.push("<: not named there, so no longer than this".into());
+    let above = |cell: &Findings| micros(cell.of(Kind::HeldOff).longest.above_ns);
+    out.push(format!(
+        "looked at: sections longer than {} us before, {} after; <: not among those, so no longer than this",
+        above(before),
+        above(after)
+    ));
     out.push(String::new());
     out.join("\n")
 }

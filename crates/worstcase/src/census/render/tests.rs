@@ -138,7 +138,7 @@ fn two_cells() {
                                         in  (0): [user] init > free_pages
                                          50 %     25.0 us  clear_page < free_pages
         1 more are as long in both
-        <: not named there, so no longer than this
+        looked at: sections longer than 0.999 us before, 0.999 after; <: not among those, so no longer than this
     ");
     let value: serde_json::Value = serde_json::from_str(&json::diff(&before, &after, &differences)).unwrap();
     assert_eq!(value["differences"][0]["change"], "appeared");
