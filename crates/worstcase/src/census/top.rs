@@ -17,8 +17,13 @@ use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
 use worstcase_probe::census::log::{LONG, Section};
 
-/// Sections of a kind that are replayed.
-pub const REPLAYED: usize = 150;
+/// Sections of a kind that are replayed: most of those that delay a wake-up.
+pub fn replayed(kind: Kind) -> usize {
+    match kind {
+        Kind::HeldOff => 100,
+        Kind::InterruptsOff | Kind::PreemptionOff => 30,
+    }
+}
 
 /// One section with its owner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,18 +106,18 @@ pub struct TopList {
     pub above_ns: Nanos,
 }
 
-/// The longest sections of a kind, longest first, at most [`REPLAYED`].
+/// The longest sections of a kind, longest first, at most [`replayed`].
 pub fn longest(taken: &Taken, kind: Kind) -> Vec<Section> {
     let mut sections: Vec<Section> = taken.sections(kind).copied().collect();
     sections.sort_by_key(|s| (Reverse(s.length), s.start.0));
-    sections.truncate(REPLAYED);
+    sections.truncate(replayed(kind));
     sections
 }
 
 /// The length that no section exceeds which is not among these longest ones.
 pub fn above(taken: &Taken, longest: &[Section]) -> Nanos {
     match longest.last() {
-        Some(shortest) if longest.len() == REPLAYED => taken.time_of(shortest.length),
+        Some(shortest) if longest.len() == replayed(shortest.kind) => taken.time_of(shortest.length),
         _ => taken.time_of(LONG - 1),
     }
 }
@@ -246,7 +251,7 @@ mod tests {
     #[test]
     fn only_the_longest_of_a_kind_are_looked_at() {
         let mut taken = taken();
-        for n in 0..REPLAYED as u64 + 50 {
+        for n in 0..150 {
             taken
                 .census
                 .sections
@@ -257,10 +262,7 @@ mod tests {
                 .push(section(Kind::InterruptsOff, n * 10_000, 9_000));
         }
         let found = longest(&taken, Kind::HeldOff);
-        assert_eq!(
-            (found.len(), found[0].length, found[REPLAYED - 1].length),
-            (REPLAYED, 1_199, 1_050)
-        );
+        assert_eq!((found.len(), found[0].length, found[99].length), (100, 1_149, 1_050));
     }
 
     #[test]
