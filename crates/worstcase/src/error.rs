@@ -4,6 +4,7 @@
 //! [`Error::exit_code`] asks the module's error which [`Exit`] it is, so that the numbers live in one place.
 
 use crate::cache::CacheError;
+use crate::cli::census::CensusError;
 use crate::cli::explain::ExplainError;
 use crate::cli::show::ShowError;
 use crate::kernels::KernelError;
@@ -45,6 +46,9 @@ pub enum Error {
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
+    /// Taking a census.
+    #[error(transparent)]
+    Census(#[from] CensusError),
     /// Reading a study.
     #[error(transparent)]
     Study(#[from] StudyError),
@@ -65,6 +69,7 @@ impl Error {
             Error::Lab(e) => e.exit(),
             Error::Show(e) => e.exit(),
             Error::Explain(e) => e.exit(),
+            Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,
             Error::Run(e) => e.exit(),
             Error::Output(_) => Exit::Storage,

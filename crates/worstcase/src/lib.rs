@@ -8,11 +8,13 @@
 //! stats    distributions, ensembles of seeds      <- records
 //! verdict  PASS, FAIL or INCONCLUSIVE             <- records
 //! report   terminal, JSON, CSV                    <- stats, verdicts
+//! census   every stretch that delays a wake-up  <- replayed cells
 //! cli      the commands: a thin executable in front of this library
 //! ```
 //! Every step takes values and returns values; a run folder is enough for every step after measuring.
 
 pub mod cache;
+pub mod census;
 pub mod cli;
 pub mod digest;
 pub mod duration;

@@ -1,5 +1,6 @@
 //! `worstcase lab run|verify`.
 
+use super::census;
 use super::kernels::Terminal;
 use super::progress::Bar;
 use super::show;
@@ -143,6 +144,9 @@ pub struct How {
     /// The run's folder
     #[arg(long, short, value_name = "DIR", default_value = "worstcase-run")]
     output: PathBuf,
+    /// Take the census of every cell, too (see `worstcase census --help`)
+    #[arg(long)]
+    census: bool,
     #[command(flatten)]
     qemu: QemuArgs,
 }
@@ -190,7 +194,18 @@ pub fn measure(
     );
     bar.finish();
     done?;
-    Ok(show::summary(&how.output)?)
+    let shown = show::summary(&how.output)?;
+    if how.census {
+        let what = census::How {
+            qemu: &qemu,
+            added,
+            options: &options,
+            limit: how.qemu.limit(),
+            audit: false,
+        };
+        census::summary(&run, &what, how.jobs())?;
+    }
+    Ok(shown)
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+pub mod census;
 pub mod explain;
 pub mod kernels;
 pub mod lab;
@@ -42,6 +43,8 @@ pub enum Command {
     Show(show::ShowArgs),
     /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
     Explain(Box<explain::ExplainArgs>),
+    /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
+    Census(Box<census::CensusArgs>),
     #[command(subcommand)]
     /// List, show and run studies: files that ask a question and name the cells that answer it
     Study(study::StudyCommand),
@@ -54,6 +57,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Lab(command) => lab::run(command),
         Command::Show(args) => Ok(show::run(&args)?),
         Command::Explain(args) => explain::run(&args),
+        Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
     }
 }

@@ -5,6 +5,7 @@ use super::added::Added;
 use super::cell::{self, Raw, Run};
 use super::census::{self, Taken};
 use super::matrix::{self, Matrix};
+use super::moments::{self, Moment};
 use super::qemu::Qemu;
 use super::replay;
 use super::snapshot::Snapshot;
@@ -15,8 +16,9 @@ use crate::kernels::ResolveOptions;
 use crate::record::{Machine, Record};
 use crate::story::execution::{Execution, Symbols};
 use crate::study::PlannedCell;
+use std::ops::Range;
 use std::time::Duration;
-use worstcase_probe::CellSpec;
+use worstcase_probe::{CellSpec, Instructions};
 
 /// A cell with everything that it needs to run.
 pub struct Again {
@@ -100,6 +102,41 @@ impl Again {
         let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
         let executions = replay::replay(cache, &self.run(), &self.raw, &kernel, samples, replay::LEAD)?;
         Ok((executions, kernel.code))
+    }
+
+    /// The cell's content key.
+    pub fn key(&self) -> Result<String, LabError> {
+        cell::key(self.prepared(), self.spec())
+    }
+
+    /// The cell's samples in instruction counts, in order.
+    pub fn moments(&self) -> Result<Vec<Moment>, LabError> {
+        let mips = self.prepared().subject.machine.mips;
+        moments::moments(&self.raw, mips).map_err(|why| LabError::Stamps(cell::describe(&self.run()), why))
+    }
+
+    /// Hands over what ran in each of these stretches, by its index, in the order of time.
+    pub fn replay_stretches(
+        &self,
+        cache: &Cache,
+        stretches: &[Range<Instructions>],
+        around: Instructions,
+        mut each: impl FnMut(usize, &Execution, &Symbols),
+    ) -> Result<(), LabError> {
+        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
+        let (run, code) = (self.run(), &kernel.code);
+        replay::replay_stretches(
+            cache,
+            &run,
+            &self.raw,
+            &kernel,
+            stretches,
+            around,
+            |index, execution| {
+                each(index, &execution, code);
+                Ok(())
+            },
+        )
     }
 
     /// All sections of the cell in which a wake-up would have had to wait.

@@ -8,6 +8,7 @@
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
 //! stamps    joins the plugin's events to the samples
+//! moments   each sample in instruction counts
 //! symbols   the names of a subject's kernel code, and where it keeps its tasks
 //! replay    a cell again, with every block logged around chosen samples: what explain reads
 //! again     a recorded cell, ready to be run again
@@ -26,6 +27,7 @@ mod kernel_facts;
 mod kernel_memory;
 pub mod machine;
 pub mod matrix;
+pub mod moments;
 mod process;
 pub mod qemu;
 mod qmp;

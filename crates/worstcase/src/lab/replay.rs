@@ -5,24 +5,20 @@
 //!         -> merged for the plugin -> the same cell runs -> record and events must be what they were
 //!         -> the log, cut to each sample's window -> Execution
 //! ```
-//! **Due times.** Counts are exact, and so is the due time in them: between a timer's due time and its sample the CPU does
-//! not idle, so the due time lies as many instructions before the clock read as the latency says. A CPU that idled until
-//! then was woken by the timer; the due time is then the end of the idle stretch. (A real-time task that the kernel
-//! throttles can be due while the CPU idles; such a due time comes out too early.)
 
 use super::LabError;
 use super::cell::{self, Raw, Run};
 use super::machine::{Mips, quoted};
-use super::stamps;
+use super::moments::{self, Moment};
 use super::symbols::KernelSymbols;
 use crate::cache::Cache;
 use crate::story::execution::{Execution, Step, TaskFrom};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
+use worstcase_probe::Instructions;
 use worstcase_probe::window::ask::Windows;
 use worstcase_probe::window::log::{self, Log, Window};
-use worstcase_probe::{Instructions, Nanos};
 
 /// How long before the due time a window begins, unless asked otherwise: longer than interrupts stay off.
 pub const LEAD: Instructions = Instructions(200_000);
@@ -39,15 +35,10 @@ const TAIL: u64 = 50;
 /// No block of QEMU is longer; a window begins by so much earlier that it holds the whole block it is to begin in.
 const LONGEST_BLOCK: u64 = 512;
 
-/// One sample in instruction counts.
+/// A sample, or any stretch, and what to log for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Moment {
-    /// Of the record's samples.
-    index: usize,
-    due: Instructions,
-    timer_entry: Option<Instructions>,
-    sample: Instructions,
-    latency: Nanos,
+struct Wanted {
+    moment: Moment,
     window: Range<Instructions>,
 }
 
@@ -80,30 +71,70 @@ pub fn replay_each(
     kernel: &KernelSymbols,
     samples: &[usize],
     lead: Instructions,
+    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mips = run.prepared.subject.machine.mips;
+    let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
+}
+
+/// Like [`replay_each`], for stretches of the run instead of samples: `each` is told which one, by its index. An
+/// execution's due time and sample are the ends of its stretch, and `around` is logged before and after it.
+pub fn replay_stretches(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    stretches: &[Range<Instructions>],
+    around: Instructions,
+    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mips = run.prepared.subject.machine.mips;
+    let one = |(index, stretch): (usize, &Range<Instructions>)| Wanted {
+        moment: Moment {
+            index,
+            due: stretch.start,
+            timer_entry: None,
+            sample: stretch.end,
+            latency: mips.time_of(stretch.end.0 - stretch.start.0),
+        },
+        window: Instructions(stretch.start.0.saturating_sub(around.0))..Instructions(stretch.end.0 + around.0),
+    };
+    let mut wanted: Vec<Wanted> = stretches.iter().enumerate().map(one).collect();
+    wanted.sort_by_key(|w| w.window.start);
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
+}
+
+/// In order of time.
+fn replay_wanted(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    wanted: &[Wanted],
     mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let mips = run.prepared.subject.machine.mips;
-    let misfit = |why: String| LabError::Stamps(cell::describe(run), why);
-    let moments = moments(raw, samples, lead, mips).map_err(misfit)?;
-    for batch in batches(&moments) {
-        let windows = Windows::merged(batch.iter().map(|m| m.window.clone()));
+    let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
+    for batch in batches(wanted) {
+        let windows = Windows::merged(batch.iter().map(|w| w.window.clone()));
         let folder = cache.scratch()?;
         let log = observe(run, raw, kernel, &windows, folder.path())?;
         if log.windows.len() != windows.ranges().len() {
-            return Err(misfit("not every window was reached".into()));
+            return Err(misfit("not every window was reached"));
         }
-        for moment in batch {
-            let execution = cut(&log, moment, mips).ok_or_else(|| misfit("a window is empty".into()))?;
-            each(moment.index, execution)?;
+        for one in batch {
+            let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty"))?;
+            each(one.moment.index, execution)?;
         }
     }
     Ok(())
 }
 
 /// Cuts a list, ordered by time, where its windows hold more than [`BATCH`] instructions or become too many.
-fn batches(moments: &[Moment]) -> impl Iterator<Item = &[Moment]> {
+fn batches(wanted: &[Wanted]) -> impl Iterator<Item = &[Wanted]> {
     let (mut held, mut windows) = (0, 0);
-    moments.chunk_by(move |one, _| {
+    wanted.chunk_by(move |one, _| {
         held += one.window.end.0 - one.window.start.0;
         windows += 1;
         let goes_on = held < BATCH.0 && windows < MOST_WINDOWS;
@@ -114,31 +145,21 @@ fn batches(moments: &[Moment]) -> impl Iterator<Item = &[Moment]> {
     })
 }
 
-/// Where each sample lies, and what to log for it; in the order of time, each once.
-fn moments(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Result<Vec<Moment>, String> {
-    let reads = stamps::clock_reads(&raw.events)?;
-    let entries = stamps::timer_entries(&raw.events);
-    let moment = |&i: &usize| {
-        let (Some(sample), Some(&read)) = (raw.record.samples.get(i), reads.get(i)) else {
-            return Err(format!("there is no sample {i}"));
-        };
-        // The clock shows the time after the instruction that reads it.
-        let shown = Instructions(read.0 + 1);
-        let due = Instructions(shown.0.saturating_sub(sample.latency.0 >> mips.shift()));
-        let before = i.checked_sub(1).map_or(0, |before| reads[before].0);
+/// What to log for each of these samples; in the order of time, each once.
+fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Result<Vec<Wanted>, String> {
+    let all = moments::moments(raw, mips)?;
+    let window = |&i: &usize| {
+        let moment = *all.get(i).ok_or_else(|| format!("there is no sample {i}"))?;
+        let before = i.checked_sub(1).map_or(0, |before| all[before].sample.0 - 1);
         // Not beyond the sample before: what happened until then is its story. Unless it came after this due time.
-        let from = due.0.saturating_sub(lead.0).max(before.min(due.0));
-        Ok(Moment {
-            index: i,
-            due,
-            timer_entry: stamps::entry_after_due(sample.latency, read, &entries, mips),
-            sample: shown,
-            latency: sample.latency,
-            window: Instructions(from.saturating_sub(LONGEST_BLOCK))..Instructions(read.0 + TAIL),
+        let from = moment.due.0.saturating_sub(lead.0).max(before.min(moment.due.0));
+        Ok(Wanted {
+            moment,
+            window: Instructions(from.saturating_sub(LONGEST_BLOCK))..Instructions(moment.sample.0 - 1 + TAIL),
         })
     };
     let wanted: BTreeSet<usize> = samples.iter().copied().collect();
-    wanted.iter().map(moment).collect()
+    wanted.iter().map(window).collect()
 }
 
 /// Runs the cell with the windows logged, and makes sure that it is the same execution.
@@ -173,9 +194,10 @@ pub(super) fn same_again(run: &Run, raw: &Raw, folder: &Path, plugin: &str) -> R
 }
 
 /// What the log holds for one sample.
-fn cut(log: &Log, moment: &Moment, mips: Mips) -> Option<Execution> {
+fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
+    let moment = &wanted.moment;
     let window = log.windows.iter().find(|w| w.end >= moment.sample)?;
-    let (steps, end) = steps_of(window, &moment.window)?;
+    let (steps, end) = steps_of(window, &wanted.window)?;
     let first = steps.first()?.count;
     let mut numbers: HashMap<u32, u32> = HashMap::new();
     let mut blocks = Vec::new();
@@ -228,14 +250,17 @@ fn tasks_of(window: &Window, first: Instructions, end: Instructions) -> Vec<Task
 #[cfg(test)]
 mod tests {
     use super::*;
+    use worstcase_probe::Nanos;
 
-    fn moment(from: u64, due: u64, sample: u64) -> Moment {
-        Moment {
-            index: 0,
-            due: Instructions(due),
-            timer_entry: None,
-            sample: Instructions(sample),
-            latency: Nanos(sample - due),
+    fn wanted(from: u64, due: u64, sample: u64) -> Wanted {
+        Wanted {
+            moment: Moment {
+                index: 0,
+                due: Instructions(due),
+                timer_entry: None,
+                sample: Instructions(sample),
+                latency: Nanos(sample - due),
+            },
             window: Instructions(from)..Instructions(sample + TAIL),
         }
     }
@@ -275,22 +300,22 @@ mod tests {
                 tasks: vec![task(100, 1), task(150, 2), task(250, 3), task(450, 4)],
             }],
         };
-        let execution = cut(&log, &moment(200, 210, 300), Mips::ALL[0]).unwrap();
+        let execution = cut(&log, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
         assert_eq!(execution.steps, [step(0, 200), step(0, 250)]);
         assert_eq!(execution.blocks, [block(1000)]);
         assert_eq!(execution.end, Instructions(350));
         assert_eq!(execution.tasks, [task(150, 2), task(250, 3)]);
-        let last = cut(&log, &moment(350, 360, 480), Mips::ALL[0]).unwrap();
+        let last = cut(&log, &wanted(350, 360, 480), Mips::ALL[0]).unwrap();
         assert_eq!(last.end, Instructions(500));
-        assert_eq!(cut(&log, &moment(600, 610, 700), Mips::ALL[0]), None);
+        assert_eq!(cut(&log, &wanted(600, 610, 700), Mips::ALL[0]), None);
     }
 
     #[test]
     fn a_batch_holds_no_more_than_memory_and_arguments_do() {
-        let short: Vec<Moment> = (0..4_500).map(|i| moment(i * 1000, i * 1000, i * 1000 + 10)).collect();
-        let sizes: Vec<usize> = batches(&short).map(<[Moment]>::len).collect();
+        let short: Vec<Wanted> = (0..4_500).map(|i| wanted(i * 1000, i * 1000, i * 1000 + 10)).collect();
+        let sizes: Vec<usize> = batches(&short).map(<[Wanted]>::len).collect();
         assert_eq!(sizes, [2_000, 2_000, 500]);
-        let long: Vec<Moment> = (0..3).map(|i| moment(i, i, i + BATCH.0)).collect();
+        let long: Vec<Wanted> = (0..3).map(|i| wanted(i, i, i + BATCH.0)).collect();
         assert_eq!(batches(&long).count(), 3);
     }
 }

@@ -1,11 +1,12 @@
 //! From samples to statements.
 //!
 //! [`distribution`] describes the samples of one cell, [`ensemble`] the seeds of one cell's question,
-//! [`interval`] says how sure a median over seeds is. `docs/statistics.md` has the rules with their reasons.
+//! [`interval`] says how sure a median over seeds is, [`poisson`] whether a count is as expected. `docs/statistics.md` has the rules with their reasons.
 
 pub mod distribution;
 pub mod ensemble;
 pub mod interval;
+pub mod poisson;
 
 pub use distribution::{Distribution, Percentile};
 pub use ensemble::{Ensemble, SeedStats, ensembles};

@@ -26,11 +26,11 @@ pub mod group;
 pub mod milestones;
 pub mod render;
 pub mod roles;
-mod shares;
+pub(crate) mod shares;
 pub mod spans;
 pub mod stacks;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

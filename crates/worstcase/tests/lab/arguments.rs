@@ -93,6 +93,8 @@ fn every_help_text_is_there() {
         "lab",
         "lab run",
         "lab verify",
+        "census",
+        "explain",
         "show",
         "study",
         "study list",

@@ -178,7 +178,7 @@ fn the_owner_of_the_lock_that_a_wake_up_needs_runs_first() {
     for story in latest("rt", "response", &format!("flood {SOCKETS}")) {
         let length = SOCKETS * DELIVERY_NS..=u64::MAX;
         story.blames(Mechanism::LockOwner, &["culprit (", "__udp4_lib_rcv"], length);
-        let waits = |span: &Span| matches!(&span.what, Kind::OtherThread { task, owns_lock: false } if task.comm == "ktimers/0");
+        let waits = |span: &Span| matches!(&span.what, Kind::OtherThread { task, owns_lock: false, .. } if task.comm == "ktimers/0");
         assert!(story.spans.iter().any(waits), "ktimers is not seen to try first");
     }
 }

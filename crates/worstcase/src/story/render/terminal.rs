@@ -156,7 +156,8 @@ pub fn chain(frames: &[Frame]) -> String {
     plain(&names.join(" > "))
 }
 
-fn cut(line: &str) -> String {
+/// A line that is not wider than a terminal.
+pub fn cut(line: &str) -> String {
     let line = line.trim_end();
     match line.chars().count() > WIDTH {
         true => line.chars().take(WIDTH - 1).chain(['…']).collect(),
@@ -165,7 +166,7 @@ fn cut(line: &str) -> String {
 }
 
 /// Text in lines, the further ones under the first word of the first.
-fn wrapped(lead: &str, text: &str) -> Vec<String> {
+pub fn wrapped(lead: &str, text: &str) -> Vec<String> {
     let indent = lead.chars().count();
     let mut lines = vec![lead.to_string()];
     for word in plain(text).split(' ') {

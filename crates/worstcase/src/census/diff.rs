@@ -1,0 +1,166 @@
+//! What changed between two cells: sections that appeared, grew, shrank or vanished, by who began and who ended them.
+//!
+//! Both cells name the owners of their longest sections. One that a cell does not name is no longer there than the
+//! shortest that was looked at; that length stands in its place. Where the other cell's is no longer than that either,
+//! nothing can be said, and it is left out.
+
+use super::top::{Top, TopList};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use worstcase_probe::Nanos;
+
+/// What happened to a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// Only the second cell has it among its longest.
+    Appeared,
+    /// It is longer in the second.
+    Grew,
+    /// As long in both.
+    Same,
+    /// It is shorter in the second.
+    Shrank,
+    /// Only the first has it among its longest.
+    Vanished,
+}
+
+/// An owner in both cells.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// What happened.
+    pub change: Change,
+    /// Who began it.
+    pub from: String,
+    /// Who ended it.
+    pub to: String,
+    /// What it did, if it began where the kernel was entered.
+    pub inside: Option<String>,
+    /// Longest in the first cell; where it is not named there, the length that it did not exceed.
+    pub before_ns: Nanos,
+    /// In the second.
+    pub after_ns: Nanos,
+    /// In the first cell, if it is named there.
+    pub before: Option<Top>,
+    /// In the second.
+    pub after: Option<Top>,
+}
+
+impl Difference {
+    /// By how much the longest changed, at least.
+    pub fn size(&self) -> Nanos {
+        Nanos(self.before_ns.0.abs_diff(self.after_ns.0))
+    }
+}
+
+/// As [`Top::name`].
+type Name = (String, String, Option<String>);
+
+/// All owners of both, the largest change first.
+pub fn diff(before: &TopList, after: &TopList) -> Vec<Difference> {
+    let (first, second) = (by_name(before), by_name(after));
+    let mut names: Vec<&Name> = first.keys().chain(second.keys()).collect();
+    names.sort();
+    names.dedup();
+    let above = (before.above_ns, after.above_ns);
+    let mut all: Vec<Difference> = names
+        .into_iter()
+        .filter_map(|name| difference(name, first.get(name), second.get(name), above))
+        .collect();
+    all.sort_by_key(|d| Reverse((d.size(), d.before_ns.max(d.after_ns))));
+    all
+}
+
+fn difference(name: &Name, before: Option<&Top>, after: Option<&Top>, above: (Nanos, Nanos)) -> Option<Difference> {
+    let length = |top: Option<&Top>, above| top.map_or(above, |t: &Top| t.longest.length_ns);
+    let (before_ns, after_ns) = (length(before, above.0), length(after, above.1));
+    let change = match (before, after) {
+        (None, _) if after_ns > before_ns => Change::Appeared,
+        (_, None) if before_ns > after_ns => Change::Vanished,
+        (Some(_), Some(_)) if after_ns > before_ns => Change::Grew,
+        (Some(_), Some(_)) if after_ns < before_ns => Change::Shrank,
+        (Some(_), Some(_)) => Change::Same,
+        _ => return None,
+    };
+    Some(Difference {
+        change,
+        from: name.0.clone(),
+        to: name.1.clone(),
+        inside: name.2.clone(),
+        before_ns,
+        after_ns,
+        before: before.cloned(),
+        after: after.cloned(),
+    })
+}
+
+/// Compilers number the parts and clones of a function (`.isra.0`, `.part.0`), each in its own way.
+fn by_name(list: &TopList) -> BTreeMap<Name, Top> {
+    let plain = |name: &str| name.split_once('.').map_or(name, |(name, _)| name).to_string();
+    let mut found: BTreeMap<Name, Top> = BTreeMap::new();
+    for top in &list.owners {
+        let (from, to, inside) = top.name();
+        let entry = found.entry((plain(from), plain(to), inside.map(plain)));
+        entry.and_modify(|sum| sum.add(top)).or_insert_with(|| top.clone());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census::testing::owned;
+    use crate::census::top::list;
+
+    #[test]
+    fn the_largest_change_comes_first() {
+        let before = list(
+            vec![
+                owned("same", "x", 4_000),
+                owned("grown.isra.0", "x", 5_000),
+                owned("gone", "x", 90_000),
+            ],
+            Nanos(999),
+        );
+        let after = list(
+            vec![
+                owned("grown", "x", 65_000),
+                owned("same", "x", 4_000),
+                owned("new", "x", 8_000),
+            ],
+            Nanos(999),
+        );
+        let found: Vec<_> = diff(&before, &after)
+            .into_iter()
+            .map(|d| (d.from.clone(), d.change, d.size().0))
+            .collect();
+        let expected = [
+            ("gone", Change::Vanished, 89_001),
+            ("grown", Change::Grew, 60_000),
+            ("new", Change::Appeared, 7_001),
+            ("same", Change::Same, 0),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(name, change, size)| (name.to_string(), change, size))
+        );
+    }
+
+    #[test]
+    fn what_is_not_named_is_as_long_as_the_shortest_that_is_at_most() {
+        let before = list(vec![owned("a", "x", 9_000), owned("b", "x", 6_000)], Nanos(6_000));
+        let after = list(
+            vec![owned("a", "x", 9_000), owned("c", "x", 20_000), owned("d", "x", 5_000)],
+            Nanos(999),
+        );
+        let found = diff(&before, &after);
+        let of = |name: &str| found.iter().find(|d| d.from == name).unwrap();
+        assert_eq!((of("c").before_ns, of("c").size()), (Nanos(6_000), Nanos(14_000)));
+        assert!(
+            !found.iter().any(|d| d.from == "d"),
+            "it may have been there, just as long"
+        );
+        assert_eq!((of("b").change, of("b").after_ns), (Change::Vanished, Nanos(999)));
+    }
+}

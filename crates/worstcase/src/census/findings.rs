@@ -1,0 +1,88 @@
+//! All that a cell's census says: plain data, for the reports.
+
+use super::bound::{self, Bound};
+use super::histogram::{self, Sum};
+use super::join::{Contradiction, Path, join};
+use super::places::{Place, places};
+use super::tail::{Tail, tail};
+use super::taken::{About, Taken, name};
+use super::top::TopList;
+use serde::Serialize;
+use worstcase_probe::census::Kind;
+
+/// The form of a census as JSON.
+pub const SCHEMA: &str = "worstcase-census/1";
+
+/// What is known of a kind of section.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OfKind {
+    /// All of them.
+    #[serde(flatten)]
+    pub sum: Sum,
+    /// By the functions that began and ended them, by the longest.
+    pub places: Vec<Place>,
+    /// The longest, replayed, by owner.
+    pub longest: TopList,
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Which cell.
+    pub about: About,
+    /// Instructions from the first sample to the last.
+    pub observed_instructions: u64,
+    /// Blocks whose tracked state was compared with the true one, all without a difference; 0 without `--audit`.
+    pub audited_blocks: u64,
+    /// Whether sections are cut where the kernel polls.
+    pub polls_known: bool,
+    /// The longest section and the longest path.
+    pub bound: Option<Bound>,
+    /// The wake-up path.
+    pub path: Path,
+    /// Expected and seen.
+    pub tail: Tail,
+    /// In the order of [`KINDS`].
+    pub kinds: Vec<OfKind>,
+}
+
+/// The kinds in the order of reports: what delays a wake-up first.
+pub const KINDS: [Kind; 3] = [Kind::HeldOff, Kind::InterruptsOff, Kind::PreemptionOff];
+
+/// From a census to what it says. `longest` has a list for each of [`KINDS`]; so many places of each are kept.
+pub fn findings(taken: &Taken, longest: [TopList; 3], most: usize) -> Result<Findings, Contradiction> {
+    let joined = join(taken)?;
+    let path = Path::of(&joined);
+    let kind = |(kind, mut longest): (Kind, TopList)| {
+        let mut places = places(taken, kind);
+        places.truncate(most);
+        longest.owners.truncate(most);
+        OfKind {
+            sum: histogram::sum(taken, kind),
+            places,
+            longest,
+        }
+    };
+    let observed = &taken.census.observed;
+    Ok(Findings {
+        schema: SCHEMA,
+        about: taken.about.clone(),
+        observed_instructions: observed.end.0.saturating_sub(observed.start.0),
+        audited_blocks: taken.census.audited,
+        polls_known: taken.polls_known,
+        bound: bound::bound(taken, &path),
+        path,
+        tail: tail(taken, &joined),
+        kinds: KINDS.into_iter().zip(longest).map(kind).collect(),
+    })
+}
+
+impl Findings {
+    /// What is known of a kind.
+    pub fn of(&self, kind: Kind) -> &OfKind {
+        let found = self.kinds.iter().find(|k| k.sum.kind == name(kind));
+        found.expect("every kind is there")
+    }
+}

@@ -1,0 +1,100 @@
+//! Sections by length, in powers of two, and what all of a kind come to.
+
+use super::taken::{Taken, name};
+use serde::Serialize;
+use worstcase_probe::Nanos;
+use worstcase_probe::census::Kind;
+
+/// Sections of similar length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// The shortest that belongs here.
+    pub from_ns: Nanos,
+    /// The shortest that does not any more.
+    pub below_ns: Nanos,
+    /// How many.
+    pub count: u64,
+    /// All of them together.
+    pub total_ns: Nanos,
+}
+
+/// All sections of a kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sum {
+    /// What was off.
+    pub kind: &'static str,
+    /// How many.
+    pub count: u64,
+    /// All of them together.
+    pub total_ns: Nanos,
+    /// The longest.
+    pub longest_ns: Nanos,
+    /// The longest, net of interrupts and soft interrupts in it.
+    pub longest_net_ns: Nanos,
+    /// By length; from the first bucket that holds any to the last.
+    pub histogram: Vec<Bucket>,
+}
+
+/// The sum over all sections of a kind.
+pub fn sum(taken: &Taken, kind: Kind) -> Sum {
+    let mut buckets = [(0u64, 0u64); 64];
+    let (mut count, mut total, mut longest) = (0, 0, 0);
+    for row in taken.census.lengths.iter().filter(|l| l.kind == kind) {
+        let bucket = &mut buckets[row.length.max(1).ilog2() as usize];
+        bucket.0 += row.count;
+        bucket.1 += row.length * row.count;
+        count += row.count;
+        total += row.length * row.count;
+        longest = longest.max(row.length);
+    }
+    let sites = taken.census.sites.iter().filter(|s| s.kind == kind);
+    let net = sites.map(|s| s.longest_net).max().unwrap_or(0);
+    let used = |(_, (n, _)): &(usize, (u64, u64))| *n > 0;
+    let first = buckets.iter().copied().enumerate().find(used).map_or(0, |(i, _)| i);
+    let last = buckets.iter().rposition(|(n, _)| *n > 0).map_or(0, |i| i + 1);
+    let bucket = |i: usize| Bucket {
+        from_ns: taken.time_of(1 << i),
+        below_ns: taken.time_of(2 << i),
+        count: buckets[i].0,
+        total_ns: taken.time_of(buckets[i].1),
+    };
+    Sum {
+        kind: name(kind),
+        count,
+        total_ns: taken.time_of(total),
+        longest_ns: taken.time_of(longest),
+        longest_net_ns: taken.time_of(net),
+        histogram: (first..last).map(bucket).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census::testing::{length, taken};
+
+    #[test]
+    fn lengths_fall_into_powers_of_two() {
+        let mut taken = taken();
+        taken.census.lengths = vec![
+            length(Kind::HeldOff, 4, 10),
+            length(Kind::HeldOff, 7, 1),
+            length(Kind::HeldOff, 16, 3),
+            length(Kind::InterruptsOff, 900, 3),
+        ];
+        let sum = sum(&taken, Kind::HeldOff);
+        assert_eq!((sum.count, sum.total_ns, sum.longest_ns), (14, Nanos(95), Nanos(16)));
+        let rows: Vec<_> = sum
+            .histogram
+            .iter()
+            .map(|b| (b.from_ns.0, b.below_ns.0, b.count))
+            .collect();
+        assert_eq!(rows, [(4, 8, 11), (8, 16, 0), (16, 32, 3)]);
+        assert_eq!(sum.histogram[0].total_ns, Nanos(47));
+    }
+
+    #[test]
+    fn no_section_no_bucket() {
+        assert!(sum(&taken(), Kind::HeldOff).histogram.is_empty());
+    }
+}

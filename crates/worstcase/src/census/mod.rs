@@ -1,0 +1,33 @@
+//! The census on the desk: from what the plugin found in one cell to what it says about the kernel.
+//!
+//! ```text
+//! take       runs a recorded cell again                                   -> Taken, TopList
+//! taken      a cell's census with its samples and the names of its code      (from a replay in the lab)
+//! places     sections by the functions that began and ended them
+//! histogram  sections by length
+//! join       each sample with the section in which it was due -> the wake-up path
+//! bound      longest section + longest wake-up path
+//! tail       samples expected above a latency, beside those seen
+//! top        the longest sections with their owners and call chains         (from a second replay)
+//! diff       two cells side by side
+//! ensemble   the seeds of one subject and load
+//! findings   all of it for one cell, as plain data; render: terminal, JSON
+//! ```
+//! `docs/census.md` has the method and what it cannot say.
+
+pub mod bound;
+pub mod diff;
+pub mod ensemble;
+pub mod findings;
+pub mod histogram;
+pub mod join;
+pub mod places;
+pub mod render;
+pub mod tail;
+pub mod take;
+pub mod taken;
+#[cfg(test)]
+mod testing;
+pub mod top;
+
+pub use taken::{About, Taken};

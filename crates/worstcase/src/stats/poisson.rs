@@ -1,0 +1,85 @@
+//! Does a number of events fit the number that was expected?
+//!
+//! The exact two-sided test: the probability, under a Poisson law with the expected mean, of all numbers that are no
+//! more likely than the one that was seen (as `poisson.test` of R does). Several tests at once are corrected by Holm's
+//! step-down method (S. Holm, Scandinavian Journal of Statistics 6, 1979), which needs no independence between them.
+
+/// Likelihoods as close as this are equal: rounding must not decide what is no more likely.
+const EQUAL: f64 = 1e-7;
+
+/// Probability of a number of events as unlikely as `seen`, or more so.
+pub fn two_sided(expected: f64, seen: u64) -> f64 {
+    if expected <= 0.0 {
+        return if seen == 0 { 1.0 } else { 0.0 };
+    }
+    let mut ln = -expected;
+    let mut before = Vec::new();
+    // ln P(0), ln P(1), ... until far behind both the mean and what was seen.
+    let far = (expected + 40.0 * expected.sqrt()) as u64 + 200;
+    for k in 0..=far.max(seen) {
+        before.push(ln);
+        ln += expected.ln() - ((k + 1) as f64).ln();
+    }
+    let limit = before[seen as usize] + EQUAL;
+    before
+        .iter()
+        .filter(|p| **p <= limit)
+        .map(|p| p.exp())
+        .sum::<f64>()
+        .min(1.0)
+}
+
+/// Holm's correction: what each of several p values is worth beside the others, in their order.
+pub fn holm(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut corrected = vec![0.0; values.len()];
+    let mut least = 0.0_f64;
+    for (rank, place) in order.iter().enumerate() {
+        least = least.max((values.len() - rank) as f64 * values[*place]).min(1.0);
+        corrected[*place] = least;
+    }
+    corrected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As computed from the definition in Python.
+    #[test]
+    fn known_probabilities() {
+        for (expected, seen, p) in [
+            (5.0, 10, 0.038_566_004_3),
+            (5.0, 5, 1.0),
+            (126.0, 139, 0.246_520_748_6),
+            (26.7, 31, 0.383_084_631_7),
+            (0.5, 1, 0.393_469_340_3),
+            (20.0, 5, 1.251_108_656e-4),
+            (100.0, 60, 2.044_813_837e-5),
+        ] {
+            let found = two_sided(expected, seen);
+            assert!((found / p - 1.0).abs() < 1e-7, "{expected} {seen}: {found}");
+        }
+        assert_eq!((two_sided(0.0, 0), two_sided(0.0, 1)), (1.0, 0.0));
+        assert!(two_sided(2.0, 5_000) < 1e-300);
+    }
+
+    #[test]
+    fn holm_corrects_step_by_step() {
+        assert_eq!(holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
+        assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
+        assert!(holm(&[]).is_empty());
+    }
+
+    /// The promise, tried: a true expectation is refused no more often than the level says, a false one is.
+    #[test]
+    fn the_test_keeps_its_level() {
+        let mut random = worstcase_probe::prng::SplitMix64::new(7);
+        let mut draw = |n: u64, one_in: u64| (0..n).filter(|_| random.below(one_in) == 0).count() as u64;
+        let refused = (0..2_000).filter(|_| two_sided(6.0, draw(600, 100)) < 0.05).count();
+        assert!(refused < 120, "{refused} of 2000 at 5 %");
+        let found = (0..200).filter(|_| two_sided(6.0, draw(600, 25)) < 0.05).count();
+        assert!(found > 190, "{found} of 200");
+    }
+}

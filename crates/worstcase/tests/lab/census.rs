@@ -1,0 +1,111 @@
+//! A census finds what samples find, and says what it is: on a real kernel, through the command line.
+
+use crate::desk::{Desk, GENERIC, folder, shared};
+use serde_json::Value;
+use std::path::Path;
+
+fn output(desk: &Desk, words: &str, run: &Path) -> String {
+    let mut command = desk.worstcase("census");
+    let assert = command.arg(run).args(words.split_whitespace()).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+fn number(value: &Value, path: &str) -> u64 {
+    let found = value.pointer(path).and_then(Value::as_u64);
+    found.unwrap_or_else(|| panic!("no number {path}"))
+}
+
+#[test]
+fn what_a_late_sample_fell_into_is_found_and_named() {
+    let desk = shared();
+    let folder = folder();
+    let run = folder.path().join("run");
+    let words = format!("--kernel {GENERIC} --preempt none,full --load procread --samples 300 --seed 1 --census");
+    let measured = desk.run(&words, &run).assert().success();
+    let table = String::from_utf8_lossy(&measured.get_output().stdout).into_owned();
+    assert!(
+        table.contains("Census of ") && table.contains("seq_read_iter"),
+        "{table}"
+    );
+
+    let ids = crate::desk::entries(&run.join("cells"));
+    let [full, none] = ["full", "none"].map(|m| ids.iter().find(|id| id.contains(&format!(".{m}."))).unwrap());
+    let json = output(desk, &format!("--cell {none} --json"), &run);
+    let cell: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(cell["schema"], "worstcase-census/1");
+    assert_eq!(cell["polls_known"], true);
+    // Reading /proc holds a kernel without preemption for some hundred microseconds; the census knows by whom.
+    let longest = &cell["kinds"][0]["longest"]["owners"][0];
+    assert_eq!(
+        (&longest["from"], &longest["inside"]),
+        (&"entry_SYSCALL_64".into(), &"seq_read_iter".into())
+    );
+    let (bound, sampled) = (number(&cell, "/bound/bound_ns"), number(&cell, "/bound/sampled_ns"));
+    assert!(
+        sampled > 100_000 && bound >= sampled && bound < 2 * sampled,
+        "{sampled} {bound}"
+    );
+    // Nearly all samples are due in such a section, and none of their own ways is long.
+    assert!(number(&cell, "/path/in_sections/count") > 200);
+    assert!(number(&cell, "/path/in_sections/max_ns") < 10_000);
+    assert_eq!(cell["tail"]["agrees"], true, "{}", cell["tail"]);
+    assert!(
+        cell["tail"]["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|r| r["above_ns"] == 100_000)
+    );
+
+    let against: Value =
+        serde_json::from_str(&output(desk, &format!("--cell {none} --diff {full} --json"), &run)).unwrap();
+    let first = &against["differences"][0];
+    assert_eq!(
+        (&first["change"], &first["inside"]),
+        (&"vanished".into(), &"seq_read_iter".into())
+    );
+    assert!(output(desk, &format!("--cell {none} --diff {full}"), &run).contains("vanished"));
+
+    assert_eq!(
+        output(desk, &format!("--cell {none} --json"), &run),
+        json,
+        "the same again, from the cache"
+    );
+}
+
+#[test]
+fn the_sums_add_up() {
+    let desk = shared();
+    let folder = folder();
+    let run = folder.path().join("run");
+    desk.run(
+        &format!("--kernel {GENERIC} --preempt full --load fork --samples 200 --seed 2"),
+        &run,
+    )
+    .assert()
+    .success();
+    let cell: Value = serde_json::from_str(&output(desk, "--json --top 100000", &run)).unwrap();
+    let observed = number(&cell, "/observed_instructions");
+    for kind in cell["kinds"].as_array().unwrap() {
+        let sum = |list: &str, field: &str| -> u64 {
+            kind[list]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|row| row[field].as_u64().unwrap())
+                .sum()
+        };
+        let (count, total) = (number(kind, "/count"), number(kind, "/total_ns"));
+        assert!(count > 1_000 && total < observed, "{}: {count}, {total}", kind["kind"]);
+        assert_eq!((sum("histogram", "count"), sum("places", "count")), (count, count));
+        assert_eq!(
+            (sum("histogram", "total_ns"), sum("places", "total_ns")),
+            (total, total)
+        );
+        let longest = number(kind, "/longest_ns");
+        assert_eq!(number(kind, "/places/0/longest_ns"), longest);
+        assert_eq!(number(kind, "/longest/owners/0/longest/length_ns"), longest);
+    }
+    // With interrupts off nothing polls here, so that the section that they hold off is at least as long.
+    assert!(number(&cell, "/kinds/0/longest_ns") >= number(&cell, "/kinds/1/longest_ns"));
+}
