@@ -119,6 +119,8 @@ fn register(instruction: &Instruction, meaning: Option<Meaning>, at: Place, fact
             instruction.on_read::<Returns>(at.0);
         }
         Some(Meaning::WritesCount(8)) => instruction.on_write::<WritesLongCount>(at.0),
+        Some(Meaning::MayWriteCount(8)) => instruction.on_write::<MayWriteLongCount>(at.0),
+        Some(Meaning::MayWriteCount(_)) => instruction.on_write::<MayWriteCount>(at.0),
         Some(Meaning::WritesCount(_)) => instruction.on_write::<WritesCount>(at.0),
         Some(Meaning::ComparesCount(0)) => instruction.on_start::<Point>(at.0),
         Some(Meaning::ComparesCount(1)) => instruction.on_start::<PointInLock>(at.0),
@@ -354,26 +356,28 @@ impl OnRead for Returns {
     }
 }
 
-/// The count was written.
-struct WritesCount;
-
-impl OnAccess for WritesCount {
-    fn run(_: u64, data: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.count_written(Place(data), false);
+/// Steps behind a write that is, or may be, to the count.
+macro_rules! at_write {
+    ($($name:ident: long $long:expr, $is:expr;)*) => {$(
+        struct $name;
+        impl OnAccess for $name {
+            fn run(vaddr: u64, data: u64) {
+                let is: fn(u64, &Facts) -> bool = $is;
+                if let Some(census) = lock().as_mut()
+                    && is(vaddr, &census.facts)
+                {
+                    census.count_written(Place(data), $long);
+                }
+            }
         }
-    }
+    )*};
 }
 
-/// The count of 64 bits was written.
-struct WritesLongCount;
-
-impl OnAccess for WritesLongCount {
-    fn run(_: u64, data: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.count_written(Place(data), true);
-        }
-    }
+at_write! {
+    WritesCount: long false, |_, _| true;
+    WritesLongCount: long true, |_, _| true;
+    MayWriteCount: long false, |vaddr, facts| vaddr == facts.preempt_virtual;
+    MayWriteLongCount: long true, |vaddr, facts| vaddr == facts.preempt_virtual;
 }
 
 /// A word is read that may be the current task's flags.

@@ -22,6 +22,8 @@ pub enum Meaning {
     Halts,
     /// Writes the kernel's count, which has so many bytes.
     WritesCount(u8),
+    /// Writes a word of the CPU's own by a pointer; it may be the kernel's count, which then has so many bytes.
+    MayWriteCount(u8),
     /// Compares the kernel's count with this value: it is equal only if somebody asked to reschedule.
     ComparesCount(u16),
     /// Reads a task's flags to see whether somebody asked to reschedule.
@@ -48,6 +50,7 @@ pub fn meaning(instructions: &[Instruction], facts: &Facts) -> Option<Meaning> {
         Mnemonic::Sysret | Mnemonic::Sysretq => Some(Meaning::LeavesKernel),
         Mnemonic::Hlt | Mnemonic::Mwait => Some(Meaning::Halts),
         _ if names_count(first, facts) => of_count(first),
+        _ if may_write_count(first) => Some(Meaning::MayWriteCount(first.memory_size().size() as u8)),
         _ if polls(first, rest, facts) => Some(Meaning::ReadsFlags),
         _ => None,
     }
@@ -60,6 +63,15 @@ fn names_count(instruction: &Instruction, facts: &Facts) -> bool {
         && instruction.memory_index() == Register::None
         && has_memory(instruction)
         && instruction.memory_displacement64() == facts.preempt_offset
+}
+
+/// Whether it changes four or eight bytes relative to gs at an address that only shows when it runs.
+fn may_write_count(instruction: &Instruction) -> bool {
+    instruction.memory_segment() == Register::GS
+        && instruction.op0_kind() == OpKind::Memory
+        && !matches!(instruction.memory_base(), Register::None | Register::RIP)
+        && !matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
+        && matches!(instruction.memory_size().size(), 4 | 8)
 }
 
 fn has_memory(instruction: &Instruction) -> bool {
@@ -166,6 +178,8 @@ mod tests {
         assert_eq!(of(&[&relative]), Some(Meaning::WritesCount(4)));
         let other = [0x65, 0xff, 0x04, 0x25, 0x49, 0xf9, 0x01, 0x00];
         assert_eq!(of(&[&other]), None);
+        // incl %gs:0(%rbp)
+        assert_eq!(of(&[&[0x65, 0xff, 0x45, 0x00]]), Some(Meaning::MayWriteCount(4)));
         // mov %gs:0x1f948,%eax reads it; cmpl $0x201,%gs:0x1f948 does not fit a byte, cmpl $1 does.
         let read = [0x65, 0x8b, 0x04, 0x25, 0x48, 0xf9, 0x01, 0x00];
         assert_eq!(of(&[&read]), None);

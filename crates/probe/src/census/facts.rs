@@ -9,6 +9,8 @@ use std::str::FromStr;
 pub struct Facts {
     /// Address of `__preempt_count` as instructions name it, relative to gs.
     pub preempt_offset: u64,
+    /// Virtual address of that count on the one CPU.
+    pub preempt_virtual: u64,
     /// Physical address of that count on the one CPU.
     pub preempt_physical: u64,
     /// Physical address of the pointer to the current task.
@@ -52,6 +54,7 @@ impl fmt::Display for Facts {
             })
         };
         writeln!(f, "preempt_offset {:x}", self.preempt_offset)?;
+        writeln!(f, "preempt_virtual {:x}", self.preempt_virtual)?;
         writeln!(f, "preempt_physical {:x}", self.preempt_physical)?;
         writeln!(f, "current_physical {:x}", self.current_physical)?;
         writeln!(f, "resched_mask {:x}", self.resched_mask)?;
@@ -87,6 +90,7 @@ impl Facts {
         let ranges = || values.split_whitespace().map(range).collect::<Option<Vec<_>>>();
         match name {
             "preempt_offset" => self.preempt_offset = one()?,
+            "preempt_virtual" => self.preempt_virtual = one()?,
             "preempt_physical" => self.preempt_physical = one()?,
             "current_physical" => self.current_physical = one()?,
             "resched_mask" => self.resched_mask = one()?,
@@ -119,6 +123,7 @@ mod tests {
     fn facts_are_read_back() {
         let facts = Facts {
             preempt_offset: 0x1f948,
+            preempt_virtual: 0xffff_8880_0fc1_f948,
             preempt_physical: 0xfc1_f948,
             current_physical: 0xfc1_f940,
             resched_mask: 8,

@@ -65,6 +65,7 @@ pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, mod
     }
     Ok(Facts {
         preempt_offset,
+        preempt_virtual: preempt_offset.wrapping_add(base),
         preempt_physical: kernel_memory::physical(places, preempt_offset.wrapping_add(base))?,
         current_physical: places.current,
         resched_mask,
