@@ -4,7 +4,8 @@
 //! a section of length `l` the part from whose instructions on the rest and a wake-up path `r` take more than `t` is
 //! `l - (t - r)` long. Expected above `t` is the sum over all long sections of the mean over the paths `r` that samples
 //! took out of sections, of `max(0, l - (t - r)) / period` (at most `l / period`); and the samples that were due
-//! elsewhere, as many as are left, each above `t` as often as theirs were.
+//! elsewhere, as many as are left, each above `t` as often as theirs were. A section that was hit by a sample counts
+//! without that sample's own interrupt, which is part of the path.
 
 use super::join::Joined;
 use super::taken::Taken;
@@ -127,10 +128,22 @@ impl Expectation {
             let of = joined.iter().filter(move |j| j.rest.is_some() == inside);
             of.map(|j| j.residual.0).collect::<Vec<u64>>()
         };
-        let mut sections = BTreeMap::new();
+        let mut sections: BTreeMap<u64, u64> = BTreeMap::new();
         for row in long {
-            *sections.entry(taken.time_of(row.length).0).or_default() += row.count;
+            *sections.entry(row.length).or_default() += row.count;
         }
+        // Those that samples made longer count as long as they would have been.
+        for met in joined.iter().filter_map(|j| j.section) {
+            if let Some(count) = sections.get_mut(&met.length).filter(|n| **n > 0) {
+                *count -= 1;
+                *sections.entry(met.undisturbed).or_default() += 1;
+            }
+        }
+        sections.retain(|_, count| *count > 0);
+        let sections = sections
+            .into_iter()
+            .map(|(n, count)| (taken.time_of(n).0, count))
+            .collect();
         Expectation {
             sections,
             paths: residuals(true),
@@ -165,7 +178,7 @@ impl Expectation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::census::join::join;
+    use crate::census::join::{Met, join};
     use crate::census::testing::{length, moment, section, taken};
     use worstcase_probe::prng::SplitMix64;
 
@@ -232,6 +245,7 @@ mod tests {
             latency: Nanos(rest.unwrap_or(0) + residual),
             rest: rest.map(Nanos),
             residual: Nanos(residual),
+            section: None,
         };
         let expectation = Expectation::of(
             &taken,
@@ -242,6 +256,25 @@ mod tests {
         // Below the paths all of a section counts, and what was due elsewhere.
         assert!((expectation.above(1_000) - 3.0).abs() < 1e-12);
         assert_eq!(expectation.above(14_000), 0.0);
+    }
+
+    #[test]
+    fn a_section_that_a_sample_made_longer_counts_as_it_would_have_been() {
+        let mut taken = taken();
+        taken.about.period_ns = 100_000;
+        taken.census.lengths = vec![length(Kind::HeldOff, 10_000, 2)];
+        let joined = Joined {
+            latency: Nanos(9_000),
+            rest: Some(Nanos(5_000)),
+            residual: Nanos(4_000),
+            section: Some(Met {
+                length: 10_000,
+                undisturbed: 8_000,
+            }),
+        };
+        // Of 8 us 5, of 10 us 7.
+        let expected = Expectation::of(&taken, &[joined]).above(7_000);
+        assert!((expected - 12_000.0 / 100_000.0).abs() < 1e-12, "{expected}");
     }
 
     #[test]
