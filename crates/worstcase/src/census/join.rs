@@ -12,9 +12,9 @@ use super::taken::Taken;
 use crate::lab::moments::Moment;
 use crate::stats::Distribution;
 use serde::Serialize;
+use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
 use worstcase_probe::census::log::Section;
-use worstcase_probe::{Instructions, Nanos};
 
 /// A sample and its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +156,7 @@ impl Spread {
 mod tests {
     use super::*;
     use crate::census::testing::{moment, section, taken};
+    use worstcase_probe::Instructions;
 
     #[test]
     fn rest_and_residual_are_the_latency() {

@@ -65,9 +65,9 @@ pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
     };
     expectation.paths.sort_unstable();
     let Some(most) = expectation.paths.last() else {
-        return not("no sample was due in a long section");
+        return not("no sample met a long section");
     };
-    // Up to the latest of the samples that were due elsewhere, the tail is theirs, and the census says nothing; nor does
+    // Up to the latest of the samples that met none, the tail is theirs, and the census says nothing; nor does
     // it where most paths alone take longer.
     let usual = expectation.paths[expectation.paths.len() / 2];
     let from = expectation.elsewhere.iter().copied().fold(usual, u64::max);
@@ -77,7 +77,7 @@ pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
         .take(THRESHOLDS)
         .collect();
     if thresholds.is_empty() {
-        return not("samples that were due in no long section are as late as the others");
+        return not("samples that met no long section are as late as the others");
     }
     let seen = |t: u64| joined.iter().filter(|j| j.latency.0 > t).count() as u64;
     let counts: Vec<(f64, u64)> = thresholds.iter().map(|t| (expectation.above(*t), seen(*t))).collect();
@@ -112,7 +112,7 @@ struct Expectation {
     sections: BTreeMap<u64, u64>,
     /// Paths out of them.
     paths: Vec<u64>,
-    /// Latencies of samples that were due elsewhere.
+    /// Latencies of samples that met none.
     elsewhere: Vec<u64>,
     period: f64,
 }
