@@ -58,7 +58,7 @@ fn run() -> Result<Vec<u8>, GuestError> {
     mounts::mount_all()?;
     stop::settle();
     console::send(ready::message()?.as_bytes());
-    let gap = stop::wait_for_resume();
+    let gap = stop::wait_for_resume()?;
     let text = fwcfg::read("opt/worstcase/cell")?;
     match symbols::asked(&text) {
         Some(modules) => symbols::message(modules),

@@ -6,6 +6,11 @@
 //! the time for earlier than it is and moves it too far, by those instructions. A main loop that sleeps in `ppoll`
 //! cannot look: only the CPU's own thread wakes it while a cell runs, and that does so after the addition.
 
+//!
+//! A stop that the guest asks for has a race of the same kind: the CPU stops, and a main loop that comes only then takes
+//! the stopped CPU for an idle one and moves time to the next timer before it sees that it is to stop the machine. So the
+//! CPU's thread waits within the stopping instruction until the main loop has seen it, and waits for the CPU.
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -13,6 +18,10 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for a main loop that waits itself: it then stops the machine, and asks for no time.
 const STOPPING: Duration = Duration::from_millis(2);
+/// Longer than the main loop waits for a lock that nobody keeps.
+const WAITS_FOR_CPU: Duration = Duration::from_millis(1);
+/// Longest wait for a main loop that does not stop the machine.
+const NO_STOP: Duration = Duration::from_secs(30);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_micros(10);
 
@@ -59,6 +68,24 @@ impl MainLoop {
                         return;
                     }
                 }
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Returns when the main loop stops the machine and waits for the CPU.
+    pub fn await_stop(&self) {
+        let begun = Instant::now();
+        let mut waiting_since = None;
+        while begun.elapsed() < NO_STOP {
+            match self.doing() {
+                Ok(Doing::Waits) => {
+                    if waiting_since.get_or_insert_with(Instant::now).elapsed() > WAITS_FOR_CPU {
+                        return;
+                    }
+                }
+                Ok(_) => waiting_since = None,
+                Err(_) => return,
             }
             std::thread::sleep(PAUSE);
         }

@@ -92,6 +92,12 @@ struct MarkStore;
 impl OnAccess for MarkStore {
     fn run(vaddr: u64, data: u64) {
         let event = match MarkKind::from_u8(data as u8) {
+            Some(MarkKind::Stop) => {
+                if let Some(watch) = lock().as_ref() {
+                    watch.main_loop.await_stop();
+                }
+                return;
+            }
             Some(MarkKind::Begin) => EventKind::MarkBegin,
             Some(MarkKind::Sample) => EventKind::MarkSample,
             Some(MarkKind::End) => EventKind::MarkEnd,

@@ -14,6 +14,8 @@ pub enum MarkKind {
     Sample = 2,
     /// Measuring is over; stored to slot 0.
     End = 3,
+    /// The machine stops for its snapshot; stored to the device that stops it.
+    Stop = 4,
 }
 
 impl MarkKind {
@@ -23,6 +25,7 @@ impl MarkKind {
             1 => Some(MarkKind::Begin),
             2 => Some(MarkKind::Sample),
             3 => Some(MarkKind::End),
+            4 => Some(MarkKind::Stop),
             _ => None,
         }
     }
@@ -63,6 +66,27 @@ pub fn mark<const KIND: u8>(slot: &mut u64, value: u64) {
     }
 }
 
+/// Stores a byte to a device with the mark [`MarkKind::Stop`].
+///
+/// # Safety
+/// `device` must be mapped for writing, and whatever the device does at this address must be allowed.
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn stop(device: *mut u8, value: u8) {
+    // SAFETY: a long no-op touches no memory; the caller answers for the store.
+    unsafe {
+        core::arch::asm!(
+            ".byte 0x0f, 0x1f, 0x80",
+            ".long {magic} + {kind}",
+            "mov byte ptr [{device}], {value}",
+            magic = const MAGIC,
+            kind = const MarkKind::Stop as u8,
+            device = in(reg) device,
+            value = in(reg_byte) value,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +96,15 @@ mod tests {
         let mut slot = 0;
         mark::<{ MarkKind::Sample as u8 }>(&mut slot, 42);
         assert_eq!(slot, 42);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_stop_stores_one_byte() {
+        let mut bytes = [0u8; 3];
+        // SAFETY: the address is within an array of this test.
+        unsafe { stop(&raw mut bytes[1], 7) };
+        assert_eq!(bytes, [0, 7, 0]);
     }
 
     #[test]

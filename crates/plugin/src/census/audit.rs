@@ -26,6 +26,8 @@ type SetSize = unsafe extern "C" fn(*mut ByteArray, c_uint) -> *mut ByteArray;
 pub struct Audit {
     /// Blocks compared.
     pub blocks: u64,
+    /// The block before, in which a difference arose.
+    before: u64,
     get_cpu: GetCpu,
     read_register: ReadRegister,
     set_size: SetSize,
@@ -43,6 +45,7 @@ impl Audit {
             let new_array = std::mem::transmute::<*mut c_void, NewArray>(symbol(c"g_byte_array_new")?);
             Ok(Audit {
                 blocks: 0,
+                before: 0,
                 get_cpu: std::mem::transmute::<*mut c_void, GetCpu>(symbol(c"qemu_get_cpu")?),
                 read_register: std::mem::transmute::<*mut c_void, ReadRegister>(symbol(c"x86_cpu_gdb_read_register")?),
                 set_size: std::mem::transmute::<*mut c_void, SetSize>(symbol(c"g_byte_array_set_size")?),
@@ -54,12 +57,13 @@ impl Audit {
     /// Compares at a block's start; tells the first difference.
     pub fn compare(&mut self, tracker: &Tracker, block: u64, word: impl Fn(bool) -> Option<Word>) -> Option<String> {
         self.blocks += 1;
+        let before = std::mem::replace(&mut self.before, block);
         let interrupts = self.flags() & IF != 0;
         let kernel = block >> 63 == 1;
         let word = word(matches!(tracker.word, Word::Bits64(_)))?;
         let differs = |what: &str, tracked: &dyn std::fmt::Debug, truth: &dyn std::fmt::Debug| {
             Some(format!(
-                "audit, block {} at {block:#x}: {what} tracked {tracked:x?}, true {truth:x?}",
+                "audit, block {} at {block:#x} after {before:#x}: {what} tracked {tracked:x?}, true {truth:x?}",
                 self.blocks
             ))
         };

@@ -130,6 +130,14 @@ impl Mapping {
         unsafe { core::ptr::write_volatile(self.start.as_ptr().add(at), value) }
     }
 
+    /// Writes one byte to its beginning, with the mark of a machine that stops there.
+    #[cfg(target_arch = "x86_64")]
+    pub fn write_stop(&self, value: u8) {
+        assert!(!self.is_empty(), "the mapping is empty");
+        // SAFETY: the byte lies inside the live mapping, to which no reference exists; who mapped a device wants it.
+        unsafe { crate::mark::stop(self.start.as_ptr(), value) }
+    }
+
     /// Reads one byte; panics outside the mapping.
     pub fn read(&self, at: usize) -> u8 {
         assert!(at < self.len, "offset {at} outside the mapping");

@@ -107,7 +107,7 @@ impl Machine {
             "-seed",
             "1",
             "-device",
-            "pvpanic,ioport=0x505",
+            "pvpanic-pci,addr=5",
             "-action",
             "panic=pause",
         ];

@@ -1,0 +1,417 @@
+//! Where what an instruction does is registered, and its effect read from memory.
+
+use super::audit::Audit;
+use super::pattern::{self, Meaning};
+use super::tracker::{Tracker, Word};
+use crate::api::{self, Block, Instruction, OnAccess, OnRead, OnStart};
+use crate::args::CensusArgs;
+use crate::count::Placement;
+use crate::guest_memory::GuestMemory;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use worstcase_probe::census::facts::Facts;
+use worstcase_probe::census::log::{Row, header};
+use worstcase_probe::mark::MarkKind;
+use worstcase_probe::units::Instructions;
+
+/// Of x86's flags: interrupts are on.
+const IF: u64 = 1 << 9;
+
+static CENSUS: Mutex<Option<Census>> = Mutex::new(None);
+
+struct Census {
+    facts: Facts,
+    memory_file: PathBuf,
+    /// Found when first needed: QEMU maps it after plugins are installed.
+    memory: Option<GuestMemory>,
+    out: BufWriter<File>,
+    rows: u64,
+    audit: Option<Audit>,
+    /// While the probe measures.
+    tracker: Option<Tracker>,
+    observed: Option<(u64, u64)>,
+    /// What the instruction that loads flags has loaded so far: its first word's address, and the mode.
+    loading: Option<(u64, bool)>,
+    /// Why the census cannot become whole.
+    failed: Option<String>,
+}
+
+fn lock() -> MutexGuard<'static, Option<Census>> {
+    CENSUS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins; a failure is one line for the user.
+pub fn start(args: CensusArgs) -> Result<(), String> {
+    let text = std::fs::read_to_string(&args.facts).map_err(|e| format!("{}: {e}", args.facts.display()))?;
+    let facts = text.parse().map_err(|e| format!("{}: {e}", args.facts.display()))?;
+    let create = || {
+        let mut out = BufWriter::with_capacity(1 << 16, File::create(&args.out)?);
+        out.write_all(&header())?;
+        Ok::<_, std::io::Error>(out)
+    };
+    *lock() = Some(Census {
+        facts,
+        memory_file: args.memory,
+        memory: None,
+        out: create().map_err(|e| format!("cannot write {}: {e}", args.out.display()))?,
+        rows: 0,
+        audit: if args.audit { Some(Audit::find()?) } else { None },
+        tracker: None,
+        observed: None,
+        loading: None,
+        failed: None,
+    });
+    Ok(())
+}
+
+/// Registers a freshly translated block.
+pub fn observe(block: &Block, instructions: &[Instruction], placements: &[Placement]) {
+    let guard = lock();
+    let (Some(census), Some(first)) = (guard.as_ref(), instructions.first()) else {
+        return;
+    };
+    let facts = &census.facts;
+    let decoded: Vec<_> = instructions
+        .iter()
+        .map(|i| pattern::decode(i.bytes(), i.vaddr()))
+        .collect();
+    if census.audit.is_some() && !is_entry(facts, first.vaddr()) {
+        block.on_start_from::<Audited>(0, first.vaddr());
+    }
+    for (i, (instruction, placement)) in instructions.iter().zip(placements).enumerate() {
+        let at = Place::new(instruction.vaddr(), placement);
+        let vaddr = instruction.vaddr();
+        if is_entry(facts, vaddr) {
+            instruction.on_start::<Entry>(at.0);
+        }
+        if facts.schedule.contains(&vaddr) {
+            instruction.on_start::<Schedule>(at.0);
+        }
+        if facts.points.contains(&vaddr) {
+            instruction.on_start::<Point>(at.0);
+        }
+        register(instruction, pattern::meaning(&decoded[i..], facts), at, facts);
+    }
+}
+
+fn is_entry(facts: &Facts, vaddr: u64) -> bool {
+    facts.entries.contains(&vaddr) || facts.stubs.iter().any(|stubs| stubs.contains(&vaddr))
+}
+
+fn register(instruction: &Instruction, meaning: Option<Meaning>, at: Place, facts: &Facts) {
+    let vaddr = instruction.vaddr();
+    let of_kernel = vaddr >> 63 == 1;
+    match meaning {
+        Some(Meaning::SystemCall) if !of_kernel => instruction.on_start::<SystemCall>(at.0),
+        _ if !of_kernel => {}
+        Some(Meaning::Cli) => instruction.on_start::<Cli>(at.0),
+        Some(Meaning::Sti) => instruction.on_start::<Sti>(at.0),
+        Some(Meaning::LeavesKernel) => instruction.on_start::<LeavesKernel>(at.0),
+        Some(Meaning::Halts) => instruction.on_start::<Halts>(at.0),
+        Some(Meaning::LoadsFlags) => {
+            instruction.on_start::<Loads>(at.0);
+            instruction.on_read::<LoadsFlags>(at.0);
+        }
+        Some(Meaning::Returns) => {
+            instruction.on_start::<Loads>(at.0);
+            instruction.on_read::<Returns>(at.0);
+        }
+        Some(Meaning::WritesCount(8)) => instruction.on_write::<WritesLongCount>(at.0),
+        Some(Meaning::WritesCount(_)) => instruction.on_write::<WritesCount>(at.0),
+        Some(Meaning::ComparesCount(0)) => instruction.on_start::<Point>(at.0),
+        Some(Meaning::ComparesCount(1)) => instruction.on_start::<PointInLock>(at.0),
+        Some(Meaning::ReadsFlags) if !facts.bystanders.iter().any(|range| range.contains(&vaddr)) => {
+            instruction.on_read::<ReadsFlags>(at.0);
+        }
+        _ => {}
+    }
+}
+
+/// An instruction as one number: its address, what is pending when it starts, and whether it counts itself early.
+#[derive(Clone, Copy)]
+struct Place(u64);
+
+impl Place {
+    const PENDING_BITS: u32 = 10;
+
+    fn new(vaddr: u64, placement: &Placement) -> Place {
+        let early = u64::from(placement.counts_itself_early());
+        // Canonical addresses: the sixteenth bit from the top is copied into those above.
+        Place(vaddr << (Self::PENDING_BITS + 1) | u64::from(placement.pending) << 1 | early)
+    }
+
+    fn address(self) -> u64 {
+        (self.0 as i64 >> (Self::PENDING_BITS + 1)) as u64
+    }
+
+    /// Instructions completed when it starts, seen from a callback at its start.
+    fn start(self) -> u64 {
+        api::count() + (self.0 >> 1 & ((1 << Self::PENDING_BITS) - 1))
+    }
+
+    /// Instructions completed when it is complete, seen from a callback of its access to memory.
+    fn end_from_access(self) -> u64 {
+        api::count() - (self.0 & 1) + 1
+    }
+}
+
+/// Runs with the state, while the probe measures.
+fn step(run: impl FnOnce(&mut Tracker)) {
+    if let Some(census) = lock().as_mut() {
+        census.step(|tracker, _, _| run(tracker));
+    }
+}
+
+impl Census {
+    fn step(&mut self, run: impl FnOnce(&mut Tracker, &Facts, &GuestMemory)) {
+        let Some(tracker) = &mut self.tracker else {
+            return;
+        };
+        let memory = match &mut self.memory {
+            Some(memory) => memory,
+            none => match GuestMemory::of_file(&self.memory_file) {
+                Ok(memory) => none.insert(memory),
+                Err(why) => {
+                    self.failed.get_or_insert(why);
+                    return;
+                }
+            },
+        };
+        run(tracker, &self.facts, memory);
+        for section in tracker.take_long() {
+            self.rows += 1;
+            if let Err(e) = self.out.write_all(&Row::Section(section).encode()) {
+                self.failed.get_or_insert(e.to_string());
+            }
+        }
+    }
+
+    /// A word that an instruction loads at a physical address: the first is the base, for `iret` the flags the third.
+    fn load(&mut self, vaddr: u64, physical: u64, place: Place, flags_at: u64) {
+        let Some((base, kernel)) = self.loading else {
+            return;
+        };
+        let base = if base == 0 { vaddr } else { base };
+        self.loading = Some((base, kernel));
+        let offset = vaddr.wrapping_sub(base);
+        let Some(word) = self.word(physical) else {
+            return;
+        };
+        if offset == 8 && flags_at == 16 {
+            self.loading = Some((base, word & 3 != 3));
+        }
+        if offset == flags_at {
+            self.loading = None;
+            let (now, at) = (place.end_from_access(), place.address());
+            let kernel = flags_at == 0 || kernel;
+            self.step(|tracker, _, _| tracker.leave(now, at, word & IF != 0, kernel));
+        }
+    }
+
+    fn word(&mut self, physical: u64) -> Option<u64> {
+        let mut word = None;
+        self.step(|_, _, memory| word = memory.read(physical).map(u64::from_le_bytes));
+        word
+    }
+
+    fn count_written(&mut self, place: Place, long: bool) {
+        let (now, at) = (place.end_from_access(), place.address());
+        self.step(|tracker, facts, memory| {
+            if let Some(word) = read_count(memory, facts, long) {
+                tracker.count(now, at, word);
+            }
+        });
+    }
+}
+
+fn read_count(memory: &GuestMemory, facts: &Facts, long: bool) -> Option<Word> {
+    if long {
+        memory
+            .read(facts.preempt_physical)
+            .map(u64::from_le_bytes)
+            .map(Word::Bits64)
+    } else {
+        memory
+            .read(facts.preempt_physical)
+            .map(u32::from_le_bytes)
+            .map(Word::Bits32)
+    }
+}
+
+/// The probe's mark: it begins or ends measuring, in user mode.
+pub fn marked(kind: MarkKind, count: u64) {
+    if let Some(census) = lock().as_mut() {
+        match kind {
+            MarkKind::Begin => {
+                census.tracker = Some(Tracker::new(census.facts.preemptible));
+                census.observed = Some((count, count));
+                census.rows = 0;
+            }
+            MarkKind::Sample | MarkKind::Stop => {}
+            MarkKind::End => {
+                if let Some(tracker) = census.tracker.take() {
+                    census.end(&tracker, count);
+                }
+            }
+        }
+    }
+}
+
+impl Census {
+    fn end(&mut self, tracker: &Tracker, count: u64) {
+        let from = self.observed.map_or(count, |(from, _)| from);
+        self.observed = Some((from, count));
+        for row in tracker.summary() {
+            self.rows += 1;
+            if let Err(e) = self.out.write_all(&row.encode()) {
+                self.failed.get_or_insert(e.to_string());
+                return;
+            }
+        }
+    }
+
+    fn close(mut self) -> Result<(), String> {
+        if let Some(why) = self.failed {
+            return Err(why);
+        }
+        let (from, to) = self.observed.ok_or("the probe did not measure")?;
+        let close = Row::Close {
+            from: Instructions(from),
+            to: Instructions(to),
+            audited: self.audit.map_or(0, |audit| audit.blocks),
+            rows: self.rows,
+        };
+        let written = self.out.write_all(&close.encode()).and_then(|()| self.out.flush());
+        written.map_err(|e| e.to_string())
+    }
+}
+
+/// QEMU ends: closes the file.
+pub fn finish() {
+    if let Some(Err(why)) = lock().take().map(Census::close) {
+        eprintln!("worstcase-plugin: the census is incomplete: {why}");
+    }
+}
+
+/// Steps that need nothing but the place.
+macro_rules! at_start {
+    ($($name:ident = |$tracker:ident, $start:ident, $at:ident| $run:expr;)*) => {$(
+        struct $name;
+        impl OnStart for $name {
+            fn run(data: u64) {
+                let place = Place(data);
+                let ($start, $at) = (place.start(), place.address());
+                step(|$tracker| $run);
+            }
+        }
+    )*};
+}
+
+at_start! {
+    Entry = |tracker, start, at| tracker.enter(start, at);
+    Schedule = |tracker, start, at| tracker.cut(start, at);
+    Point = |tracker, start, at| if tracker.word.is(0) { tracker.poll(start, at) };
+    PointInLock = |tracker, start, at| if tracker.word.is(1) { tracker.poll(start, at) };
+    SystemCall = |tracker, start, at| tracker.enter(start + 1, at);
+    Cli = |tracker, start, at| tracker.cli(start + 1, at);
+    Sti = |tracker, start, at| tracker.sti(start + 1, at);
+    LeavesKernel = |tracker, start, at| tracker.leave(start + 1, at, true, false);
+    Halts = |tracker, start, at| tracker.cut(start + 1, at);
+}
+
+/// An instruction that loads flags starts.
+struct Loads;
+
+impl OnStart for Loads {
+    fn run(_: u64) {
+        if let Some(census) = lock().as_mut() {
+            census.loading = Some((0, true));
+        }
+    }
+}
+
+/// `popf` reads.
+struct LoadsFlags;
+
+impl OnRead for LoadsFlags {
+    fn run(vaddr: u64, physical: u64, data: u64) {
+        if let Some(census) = lock().as_mut() {
+            census.load(vaddr, physical, Place(data), 0);
+        }
+    }
+}
+
+/// `iret` reads.
+struct Returns;
+
+impl OnRead for Returns {
+    fn run(vaddr: u64, physical: u64, data: u64) {
+        if let Some(census) = lock().as_mut() {
+            census.load(vaddr, physical, Place(data), 16);
+        }
+    }
+}
+
+/// The count was written.
+struct WritesCount;
+
+impl OnAccess for WritesCount {
+    fn run(_: u64, data: u64) {
+        if let Some(census) = lock().as_mut() {
+            census.count_written(Place(data), false);
+        }
+    }
+}
+
+/// The count of 64 bits was written.
+struct WritesLongCount;
+
+impl OnAccess for WritesLongCount {
+    fn run(_: u64, data: u64) {
+        if let Some(census) = lock().as_mut() {
+            census.count_written(Place(data), true);
+        }
+    }
+}
+
+/// A word is read that may be the current task's flags.
+struct ReadsFlags;
+
+impl OnRead for ReadsFlags {
+    fn run(vaddr: u64, _: u64, data: u64) {
+        let place = Place(data);
+        let (now, at) = (place.end_from_access(), place.address());
+        if let Some(census) = lock().as_mut() {
+            census.step(|tracker, facts, memory| {
+                let current = memory.read(facts.current_physical).map(u64::from_le_bytes);
+                if current == Some(vaddr) {
+                    tracker.poll(now, at);
+                }
+            });
+        }
+    }
+}
+
+/// A block starts while the state is audited.
+struct Audited;
+
+impl OnStart for Audited {
+    fn run(block: u64) {
+        if let Some(census) = lock().as_mut() {
+            let mut audit = census.audit.take();
+            let mut difference = None;
+            census.step(|tracker, facts, memory| {
+                if let Some(audit) = &mut audit {
+                    let word = |long| read_count(memory, facts, long);
+                    difference = audit.compare(tracker, block, word);
+                }
+            });
+            census.audit = audit;
+            if let Some(why) = difference {
+                census.failed.get_or_insert(why);
+            }
+        }
+    }
+}
