@@ -1,24 +1,41 @@
-//! Each sample with the section in which it was due: `rest of the section + residual = latency`.
+//! Each sample with the section that it had to wait for: `rest of the section + residual = latency`.
 //!
-//! The residual is the wake-up's own way: interrupt, scheduler, switch, return to user code, and whatever else came
-//! between. A sample that was due in no long section has no rest; its latency is all residual, and holds the rest of
-//! the shorter section it may have been due in.
+//! That is the section in which it was due, or one that began before its timer's interrupt came: a kernel that polls before
+//! the interrupt does not know yet that it should reschedule, and goes on into the next section. Of several the one that
+//! took most counts. An interrupt within the section is the sample's own doing: the section would have been shorter without it.
+//!
+//! So the rest is that of the undisturbed section, and the residual is all that a wake-up adds to it: interrupt, scheduler,
+//! switch, return to user code, and whatever else came between. A sample that met no long section has no rest; its latency
+//! is all residual, and holds the rest of the shorter section it may have met.
 
 use super::taken::Taken;
+use crate::lab::moments::Moment;
 use crate::stats::Distribution;
 use serde::Serialize;
+use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_probe::census::log::Section;
 
 /// A sample and its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Joined {
     /// Its latency.
     pub latency: Nanos,
-    /// From the due time to the end of the section, if it was due in a long one.
+    /// What was left of the section, without the sample's own interrupt, if it met a long one.
     pub rest: Option<Nanos>,
     /// The rest of the latency.
     pub residual: Nanos,
+    /// The section that it met, and how long that would have been without it.
+    pub section: Option<Met>,
+}
+
+/// A section with a sample in it, in instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// As it was.
+    pub length: u64,
+    /// Without the sample's own interrupt.
+    pub undisturbed: u64,
 }
 
 /// Smallest, middle and largest of some times.
@@ -37,7 +54,7 @@ pub struct Spread {
 /// The wake-up path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Path {
-    /// Residuals of samples that were due in a long section.
+    /// Residuals of samples that met a long section.
     pub in_sections: Option<Spread>,
     /// Latencies of all others.
     pub elsewhere: Option<Spread>,
@@ -55,34 +72,51 @@ pub struct Contradiction {
 
 /// All samples, in order.
 pub fn join(taken: &Taken) -> Result<Vec<Joined>, Contradiction> {
-    let sections: Vec<_> = taken.sections(Kind::HeldOff).collect();
-    let end_of = |due: Instructions| {
-        let after = sections.partition_point(|s| s.start.0 + s.length <= due.0);
-        let section = sections.get(after).filter(|s| s.start <= due)?;
-        Some(section.start.0 + section.length)
-    };
-    let joined = |moment: &crate::lab::moments::Moment| {
-        let Some(end) = end_of(moment.due) else {
-            return Ok(Joined {
-                latency: moment.latency,
-                rest: None,
-                residual: moment.latency,
-            });
-        };
-        if end > moment.sample.0 {
-            return Err(Contradiction {
-                sample: moment.index,
-                early: end - moment.sample.0,
-            });
-        }
-        let rest = taken.time_of(end - moment.due.0);
-        Ok(Joined {
+    let sections: Vec<&Section> = taken.sections(Kind::HeldOff).collect();
+    taken
+        .moments
+        .iter()
+        .map(|moment| joined(taken, moment, &sections))
+        .collect()
+}
+
+fn end(section: &Section) -> u64 {
+    section.start.0 + section.length
+}
+
+fn joined(taken: &Taken, moment: &Moment, sections: &[&Section]) -> Result<Joined, Contradiction> {
+    let entry = moment.timer_entry.unwrap_or(moment.due);
+    let left = |s: &Section| end(s) - s.start.max(moment.due).0;
+    let met = &sections[sections.partition_point(|s| end(s) <= moment.due.0)..];
+    let met = met.iter().take_while(|s| s.start < entry || s.start <= moment.due);
+    let Some(section) = met.max_by_key(|s| left(s)) else {
+        return Ok(Joined {
             latency: moment.latency,
-            rest: Some(rest),
-            residual: moment.latency - rest,
-        })
+            rest: None,
+            residual: moment.latency,
+            section: None,
+        });
     };
-    taken.moments.iter().map(joined).collect()
+    if end(section) > moment.sample.0 {
+        return Err(Contradiction {
+            sample: moment.index,
+            early: end(section) - moment.sample.0,
+        });
+    }
+    let own = match section.start < entry && entry.0 < end(section) {
+        true => section.nested.min(left(section)),
+        false => 0,
+    };
+    let rest = taken.time_of(left(section) - own);
+    Ok(Joined {
+        latency: moment.latency,
+        rest: Some(rest),
+        residual: moment.latency - rest,
+        section: Some(Met {
+            length: section.length,
+            undisturbed: section.length - own,
+        }),
+    })
 }
 
 impl Path {
@@ -122,6 +156,7 @@ impl Spread {
 mod tests {
     use super::*;
     use crate::census::testing::{moment, section, taken};
+    use worstcase_probe::Instructions;
 
     #[test]
     fn rest_and_residual_are_the_latency() {
@@ -155,6 +190,50 @@ mod tests {
         );
         assert_eq!(path.elsewhere.unwrap().count, 2);
         assert_eq!(path.longest(), Some(Nanos(3_000)));
+    }
+
+    #[test]
+    fn a_sample_s_own_interrupt_is_no_part_of_the_section() {
+        let mut taken = taken();
+        let mut long = section(Kind::HeldOff, 10_000, 5_000);
+        long.nested = 1_600;
+        taken.census.sections = vec![long];
+        let mut within = moment(0, 11_000, 6_000);
+        within.timer_entry = Some(Instructions(11_070));
+        // With interrupts off, the interrupt comes when the section is over.
+        let mut behind = moment(1, 11_000, 6_000);
+        behind.timer_entry = Some(Instructions(15_000));
+        taken.moments = vec![within, behind];
+        let joined = join(&taken).unwrap();
+        assert_eq!((joined[0].rest, joined[0].residual), (Some(Nanos(2_400)), Nanos(3_600)));
+        assert_eq!(joined[0].section.unwrap().undisturbed, 3_400);
+        assert_eq!((joined[1].rest, joined[1].residual), (Some(Nanos(4_000)), Nanos(2_000)));
+        assert_eq!(joined[1].section.unwrap().undisturbed, 5_000);
+    }
+
+    #[test]
+    fn a_poll_before_the_interrupt_does_not_help() {
+        let mut taken = taken();
+        taken.census.sections = vec![
+            section(Kind::HeldOff, 10_000, 5_000),
+            section(Kind::HeldOff, 15_000, 60_000),
+            // The interrupt's own.
+            section(Kind::HeldOff, 100_000, 2_000),
+        ];
+        let mut before = moment(0, 14_980, 62_000);
+        before.timer_entry = Some(Instructions(15_050));
+        let mut elsewhere = moment(1, 99_990, 3_500);
+        elsewhere.timer_entry = Some(Instructions(100_000));
+        // The next section has interrupts off: it is over when the interrupt comes.
+        let mut pending = moment(2, 14_980, 62_000);
+        pending.timer_entry = Some(Instructions(75_000));
+        taken.moments = vec![before, elsewhere, pending];
+        let joined = join(&taken).unwrap();
+        assert_eq!(
+            (joined[0].rest, joined[0].residual),
+            (Some(Nanos(60_000)), Nanos(2_000))
+        );
+        assert_eq!((joined[1].rest, joined[2].rest), (None, Some(Nanos(60_000))));
     }
 
     #[test]

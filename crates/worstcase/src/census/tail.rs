@@ -4,7 +4,8 @@
 //! a section of length `l` the part from whose instructions on the rest and a wake-up path `r` take more than `t` is
 //! `l - (t - r)` long. Expected above `t` is the sum over all long sections of the mean over the paths `r` that samples
 //! took out of sections, of `max(0, l - (t - r)) / period` (at most `l / period`); and the samples that were due
-//! elsewhere, as many as are left, each above `t` as often as theirs were.
+//! elsewhere, as many as are left, each above `t` as often as theirs were. A section that was hit by a sample counts
+//! without that sample's own interrupt, which is part of the path.
 
 use super::join::Joined;
 use super::taken::Taken;
@@ -64,9 +65,9 @@ pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
     };
     expectation.paths.sort_unstable();
     let Some(most) = expectation.paths.last() else {
-        return not("no sample was due in a long section");
+        return not("no sample met a long section");
     };
-    // Up to the latest of the samples that were due elsewhere, the tail is theirs, and the census says nothing; nor does
+    // Up to the latest of the samples that met none, the tail is theirs, and the census says nothing; nor does
     // it where most paths alone take longer.
     let usual = expectation.paths[expectation.paths.len() / 2];
     let from = expectation.elsewhere.iter().copied().fold(usual, u64::max);
@@ -76,7 +77,7 @@ pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
         .take(THRESHOLDS)
         .collect();
     if thresholds.is_empty() {
-        return not("samples that were due in no long section are as late as the others");
+        return not("samples that met no long section are as late as the others");
     }
     let seen = |t: u64| joined.iter().filter(|j| j.latency.0 > t).count() as u64;
     let counts: Vec<(f64, u64)> = thresholds.iter().map(|t| (expectation.above(*t), seen(*t))).collect();
@@ -111,7 +112,7 @@ struct Expectation {
     sections: BTreeMap<u64, u64>,
     /// Paths out of them.
     paths: Vec<u64>,
-    /// Latencies of samples that were due elsewhere.
+    /// Latencies of samples that met none.
     elsewhere: Vec<u64>,
     period: f64,
 }
@@ -127,10 +128,22 @@ impl Expectation {
             let of = joined.iter().filter(move |j| j.rest.is_some() == inside);
             of.map(|j| j.residual.0).collect::<Vec<u64>>()
         };
-        let mut sections = BTreeMap::new();
+        let mut sections: BTreeMap<u64, u64> = BTreeMap::new();
         for row in long {
-            *sections.entry(taken.time_of(row.length).0).or_default() += row.count;
+            *sections.entry(row.length).or_default() += row.count;
         }
+        // Those that samples made longer count as long as they would have been.
+        for met in joined.iter().filter_map(|j| j.section) {
+            if let Some(count) = sections.get_mut(&met.length).filter(|n| **n > 0) {
+                *count -= 1;
+                *sections.entry(met.undisturbed).or_default() += 1;
+            }
+        }
+        sections.retain(|_, count| *count > 0);
+        let sections = sections
+            .into_iter()
+            .map(|(n, count)| (taken.time_of(n).0, count))
+            .collect();
         Expectation {
             sections,
             paths: residuals(true),
@@ -165,7 +178,7 @@ impl Expectation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::census::join::join;
+    use crate::census::join::{Met, join};
     use crate::census::testing::{length, moment, section, taken};
     use worstcase_probe::prng::SplitMix64;
 
@@ -232,6 +245,7 @@ mod tests {
             latency: Nanos(rest.unwrap_or(0) + residual),
             rest: rest.map(Nanos),
             residual: Nanos(residual),
+            section: None,
         };
         let expectation = Expectation::of(
             &taken,
@@ -242,6 +256,25 @@ mod tests {
         // Below the paths all of a section counts, and what was due elsewhere.
         assert!((expectation.above(1_000) - 3.0).abs() < 1e-12);
         assert_eq!(expectation.above(14_000), 0.0);
+    }
+
+    #[test]
+    fn a_section_that_a_sample_made_longer_counts_as_it_would_have_been() {
+        let mut taken = taken();
+        taken.about.period_ns = 100_000;
+        taken.census.lengths = vec![length(Kind::HeldOff, 10_000, 2)];
+        let joined = Joined {
+            latency: Nanos(9_000),
+            rest: Some(Nanos(5_000)),
+            residual: Nanos(4_000),
+            section: Some(Met {
+                length: 10_000,
+                undisturbed: 8_000,
+            }),
+        };
+        // Of 8 us 5, of 10 us 7.
+        let expected = Expectation::of(&taken, &[joined]).above(7_000);
+        assert!((expected - 12_000.0 / 100_000.0).abs() < 1e-12, "{expected}");
     }
 
     #[test]

@@ -209,7 +209,7 @@ fn path(findings: &Findings, style: Style) -> Vec<String> {
     vec![
         style.bold("wake-up path"),
         line("after a section of 1000 instructions", &findings.path.in_sections),
-        line("due elsewhere, or in a shorter one", &findings.path.elsewhere),
+        line("of samples that met none", &findings.path.elsewhere),
     ]
 }
 

@@ -88,7 +88,7 @@ fn one_cell() {
 
         wake-up path
           after a section of 1000 instructions          1 samples: 2.00 (median), 2.00 to 2.00
-          due elsewhere, or in a shorter one            1 samples: 2.40 (median), 2.40 to 2.40
+          of samples that met none                      1 samples: 2.40 (median), 2.40 to 2.40
 
         samples above, expected by the census and seen
                us    expected     seen        p
