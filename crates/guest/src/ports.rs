@@ -12,29 +12,23 @@ pub fn allow() -> Result<(), GuestError> {
     Ok(())
 }
 
-/// Writes a byte to a port.
-pub fn out8(port: u16, value: u8) {
-    // SAFETY: `allow` was called first; the ports used belong to devices that QEMU made for this guest.
-    unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack, preserves_flags)) }
-}
-
 /// Writes a 16-bit word to a port.
 pub fn out16(port: u16, value: u16) {
-    // SAFETY: as in `out8`.
+    // SAFETY: `allow` was called first; the ports used belong to devices that QEMU made for this guest.
     unsafe { asm!("out dx, ax", in("dx") port, in("ax") value, options(nomem, nostack, preserves_flags)) }
 }
 
 /// Reads a byte from a port.
 pub fn in8(port: u16) -> u8 {
     let value: u8;
-    // SAFETY: as in `out8`.
+    // SAFETY: as in `out16`.
     unsafe { asm!("in al, dx", out("al") value, in("dx") port, options(nomem, nostack, preserves_flags)) }
     value
 }
 
 /// Writes all bytes to a port, in order.
 pub fn out_all(port: u16, bytes: &[u8]) {
-    // SAFETY: as in `out8`; `rep outsb` reads exactly `bytes.len()` bytes from `bytes`.
+    // SAFETY: as in `out16`; `rep outsb` reads exactly `bytes.len()` bytes from `bytes`.
     unsafe {
         asm!(
             "rep outsb",

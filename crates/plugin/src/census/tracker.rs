@@ -30,13 +30,9 @@ impl Word {
 
     /// Whether a hard or soft interrupt is being handled.
     fn in_interrupt(self) -> bool {
-        self.in_hard_interrupt() || self.low() & 0x100 != 0
-    }
-
-    fn in_hard_interrupt(self) -> bool {
         match self {
-            Word::Bits32(word) => word & 0x00ff_0000 != 0,
-            Word::Bits64(word) => word & 0xff00_0000 != 0,
+            Word::Bits32(word) => word & 0x00ff_0100 != 0,
+            Word::Bits64(word) => word & 0xff00_0100 != 0,
         }
     }
 
@@ -45,13 +41,6 @@ impl Word {
         match self {
             Word::Bits32(word) => u64::from(word & (u32::MAX >> 1)) == count,
             Word::Bits64(word) => word & (u64::MAX >> 1) == count,
-        }
-    }
-
-    fn low(self) -> u64 {
-        match self {
-            Word::Bits32(word) => word.into(),
-            Word::Bits64(word) => word,
         }
     }
 }
@@ -163,10 +152,10 @@ impl Tracker {
         self.update(now, at);
     }
 
-    /// The kernel asks whether it is to reschedule, where it would.
+    /// The kernel asks whether it is to reschedule, where it would; an interrupt, hard or soft, goes on to its end.
     pub fn poll(&mut self, now: u64, at: u64) {
         self.settle(now);
-        if self.interrupts && !self.delayed && !self.word.in_hard_interrupt() {
+        if self.interrupts && !self.delayed && !self.word.in_interrupt() {
             self.cut(now, at);
         }
     }
@@ -332,6 +321,8 @@ mod tests {
         t.set_interrupts(50, 3, true);
         t.count(60, 4, Word::Bits32(0x0001_0001));
         t.poll(70, 9);
+        t.count(75, 4, Word::Bits32(0x0000_0101));
+        t.poll(77, 9);
         t.count(80, 5, Word::Bits32(1));
         t.count(90, 6, Word::Bits32(0));
         assert_eq!(sites(&t, Kind::HeldOff), [(1, 9, 1, 10), (9, 6, 1, 70)]);
@@ -367,8 +358,8 @@ mod tests {
     fn both_layouts_of_the_count_are_read() {
         assert!(Word::Bits32(0x8000_0000).is_preemptible() && Word::Bits64(1 << 63).is_preemptible());
         assert!(!Word::Bits32(0x8000_0001).is_preemptible() && !Word::Bits64(1).is_preemptible());
-        assert!(Word::Bits32(1 << 16).in_hard_interrupt() && !Word::Bits64(1 << 16).in_hard_interrupt());
-        assert!(Word::Bits64(1 << 24).in_hard_interrupt());
+        assert!(Word::Bits32(1 << 16).in_interrupt() && !Word::Bits64(1 << 16).in_interrupt());
+        assert!(Word::Bits64(1 << 24).in_interrupt());
         assert!(Word::Bits32(0x8000_0201).is(0x201) && !Word::Bits32(0x8000_0201).is(1));
     }
 }
