@@ -167,10 +167,12 @@ fn culprit(span: &Span) -> Place {
         _ => None,
     };
     let common = || {
-        let seen = span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
-        let mut frames = seen.filter(|f| !super::roles::is_helper(&f.function));
+        let seen = || span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
+        let mut frames = seen().filter(|f| !super::roles::is_helper(&f.function));
+        // Where all are helpers, the innermost.
+        let function = frames.next().or_else(|| seen().next());
         Place {
-            function: frames.next().map(|f| f.function.clone()).unwrap_or_default(),
+            function: function.map(|f| f.function.clone()).unwrap_or_default(),
             caller: frames.next().map(|f| f.function.clone()),
             offset_ns: None,
         }
