@@ -1,6 +1,7 @@
 //! A census finds what samples find, and says what it is: on a real kernel, through the command line.
 
-use crate::desk::{Desk, GENERIC, folder, shared};
+use crate::culprits::program;
+use crate::desk::{Desk, GENERIC, RT, entries, folder, shared};
 use serde_json::Value;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ fn what_a_late_sample_fell_into_is_found_and_named() {
         "{table}"
     );
 
-    let ids = crate::desk::entries(&run.join("cells"));
+    let ids = entries(&run.join("cells"));
     let [full, none] = ["full", "none"].map(|m| ids.iter().find(|id| id.contains(&format!(".{m}."))).unwrap());
     let json = output(desk, &format!("--cell {none} --json"), &run);
     let cell: Value = serde_json::from_str(&json).unwrap();
@@ -108,4 +109,54 @@ fn the_sums_add_up() {
     }
     // With interrupts off nothing polls here, so that the section that they hold off is at least as long.
     assert!(number(&cell, "/kinds/0/longest_ns") >= number(&cell, "/kinds/1/longest_ns"));
+}
+
+/// Ground truth: each system call of the planted program copies 1 MiB, eight bytes an instruction, and no sample is needed
+/// to find it.
+#[test]
+fn a_planted_section_is_found_at_its_length() {
+    const COPY: u64 = (1 << 20) / 8;
+    let desk = shared();
+    let folder = folder();
+    let run = folder.path().join("run");
+    let add = format!("--add {}:/culprit", program().display());
+    let mut measure = desk.run(
+        &format!("--kernel {GENERIC} --preempt none,full --samples 100 --seed 1 {add}"),
+        &run,
+    );
+    measure
+        .arg("--load")
+        .arg("cmd:/culprit copy 1048576")
+        .assert()
+        .success();
+    for id in entries(&run.join("cells")) {
+        let cell: Value = serde_json::from_str(&output(desk, &format!("--cell {id} --json {add}"), &run)).unwrap();
+        let longest = cell.pointer("/kinds/0/longest/owners/0/longest").unwrap();
+        let length = number(longest, "/length_ns");
+        if id.contains(".full.") {
+            assert!(length < COPY, "{id}: {longest}");
+            continue;
+        }
+        assert!((COPY..COPY * 5 / 4).contains(&length), "{id}: {longest}");
+        let functions = longest["functions"].as_array().unwrap();
+        let copy = functions.iter().find(|f| f["function"] == "copy_user_generic_string");
+        let copied = number(copy.unwrap(), "/self_ns");
+        assert!((COPY * 9 / 10..=COPY + 100).contains(&copied), "{id}: {longest}");
+    }
+}
+
+/// The state that the plugin follows is the true one at every block, in every preemption model.
+#[test]
+fn audited_under_every_model() {
+    let desk = shared();
+    let folder = folder();
+    let run = folder.path().join("run");
+    let words = format!("--kernel {GENERIC} --kernel {RT} --load fork --samples 100 --seed 3");
+    desk.run(&words, &run).assert().success();
+    let cells = entries(&run.join("cells"));
+    assert_eq!(cells.len(), 4);
+    for id in cells {
+        let cell: Value = serde_json::from_str(&output(desk, &format!("--cell {id} --audit --json"), &run)).unwrap();
+        assert!(number(&cell, "/audited_blocks") > 1_000_000, "{id}");
+    }
 }
