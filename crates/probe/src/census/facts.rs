@@ -129,7 +129,7 @@ mod tests {
             resched_mask: 8,
             preemptible: true,
             entries: vec![0xffff_ffff_8100_0000, 1],
-            stubs: vec![16..32],
+            stubs: vec![16..32, 48..64],
             schedule: vec![5],
             points: vec![],
             bystanders: vec![1..2, 3..4],
