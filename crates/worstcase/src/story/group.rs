@@ -28,24 +28,24 @@ pub struct Group {
     pub cause_ns: Nanos,
 }
 
-/// Groups stories by subject, load, mechanism, function and caller; the worst first.
+/// Groups stories by subject, load, mechanism, function and caller; the worst first. The wake-up's own way is one cause,
+/// whatever it interrupted.
 pub fn group(stories: &[&Story]) -> Vec<Group> {
     let mut groups: BTreeMap<_, Group> = BTreeMap::new();
     for story in stories {
         let (sample, blame) = (story.sample(), story.blame());
-        let key = (
-            &sample.subject,
-            &sample.load,
-            blame.mechanism,
-            &blame.function,
-            &blame.caller,
+        let named = blame.mechanism != Mechanism::WakeUpPath;
+        let (function, caller) = (
+            blame.function.as_ref().filter(|_| named),
+            blame.caller.as_ref().filter(|_| named),
         );
+        let key = (&sample.subject, &sample.load, blame.mechanism, function, caller);
         let group = groups.entry(key).or_insert_with(|| Group {
             subject: sample.subject.clone(),
             load: sample.load.clone(),
             mechanism: blame.mechanism,
-            function: blame.function.clone(),
-            caller: blame.caller.clone(),
+            function: function.cloned(),
+            caller: caller.cloned(),
             samples: 0,
             worst_ns: Nanos(0),
             cause_ns: Nanos(0),
@@ -72,10 +72,10 @@ pub fn terminal(groups: &[Group]) -> String {
                 "worst", "cause", "samples", "load"
             ));
         }
-        let function = g.function.as_deref().unwrap_or("-");
+        let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));
         let by = g.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
         out.push(format!(
-            "{:>9} {:>9} {:>8}  {:<16} {}: {function}{by}",
+            "{:>9} {:>9} {:>8}  {:<16} {}{function}{by}",
             micros(g.worst_ns),
             micros(g.cause_ns),
             g.samples,
