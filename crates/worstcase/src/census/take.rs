@@ -10,7 +10,7 @@ use crate::lab::LabError;
 use crate::lab::added::Added;
 use crate::lab::again::Again;
 use crate::lab::qemu::Qemu;
-use crate::record::{Machine, Record};
+use crate::record::Record;
 use std::time::Duration;
 use worstcase_probe::Instructions;
 use worstcase_probe::census::log::Section;
@@ -39,18 +39,14 @@ pub struct How<'a> {
 pub fn take(record: &Record, how: &How) -> Result<(Taken, [TopList; 3]), LabError> {
     let again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
-    let (found, symbols) = again.census(cache, how.audit)?;
-    let Machine::Lab(machine) = &record.subject.machine else {
-        return Err(LabError::Request(format!("{} was not measured in the lab", record.id)));
-    };
-    let mips: crate::lab::machine::Mips = machine.mips.to_string().parse()?;
+    let found = again.census(cache, how.audit)?;
     let taken = Taken {
         about: About::of(record),
         census: found.census,
         polls_known: found.polls_known,
-        symbols,
+        symbols: again.symbols().clone(),
         moments: again.moments()?,
-        shift: mips.shift(),
+        shift: again.mips().shift(),
     };
     let longest = KINDS.map(|kind| top::longest(&taken, kind));
     let mut owned = owners(&again, cache, &longest.concat())?.into_iter();
@@ -90,8 +86,8 @@ fn replay(again: &Again, cache: &Cache, sections: &[Section]) -> Result<Vec<Opti
     let stretch = |s: &Section| s.start..Instructions(s.start.0 + s.length);
     let stretches: Vec<_> = sections.iter().map(stretch).collect();
     let mut owned: Vec<Option<Owned>> = vec![None; sections.len()];
-    again.replay_stretches(cache, &stretches, AROUND, |index, execution, symbols| {
-        owned[index] = top::owned(execution, symbols, &sections[index]);
+    again.replay_stretches(cache, &stretches, AROUND, |index, execution| {
+        owned[index] = top::owned(execution, again.symbols(), &sections[index]);
     })?;
     Ok(owned)
 }

@@ -74,13 +74,20 @@ pub struct Top {
 /// What tells owners apart: who began a section, who ended it, what it did.
 pub type Name<'a> = (&'a str, &'a str, Option<&'a str>);
 
-impl Owned {
-    fn name(&self) -> Name<'_> {
-        (&self.from, &self.to, self.inside.as_deref())
-    }
-}
-
 impl Top {
+    /// One section.
+    fn of(section: Owned) -> Top {
+        Top {
+            from: section.from.clone(),
+            to: section.to.clone(),
+            inside: section.inside.clone(),
+            times: 1,
+            total_ns: section.length_ns,
+            longest_net_ns: section.net_ns,
+            longest: section,
+        }
+    }
+
     /// What tells it from others.
     pub fn name(&self) -> Name<'_> {
         (&self.from, &self.to, self.inside.as_deref())
@@ -164,25 +171,10 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
 /// The replayed sections by owner; every section longer than `above_ns` must be among them.
 pub fn list(sections: Vec<Owned>, above_ns: Nanos) -> TopList {
     let mut owners: Vec<Top> = Vec::new();
-    for section in sections {
-        let found = owners.iter_mut().find(|t| t.name() == section.name());
-        let Some(top) = found else {
-            owners.push(Top {
-                from: section.from.clone(),
-                to: section.to.clone(),
-                inside: section.inside.clone(),
-                times: 1,
-                total_ns: section.length_ns,
-                longest_net_ns: section.net_ns,
-                longest: section,
-            });
-            continue;
-        };
-        top.times += 1;
-        top.total_ns = top.total_ns + section.length_ns;
-        top.longest_net_ns = top.longest_net_ns.max(section.net_ns);
-        if section.length_ns > top.longest.length_ns {
-            top.longest = section;
+    for top in sections.into_iter().map(Top::of) {
+        match owners.iter_mut().find(|t| t.name() == top.name()) {
+            Some(found) => found.add(&top),
+            None => owners.push(top),
         }
     }
     owners.sort_by_key(|t| Reverse(t.longest.length_ns));

@@ -4,6 +4,7 @@ use super::LabError;
 use super::added::Added;
 use super::cell::{self, Raw, Run};
 use super::census::{self, Taken};
+use super::machine::Mips;
 use super::matrix::{self, Matrix};
 use super::moments::{self, Moment};
 use super::qemu::Qemu;
@@ -26,6 +27,7 @@ pub struct Again {
     snapshot: Snapshot,
     /// What it left, from the cache or from running it: the same as what was recorded.
     raw: Raw,
+    kernel: KernelSymbols,
     limit: Option<Duration>,
 }
 
@@ -89,19 +91,34 @@ impl Again {
         if matrix::result(prepared, &snapshot, &raw)?.record.digest != record.digest {
             return Err(other("it gave other samples"));
         }
+        let kernel = KernelSymbols::obtain(&options.cache, prepared, &snapshot, &planned.spec.load)?;
         Ok(Again {
             matrix,
             snapshot,
             raw,
+            kernel,
             limit,
         })
     }
 
-    /// What ran around each of these samples (places in the record), in their order, and the names of what ran.
-    pub fn replay(&self, cache: &Cache, samples: &[usize]) -> Result<(Vec<Execution>, Symbols), LabError> {
-        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
-        let executions = replay::replay(cache, &self.run(), &self.raw, &kernel, samples, replay::LEAD)?;
-        Ok((executions, kernel.code))
+    /// What ran around each of these samples (places in the record), in their order.
+    pub fn replay(&self, cache: &Cache, samples: &[usize]) -> Result<Vec<Execution>, LabError> {
+        replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, replay::LEAD)
+    }
+
+    /// The names of what ran.
+    pub fn symbols(&self) -> &Symbols {
+        &self.kernel.code
+    }
+
+    /// The names, when nothing is to be replayed any more.
+    pub fn into_symbols(self) -> Symbols {
+        self.kernel.code
+    }
+
+    /// Virtual CPU speed.
+    pub fn mips(&self) -> Mips {
+        self.prepared().subject.machine.mips
     }
 
     /// The cell's content key.
@@ -111,8 +128,7 @@ impl Again {
 
     /// The cell's samples in instruction counts, in order.
     pub fn moments(&self) -> Result<Vec<Moment>, LabError> {
-        let mips = self.prepared().subject.machine.mips;
-        moments::moments(&self.raw, mips).map_err(|why| LabError::Stamps(cell::describe(&self.run()), why))
+        moments::moments(&self.raw, self.mips()).map_err(|why| LabError::Stamps(cell::describe(&self.run()), why))
     }
 
     /// Hands over what ran in each of these stretches, by its index, in the order of time.
@@ -121,29 +137,18 @@ impl Again {
         cache: &Cache,
         stretches: &[Range<Instructions>],
         around: Instructions,
-        mut each: impl FnMut(usize, &Execution, &Symbols),
+        mut each: impl FnMut(usize, &Execution),
     ) -> Result<(), LabError> {
-        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
-        let (run, code) = (self.run(), &kernel.code);
-        replay::replay_stretches(
-            cache,
-            &run,
-            &self.raw,
-            &kernel,
-            stretches,
-            around,
-            |index, execution| {
-                each(index, &execution, code);
-                Ok(())
-            },
-        )
+        let each = |index, execution| {
+            each(index, &execution);
+            Ok(())
+        };
+        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, around, each)
     }
 
     /// All sections of the cell in which a wake-up would have had to wait.
-    pub fn census(&self, cache: &Cache, audit: bool) -> Result<(Taken, Symbols), LabError> {
-        let kernel = KernelSymbols::obtain(cache, self.prepared(), &self.snapshot, &self.spec().load)?;
-        let taken = census::take(cache, &self.run(), &self.raw, &kernel, audit)?;
-        Ok((taken, kernel.code))
+    pub fn census(&self, cache: &Cache, audit: bool) -> Result<Taken, LabError> {
+        census::take(cache, &self.run(), &self.raw, &self.kernel, audit)
     }
 
     fn prepared(&self) -> &Prepared {

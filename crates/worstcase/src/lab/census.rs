@@ -28,10 +28,7 @@ pub struct Taken {
 /// an error. With `audit` the state that the plugin follows is compared with the true one at every block; the first
 /// difference is an error.
 pub fn take(cache: &Cache, run: &Run, raw: &Raw, kernel: &KernelSymbols, audit: bool) -> Result<Taken, LabError> {
-    let facts = kernel.facts.as_ref().map_err(|reason| LabError::Unreadable {
-        kernel: run.prepared.subject.kernel.label.clone(),
-        reason: reason.clone(),
-    })?;
+    let facts = kernel.facts(run.prepared, run.snapshot)?;
     let text = facts.to_string();
     let key = Digest::new("worstcase-census/1")
         .text(&cell::key(run.prepared, run.spec)?)

@@ -16,8 +16,7 @@ const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 const MAX_BTF: u64 = 64 << 20;
 
 /// Finds out where this kernel keeps its tasks. The error says what is missing.
-pub fn task_places(memory_file: &Path, symbols: &SymbolTable) -> Result<TaskPlaces, LabOrReason> {
-    let memory = KernelMemory::open(memory_file)?;
+pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<TaskPlaces, String> {
     let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
 
     let mut places = TaskPlaces {
@@ -42,35 +41,8 @@ pub fn task_places(memory_file: &Path, symbols: &SymbolTable) -> Result<TaskPlac
     let mut btf = vec![0; len.ok_or("its BTF ends before it begins")? as usize];
     memory.read(&places, start, &mut btf)?;
     (places.pid, places.comm) = task_offsets(&btf).ok_or("its BTF does not describe task_struct's pid and comm")?;
-    check(&memory, &places)?;
+    check(memory, &places)?;
     Ok(places)
-}
-
-/// A file that cannot be read, or why the kernel's data makes no sense.
-#[derive(Debug)]
-pub enum LabOrReason {
-    /// Ours.
-    Lab(LabError),
-    /// The kernel's.
-    Reason(String),
-}
-
-impl From<LabError> for LabOrReason {
-    fn from(error: LabError) -> Self {
-        LabOrReason::Lab(error)
-    }
-}
-
-impl From<String> for LabOrReason {
-    fn from(reason: String) -> Self {
-        LabOrReason::Reason(reason)
-    }
-}
-
-impl From<&str> for LabOrReason {
-    fn from(reason: &str) -> Self {
-        LabOrReason::Reason(reason.into())
-    }
 }
 
 /// The memory of a kernel that was stopped.

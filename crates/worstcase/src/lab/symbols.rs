@@ -6,7 +6,7 @@
 use super::LabError;
 use super::fork::Fork;
 use super::kernel_facts;
-use super::kernel_memory::{self, KernelMemory, LabOrReason};
+use super::kernel_memory::{self, KernelMemory};
 use super::snapshot::Snapshot;
 use super::subject::Prepared;
 use crate::cache::Cache;
@@ -31,8 +31,7 @@ pub struct KernelSymbols {
     pub code: Symbols,
     /// Where its tasks are.
     pub tasks: TaskPlaces,
-    /// What a census has to know, or why it is not known.
-    pub facts: Result<Facts, String>,
+    table: SymbolTable,
 }
 
 impl KernelSymbols {
@@ -68,20 +67,26 @@ impl KernelSymbols {
             reason: e.to_string(),
             again: "the symbols are read again",
         })?;
-        let tasks = kernel_memory::task_places(&snapshot.memory(), &table).map_err(|e| match e {
-            LabOrReason::Lab(error) => error,
-            LabOrReason::Reason(reason) => LabError::Unreadable {
-                kernel: prepared.subject.kernel.label.clone(),
-                reason,
-            },
-        })?;
         let memory = KernelMemory::open(&snapshot.memory())?;
+        let tasks = kernel_memory::task_places(&memory, &table).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
             code: names(&table),
-            facts: kernel_facts::find(&memory, &table, &tasks, prepared.subject.preempt.model),
             tasks,
+            table,
         })
     }
+
+    /// What a census has to know of the kernel.
+    pub fn facts(&self, prepared: &Prepared, snapshot: &Snapshot) -> Result<Facts, LabError> {
+        let memory = KernelMemory::open(&snapshot.memory())?;
+        let model = prepared.subject.preempt.model;
+        kernel_facts::find(&memory, &self.table, &self.tasks, model).map_err(unreadable(prepared))
+    }
+}
+
+fn unreadable(prepared: &Prepared) -> impl FnOnce(String) -> LabError {
+    let kernel = prepared.subject.kernel.label.clone();
+    |reason| LabError::Unreadable { kernel, reason }
 }
 
 /// The table as stories use it. Of several names at one address the kernel shows the first, and `lookup` takes the

@@ -20,5 +20,6 @@ pub fn executions(
     let options = ResolveOptions::from_cache(&terminal)?;
     let again = Again::of(record, &args.added, &qemu, &options, None)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
-    again.replay(&options.cache, &places)
+    let executions = again.replay(&options.cache, &places)?;
+    Ok((executions, again.into_symbols()))
 }
