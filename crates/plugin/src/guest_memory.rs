@@ -4,7 +4,7 @@
 //! wrote; but the plugin lives in QEMU's process and reads the mapping. A physical address is an offset in it: the lab's
 //! machines have all memory below the PCI hole.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// QEMU's mapping of the guest's memory.
 pub struct GuestMemory {
@@ -18,7 +18,7 @@ unsafe impl Send for GuestMemory {}
 
 impl GuestMemory {
     /// Finds the mapping of this file. QEMU makes it after it loads plugins, and keeps it until it ends.
-    pub fn of_file(file: &Path) -> Result<GuestMemory, String> {
+    fn of_file(file: &Path) -> Result<GuestMemory, String> {
         let not_found = |why: &dyn std::fmt::Display| format!("the guest's memory, {}: {why}", file.display());
         let path = file.canonicalize().map_err(|e| not_found(&e))?;
         let maps = std::fs::read_to_string("/proc/self/maps").map_err(|e| not_found(&e))?;
@@ -37,6 +37,27 @@ impl GuestMemory {
         }
         // SAFETY: `at..at + N` lies in QEMU's mapping, which stays until QEMU ends; its only writer is this thread.
         Some(unsafe { self.base.add(at).cast::<[u8; N]>().read() })
+    }
+}
+
+/// Guest memory that is found when it is first needed: QEMU maps it after plugins are installed.
+pub struct LateMemory {
+    file: PathBuf,
+    found: Option<GuestMemory>,
+}
+
+impl LateMemory {
+    /// Of this file.
+    pub fn of_file(file: PathBuf) -> LateMemory {
+        LateMemory { file, found: None }
+    }
+
+    /// The memory; the error says why it is not there.
+    pub fn get(&mut self) -> Result<&GuestMemory, String> {
+        match &mut self.found {
+            Some(memory) => Ok(memory),
+            none => Ok(none.insert(GuestMemory::of_file(&self.file)?)),
+        }
     }
 }
 
@@ -90,7 +111,8 @@ mod tests {
             map.add(4096).write(42);
             map
         };
-        let memory = GuestMemory::of_file(file.path()).unwrap();
+        let mut late = LateMemory::of_file(file.path().into());
+        let memory = late.get().unwrap();
         assert_eq!(memory.base, base.cast_const());
         assert_eq!(memory.read::<1>(4096), Some([42]));
         assert_eq!(memory.read::<2>(8191), None);

@@ -5,13 +5,12 @@
 
 use crate::api::{self, Block, Instruction, OnStart};
 use crate::args::Replay;
-use crate::guest_memory::GuestMemory;
+use crate::guest_memory::LateMemory;
 use crate::tasks::{self, Task};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::units::Instructions;
@@ -29,9 +28,7 @@ struct Recorder {
     windows: Vec<Range<Instructions>>,
     log: Writer<BufWriter<File>>,
     places: TaskPlaces,
-    memory_file: PathBuf,
-    /// Found when first needed: QEMU maps it after plugins are installed.
-    memory: Option<GuestMemory>,
+    memory: LateMemory,
     current: Option<Task>,
     /// All blocks that were translated, each once, however often that was.
     numbers: HashMap<window::Block, u32>,
@@ -54,8 +51,7 @@ pub fn start(replay: Replay) -> Result<(), String> {
         windows,
         log: Writer::new(BufWriter::with_capacity(1 << 16, file)),
         places: replay.tasks,
-        memory_file: replay.memory,
-        memory: None,
+        memory: LateMemory::of_file(replay.memory),
         current: None,
         numbers: HashMap::new(),
         blocks: Vec::new(),
@@ -151,11 +147,7 @@ impl Recorder {
     /// Notes who is current, if it is not who was current before. Asked at every step: three reads of memory are
     /// cheaper than knowing where each kernel switches tasks and changes their names.
     fn look_at_task(&mut self) -> Result<(), String> {
-        let memory = match &mut self.memory {
-            Some(memory) => memory,
-            none => none.insert(GuestMemory::of_file(&self.memory_file)?),
-        };
-        let current = tasks::current(memory, &self.places)
+        let current = tasks::current(self.memory.get()?, &self.places)
             .ok_or("the current task is not where it should be in the guest's memory")?;
         if self.current != Some(current) {
             self.current = Some(current);

@@ -5,7 +5,6 @@
 //! out. A main loop that looks in between (it was woken for something else, and this host was slow to run it) takes
 //! the time for earlier than it is and moves it too far, by those instructions. A main loop that sleeps in `ppoll`
 //! cannot look: only the CPU's own thread wakes it while a cell runs, and that does so after the addition.
-
 //!
 //! A stop that the guest asks for has a race of the same kind: the CPU stops, and a main loop that comes only then takes
 //! the stopped CPU for an idle one and moves time to the next timer before it sees that it is to stop the machine. So the
@@ -32,7 +31,7 @@ pub struct MainLoop {
 }
 
 /// What the main loop does.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     /// Waits for something to do.
     Rests,
@@ -58,34 +57,27 @@ impl MainLoop {
 
     /// Returns when the main loop cannot disturb a halt.
     pub fn await_rest(&self) {
-        let mut waiting_since = None;
-        loop {
-            match self.doing() {
-                Ok(Doing::Rests) | Err(_) => return,
-                Ok(Doing::Works) => waiting_since = None,
-                Ok(Doing::Waits) => {
-                    if waiting_since.get_or_insert_with(Instant::now).elapsed() > STOPPING {
-                        return;
-                    }
-                }
-            }
-            std::thread::sleep(PAUSE);
-        }
+        self.until(|doing, long| doing == Doing::Rests || doing == Doing::Waits && long > STOPPING);
     }
 
     /// Returns when the main loop stops the machine and waits for the CPU.
     pub fn await_stop(&self) {
         let begun = Instant::now();
-        let mut waiting_since = None;
-        while begun.elapsed() < NO_STOP {
-            match self.doing() {
-                Ok(Doing::Waits) => {
-                    if waiting_since.get_or_insert_with(Instant::now).elapsed() > WAITS_FOR_CPU {
-                        return;
-                    }
-                }
-                Ok(_) => waiting_since = None,
-                Err(_) => return,
+        self.until(|doing, long| doing == Doing::Waits && long > WAITS_FOR_CPU || begun.elapsed() >= NO_STOP);
+    }
+
+    /// Looks again and again until it is `enough` what the main loop does, and for how long it has been seen doing it; or
+    /// until nothing can be seen.
+    fn until(&self, enough: impl Fn(Doing, Duration) -> bool) {
+        let mut seen = None;
+        while let Ok(doing) = self.doing() {
+            let since = match seen {
+                Some((before, since)) if before == doing => since,
+                _ => Instant::now(),
+            };
+            seen = Some((doing, since));
+            if enough(doing, since.elapsed()) {
+                return;
             }
             std::thread::sleep(PAUSE);
         }

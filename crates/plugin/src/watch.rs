@@ -91,28 +91,25 @@ struct MarkStore;
 
 impl OnAccess for MarkStore {
     fn run(vaddr: u64, data: u64) {
-        let event = match MarkKind::from_u8(data as u8) {
-            Some(MarkKind::Stop) => {
-                if let Some(watch) = lock().as_ref() {
-                    watch.main_loop.await_stop();
-                }
-                return;
-            }
-            Some(MarkKind::Begin) => EventKind::MarkBegin,
-            Some(MarkKind::Sample) => EventKind::MarkSample,
-            Some(MarkKind::End) => EventKind::MarkEnd,
-            None => return,
+        let Some(kind) = MarkKind::from_u8(data as u8) else {
+            return;
         };
-        let early = data >> 8;
-        if let Some(kind) = MarkKind::from_u8(data as u8) {
-            census::marked(kind, api::count() - early);
+        let count = api::count() - (data >> 8);
+        census::marked(kind, count);
+        let mut guard = lock();
+        let Some(watch) = guard.as_mut() else {
+            return;
+        };
+        let event = match kind {
+            MarkKind::Stop => return watch.main_loop.await_stop(),
+            MarkKind::Begin => EventKind::MarkBegin,
+            MarkKind::Sample => EventKind::MarkSample,
+            MarkKind::End => EventKind::MarkEnd,
+        };
+        if let Some((read_at, count)) = watch.clock_read.take() {
+            watch.push(EventKind::UserTsc, read_at, count);
         }
-        if let Some(watch) = lock().as_mut() {
-            if let Some((read_at, count)) = watch.clock_read.take() {
-                watch.push(EventKind::UserTsc, read_at, count);
-            }
-            watch.push(event, vaddr, Instructions(api::count() - early));
-        }
+        watch.push(event, vaddr, Instructions(count));
     }
 }
 

@@ -6,10 +6,9 @@ use super::tracker::{Tracker, Word};
 use crate::api::{self, Block, Instruction, OnAccess, OnRead, OnStart};
 use crate::args::CensusArgs;
 use crate::count::Placement;
-use crate::guest_memory::GuestMemory;
+use crate::guest_memory::{GuestMemory, LateMemory};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::census::facts::Facts;
 use worstcase_probe::census::log::{Row, header};
@@ -23,9 +22,7 @@ static CENSUS: Mutex<Option<Census>> = Mutex::new(None);
 
 struct Census {
     facts: Facts,
-    memory_file: PathBuf,
-    /// Found when first needed: QEMU maps it after plugins are installed.
-    memory: Option<GuestMemory>,
+    memory: LateMemory,
     out: BufWriter<File>,
     rows: u64,
     audit: Option<Audit>,
@@ -53,8 +50,7 @@ pub fn start(args: CensusArgs) -> Result<(), String> {
     };
     *lock() = Some(Census {
         facts,
-        memory_file: args.memory,
-        memory: None,
+        memory: LateMemory::of_file(args.memory),
         out: create().map_err(|e| format!("cannot write {}: {e}", args.out.display()))?,
         rows: 0,
         audit: if args.audit { Some(Audit::find()?) } else { None },
@@ -171,15 +167,12 @@ impl Census {
         let Some(tracker) = &mut self.tracker else {
             return;
         };
-        let memory = match &mut self.memory {
-            Some(memory) => memory,
-            none => match GuestMemory::of_file(&self.memory_file) {
-                Ok(memory) => none.insert(memory),
-                Err(why) => {
-                    self.failed.get_or_insert(why);
-                    return;
-                }
-            },
+        let memory = match self.memory.get() {
+            Ok(memory) => memory,
+            Err(why) => {
+                self.failed.get_or_insert(why);
+                return;
+            }
         };
         run(tracker, &self.facts, memory);
         for section in tracker.take_long() {
