@@ -3,6 +3,7 @@
 //! ```text
 //! kernels  find, download, unpack kernels
 //! lab      boots them in QEMU and measures        -> records
+//! host     measures this machine                -> records
 //! study    files that ask a question              -> planned cells
 //! record   what a cell gave, and the run folder   <- measured machine
 //! stats    distributions, ensembles of seeds      <- records
@@ -19,6 +20,7 @@ pub mod cli;
 pub mod digest;
 pub mod duration;
 pub mod error;
+pub mod host;
 pub mod kernels;
 pub mod lab;
 mod payload;

@@ -1,0 +1,1 @@
+//! The kernel's tracepoints as typed events on CLOCK_MONOTONIC.

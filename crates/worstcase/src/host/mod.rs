@@ -1,0 +1,1 @@
+//! This machine: what it is, how it is set, and measuring it.
