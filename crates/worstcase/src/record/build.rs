@@ -57,7 +57,7 @@ impl CellResult {
         let spec: CellSpec = raw.spec.parse()?;
         check(raw, &spec, stamps)?;
         let rows = rows(raw, &spec, stamps)?;
-        let id = CellId::new(&subject.id(), &spec.load, spec.probe.name(), spec.seed);
+        let id = CellId::new(&subject.id(), &spec.load, spec.probe.name(), spec.seed, None);
         let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject))?;
         let of = |pick: fn(&SampleRow) -> Option<Nanos>| -> Option<Summary> {
             let values: Vec<(u32, Nanos)> = rows.iter().filter_map(|r| Some((r.index, pick(r)?))).collect();
@@ -74,6 +74,7 @@ impl CellResult {
                 latency: of(|r| Some(r.latency)),
                 irq_off: of(|r| r.irq_off),
                 after_irq: of(|r| r.after_irq),
+                ..Summaries::default()
             },
             instructions,
             self_cost: SelfCost {
@@ -144,6 +145,7 @@ fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<Sample
             irq_off,
             after_irq,
             instructions: stamp.map(|s| s.instructions),
+            host: None,
         })
     };
     raw.samples.iter().enumerate().map(row).collect()

@@ -76,7 +76,13 @@ fn damaged(file: &Path, remove: &Path, what: impl Into<String>) -> FolderError {
 pub fn write_cell(parent: &Path, name: &str, result: &CellResult) -> Result<(), FolderError> {
     let record = to_json(&result.record);
     let samples_name = result.record.samples.file.as_str();
-    write_folder(parent, name, &[(RECORD_FILE, &record), (samples_name, &result.samples)])
+    let files = [(RECORD_FILE, record.as_slice()), (samples_name, &result.samples)];
+    write_folder(parent, name, &files, &[])
+}
+
+/// The same with samples that are in a file already, and further files beside them. Files are moved: they must be on the same file system.
+pub fn move_cell(parent: &Path, name: &str, record: &Record, files: &[(&str, &Path)]) -> Result<(), FolderError> {
+    write_folder(parent, name, &[(RECORD_FILE, &to_json(record))], files)
 }
 
 /// JSON as it is written to disk: indented, with a line end.
@@ -86,8 +92,13 @@ pub(super) fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
     json
 }
 
-/// Writes files and their checksums as the folder `parent/name`, whole or not at all.
-pub(super) fn write_folder(parent: &Path, name: &str, files: &[(&str, &[u8])]) -> Result<(), FolderError> {
+/// Writes files and their checksums as the folder `parent/name`, whole or not at all; `moved` are files to take from where they are.
+pub(super) fn write_folder(
+    parent: &Path,
+    name: &str,
+    files: &[(&str, &[u8])],
+    moved: &[(&str, &Path)],
+) -> Result<(), FolderError> {
     let place = parent.join(name);
     let temporary = tempfile::Builder::new()
         .prefix(WRITING)
@@ -98,6 +109,13 @@ pub(super) fn write_folder(parent: &Path, name: &str, files: &[(&str, &[u8])]) -
     for (file, bytes) in files {
         write_synced(&temporary.path().join(file), bytes)?;
         sums += &format!("{}  {file}\n", sha256_hex(bytes));
+    }
+    for (file, from) in moved {
+        let to = temporary.path().join(file);
+        fs::rename(from, &to).map_err(io_error("move", from))?;
+        let sync = File::open(&to).and_then(|file| file.sync_all());
+        sync.map_err(io_error("flush", &to))?;
+        sums += &format!("{}  {file}\n", sha256_of_file(&to).map_err(io_error("read", &to))?);
     }
     write_synced(&temporary.path().join(SUMS_FILE), sums.as_bytes())?;
     sync_dir(temporary.path())?;
@@ -193,7 +211,7 @@ pub fn read_cell(dir: &Path) -> Result<CellResult, FolderError> {
 }
 
 /// SHA-256 of a file of any size.
-fn sha256_of_file(path: &Path) -> io::Result<String> {
+pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 16];

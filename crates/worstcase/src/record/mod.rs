@@ -14,6 +14,7 @@ pub mod parquet;
 pub mod plan;
 pub mod run;
 pub mod samples;
+pub mod stream;
 pub mod subject;
 pub mod summary;
 
@@ -48,8 +49,27 @@ pub struct Cell {
     pub seed: u64,
     /// The load ran alone for this long before the first period.
     pub warmup_ns: u64,
-    /// SCHED_FIFO priority of the probe.
+    /// Real-time priority of the probe; 0 for a policy without one.
     pub priority: u8,
+    /// Host: the CPU that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// Host: how it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Method>,
+}
+
+/// What a measurement on the host may be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Method {
+    /// What wakes the probe: `nanosleep`, `timerfd`, `posix`, `setitimer` or `rtc`.
+    pub timer: String,
+    /// Its scheduling policy: `fifo:90`, `rr:90`, `deadline` or `other`.
+    pub policy: String,
+    /// The CPUs that were measured at once.
+    pub cpus: Vec<u32>,
+    /// The due times of each of these CPUs are this much after those of the one before it.
+    pub distance_ns: u64,
 }
 
 impl From<&CellSpec> for Cell {
@@ -62,6 +82,8 @@ impl From<&CellSpec> for Cell {
             seed: spec.seed,
             warmup_ns: spec.warmup.0,
             priority: spec.priority,
+            cpu: None,
+            method: None,
         }
     }
 }
@@ -129,6 +151,21 @@ pub struct Summaries {
     pub irq_off: Option<Summary>,
     /// First instruction of the timer interrupt to sample.
     pub after_irq: Option<Summary>,
+    /// Host: timer interrupt entered to wake-up issued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<Summary>,
+    /// Host: wake-up issued to switched in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Summary>,
+    /// Host: switched in to sample.
+    #[serde(rename = "return", default, skip_serializing_if = "Option::is_none")]
+    pub return_: Option<Summary>,
+    /// Host: what the trace does not tell of the latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexplained: Option<Summary>,
+    /// Jitter: distance of a period from what it should be, without its sign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Summary>,
 }
 
 /// The file with all raw samples.
@@ -185,6 +222,11 @@ impl Record {
             Quantity::Latency => self.summary.latency.as_ref(),
             Quantity::IrqOff => self.summary.irq_off.as_ref(),
             Quantity::AfterIrq => self.summary.after_irq.as_ref(),
+            Quantity::Handler => self.summary.handler.as_ref(),
+            Quantity::Scheduling => self.summary.scheduling.as_ref(),
+            Quantity::Return => self.summary.return_.as_ref(),
+            Quantity::Unexplained => self.summary.unexplained.as_ref(),
+            Quantity::Jitter => self.summary.jitter.as_ref(),
         }
     }
 
@@ -211,7 +253,8 @@ impl Record {
         if a.longest_missed_run > a.missed || a.missed_at_ends > a.missed || self.samples.rows != a.taken {
             return Err("its counts of missed periods or rows do not fit its accounting".into());
         }
-        if self.id != CellId::new(&self.subject.id(), &self.cell.load, &self.cell.probe, self.cell.seed) {
+        let cell = &self.cell;
+        if self.id != CellId::new(&self.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu) {
             return Err(format!("its id '{}' is not that of what it describes", self.id));
         }
         if self.summary.latency.is_none() && a.taken > 0 {
@@ -219,7 +262,13 @@ impl Record {
         }
         for quantity in Quantity::ALL {
             if let Some(summary) = self.summary(quantity) {
-                summary.check(a.taken).map_err(|e| format!("its {quantity} {e}"))?;
+                // A period after a missed one has no distance to compare.
+                let values = if quantity == Quantity::Jitter {
+                    summary.count.min(a.taken)
+                } else {
+                    a.taken
+                };
+                summary.check(values).map_err(|e| format!("its {quantity} {e}"))?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! Delta encoding and no compression: close in size to a compressed file, readable everywhere, and the
 //! bytes depend on the samples alone. Written and read a row group at a time, in bounded memory.
 
-use super::samples::SampleRow;
+use super::samples::{HostRow, RowParts, SampleRow};
 use super::{CellId, Subject};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
@@ -34,11 +34,23 @@ const COLUMNS: &str = "message samples {
     optional int64 instructions;
 }";
 
+/// Columns that files of the host have beside these.
+const HOST_COLUMNS: &str = "
+    optional int64 handler_ns;
+    optional int64 scheduling_ns;
+    optional int64 return_ns;
+    optional int64 unexplained_ns;
+    optional int64 jitter_ns;
+}";
+const LAB_COLUMN_COUNT: usize = 6;
+const HOST_COLUMN_COUNT: usize = 5;
+
 /// What the file says of itself, in its key-value metadata.
 #[derive(Clone, Debug)]
 pub struct Labels {
     cell: String,
     time: String,
+    host: bool,
 }
 
 impl Labels {
@@ -51,6 +63,7 @@ impl Labels {
         Labels {
             cell: id.to_string(),
             time,
+            host: matches!(subject.machine, super::Machine::Host(_)),
         }
     }
 }
@@ -59,6 +72,7 @@ impl Labels {
 pub struct SamplesWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     group: Vec<SampleRow>,
+    host: bool,
 }
 
 impl<W: Write + Send> SamplesWriter<W> {
@@ -84,10 +98,15 @@ impl<W: Write + Send> SamplesWriter<W> {
                     .collect(),
             ))
             .build();
-        let schema = Arc::new(parse_message_type(COLUMNS)?);
+        let columns = match labels.host {
+            true => COLUMNS.trim_end_matches('}').to_string() + HOST_COLUMNS,
+            false => COLUMNS.to_string(),
+        };
+        let schema = Arc::new(parse_message_type(&columns)?);
         Ok(SamplesWriter {
             file: SerializedFileWriter::new(out, schema, Arc::new(properties))?,
             group: Vec::new(),
+            host: labels.host,
         })
     }
 
@@ -118,6 +137,14 @@ impl<W: Write + Send> SamplesWriter<W> {
         optional(&mut out, &rows, |r| r.irq_off.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.after_irq.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.instructions.map(|n| n.0))?;
+        if self.host {
+            let parts = |r: &SampleRow| r.host.and_then(|h| h.parts);
+            optional(&mut out, &rows, |r| parts(r).map(|p| p.handler.0))?;
+            optional(&mut out, &rows, |r| parts(r).map(|p| p.scheduling.0))?;
+            optional(&mut out, &rows, |r| parts(r).map(|p| p.return_.0))?;
+            optional(&mut out, &rows, |r| parts(r).map(|p| p.unexplained.0))?;
+            optional(&mut out, &rows, |r| r.host.and_then(|h| h.jitter_ns))?;
+        }
         out.close()?;
         Ok(())
     }
@@ -136,12 +163,15 @@ fn required<W: Write + Send>(
     put::<Int64Type, _>(out, &values, None)
 }
 
-fn optional<W: Write + Send>(
+fn optional<W: Write + Send, T: Copy + std::fmt::Display>(
     out: &mut SerializedRowGroupWriter<'_, W>,
     rows: &[SampleRow],
-    pick: fn(&SampleRow) -> Option<u64>,
-) -> Result<()> {
-    let values: Vec<i64> = rows.iter().filter_map(pick).map(signed).collect::<Result<_>>()?;
+    pick: impl Fn(&SampleRow) -> Option<T>,
+) -> Result<()>
+where
+    i64: TryFrom<T>,
+{
+    let values: Vec<i64> = rows.iter().filter_map(&pick).map(signed).collect::<Result<_>>()?;
     let present: Vec<i16> = rows.iter().map(|r| i16::from(pick(r).is_some())).collect();
     put::<Int64Type, _>(out, &values, Some(&present))
 }
@@ -207,6 +237,10 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         let irq_off = spread(get::<Int64Type>(&*group, 3, rows)?)?;
         let after_irq = spread(get::<Int64Type>(&*group, 4, rows)?)?;
         let instructions = spread(get::<Int64Type>(&*group, 5, rows)?)?;
+        let host = match group.num_columns() {
+            n if n >= LAB_COLUMN_COUNT + HOST_COLUMN_COUNT => host_rows(&*group, rows)?,
+            _ => vec![None; rows],
+        };
         let row = |i: usize| -> Result<SampleRow> {
             Ok(SampleRow {
                 index: signed(index[i])?,
@@ -215,10 +249,34 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
                 irq_off: irq_off[i].map(Nanos),
                 after_irq: after_irq[i].map(Nanos),
                 instructions: instructions[i].map(Instructions),
+                host: host[i],
             })
         };
         (0..rows).map(row).collect::<Result<Vec<_>>>().map(Some)
     }
+}
+
+/// The columns that only files of the host have.
+fn host_rows(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<Option<HostRow>>> {
+    let column = |n: usize| get::<Int64Type>(group, LAB_COLUMN_COUNT + n, rows);
+    let handler = spread::<u64>(column(0)?)?;
+    let scheduling = spread::<u64>(column(1)?)?;
+    let return_ = spread::<u64>(column(2)?)?;
+    let unexplained = spread::<u64>(column(3)?)?;
+    let jitter = spread::<i64>(column(4)?)?;
+    let parts = |i: usize| {
+        Some(RowParts {
+            handler: Nanos(handler[i]?),
+            scheduling: Nanos(scheduling[i]?),
+            return_: Nanos(return_[i]?),
+            unexplained: Nanos(unexplained[i]?),
+        })
+    };
+    let row = |i: usize| HostRow {
+        parts: parts(i),
+        jitter_ns: jitter[i],
+    };
+    Ok((0..rows).map(|i| Some(row(i))).collect())
 }
 
 /// A column's values and, where it is optional, which rows have one.
@@ -232,7 +290,7 @@ fn get<T: DataType>(group: &dyn RowGroupReader, column: usize, rows: usize) -> R
     Ok((values, present))
 }
 
-fn spread((values, present): (Vec<i64>, Vec<i16>)) -> Result<Vec<Option<u64>>> {
+fn spread<T: TryFrom<i64>>((values, present): (Vec<i64>, Vec<i16>)) -> Result<Vec<Option<T>>> {
     let mut values = values.into_iter();
     present
         .into_iter()
@@ -257,6 +315,7 @@ mod tests {
         Labels {
             cell: "cell".into(),
             time: "virtual, 1000 MIPS".into(),
+            host: false,
         }
     }
 
@@ -277,6 +336,7 @@ mod tests {
             irq_off: stamped.then_some(Nanos(92)),
             after_irq: stamped.then_some(Nanos(u64::from(i))),
             instructions: stamped.then_some(Instructions(u64::from(i) * 251_000)),
+            host: None,
         }
     }
 
@@ -287,6 +347,27 @@ mod tests {
         assert_eq!(bytes, encode(&rows, &labels()).unwrap());
         assert!(bytes.len() < rows.len() * 12, "{} bytes", bytes.len());
         assert_eq!(read(bytes).unwrap(), rows);
+    }
+
+    #[test]
+    fn files_of_the_host_hold_more() {
+        let host = |i: u32| HostRow {
+            parts: (i % 2 == 0).then_some(RowParts {
+                handler: Nanos(1),
+                scheduling: Nanos(2),
+                return_: Nanos(3),
+                unexplained: Nanos(u64::from(i)),
+            }),
+            jitter_ns: (i > 0).then_some(i64::from(i) - 50),
+        };
+        let rows: Vec<_> = (0..100)
+            .map(|i| SampleRow {
+                host: Some(host(i)),
+                ..row(i, false)
+            })
+            .collect();
+        let labels = Labels { host: true, ..labels() };
+        assert_eq!(read(encode(&rows, &labels).unwrap()).unwrap(), rows);
     }
 
     #[test]

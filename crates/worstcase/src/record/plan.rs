@@ -36,17 +36,26 @@ pub struct CellEntry {
     pub probe: String,
     /// Its seed.
     pub seed: u64,
+    /// Host: the CPU that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
 }
 
 impl CellEntry {
     /// A subject's cell.
     pub fn new(subject: &SubjectId, spec: &CellSpec) -> CellEntry {
+        Self::named(subject, &spec.load, spec.probe.name(), spec.seed, None)
+    }
+
+    /// The cell of this name.
+    pub fn named(subject: &SubjectId, load: &str, probe: &str, seed: u64, cpu: Option<u32>) -> CellEntry {
         CellEntry {
-            id: CellId::new(subject, &spec.load, spec.probe.name(), spec.seed),
+            id: CellId::new(subject, load, probe, seed, cpu),
             subject: subject.clone(),
-            load: spec.load.clone(),
-            probe: spec.probe.to_string(),
-            seed: spec.seed,
+            load: load.to_string(),
+            probe: probe.to_string(),
+            seed,
+            cpu,
         }
     }
 }
@@ -94,7 +103,7 @@ impl RunPlan {
         }
         let mut seen = std::collections::BTreeSet::new();
         for cell in &self.cells {
-            if cell.id != CellId::new(&cell.subject, &cell.load, &cell.probe, cell.seed) {
+            if cell.id != CellId::new(&cell.subject, &cell.load, &cell.probe, cell.seed, cell.cpu) {
                 return Err(format!("the cell '{}' is not what its name says", cell.id));
             }
             if !seen.insert(&cell.id) {

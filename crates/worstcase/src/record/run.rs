@@ -163,15 +163,38 @@ impl Run {
 
     /// Keeps a cell, whole or not at all.
     pub fn write_cell(&self, result: &CellResult) -> Result<(), RunError> {
+        let id = self.may_write(&result.record)?;
+        Ok(folder::write_cell(&self.dir.join(CELLS_DIR), id.as_str(), result)?)
+    }
+
+    /// The same with samples, and files beside them, that were written in [`Run::scratch`].
+    pub fn move_cell(&self, record: &Record, files: &[(&str, &Path)]) -> Result<(), RunError> {
+        let id = self.may_write(record)?;
+        Ok(folder::move_cell(
+            &self.dir.join(CELLS_DIR),
+            id.as_str(),
+            record,
+            files,
+        )?)
+    }
+
+    /// A folder for files that become part of a cell; gone when dropped, and at the next start if it was left.
+    pub fn scratch(&self) -> Result<tempfile::TempDir, RunError> {
+        let cells = self.dir.join(CELLS_DIR);
+        let folder = tempfile::Builder::new().prefix(folder::WRITING).tempdir_in(&cells);
+        Ok(folder.map_err(io_error("write a folder in", &cells))?)
+    }
+
+    fn may_write<'a>(&self, record: &'a Record) -> Result<&'a CellId, RunError> {
         if self.lock.is_none() {
             return Err(RunError::ReadOnly(self.dir.clone()));
         }
-        let id = &result.record.id;
+        let id = &record.id;
         self.entry(id.as_str())?;
         if self.has_cell(id) {
             return Err(RunError::CellExists(id.clone()));
         }
-        Ok(folder::write_cell(&self.dir.join(CELLS_DIR), id.as_str(), result)?)
+        Ok(id)
     }
 
     /// The planned cell of this name.
@@ -227,5 +250,6 @@ fn write_plan(dir: &Path, plan: &RunPlan) -> Result<(), RunError> {
         parent,
         name,
         &[(RUN_FILE, &folder::to_json(plan))],
+        &[],
     )?)
 }

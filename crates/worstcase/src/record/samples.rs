@@ -19,6 +19,30 @@ pub struct SampleRow {
     pub after_irq: Option<Nanos>,
     /// Lab: instructions executed at the sample, counted from the begin of measuring.
     pub instructions: Option<Instructions>,
+    /// Host: what is known beyond that.
+    pub host: Option<HostRow>,
+}
+
+/// What only the host knows of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostRow {
+    /// The parts that follow `irq_off`, where the kernel's trace was read.
+    pub parts: Option<RowParts>,
+    /// This period's length minus what it should be, in ns; none after a missed period.
+    pub jitter_ns: Option<i64>,
+}
+
+/// With `irq_off` they add up to the latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowParts {
+    /// Timer interrupt entered to wake-up issued.
+    pub handler: Nanos,
+    /// Wake-up issued to switched in.
+    pub scheduling: Nanos,
+    /// Switched in to sample.
+    pub return_: Nanos,
+    /// The rest.
+    pub unexplained: Nanos,
 }
 
 /// First bytes of what is digested, so that it is never taken for something else.
@@ -32,10 +56,25 @@ const ABSENT: u64 = u64::MAX;
 /// irq_off, after_irq and instructions: each a little-endian u64, all ones where absent. It depends on
 /// nothing else: not on the file format, not on this tool's version.
 pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
-    let mut hash = Sha256::new();
-    hash.update(DOMAIN);
-    hash.update(u64::from(expected).to_le_bytes());
-    for row in rows {
+    let mut digest = RunningDigest::new(expected);
+    rows.iter().for_each(|row| digest.add(row));
+    digest.finish()
+}
+
+/// [`digest`], row by row.
+pub struct RunningDigest(Sha256);
+
+impl RunningDigest {
+    /// Of so many periods expected.
+    pub fn new(expected: u32) -> RunningDigest {
+        let mut hash = Sha256::new();
+        hash.update(DOMAIN);
+        hash.update(u64::from(expected).to_le_bytes());
+        RunningDigest(hash)
+    }
+
+    /// Adds the next row.
+    pub fn add(&mut self, row: &SampleRow) {
         let words = [
             u64::from(row.index),
             row.due.0,
@@ -45,10 +84,14 @@ pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
             row.instructions.map_or(ABSENT, |n| n.0),
         ];
         for word in words {
-            hash.update(word.to_le_bytes());
+            self.0.update(word.to_le_bytes());
         }
     }
-    format!("sha256:{}", hex(&hash.finalize()))
+
+    /// As `sha256:` and hexadecimal digits.
+    pub fn finish(self) -> String {
+        format!("sha256:{}", hex(&self.0.finalize()))
+    }
 }
 
 #[cfg(test)]
@@ -62,6 +105,7 @@ mod tests {
         irq_off: Some(Nanos(1)),
         after_irq: Some(Nanos(2)),
         instructions: Some(Instructions(9)),
+        host: None,
     };
 
     #[test]

@@ -181,10 +181,11 @@ impl CellId {
     /// Longest name; what most file systems take, less a temporary folder's prefix.
     const MAX_LEN: usize = 200;
 
-    /// The name of a subject's cell.
-    pub fn new(subject: &SubjectId, load: &str, probe: &str, seed: u64) -> CellId {
+    /// The name of a subject's cell; on the host it names the CPU that was measured.
+    pub fn new(subject: &SubjectId, load: &str, probe: &str, seed: u64, cpu: Option<u32>) -> CellId {
+        let cpu = cpu.map_or_else(String::new, |cpu| format!(".c{cpu}"));
         CellId(format!(
-            "{subject}.{}.{}.s{seed}",
+            "{subject}.{}.{}.s{seed}{cpu}",
             safe(&load.replacen(':', "-", 1)),
             safe(probe)
         ))
@@ -243,7 +244,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn id(load: &str) -> CellId {
-        CellId::new(&SubjectId::lab("6.1.0-50-amd64", "none", 1000, 256), load, "wakeup", 1)
+        CellId::new(
+            &SubjectId::lab("6.1.0-50-amd64", "none", 1000, 256),
+            load,
+            "wakeup",
+            1,
+            None,
+        )
     }
 
     #[test]
@@ -251,6 +258,8 @@ mod tests {
         assert_eq!(id("shm").as_str(), "6.1.0-50-amd64.none.shm.wakeup.s1");
         assert_eq!(id("apps:30").as_str(), "6.1.0-50-amd64.none.apps-30.wakeup.s1");
         assert_eq!(SubjectId::lab("6.1", "rt", 500, 64).as_str(), "6.1.rt.500mips.64mb");
+        let host = CellId::new(&SubjectId::host("6.18", "full"), "cpu+disk", "wakeup", 1, Some(3));
+        assert_eq!(host.as_str(), "6.18.full.host.cpu+disk.wakeup.s1.c3");
     }
 
     #[test]
@@ -269,7 +278,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_cell_has_a_valid_name(load in "\\PC{0,250}", label in "\\PC{0,80}", seed: u64) {
-            let id = CellId::new(&SubjectId::host(&label, "full"), &load, "wakeup", seed);
+            let id = CellId::new(&SubjectId::host(&label, "full"), &load, "wakeup", seed, Some(u32::MAX));
             prop_assert_eq!(CellId::try_from(id.as_str().to_string()), Ok(id));
         }
     }

@@ -23,11 +23,30 @@ pub enum Quantity {
     IrqOff,
     /// First instruction of the timer interrupt to sample: the response time of the 2006 study.
     AfterIrq,
+    /// Timer interrupt entered to wake-up issued.
+    Handler,
+    /// Wake-up issued to switched in.
+    Scheduling,
+    /// Switched in to sample.
+    Return,
+    /// What the trace does not tell.
+    Unexplained,
+    /// Distance of a period from what it should be.
+    Jitter,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Quantity; 3] = [Quantity::Latency, Quantity::IrqOff, Quantity::AfterIrq];
+    pub const ALL: [Quantity; 8] = [
+        Quantity::Latency,
+        Quantity::IrqOff,
+        Quantity::AfterIrq,
+        Quantity::Handler,
+        Quantity::Scheduling,
+        Quantity::Return,
+        Quantity::Unexplained,
+        Quantity::Jitter,
+    ];
 
     /// Its name in records.
     pub const fn name(self) -> &'static str {
@@ -35,6 +54,11 @@ impl Quantity {
             Quantity::Latency => "latency",
             Quantity::IrqOff => "irq_off",
             Quantity::AfterIrq => "after_irq",
+            Quantity::Handler => "handler",
+            Quantity::Scheduling => "scheduling",
+            Quantity::Return => "return",
+            Quantity::Unexplained => "unexplained",
+            Quantity::Jitter => "jitter",
         }
     }
 
@@ -44,6 +68,11 @@ impl Quantity {
             Quantity::Latency => "latency: timer due to user code",
             Quantity::IrqOff => "irq_off: timer due to timer interrupt",
             Quantity::AfterIrq => "after_irq: timer interrupt to user code",
+            Quantity::Handler => "handler: timer interrupt to wake-up issued",
+            Quantity::Scheduling => "scheduling: wake-up issued to switched in",
+            Quantity::Return => "return: switched in to user code",
+            Quantity::Unexplained => "unexplained: not told by the trace",
+            Quantity::Jitter => "jitter: distance of a period from what it should be",
         }
     }
 }
@@ -121,16 +150,24 @@ impl Summary {
 }
 
 fn encode_histogram(values: impl Iterator<Item = Nanos>) -> String {
-    // Grows with its values: nothing ever falls out of it.
-    let mut histogram = Histogram::<u64>::new(HISTOGRAM_DIGITS).expect("three digits are allowed");
+    let mut histogram = empty_histogram();
     for value in values {
         histogram
             .record(value.0)
             .expect("a growing histogram takes every value");
     }
+    encode(&histogram)
+}
+
+/// One that grows with its values: nothing ever falls out of it.
+pub(super) fn empty_histogram() -> Histogram<u64> {
+    Histogram::new(HISTOGRAM_DIGITS).expect("three digits are allowed")
+}
+
+pub(super) fn encode(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     V2Serializer::new()
-        .serialize(&histogram, &mut bytes)
+        .serialize(histogram, &mut bytes)
         .expect("a histogram is written to memory");
     BASE64.encode(bytes)
 }

@@ -1,0 +1,19 @@
+//! Measuring: a thread a CPU takes samples, one thread collects them.
+//!
+//! ```text
+//! schedule  which period is due when: pure functions       source   what wakes a thread: one type a timer
+//! take      the sampling loop                              ring     from the loop to the collector, without a lock
+//! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
+//! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
+//! ```
+
+mod collect;
+mod rights;
+mod ring;
+mod run;
+mod schedule;
+mod source;
+mod take;
+mod thread;
+
+pub use run::{MeasureError, run};

@@ -1,0 +1,98 @@
+//! What a measurement needs of the machine: locked memory, no deep idle states, a CPU, a policy. What is refused becomes a
+//! warning that says what it does to the result.
+
+use crate::spec::{HostSpec, Policy};
+use crate::sys::policy;
+use rustix::mm::MlockAllFlags;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use worstcase_probe::Nanos;
+
+/// What the process holds while it measures; given back when dropped.
+#[derive(Debug)]
+pub struct Held {
+    locked: bool,
+    /// The idle states' limit holds as long as this file is open.
+    _dma_latency: Option<File>,
+}
+
+impl Held {
+    /// Locks what memory is touched from now on, and keeps the CPUs out of deep idle states.
+    pub fn acquire(warnings: &mut Vec<String>) -> Held {
+        // Not the whole executable: pages are locked as they are touched, and the sampling loop touches all of its own first.
+        let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+        let locked = rustix::mm::mlockall(flags);
+        if let Err(e) = locked {
+            warnings.push(format!(
+                "memory is not locked ({e}): page faults may be part of the samples; run as root, or give CAP_IPC_LOCK or `ulimit -l unlimited`"
+            ));
+        }
+        Held {
+            locked: locked.is_ok(),
+            _dma_latency: no_deep_idle(warnings),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.locked {
+            // Cannot fail for memory that this process locked.
+            let _ = rustix::mm::munlockall();
+        }
+    }
+}
+
+const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
+
+fn no_deep_idle(warnings: &mut Vec<String>) -> Option<File> {
+    if !std::path::Path::new("/sys/devices/system/cpu/cpu0/cpuidle").exists() {
+        return None;
+    }
+    let open = || {
+        let mut file = OpenOptions::new().write(true).open(DMA_LATENCY)?;
+        file.write_all(&0_i32.to_ne_bytes())?;
+        Ok::<_, io::Error>(file)
+    };
+    open()
+        .inspect_err(|e| {
+            warnings.push(format!(
+                "deep idle states are not held off ({DMA_LATENCY}: {e}): leaving them is part of the samples; run as root"
+            ));
+        })
+        .ok()
+}
+
+/// Puts the calling thread on `cpu` under the measurement's policy.
+pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Result<()> {
+    let mut only = CpuSet::new();
+    only.set(cpu as usize);
+    if spec.policy == Policy::Deadline {
+        // The kernel admits SCHED_DEADLINE only to threads that may run on all CPUs of their domain.
+        warnings.push(
+            "SCHED_DEADLINE threads are not pinned (the kernel refuses it): a CPU's samples may be from another one"
+                .into(),
+        );
+    } else {
+        sched_setaffinity(None, &only)?;
+    }
+    if let Err(e) = under(spec.policy, spec.interval) {
+        warnings.push(format!(
+            "NOT REAL-TIME: {} is refused ({e}): samples hold the waiting for ordinary processes; run as root, or give CAP_SYS_NICE or `ulimit -r {}`",
+            spec.policy,
+            spec.policy.priority().max(1)
+        ));
+    }
+    Ok(())
+}
+
+fn under(policy: Policy, interval: Nanos) -> io::Result<()> {
+    match policy {
+        Policy::Fifo(priority) => policy::fifo(priority),
+        Policy::Rr(priority) => policy::round_robin(priority),
+        // Half of the period is far more than a sample needs, and is admitted on every CPU at once.
+        Policy::Deadline => policy::deadline(Nanos(interval.0 / 2), interval),
+        Policy::Other => policy::other(),
+    }
+}

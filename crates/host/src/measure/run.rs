@@ -1,0 +1,287 @@
+//! One measurement: the load, the threads, the collecting, the end.
+
+use super::collect::Collector;
+use super::rights::Held;
+use super::ring::{Writer, ring};
+use super::thread::{self, Measured, Order};
+use crate::loads::{HostLoad, LoadPlace, RunningHostLoad};
+use crate::machine;
+use crate::message::{CpuDone, CpuStats, Done, Message};
+use crate::spec::HostSpec;
+use crate::sys::alarm;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
+use worstcase_probe::Nanos;
+use worstcase_probe::loads::LoadError;
+use worstcase_probe::probes::environment;
+use worstcase_probe::record::Work;
+use worstcase_probe::sys::clock;
+
+/// How often samples are collected.
+const COLLECT: Duration = Duration::from_millis(50);
+/// Every so many collections there is a message.
+const COLLECTIONS_A_TICK: u32 = 4;
+/// How long the collector may be kept from running before samples are lost.
+const RING_SECONDS: u64 = 8;
+/// The first due time is this long after all threads are ready.
+const LEAD: Nanos = Nanos::from_millis(20);
+/// Enough for the loop; every page of it that is touched stays in memory.
+const STACK: usize = 256 * 1024;
+
+/// Why a measurement gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A measuring thread.
+    #[error("{0}")]
+    Thread(String),
+    /// A file of samples, or the way to the desk.
+    #[error("cannot write samples or messages: {0}; is the disk full?")]
+    Write(#[from] io::Error),
+}
+
+/// Measures. The process must have one thread until here: the load is forked from it. `stop` ends it early, with what was taken
+/// until then; `after_load` is called when the load was forked and threads may be made.
+pub fn run(
+    spec: &HostSpec,
+    stop: &AtomicBool,
+    mut say: impl FnMut(&Message) -> io::Result<()>,
+    after_load: impl FnOnce(),
+) -> Result<(), MeasureError> {
+    let place = LoadPlace {
+        work_dir: spec.work_dir.clone(),
+        cgroup: spec.cgroup.clone(),
+    };
+    let load: HostLoad = spec.load.parse()?;
+    let mut load = load.start(spec.seed, &place)?;
+    after_load();
+    let measured = measure(spec, &mut load, stop, &mut say);
+    let stopped = load.stop();
+    let done = measured?;
+    stopped?;
+    say(&Message::Done(Box::new(done)))?;
+    Ok(())
+}
+
+fn measure(
+    spec: &HostSpec,
+    load: &mut RunningHostLoad,
+    stop: &AtomicBool,
+    say: &mut impl FnMut(&Message) -> io::Result<()>,
+) -> Result<Done, MeasureError> {
+    load.wait_for_work()?;
+    say(&Message::WarmUp { length: spec.warmup })?;
+    pause(spec.warmup, stop);
+    let mut warnings = Vec::new();
+    let environment = environment::read();
+    // Threads inherit this: no SIGALRM but the one that a thread waits for.
+    alarm::block();
+    let held = Held::acquire(&mut warnings);
+    let words = (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize;
+    let (mut collectors, mut writers) = (Vec::new(), Vec::new());
+    for &cpu in &spec.cpus {
+        let (writer, reader) = ring(words);
+        collectors.push(Collector::new(cpu, reader, &spec.samples_file(cpu))?);
+        writers.push(writer);
+    }
+    // Set when the measurement itself fails: threads must not wait for ever.
+    let give_up = AtomicBool::new(false);
+    let (measured, steal, work) = std::thread::scope(|scope| {
+        let threads = Threads::start(scope, spec, writers, &give_up, &mut warnings);
+        let result = threads.and_then(|threads| {
+            let work_before = load.work();
+            let steal_before = machine::steal(&spec.cpus);
+            let start = spec.start(clock::monotonic() + LEAD, 0);
+            threads.go(spec, start);
+            let mut tick = 0_u32;
+            while !threads.are_done() {
+                std::thread::sleep(COLLECT);
+                if stop.load(Ordering::Relaxed) {
+                    give_up.store(true, Ordering::Relaxed);
+                }
+                for collector in &mut collectors {
+                    collector.collect(|_| ())?;
+                }
+                tick += 1;
+                if tick.is_multiple_of(COLLECTIONS_A_TICK) {
+                    load.check()?;
+                    say(&Message::Tick {
+                        elapsed: clock::monotonic().saturating_sub(start),
+                        cpus: collectors.iter().map(|c| c.stats().clone()).collect(),
+                        work: since(&load.work(), &work_before),
+                    })?;
+                }
+            }
+            let steal_after = machine::steal(&spec.cpus);
+            let work = since(&load.work(), &work_before);
+            load.check()?;
+            Ok((
+                threads.join()?,
+                machine::steal_between(&steal_before, &steal_after),
+                work,
+            ))
+        });
+        give_up.store(true, Ordering::Relaxed);
+        result
+    })?;
+    drop(held);
+    for collector in &mut collectors {
+        collector.collect(|_| ())?;
+    }
+    let stats: Vec<CpuStats> = collectors
+        .into_iter()
+        .map(Collector::finish)
+        .collect::<io::Result<_>>()?;
+    let stopped = stop.load(Ordering::Relaxed);
+    if !stopped && !work.is_empty() && work.iter().all(|w| w.count == 0) {
+        return Err(MeasureError::Thread(format!(
+            "the load '{}' did no work while measuring",
+            spec.load
+        )));
+    }
+    add_warnings(&mut warnings, &measured);
+    Ok(Done {
+        cpus: cpus_done(&measured, &stats, &steal),
+        work,
+        warnings,
+        environment,
+        throttled: machine::may_be_throttled(stats.iter().map(|s| s.max_ns).max().unwrap_or(0)),
+        stopped,
+        peak_memory_kb: machine::peak_memory_kb(),
+        lost_events: 0,
+    })
+}
+
+/// Sleeps for `length`, or until `stop`.
+fn pause(length: Nanos, stop: &AtomicBool) {
+    let end = clock::monotonic() + length;
+    while clock::monotonic() < end && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(COLLECT.min(Duration::from_nanos(end.saturating_sub(clock::monotonic()).0)));
+    }
+}
+
+fn since(now: &[Work], before: &[Work]) -> Vec<Work> {
+    let difference = |(now, before): (&Work, &Work)| Work {
+        unit: now.unit.clone(),
+        count: now.count.saturating_sub(before.count),
+    };
+    now.iter().zip(before).map(difference).collect()
+}
+
+fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
+    let early: u64 = measured.iter().map(|m| m.taken.early).sum();
+    if early > 0 {
+        warnings.push(format!(
+            "{early} samples came before they were due and count as 0: the clock or the timer is not sound"
+        ));
+    }
+    let dropped: u64 = measured.iter().map(|m| m.taken.dropped).sum();
+    if dropped > 0 {
+        warnings.push(format!(
+            "{dropped} samples were taken and found no room, because nobody collected them for {RING_SECONDS} s: they count as missed"
+        ));
+    }
+    warnings.dedup();
+}
+
+fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>]) -> Vec<CpuDone> {
+    let one = |((m, stats), steal): ((&Measured, &CpuStats), &Option<Nanos>)| CpuDone {
+        cpu: m.cpu,
+        start: m.taken.schedule.start,
+        expected: m.taken.expected,
+        taken: stats.taken,
+        dropped: m.taken.dropped,
+        early: m.taken.early,
+        clock_read: m.clock_read,
+        empty_sample: m.empty_sample,
+        cpu_time: m.usage.cpu_time,
+        minor_faults: m.usage.minor_faults,
+        major_faults: m.usage.major_faults,
+        steal: *steal,
+        parts: false,
+    };
+    measured.iter().zip(stats).zip(steal).map(one).collect()
+}
+
+/// The measuring threads.
+struct Threads<'scope> {
+    handles: Vec<ScopedJoinHandle<'scope, Result<Measured, String>>>,
+    starts: Vec<Sender<Nanos>>,
+    tids: Vec<i32>,
+}
+
+impl<'scope> Threads<'scope> {
+    /// Starts all of them and waits until each is ready.
+    fn start<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        spec: &'env HostSpec,
+        writers: Vec<Writer>,
+        give_up: &'env AtomicBool,
+        warnings: &mut Vec<String>,
+    ) -> Result<Threads<'scope>, MeasureError> {
+        let mut threads = Threads {
+            handles: Vec::new(),
+            starts: Vec::new(),
+            tids: Vec::new(),
+        };
+        for (&cpu, ring) in spec.cpus.iter().zip(writers) {
+            let (start, started): (Sender<Nanos>, Receiver<Nanos>) = channel();
+            let (ready, is_ready) = sync_channel(1);
+            let order = Order {
+                spec,
+                cpu,
+                ring,
+                stop: give_up,
+                ready,
+                start: started,
+            };
+            let builder = Builder::new().name(format!("probe/{cpu}")).stack_size(STACK);
+            let handle = builder.spawn_scoped(scope, move || thread::run(order))?;
+            threads.handles.push(handle);
+            threads.starts.push(start);
+            // One after the other: a thread that polls at real-time priority would keep the next from getting ready.
+            match is_ready.recv() {
+                Ok(Ok(ready)) => {
+                    threads.tids.push(ready.tid);
+                    warnings.extend(ready.warnings.into_iter().map(|w| format!("CPU {}: {w}", ready.cpu)));
+                }
+                Ok(Err(reason)) => return Err(MeasureError::Thread(reason)),
+                Err(_) => return Err(threads.failure()),
+            }
+        }
+        Ok(threads)
+    }
+
+    /// Tells every thread when its period 0 is due.
+    fn go(&self, spec: &HostSpec, start: Nanos) {
+        for (place, sender) in self.starts.iter().enumerate() {
+            // A thread that is gone tells why when it is joined.
+            let _ = sender.send(Nanos(start.0 + place as u64 * spec.distance.0));
+        }
+    }
+
+    fn are_done(&self) -> bool {
+        self.handles.iter().all(ScopedJoinHandle::is_finished)
+    }
+
+    /// Why the last thread ended before it was ready.
+    fn failure(self) -> MeasureError {
+        let Threads { handles, starts, .. } = self;
+        drop(starts);
+        let reasons = handles.into_iter().filter_map(|h| h.join().ok().and_then(Result::err));
+        MeasureError::Thread(reasons.last().unwrap_or_else(|| "a measuring thread ended".to_string()))
+    }
+
+    fn join(self) -> Result<Vec<Measured>, MeasureError> {
+        let one = |handle: ScopedJoinHandle<'_, Result<Measured, String>>| match handle.join() {
+            Ok(result) => result.map_err(MeasureError::Thread),
+            Err(_) => Err(MeasureError::Thread("a measuring thread panicked".into())),
+        };
+        self.handles.into_iter().map(one).collect()
+    }
+}

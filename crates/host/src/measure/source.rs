@@ -1,0 +1,165 @@
+//! What wakes a measuring thread: one type a timer, all of them with the same two steps.
+
+use super::schedule::Schedule;
+use crate::sys::alarm::Alarm;
+use crate::sys::rtc::Rtc;
+use rustix::fd::OwnedFd;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use std::io;
+use worstcase_probe::Nanos;
+use worstcase_probe::sys::clock;
+
+/// A wake-up.
+#[derive(Clone, Copy, Debug)]
+pub struct Wake {
+    /// The instant at which user code ran again.
+    pub now: Nanos,
+    /// Periods that became due after the one that was waited for.
+    pub overrun: u64,
+}
+
+/// A timer.
+pub trait Source {
+    /// Makes it due at the schedule's times; the schedule as the timer keeps it.
+    fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule>;
+
+    /// Waits for period `index`; nothing if it was woken by something else.
+    fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>>;
+}
+
+/// clock_nanosleep.
+pub struct Nanosleep;
+
+impl Source for Nanosleep {
+    fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
+        Ok(schedule)
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
+        clock::sleep_until(schedule.due(index));
+        let now = clock::monotonic();
+        Ok(Some(Wake {
+            now,
+            overrun: schedule.overrun(index, now),
+        }))
+    }
+}
+
+/// A periodic timerfd.
+pub struct Timerfd(OwnedFd);
+
+impl Timerfd {
+    /// A timer, not yet armed.
+    pub fn new() -> io::Result<Timerfd> {
+        Ok(Timerfd(rustix::time::timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC,
+        )?))
+    }
+}
+
+fn timespec(t: Nanos) -> Timespec {
+    Timespec {
+        tv_sec: (t.0 / 1_000_000_000) as i64,
+        tv_nsec: (t.0 % 1_000_000_000) as i64,
+    }
+}
+
+impl Source for Timerfd {
+    fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
+        let value = Itimerspec {
+            it_interval: timespec(schedule.interval),
+            it_value: timespec(schedule.start),
+        };
+        rustix::time::timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &value)?;
+        Ok(schedule)
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, _schedule: &Schedule, _index: u32) -> io::Result<Option<Wake>> {
+        let mut expirations = [0; 8];
+        let read = rustix::io::read(&self.0, &mut expirations);
+        let now = clock::monotonic();
+        match read {
+            Ok(_) => Ok(Some(Wake {
+                now,
+                overrun: u64::from_ne_bytes(expirations).saturating_sub(1),
+            })),
+            Err(rustix::io::Errno::INTR) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// SIGALRM of a timer that counts its overruns.
+pub struct PosixTimer(pub Alarm);
+
+impl Source for PosixTimer {
+    fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
+        let start = self.0.arm(schedule.start, schedule.interval)?;
+        Ok(Schedule { start, ..schedule })
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, _schedule: &Schedule, _index: u32) -> io::Result<Option<Wake>> {
+        Ok(self.0.wait().map(|expiry| Wake {
+            now: expiry.now,
+            overrun: expiry.overrun,
+        }))
+    }
+}
+
+/// SIGALRM of setitimer, which does not count overruns: the clock does.
+pub struct IntervalTimer(pub Alarm);
+
+impl Source for IntervalTimer {
+    fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
+        let start = self.0.arm(schedule.start, schedule.interval)?;
+        Ok(Schedule { start, ..schedule })
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
+        Ok(self.0.wait().map(|expiry| Wake {
+            now: expiry.now,
+            overrun: schedule.overrun(index, expiry.now),
+        }))
+    }
+}
+
+/// The real-time clock's periodic interrupt. It has no due times: each is the sample before plus the interval.
+pub struct RtcTicks {
+    rtc: Rtc,
+    last: Nanos,
+}
+
+impl RtcTicks {
+    /// Of a clock that ticks already.
+    pub fn new(rtc: Rtc) -> RtcTicks {
+        RtcTicks { rtc, last: Nanos(0) }
+    }
+}
+
+impl Source for RtcTicks {
+    fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
+        self.rtc.wait()?;
+        self.last = clock::monotonic();
+        Ok(Schedule {
+            start: self.last + schedule.interval,
+            ..schedule
+        })
+    }
+
+    fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
+        let interrupts = self.rtc.wait()?.max(1);
+        let now = clock::monotonic();
+        // The distance to the sample before takes the place of the latency: see `Timer::Rtc` in the desk's `jitter`.
+        let distance = now - self.last;
+        self.last = now;
+        Ok(Some(Wake {
+            now: schedule.due(index) + distance,
+            overrun: interrupts - 1,
+        }))
+    }
+}

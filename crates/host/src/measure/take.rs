@@ -1,0 +1,132 @@
+//! The sampling loop: wait, read the clock, hand over, again.
+
+use super::ring::Writer;
+use super::schedule::Schedule;
+use super::source::Source;
+use crate::packed::pack;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_probe::Nanos;
+use worstcase_probe::sys::clock;
+
+/// What a thread's loop came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The schedule as the timer kept it.
+    pub schedule: Schedule,
+    /// Periods that were due until it ended.
+    pub expected: u32,
+    /// Samples that did not find room in the ring.
+    pub dropped: u64,
+    /// Samples before their due time, which count as 0.
+    pub early: u64,
+}
+
+/// Takes the samples of `schedule` until its end or `stop`.
+pub fn take<S: Source>(source: &mut S, schedule: Schedule, ring: &mut Writer, stop: &AtomicBool) -> io::Result<Taken> {
+    let schedule = source.arm(schedule)?;
+    let (mut index, mut last) = (0_u32, -1_i64);
+    let (mut dropped, mut early) = (0, 0);
+    while index < schedule.periods {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let Some(wake) = source.wait(&schedule, index)? else {
+            continue;
+        };
+        let due = schedule.due(index);
+        early += u64::from(wake.now < due);
+        let (words, used) = pack((i64::from(index) - last) as u64, wake.now.saturating_sub(due).0);
+        if ring.push(&words[..used]) {
+            last = i64::from(index);
+        } else {
+            dropped += 1;
+        }
+        index = schedule.next(index, wake.overrun);
+    }
+    let expected = if index >= schedule.periods {
+        schedule.periods
+    } else {
+        index
+    };
+    Ok(Taken {
+        schedule,
+        expected,
+        dropped,
+        early,
+    })
+}
+
+/// The shortest of many distances between two reads of the clock.
+pub fn clock_read(trials: usize) -> Nanos {
+    let mut shortest = Nanos(u64::MAX);
+    let mut before = clock::monotonic();
+    for _ in 0..trials {
+        let now = clock::monotonic();
+        shortest = shortest.min(now - before);
+        before = now;
+    }
+    shortest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ring::ring;
+    use super::super::source::Wake;
+    use super::*;
+    use crate::packed::Unpacker;
+
+    /// Late by a script: how late each wake-up is.
+    struct Script(std::vec::IntoIter<i64>);
+
+    impl Source for Script {
+        fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
+            Ok(schedule)
+        }
+
+        fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
+            let late = self.0.next().unwrap_or(0);
+            let now = Nanos(schedule.due(index).0.wrapping_add_signed(late));
+            Ok(Some(Wake {
+                now,
+                overrun: schedule.overrun(index, now),
+            }))
+        }
+    }
+
+    fn run(periods: u32, late: Vec<i64>, words: usize) -> (Taken, Vec<(u64, u64)>) {
+        let schedule = Schedule {
+            start: Nanos(1_000_000),
+            interval: Nanos(1_000),
+            periods,
+        };
+        let (mut writer, mut reader) = ring(words);
+        let taken = take(
+            &mut Script(late.into_iter()),
+            schedule,
+            &mut writer,
+            &AtomicBool::new(false),
+        )
+        .unwrap();
+        let (mut unpacker, mut samples) = (Unpacker::default(), Vec::new());
+        reader.drain(|word| samples.extend(unpacker.push(word)));
+        (taken, samples)
+    }
+
+    #[test]
+    fn expected_is_taken_plus_missed() {
+        let (taken, samples) = run(10, vec![5, 2_100, -3, 7], 64);
+        assert_eq!(taken.expected, 10);
+        assert_eq!(taken.early, 1);
+        assert_eq!(samples[..4], [(1, 5), (1, 2_100), (3, 0), (1, 7)]);
+        let missed: u64 = samples.iter().map(|(step, _)| step - 1).sum();
+        assert_eq!(samples.len() as u64 + missed, 10);
+    }
+
+    #[test]
+    fn a_sample_without_room_is_counted_and_its_period_is_not_lost() {
+        let (taken, samples) = run(20, vec![], 8);
+        assert_eq!(taken.dropped + samples.len() as u64, 20);
+        assert!(taken.dropped > 0);
+    }
+}

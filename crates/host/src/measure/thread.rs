@@ -1,0 +1,127 @@
+//! One measuring thread: gets ready, waits for the common start, takes its samples.
+
+use super::rights::take_cpu;
+use super::ring::Writer;
+use super::schedule::Schedule;
+use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
+use super::take::{Taken, clock_read, take};
+use crate::spec::{HostSpec, Timer};
+use crate::sys::alarm::Alarm;
+use crate::sys::rtc::Rtc;
+use crate::sys::usage::{self, Usage};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, SyncSender};
+use worstcase_probe::Nanos;
+use worstcase_probe::sys::memory;
+
+/// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
+const TRIALS: usize = 200;
+
+/// What a thread is given.
+pub(super) struct Order<'a> {
+    pub spec: &'a HostSpec,
+    pub cpu: u32,
+    pub ring: Writer,
+    pub stop: &'a AtomicBool,
+    /// Says that it is ready, with its thread id and what was refused.
+    pub ready: SyncSender<Result<Ready, String>>,
+    /// The start, once every thread is ready.
+    pub start: Receiver<Nanos>,
+}
+
+/// A thread that waits for the start.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub cpu: u32,
+    pub tid: i32,
+    pub warnings: Vec<String>,
+}
+
+/// What a thread came back with.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub cpu: u32,
+    pub taken: Taken,
+    pub clock_read: Nanos,
+    pub empty_sample: Nanos,
+    pub usage: Usage,
+}
+
+/// The thread's whole life.
+pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
+    let spec = order.spec;
+    let prepare = |warnings: &mut Vec<String>| take_cpu(spec, order.cpu, warnings);
+    let mut warnings = Vec::new();
+    if let Err(e) = prepare(&mut warnings) {
+        let reason = format!("cannot run on CPU {}: {e}; choose another with --cpus", order.cpu);
+        // Who waits for this thread hears it from the thread's result, too.
+        let _ = order.ready.send(Err(reason.clone()));
+        return Err(reason);
+    }
+    memory::prefault_stack();
+    let result = match spec.timer {
+        Timer::Nanosleep => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
+        Timer::Timerfd => Timerfd::new().and_then(|source| measure(source, order, warnings)),
+        Timer::Posix => Alarm::posix().and_then(|alarm| measure(PosixTimer(alarm), order, warnings)),
+        Timer::Setitimer => Alarm::interval().and_then(|alarm| measure(IntervalTimer(alarm), order, warnings)),
+        Timer::Rtc => {
+            let hz = (1_000_000_000 / spec.interval.0) as u32;
+            Rtc::open(Path::new("/dev/rtc"), hz).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
+        }
+    };
+    result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.timer.name()))
+}
+
+fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
+    let clock_read = clock_read(TRIALS);
+    let empty_sample = empty_sample(&mut source, order.spec)?;
+    let ready = Ready {
+        cpu: order.cpu,
+        tid: rustix::thread::gettid().as_raw_nonzero().get(),
+        warnings,
+    };
+    let gone = |_| io::Error::other("the collecting thread is gone");
+    order
+        .ready
+        .send(Ok(ready))
+        .map_err(|_| io::Error::other("nobody waits"))?;
+    let start = order.start.recv().map_err(gone)?;
+    let schedule = Schedule {
+        start,
+        interval: order.spec.interval,
+        periods: order.spec.periods,
+    };
+    let before = usage::of_thread()?;
+    let taken = take(&mut source, schedule, &mut order.ring, order.stop)?;
+    let usage = usage::of_thread()?.since(before);
+    Ok(Measured {
+        cpu: order.cpu,
+        taken,
+        clock_read,
+        empty_sample,
+        usage,
+    })
+}
+
+/// The shortest turn with due times in the past: nothing to wait for. The clock's own interrupt cannot be in the past: 0.
+fn empty_sample<S: Source>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
+    use worstcase_probe::sys::clock::monotonic;
+    if matches!(spec.timer, Timer::Rtc | Timer::Setitimer) {
+        return Ok(Nanos(0));
+    }
+    let mut shortest = Nanos(u64::MAX);
+    for _ in 0..TRIALS {
+        let past = Schedule {
+            start: Nanos(1),
+            interval: Nanos(u64::MAX / 2),
+            periods: 1,
+        };
+        let before = monotonic();
+        let schedule = source.arm(past)?;
+        source.wait(&schedule, 0)?;
+        shortest = shortest.min(monotonic() - before);
+    }
+    Ok(shortest)
+}

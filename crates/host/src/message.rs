@@ -1,0 +1,182 @@
+//! What the measuring process tells the desk while it runs: a JSON object a line.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use worstcase_probe::Nanos;
+use worstcase_probe::record::Work;
+
+/// Samples of a CPU so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuStats {
+    /// The CPU.
+    pub cpu: u32,
+    /// Samples.
+    pub taken: u64,
+    /// Periods without one, before the last sample.
+    pub missed: u64,
+    /// The smallest latency.
+    pub min_ns: u64,
+    /// The largest.
+    pub max_ns: u64,
+    /// Sum of all.
+    pub sum_ns: u64,
+    /// Period of the largest.
+    pub max_index: u64,
+    /// How many samples, by [`bucket`].
+    pub histogram: Vec<u64>,
+}
+
+/// Buckets of a power of two.
+const PER_OCTAVE: u32 = 4;
+
+/// The histogram's bucket of a latency: four to a power of two.
+pub fn bucket(ns: u64) -> usize {
+    if ns < u64::from(PER_OCTAVE) {
+        return ns as usize;
+    }
+    let octave = ns.ilog2();
+    let within = ns >> (octave - 2) & 3;
+    ((octave - 1) * PER_OCTAVE) as usize + within as usize
+}
+
+/// The smallest latency of a bucket.
+pub fn bucket_floor(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < u64::from(PER_OCTAVE) {
+        return bucket;
+    }
+    let (octave, within) = (bucket / 4 + 1, bucket % 4);
+    (4 + within) << (octave - 2)
+}
+
+impl CpuStats {
+    /// Adds a sample that came `step` periods after the one before it.
+    pub fn add(&mut self, step: u64, latency: u64) {
+        self.missed += step.saturating_sub(1);
+        if self.taken == 0 || latency < self.min_ns {
+            self.min_ns = latency;
+        }
+        self.taken += 1;
+        if latency > self.max_ns || self.taken == 1 {
+            self.max_ns = latency;
+            self.max_index = self.taken + self.missed - 1;
+        }
+        self.sum_ns += latency;
+        let bucket = bucket(latency);
+        if self.histogram.len() <= bucket {
+            self.histogram.resize(bucket + 1, 0);
+        }
+        self.histogram[bucket] += 1;
+    }
+}
+
+/// What a thread's measuring cost and came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuDone {
+    /// The CPU.
+    pub cpu: u32,
+    /// The due time of period 0.
+    pub start: Nanos,
+    /// Periods that were due.
+    pub expected: u32,
+    /// Samples.
+    pub taken: u64,
+    /// Samples that found no room on their way to the disk.
+    pub dropped: u64,
+    /// Samples before their due time.
+    pub early: u64,
+    /// One read of the clock.
+    pub clock_read: Nanos,
+    /// One turn of the loop with nothing to wait for.
+    pub empty_sample: Nanos,
+    /// CPU time of the thread while it measured.
+    pub cpu_time: Nanos,
+    /// Its page faults without a device.
+    pub minor_faults: u64,
+    /// Its page faults with one.
+    pub major_faults: u64,
+    /// Time that the hypervisor took from this CPU meanwhile, where the kernel counts it.
+    pub steal: Option<Nanos>,
+    /// Parts of its samples were written.
+    pub parts: bool,
+}
+
+/// The end of a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// Each CPU.
+    pub cpus: Vec<CpuDone>,
+    /// What the load did while measuring.
+    pub work: Vec<Work>,
+    /// What was missing and may have changed the result.
+    pub warnings: Vec<String>,
+    /// What the machine says of itself.
+    pub environment: BTreeMap<String, String>,
+    /// Real-time threads may have been throttled; `None` if that is not known.
+    pub throttled: Option<bool>,
+    /// Somebody ended it early.
+    pub stopped: bool,
+    /// Most memory that this process held.
+    pub peak_memory_kb: u64,
+    /// Trace events that the kernel dropped.
+    pub lost_events: u64,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// The load runs alone.
+    WarmUp {
+        /// For this long.
+        length: Nanos,
+    },
+    /// Measuring, several times a second.
+    Tick {
+        /// How long it measures.
+        elapsed: Nanos,
+        /// Samples so far.
+        cpus: Vec<CpuStats>,
+        /// The load's work so far.
+        work: Vec<Work>,
+    },
+    /// The end.
+    Done(Box<Done>),
+    /// It could not be measured.
+    Failed {
+        /// Why, in a line.
+        reason: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_grow_and_know_their_floor() {
+        let mut last = 0;
+        for ns in (0..5_000).chain([1 << 20, (1 << 30) + 7, u64::MAX]) {
+            let b = bucket(ns);
+            assert!(b >= last);
+            assert!(
+                bucket_floor(b) <= ns && (ns == u64::MAX || ns < bucket_floor(b + 1)),
+                "{ns}"
+            );
+            last = b;
+        }
+    }
+
+    #[test]
+    fn the_worst_sample_is_named_by_its_period() {
+        let mut stats = CpuStats::default();
+        for (step, latency) in [(1, 5), (3, 90), (1, 7)] {
+            stats.add(step, latency);
+        }
+        assert_eq!(
+            (stats.taken, stats.missed, stats.max_ns, stats.max_index, stats.min_ns),
+            (3, 2, 90, 3, 5)
+        );
+        assert_eq!(stats.histogram.iter().sum::<u64>(), 3);
+    }
+}

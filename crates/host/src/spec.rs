@@ -1,0 +1,164 @@
+//! What is asked of one measurement on this machine.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use worstcase_probe::Nanos;
+
+/// The instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Probe {
+    /// How late a periodic thread wakes up.
+    Wakeup,
+    /// The same, each sample split by the kernel's trace.
+    Response,
+    /// Realfeel: how far periods differ from what they should be.
+    Jitter,
+    /// What takes the CPU away from a thread that never sleeps.
+    Noise,
+}
+
+impl Probe {
+    /// All of them.
+    pub const ALL: [Probe; 4] = [Probe::Wakeup, Probe::Response, Probe::Jitter, Probe::Noise];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Probe::Wakeup => "wakeup",
+            Probe::Response => "response",
+            Probe::Jitter => "jitter",
+            Probe::Noise => "noise",
+        }
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What wakes the measuring thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// clock_nanosleep until an absolute time.
+    Nanosleep,
+    /// A periodic timerfd, read.
+    Timerfd,
+    /// A periodic POSIX timer that sends SIGALRM; the handler takes the instant.
+    Posix,
+    /// setitimer(ITIMER_REAL); one CPU only, because a process has one.
+    Setitimer,
+    /// The periodic interrupt of /dev/rtc; no due times, so jitter only.
+    Rtc,
+}
+
+impl Timer {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Timer::Nanosleep => "nanosleep",
+            Timer::Timerfd => "timerfd",
+            Timer::Posix => "posix",
+            Timer::Setitimer => "setitimer",
+            Timer::Rtc => "rtc",
+        }
+    }
+}
+
+/// The scheduling policy of the measuring threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// SCHED_FIFO at a priority.
+    Fifo(u8),
+    /// SCHED_RR at a priority.
+    Rr(u8),
+    /// SCHED_DEADLINE, the interval as period and deadline.
+    Deadline,
+    /// SCHED_OTHER.
+    Other,
+}
+
+impl Policy {
+    /// Its priority, 0 where it has none.
+    pub const fn priority(self) -> u8 {
+        match self {
+            Policy::Fifo(priority) | Policy::Rr(priority) => priority,
+            Policy::Deadline | Policy::Other => 0,
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Policy::Fifo(priority) => write!(f, "fifo:{priority}"),
+            Policy::Rr(priority) => write!(f, "rr:{priority}"),
+            Policy::Deadline => f.write_str("deadline"),
+            Policy::Other => f.write_str("other"),
+        }
+    }
+}
+
+/// One measurement: all its CPUs at once, under one load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSpec {
+    /// The instrument.
+    pub probe: Probe,
+    /// What wakes it.
+    pub timer: Timer,
+    /// How it is scheduled.
+    pub policy: Policy,
+    /// A measuring thread on each of these CPUs.
+    pub cpus: Vec<u32>,
+    /// Distance of two due times of a thread.
+    pub interval: Nanos,
+    /// The due times of each CPU are this much after those of the CPU before it.
+    pub distance: Nanos,
+    /// Periods of each thread.
+    pub periods: u32,
+    /// The load runs alone for this long before.
+    pub warmup: Nanos,
+    /// The loads' access patterns, and the phase of the first due time.
+    pub seed: u64,
+    /// The load, as its user typed it.
+    pub load: String,
+    /// The trace around this many of the largest samples of each CPU is kept; 0: no trace.
+    pub flights: usize,
+    /// Where the loads make their files.
+    pub work_dir: PathBuf,
+    /// The loads' own cgroup, if there is one.
+    pub cgroup: Option<PathBuf>,
+    /// Where the samples are written, one file a CPU.
+    pub samples_dir: PathBuf,
+}
+
+impl HostSpec {
+    /// The longest tick in use (HZ=100): the first due time is a multiple of it plus the seed's phase.
+    const LONGEST_TICK: u64 = 10_000_000;
+
+    /// When period 0 of the `place`-th CPU is due, if nothing may be due before `earliest`.
+    pub fn start(&self, earliest: Nanos, place: usize) -> Nanos {
+        let phase = worstcase_probe::prng::SplitMix64::new(self.seed).below(Self::LONGEST_TICK);
+        Nanos(earliest.0.next_multiple_of(Self::LONGEST_TICK) + phase + place as u64 * self.distance.0)
+    }
+
+    /// The samples of a CPU.
+    pub fn samples_file(&self, cpu: u32) -> PathBuf {
+        self.samples_dir.join(format!("cpu{cpu}.samples"))
+    }
+
+    /// The parts of the samples of a CPU.
+    pub fn parts_file(&self, cpu: u32) -> PathBuf {
+        self.samples_dir.join(format!("cpu{cpu}.parts"))
+    }
+
+    /// How long it measures, without the warm-up.
+    pub fn length(&self) -> Nanos {
+        Nanos(self.interval.0.saturating_mul(u64::from(self.periods)))
+    }
+}

@@ -1,0 +1,163 @@
+//! The summary of more samples than one wants to hold: two passes over them, and the same result to the bit as from all at once.
+//!
+//! The first pass counts into a histogram of three digits. It tells in which of its ranges each order statistic lies; the second
+//! pass keeps only the values of those ranges, which are sorted.
+
+use super::Summary;
+use super::summary::{empty_histogram, encode};
+use crate::stats::Percentile;
+use hdrhistogram::Histogram;
+use std::ops::RangeInclusive;
+use worstcase_probe::Nanos;
+
+/// The first pass.
+pub struct FirstPass {
+    histogram: Histogram<u64>,
+    sum: u128,
+    min: u64,
+    max: u64,
+    max_index: u32,
+}
+
+impl Default for FirstPass {
+    fn default() -> FirstPass {
+        FirstPass {
+            histogram: empty_histogram(),
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            max_index: 0,
+        }
+    }
+}
+
+impl FirstPass {
+    /// Takes a value of period `index`.
+    pub fn add(&mut self, index: u32, value: Nanos) {
+        if self.histogram.is_empty() || value.0 > self.max {
+            (self.max, self.max_index) = (value.0, index);
+        }
+        self.min = self.min.min(value.0);
+        self.sum += u128::from(value.0);
+        self.histogram
+            .record(value.0)
+            .expect("a growing histogram takes every value");
+    }
+
+    /// The second pass; nothing if there was no value.
+    pub fn second(self) -> Option<SecondPass> {
+        let count = self.histogram.len();
+        if count == 0 {
+            return None;
+        }
+        // Ranks from 1, as `Distribution` counts them: the lower median, then the percentiles.
+        let percentiles = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
+        let ranks = percentiles.map(|p| (Some(p), count - count / p.one_in()));
+        let wanted = std::iter::once((None, (count - 1) / 2 + 1)).chain(ranks);
+        let sought = wanted.map(|(what, rank)| self.seek(what, rank)).collect();
+        Some(SecondPass { first: self, sought })
+    }
+
+    /// In which range of the histogram the value of `rank` lies, and how many values are below that range.
+    fn seek(&self, what: Option<Percentile>, rank: u64) -> Sought {
+        let mut below = 0;
+        for bin in self.histogram.iter_recorded() {
+            let here = bin.count_at_value();
+            if below + here >= rank {
+                let (low, high) = (
+                    self.histogram.lowest_equivalent(bin.value_iterated_to()),
+                    self.histogram.highest_equivalent(bin.value_iterated_to()),
+                );
+                return Sought {
+                    what,
+                    rank_in_range: rank - below,
+                    range: low..=high,
+                    values: Vec::new(),
+                };
+            }
+            below += here;
+        }
+        unreachable!("a rank is at most the number of values")
+    }
+}
+
+/// An order statistic that is sought.
+struct Sought {
+    /// A percentile, or the median.
+    what: Option<Percentile>,
+    rank_in_range: u64,
+    range: RangeInclusive<u64>,
+    values: Vec<u64>,
+}
+
+impl Sought {
+    fn value(&mut self) -> u64 {
+        let place = self.rank_in_range as usize - 1;
+        *self.values.select_nth_unstable(place).1
+    }
+}
+
+/// The second pass, over the same values.
+pub struct SecondPass {
+    first: FirstPass,
+    sought: Vec<Sought>,
+}
+
+impl SecondPass {
+    /// Takes a value.
+    pub fn add(&mut self, value: Nanos) {
+        for sought in &mut self.sought {
+            if sought.range.contains(&value.0) {
+                sought.values.push(value.0);
+            }
+        }
+    }
+
+    /// The summary.
+    pub fn finish(mut self) -> Summary {
+        let count = self.first.histogram.len();
+        let found: Vec<(Option<Percentile>, u64)> = self.sought.iter_mut().map(|s| (s.what, s.value())).collect();
+        let median = found.iter().find(|(what, _)| what.is_none());
+        Summary {
+            count,
+            min_ns: self.first.min,
+            mean_ns: (self.first.sum / u128::from(count)) as u64,
+            median_ns: median.expect("the median is always sought").1,
+            max_ns: self.first.max,
+            max_index: self.first.max_index,
+            percentiles_ns: found
+                .iter()
+                .filter_map(|(what, value)| Some(((*what)?, *value)))
+                .collect(),
+            hdr_v2_base64: encode(&self.first.histogram),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn streamed(values: &[(u32, Nanos)]) -> Option<Summary> {
+        let mut first = FirstPass::default();
+        values.iter().for_each(|(i, v)| first.add(*i, *v));
+        let mut second = first.second()?;
+        values.iter().for_each(|(_, v)| second.add(*v));
+        Some(second.finish())
+    }
+
+    #[test]
+    fn nothing_from_nothing() {
+        assert_eq!(streamed(&[]), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn the_same_as_from_all_at_once(values in prop::collection::vec(prop_oneof![0_u64..9_000_000, any::<u64>()], 1..3_000)) {
+            let values: Vec<(u32, Nanos)> = values.into_iter().enumerate().map(|(i, v)| (i as u32, Nanos(v))).collect();
+            prop_assert_eq!(streamed(&values), Summary::new(&values));
+        }
+    }
+}
