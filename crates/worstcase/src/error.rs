@@ -7,6 +7,7 @@ use crate::cache::CacheError;
 use crate::cli::census::CensusError;
 use crate::cli::explain::ExplainError;
 use crate::cli::show::ShowError;
+use crate::host::HostError;
 use crate::kernels::KernelError;
 use crate::lab::LabError;
 use crate::record::RunError;
@@ -52,6 +53,9 @@ pub enum Error {
     /// Reading a study.
     #[error(transparent)]
     Study(#[from] StudyError),
+    /// This machine.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// A run folder.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -71,6 +75,7 @@ impl Error {
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,
+            Error::Host(e) => e.exit(),
             Error::Run(e) => e.exit(),
             Error::Output(_) => Exit::Storage,
         };

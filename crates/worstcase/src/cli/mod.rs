@@ -2,6 +2,7 @@
 
 pub mod census;
 pub mod explain;
+pub mod host;
 pub mod kernels;
 pub mod lab;
 mod progress;
@@ -48,6 +49,12 @@ pub enum Command {
     #[command(subcommand)]
     /// List, show and run studies: files that ask a question and name the cells that answer it
     Study(study::StudyCommand),
+    #[command(subcommand)]
+    /// Look at this machine: what it is, and what of it harms latency
+    Host(host::HostCommand),
+    #[command(hide = true)]
+    /// Restores this machine when the worstcase that started it is killed
+    HostGuard(host::GuardArgs),
 }
 
 /// Runs the command.
@@ -59,5 +66,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Explain(args) => explain::run(&args),
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
+        Command::Host(command) => host::run(command),
+        Command::HostGuard(args) => host::run_guard(&args),
     }
 }

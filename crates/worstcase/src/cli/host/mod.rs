@@ -1,0 +1,42 @@
+//! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
+
+mod restore;
+
+use crate::error::Error;
+use crate::host::restore::left_over;
+use crate::host::{HostError, StateFolder, guard};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum HostCommand {
+    /// Undo what a killed command changed on this machine, and say what
+    Restore,
+}
+
+/// Runs a subcommand. Whatever it is, what killed commands left is undone first.
+pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
+    let state = StateFolder::open()?;
+    let restored = left_over(&state)?;
+    if !matches!(command, HostCommand::Restore) {
+        restore::note(&restored);
+    }
+    match command {
+        HostCommand::Restore => restore::run(&restored),
+    }
+}
+
+/// Arguments of the hidden `worstcase host-guard`.
+#[derive(Debug, Args)]
+pub struct GuardArgs {
+    /// The journal to undo when standard input ends
+    journal: PathBuf,
+}
+
+/// Runs the guard.
+pub fn run_guard(args: &GuardArgs) -> Result<ExitCode, Error> {
+    guard::run(&args.journal).map_err(|e| HostError::Guard(e.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}

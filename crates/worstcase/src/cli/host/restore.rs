@@ -1,0 +1,52 @@
+//! `worstcase host restore`: what killed commands left, undone.
+
+use crate::cli::show::print;
+use crate::error::Error;
+use crate::host::HostError;
+use crate::host::restore::Restored;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Says on standard output what was undone; an error if something could not be.
+pub fn run(restored: &Restored) -> Result<ExitCode, Error> {
+    let text = describe(restored);
+    print(if text.is_empty() { "nothing to restore\n" } else { &text }).map_err(Error::Output)?;
+    match restored.failed() {
+        0 => Ok(ExitCode::SUCCESS),
+        count => Err(HostError::NotRestored { count }.into()),
+    }
+}
+
+/// Says on standard error what another command undid before its own work; nothing, usually.
+pub fn note(restored: &Restored) {
+    for line in describe_left_over(restored).lines() {
+        eprintln!("worstcase: {line}");
+    }
+}
+
+fn describe(restored: &Restored) -> String {
+    let mut text = describe_left_over(restored);
+    for owner in &restored.living {
+        let (command, pid) = (&owner.command, owner.pid);
+        let _ = writeln!(
+            text,
+            "{command} (process {pid}) is running: what it changed is left alone"
+        );
+    }
+    text
+}
+
+fn describe_left_over(restored: &Restored) -> String {
+    let mut text = String::new();
+    for (owner, undone) in &restored.left_over {
+        let (command, pid) = (&owner.command, owner.pid);
+        let _ = match undone.len() {
+            0 => writeln!(text, "{command} (process {pid}) was killed and left nothing"),
+            _ => writeln!(text, "{command} (process {pid}) was killed; undone now:"),
+        };
+        for change in undone {
+            let _ = writeln!(text, "  {change}");
+        }
+    }
+    text
+}

@@ -1,0 +1,91 @@
+//! Why something about this machine could not be done.
+
+use crate::error::Exit;
+use std::io;
+use std::path::PathBuf;
+
+/// One readable line each: what, where; remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The state folder or a journal in it cannot be used.
+    #[error("cannot keep a journal, {}: {source}; set WORSTCASE_STATE to a folder you can write to", path.display())]
+    State {
+        /// The folder or file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Someone else could write to the state folder: what it says must not be undone with our rights.
+    #[error(
+        "{} is not a folder that only you can write to; set WORSTCASE_STATE to one of your own",
+        path.display()
+    )]
+    StateNotOurs {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A setting cannot be read.
+    #[error("cannot read {}: {source}; this kernel may not have it", path.display())]
+    Read {
+        /// The setting.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A setting cannot be changed.
+    #[error("cannot set {} to {value}: {source}{}", path.display(), remedy(source))]
+    Set {
+        /// The setting.
+        path: PathBuf,
+        /// What it should have become.
+        value: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// What would be made, and removed again, is there already.
+    #[error("{} exists already; remove it or wait for who made it", path.display())]
+    Exists {
+        /// The folder, cgroup or device.
+        path: PathBuf,
+    },
+    /// The guard does not run.
+    #[error("cannot start the guard that restores this machine if worstcase is killed: {0}; try again")]
+    Guard(String),
+    /// The user's command cannot be started.
+    #[error("cannot run {program}: {source}; check its name and PATH")]
+    Command {
+        /// Its first word.
+        program: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Something could not be put back.
+    #[error("{count} of the changes above could not be undone; run worstcase host restore again, as the same user")]
+    NotRestored {
+        /// How many.
+        count: usize,
+    },
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => "; run as root",
+        _ => "; it stays as it was",
+    }
+}
+
+impl HostError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            HostError::State { .. } => Exit::Storage,
+            HostError::StateNotOurs { .. } => Exit::Usage,
+            HostError::Read { .. }
+            | HostError::Set { .. }
+            | HostError::Exists { .. }
+            | HostError::Guard(_)
+            | HostError::Command { .. }
+            | HostError::NotRestored { .. } => Exit::Missing,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Ending the processes that a killed run left: a process group, or all of a control group.
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long killed processes may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(3);
+const STEP: Duration = Duration::from_millis(5);
+
+/// When a process started, in clock ticks after boot; `None` if there is no such process.
+pub(super) fn start_time(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything. After it comes field 3; the start time is field 22.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Ends a process group; says whether there was one. A leader that started at another time is somebody else's.
+pub(super) fn end_group(leader: i32, started: u64) -> io::Result<bool> {
+    let reused = start_time(leader).is_some_and(|time| time != started);
+    let Some(group) = Pid::from_raw(leader).filter(|_| !reused) else {
+        return Ok(false);
+    };
+    match kill_process_group(group, Signal::KILL) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::SRCH) => return Ok(false),
+        Err(e) => return Err(e.into()),
+    }
+    let end = Instant::now() + PATIENCE;
+    while test_kill_process_group(group).is_ok() && Instant::now() < end {
+        std::thread::sleep(STEP);
+    }
+    Ok(true)
+}
+
+/// Ends all processes of a control group and of those below it, and removes it; says whether there was one.
+pub(super) fn end_cgroup(path: &Path) -> io::Result<bool> {
+    let inner = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    for entry in inner.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
+        end_cgroup(&entry.path())?;
+    }
+    let end = Instant::now() + PATIENCE;
+    loop {
+        kill_members(path);
+        match fs::remove_dir(path) {
+            Ok(()) => return Ok(true),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(e) if Instant::now() >= end => return Err(e),
+            Err(_) => std::thread::sleep(STEP),
+        }
+    }
+}
+
+/// What cannot be killed keeps the group from being removed, which is what gets reported.
+fn kill_members(cgroup: &Path) {
+    let members = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
+    let own = rustix::process::getpid();
+    let others = members.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+    for pid in others.filter(|pid| *pid != own) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}

@@ -1,0 +1,37 @@
+//! Undoing what killed runs left: at the start of every `worstcase host` command, and by `worstcase host restore`.
+
+use super::HostError;
+use super::journal::{self, Found, Outcome, Owner, Undone};
+use super::state::StateFolder;
+
+/// What was found in the state folder.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// Journals of killed commands, and what became of each of their changes.
+    pub left_over: Vec<(Owner, Vec<Undone>)>,
+    /// Commands that run: nothing of theirs was touched.
+    pub living: Vec<Owner>,
+}
+
+impl Restored {
+    /// How many changes could not be undone.
+    pub fn failed(&self) -> usize {
+        let undone = self.left_over.iter().flat_map(|(_, undone)| undone);
+        undone.filter(|u| matches!(u.outcome, Outcome::Failed { .. })).count()
+    }
+}
+
+/// Undoes every journal whose owner is gone, the newest first.
+pub fn left_over(state: &StateFolder) -> Result<Restored, HostError> {
+    let _looking = state.lock()?;
+    let mut restored = Restored::default();
+    for path in state.journals()?.into_iter().rev() {
+        match journal::undo_left_over(&path, false) {
+            Ok(Found::Nothing) => {}
+            Ok(Found::Living(owner)) => restored.living.push(owner),
+            Ok(Found::LeftOver(owner, undone)) => restored.left_over.push((owner, undone)),
+            Err(source) => return Err(HostError::State { path, source }),
+        }
+    }
+    Ok(restored)
+}
