@@ -55,6 +55,9 @@ pub enum Command {
     #[command(hide = true)]
     /// Restores this machine when the worstcase that started it is killed
     HostGuard(host::GuardArgs),
+    #[command(hide = true)]
+    /// Measures, as the worstcase that started it says
+    HostWorker,
 }
 
 /// Runs the command.
@@ -68,5 +71,6 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Study(command) => study::run(command),
         Command::Host(command) => host::run(command),
         Command::HostGuard(args) => host::run_guard(&args),
+        Command::HostWorker => host::run_worker(),
     }
 }

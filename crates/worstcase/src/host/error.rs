@@ -1,6 +1,7 @@
 //! Why something about this machine could not be done.
 
 use crate::error::Exit;
+use crate::record::RunError;
 use std::io;
 use std::path::PathBuf;
 
@@ -59,6 +60,32 @@ pub enum HostError {
         /// The system's answer.
         source: io::Error,
     },
+    /// The command line.
+    #[error("{0}")]
+    Argument(String),
+    /// The measuring process.
+    #[error("the measuring process failed: {0}; give the command again")]
+    Worker(String),
+    /// What it said.
+    #[error("{0}")]
+    Measurement(String),
+    /// Its samples.
+    #[error("cannot keep samples in {}: {source}; is the disk full?", path.display())]
+    Samples {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Its numbers.
+    #[error("the measuring process's numbers contradict each other: {0}")]
+    Contradiction(String),
+    /// The run folder.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Ctrl-C cannot be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(#[source] io::Error),
     /// Something could not be put back.
     #[error("{count} of the changes above could not be undone; run worstcase host restore again, as the same user")]
     NotRestored {
@@ -79,11 +106,15 @@ impl HostError {
     pub fn exit(&self) -> Exit {
         match self {
             HostError::State { .. } => Exit::Storage,
-            HostError::StateNotOurs { .. } => Exit::Usage,
+            HostError::StateNotOurs { .. } | HostError::Argument(_) => Exit::Usage,
+            HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => Exit::Measured,
+            HostError::Samples { .. } => Exit::Storage,
+            HostError::Run(e) => e.exit(),
             HostError::Read { .. }
             | HostError::Set { .. }
             | HostError::Exists { .. }
             | HostError::Guard(_)
+            | HostError::Signals(_)
             | HostError::Command { .. }
             | HostError::NotRestored { .. } => Exit::Missing,
         }

@@ -22,7 +22,7 @@ pub use build::{BuildError, CellResult, Stamp};
 pub use folder::FolderError;
 pub use plan::{CellEntry, Published, RunPlan};
 pub use run::{Run, RunError};
-pub use samples::SampleRow;
+pub use samples::{HostRow, RowParts, SampleRow};
 pub use subject::{CellId, HostMachine, Kernel, LabMachine, Machine, Preempt, Subject, SubjectId, Venue};
 pub use summary::{Quantity, Summary};
 

@@ -1,6 +1,8 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
 mod restore;
+mod run;
+mod watch;
 
 use crate::error::Error;
 use crate::host::restore::left_over;
@@ -12,6 +14,8 @@ use std::process::ExitCode;
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
+    /// Measure this machine
+    Run(Box<run::RunArgs>),
     /// Undo what a killed command changed on this machine, and say what
     Restore,
 }
@@ -24,6 +28,7 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
         restore::note(&restored);
     }
     match command {
+        HostCommand::Run(args) => run::run(&args, &state),
         HostCommand::Restore => restore::run(&restored),
     }
 }
@@ -33,6 +38,12 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
 pub struct GuardArgs {
     /// The journal to undo when standard input ends
     journal: PathBuf,
+}
+
+/// Runs the measuring process.
+pub fn run_worker() -> Result<ExitCode, Error> {
+    crate::host::run::worker::run().map_err(|e| HostError::Worker(e.to_string()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs the guard.

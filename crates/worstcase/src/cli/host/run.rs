@@ -1,0 +1,273 @@
+//! `worstcase host run`.
+
+use super::watch::Lines;
+use crate::cli::show;
+use crate::duration;
+use crate::error::Error;
+use crate::host::run::{Matrix, run as run_matrix, subject};
+use crate::host::{HostError, StateFolder};
+use crate::record::{Run, RunPlan};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use worstcase_host::HostSpec;
+use worstcase_host::spec::{Policy, Probe, Timer};
+use worstcase_probe::Nanos;
+use worstcase_probe::probes::environment;
+
+const HELP: &str = "\
+Examples:
+  worstcase host run
+  worstcase host run --load desktop --time 10m --criterion 100us
+  worstcase host run --probe response --load cpu+disk --cpus 2-3 --interval 250us
+  worstcase host run --probe jitter --load desktop
+
+Ctrl-C ends a measurement early; what was taken until then is kept whole.
+As root everything can be measured; without, what is missing is said, and stands in the record.";
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub struct RunArgs {
+    /// Instruments, separated by commas
+    #[arg(long = "probe", value_enum, value_delimiter = ',', default_value = "wakeup")]
+    probes: Vec<ProbeArg>,
+    /// A load (see docs/loads.md), several at once as A+B; may be given again
+    #[arg(long = "load", value_name = "LOAD", default_value = "idle")]
+    loads: Vec<String>,
+    /// CPUs to measure, e.g. 0,2-5 [default: all that this process may use]
+    #[arg(long, value_parser = cpu_list)]
+    cpus: Option<Cpus>,
+    /// How long each measurement takes
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
+    time: Nanos,
+    /// Distance of two due times [default: 1ms; jitter: 2048 a second]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    interval: Option<Nanos>,
+    /// The due times of each CPU are this much after those of the CPU before it
+    #[arg(long, value_name = "DURATION", default_value = "0us", value_parser = duration::parse)]
+    distance: Nanos,
+    /// What wakes the probe [default: nanosleep; response: posix; jitter: rtc where there is one]
+    #[arg(long, value_enum)]
+    timer: Option<TimerArg>,
+    /// Scheduling policy of the probe
+    #[arg(long, value_enum, default_value = "fifo")]
+    policy: PolicyArg,
+    /// Real-time priority of the probe, 1 to 99
+    #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=99))]
+    priority: u8,
+    /// Number of measurements of each load and probe, each with a seed of its own
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: u64,
+    /// The load runs alone for this long before
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration::parse)]
+    warmup: Nanos,
+    /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain`
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    flights: usize,
+    /// The loads make their files in a new folder of this one [default: the temporary folder]
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    /// The run's folder
+    #[arg(long, short, default_value = "host-run")]
+    output: PathBuf,
+    /// Judge: no latency above this, e.g. 100us
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    criterion: Option<Nanos>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProbeArg {
+    /// How late a periodic thread wakes up
+    Wakeup,
+    /// The same, each sample split by the kernel's trace (root)
+    Response,
+    /// Realfeel: how far periods differ from what they should be
+    Jitter,
+    /// What takes the CPU away from a thread that never sleeps
+    Noise,
+}
+
+impl From<ProbeArg> for Probe {
+    fn from(arg: ProbeArg) -> Probe {
+        match arg {
+            ProbeArg::Wakeup => Probe::Wakeup,
+            ProbeArg::Response => Probe::Response,
+            ProbeArg::Jitter => Probe::Jitter,
+            ProbeArg::Noise => Probe::Noise,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TimerArg {
+    /// clock_nanosleep until an absolute time
+    Nanosleep,
+    /// A periodic timerfd
+    Timerfd,
+    /// A POSIX timer that sends SIGALRM
+    Posix,
+    /// setitimer, one CPU only
+    Setitimer,
+    /// The periodic interrupt of /dev/rtc, jitter on one CPU only
+    Rtc,
+}
+
+impl From<TimerArg> for Timer {
+    fn from(arg: TimerArg) -> Timer {
+        match arg {
+            TimerArg::Nanosleep => Timer::Nanosleep,
+            TimerArg::Timerfd => Timer::Timerfd,
+            TimerArg::Posix => Timer::Posix,
+            TimerArg::Setitimer => Timer::Setitimer,
+            TimerArg::Rtc => Timer::Rtc,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PolicyArg {
+    /// SCHED_FIFO
+    Fifo,
+    /// SCHED_RR
+    Rr,
+    /// SCHED_DEADLINE, the interval as period; not pinned
+    Deadline,
+    /// SCHED_OTHER
+    Other,
+}
+
+/// A list of CPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cpus(Vec<u32>);
+
+fn cpu_list(text: &str) -> Result<Cpus, String> {
+    let bad = || format!("'{text}' is not a list of CPUs such as 0,2-5");
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
+        if first > last || last > 65_535 {
+            return Err(bad());
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(Cpus(cpus))
+}
+
+/// The CPUs that this process may use.
+fn allowed_cpus() -> Vec<u32> {
+    let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
+    (0..rustix::thread::CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect()
+}
+
+/// Realfeel's rate.
+const REALFEEL_HZ: u64 = 2_048;
+const RTC: &str = "/dev/rtc";
+
+/// Runs the command.
+pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
+    let matrix = matrix(args)?;
+    let mut plan = RunPlan::new("how late this machine is", command(args), matrix.cells());
+    plan.criterion_ns = args.criterion.map(|c| c.0);
+    let run = Run::create(&args.output, plan)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, stop.clone()).map_err(HostError::Signals)?;
+    }
+    let mut watch = Lines::new();
+    let outcome = run_matrix(&matrix, &run, state, &stop, &mut watch)?;
+    drop(run);
+    if outcome.measured < outcome.of {
+        eprintln!(
+            "worstcase: ended early, {} of {} measurements are kept; the same command measures the rest",
+            outcome.measured, outcome.of
+        );
+    }
+    Ok(show::summary(&args.output)?)
+}
+
+/// The arguments that repeat the run.
+fn command(args: &RunArgs) -> Vec<String> {
+    let _ = args;
+    let mut all: Vec<String> = std::env::args().collect();
+    if let Some(first) = all.first_mut() {
+        *first = "worstcase".into();
+    }
+    all
+}
+
+fn matrix(args: &RunArgs) -> Result<Matrix, HostError> {
+    let allowed = allowed_cpus();
+    let cpus = args.cpus.clone().map_or_else(|| allowed.clone(), |c| c.0);
+    if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        let known = allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        return Err(HostError::Argument(format!("--cpus: CPU {missing} is not one that this process may use ({known})")));
+    }
+    let mut specs = Vec::new();
+    for probe in &args.probes {
+        for load in &args.loads {
+            for seed in 1..=args.seeds {
+                specs.push(spec(args, Probe::from(*probe), load, seed, &cpus)?);
+            }
+        }
+    }
+    Ok(Matrix {
+        subject: subject::of(&environment::read()),
+        specs,
+        work_parent: args.work_dir.clone().unwrap_or_else(std::env::temp_dir),
+    })
+}
+
+fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Result<HostSpec, HostError> {
+    let wrong = |text: &str| Err(HostError::Argument(text.to_string()));
+    let has_rtc = std::path::Path::new(RTC).exists();
+    let timer = args.timer.map(Timer::from).unwrap_or(match probe {
+        Probe::Response => Timer::Posix,
+        Probe::Jitter if has_rtc && cpus.len() == 1 => Timer::Rtc,
+        _ => Timer::Nanosleep,
+    });
+    match timer {
+        Timer::Setitimer if cpus.len() > 1 => return wrong("--timer setitimer: a process has one, so name one CPU with --cpus"),
+        Timer::Rtc if cpus.len() > 1 => return wrong("--timer rtc: there is one clock, so name one CPU with --cpus"),
+        Timer::Rtc if probe != Probe::Jitter => return wrong("--timer rtc: its interrupts have no due times; use --probe jitter"),
+        Timer::Rtc if !has_rtc => return wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
+        _ => {}
+    }
+    let interval = args.interval.unwrap_or(match probe {
+        Probe::Jitter => Nanos(1_000_000_000 / REALFEEL_HZ),
+        _ => Nanos::from_millis(1),
+    });
+    if interval < Nanos(10_000) || interval > Nanos(60_000_000_000) {
+        return wrong("--interval: from 10us to 60s");
+    }
+    let periods = u32::try_from(args.time.0 / interval.0).unwrap_or(u32::MAX);
+    if periods == 0 {
+        return wrong("--time: shorter than one interval");
+    }
+    Ok(HostSpec {
+        probe,
+        timer,
+        policy: match args.policy {
+            PolicyArg::Fifo => Policy::Fifo(args.priority),
+            PolicyArg::Rr => Policy::Rr(args.priority),
+            PolicyArg::Deadline => Policy::Deadline,
+            PolicyArg::Other => Policy::Other,
+        },
+        cpus: cpus.to_vec(),
+        interval,
+        distance: args.distance,
+        periods,
+        warmup: args.warmup,
+        seed,
+        load: load.to_string(),
+        flights: args.flights,
+        work_dir: PathBuf::new(),
+        cgroup: None,
+        samples_dir: PathBuf::new(),
+    })
+}

@@ -1,0 +1,254 @@
+//! From what a measuring process left (a file of packed samples a CPU, and its last message) to records in the run folder.
+
+use crate::host::HostError;
+use crate::record::parquet::{Labels, SamplesWriter};
+use crate::record::samples::RunningDigest;
+use crate::record::stream::FirstPass;
+use crate::record::{
+    Accounting, Cell, CellId, HostRow, Method, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
+    Summaries, Summary, Work, folder,
+};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read};
+use std::path::Path;
+use worstcase_host::HostSpec;
+use worstcase_host::message::{CpuDone, Done};
+use worstcase_host::packed::Unpacker;
+use worstcase_host::spec::{Probe, Timer};
+use worstcase_probe::Nanos;
+
+/// Keeps one CPU's samples as a cell. `scratch` is a folder of the run ([`Run::scratch`]).
+pub fn keep(
+    run: &Run,
+    scratch: &Path,
+    subject: &Subject,
+    spec: &HostSpec,
+    done: &Done,
+    cpu: &CpuDone,
+) -> Result<(), HostError> {
+    let id = CellId::new(&subject.id(), &spec.load, spec.probe.name(), spec.seed, Some(cpu.cpu));
+    let samples = scratch.join(format!("cpu{}.parquet", cpu.cpu));
+    let failed = |source: io::Error| HostError::Samples {
+        path: samples.clone(),
+        source,
+    };
+    let (books, digest) = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let record = Record {
+        schema: SCHEMA.to_string(),
+        id,
+        subject: subject.clone(),
+        cell: cell(spec, cpu),
+        accounting: books.accounting(cpu.expected),
+        summary: summaries(spec, cpu).map_err(failed)?,
+        instructions: None,
+        self_cost: SelfCost {
+            clock_read_ns: cpu.clock_read.0,
+            empty_sample_ns: cpu.empty_sample.0,
+            cpu_time_ns: cpu.cpu_time.0,
+            minor_faults: cpu.minor_faults,
+            major_faults: cpu.major_faults,
+        },
+        work: done
+            .work
+            .iter()
+            .map(|w| Work {
+                unit: w.unit.clone(),
+                count: w.count,
+            })
+            .collect(),
+        warnings: done.warnings.clone(),
+        console: Vec::new(),
+        environment: environment(spec, done, cpu),
+        digest,
+        samples: SamplesFile {
+            file: crate::record::build::SAMPLES_FILE.to_string(),
+            rows: cpu.taken,
+            bytes: std::fs::metadata(&samples).map_err(failed)?.len(),
+            sha256: folder::sha256_of_file(&samples).map_err(failed)?,
+        },
+    };
+    record.check().map_err(HostError::Contradiction)?;
+    let file = record.samples.file.clone();
+    run.move_cell(&record, &[(&file, &samples)])?;
+    Ok(())
+}
+
+fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
+    Cell {
+        probe: spec.probe.to_string(),
+        load: spec.load.clone(),
+        period_ns: spec.interval.0,
+        periods: cpu.expected,
+        seed: spec.seed,
+        warmup_ns: spec.warmup.0,
+        priority: spec.policy.priority(),
+        cpu: Some(cpu.cpu),
+        method: Some(Method {
+            timer: spec.timer.name().to_string(),
+            policy: spec.policy.to_string(),
+            cpus: spec.cpus.clone(),
+            distance_ns: spec.distance.0,
+        }),
+    }
+}
+
+fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections::BTreeMap<String, String> {
+    let mut environment = done.environment.clone();
+    let mut add = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            environment.insert(key.to_string(), value);
+        }
+    };
+    add("measured_ns", Some((spec.interval.0 * u64::from(cpu.expected)).to_string()));
+    add("steal_ns", cpu.steal.map(|n| n.0.to_string()));
+    add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
+    add("dropped_samples", Some(cpu.dropped.to_string()));
+    add("peak_memory_kb", Some(done.peak_memory_kb.to_string()));
+    add("ended_early", done.stopped.then(|| "1".to_string()));
+    environment
+}
+
+/// Hands every sample of a CPU to `each`, in order.
+fn for_each_row(spec: &HostSpec, cpu: &CpuDone, mut each: impl FnMut(SampleRow) -> io::Result<()>) -> io::Result<()> {
+    let mut words = BufReader::with_capacity(1 << 16, File::open(spec.samples_file(cpu.cpu))?);
+    let mut unpacker = Unpacker::default();
+    let mut rows = Rows::new(spec, cpu);
+    let mut word = [0; 8];
+    for _ in 0..words.get_ref().metadata()?.len() / 8 {
+        words.read_exact(&mut word)?;
+        if let Some((step, value)) = unpacker.push(u64::from_le_bytes(word)) {
+            each(rows.next(step, value))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes rows of unpacked samples.
+struct Rows {
+    interval: u64,
+    start: u64,
+    /// The file holds the distance to the sample before instead of a latency.
+    distances: bool,
+    jitter: bool,
+    index: i64,
+    /// The instant of the sample before.
+    before: Option<u64>,
+}
+
+impl Rows {
+    fn new(spec: &HostSpec, cpu: &CpuDone) -> Rows {
+        Rows {
+            interval: spec.interval.0,
+            start: cpu.start.0,
+            distances: spec.timer == Timer::Rtc,
+            jitter: spec.probe == Probe::Jitter,
+            index: -1,
+            // The clock's interrupts are counted from one that came an interval before the first sample is due.
+            before: (spec.timer == Timer::Rtc).then(|| cpu.start.0 - spec.interval.0),
+        }
+    }
+
+    fn next(&mut self, step: u64, value: u64) -> SampleRow {
+        self.index += step as i64;
+        let (due, now) = match self.before {
+            Some(before) if self.distances => (before + step * self.interval, before + value),
+            _ => {
+                let due = self.start + self.index as u64 * self.interval;
+                (due, due + value)
+            }
+        };
+        let length = self.before.filter(|_| step == 1).map(|before| now - before);
+        let jitter_ns = length.filter(|_| self.jitter).map(|length| length as i64 - self.interval as i64);
+        self.before = Some(now);
+        SampleRow {
+            index: self.index as u32,
+            due: Nanos(due),
+            latency: Nanos(now.saturating_sub(due)),
+            irq_off: None,
+            after_irq: None,
+            instructions: None,
+            host: Some(HostRow { parts: None, jitter_ns }),
+        }
+    }
+}
+
+/// Where the periods of the rows went.
+#[derive(Default)]
+struct Books {
+    taken: u64,
+    next: u64,
+    longest_missed_run: u64,
+    missed_before_first: u64,
+}
+
+impl Books {
+    fn add(&mut self, index: u32) {
+        let missed = u64::from(index) - self.next;
+        if self.taken == 0 {
+            self.missed_before_first = missed;
+        }
+        self.longest_missed_run = self.longest_missed_run.max(missed);
+        self.taken += 1;
+        self.next = u64::from(index) + 1;
+    }
+
+    fn accounting(&self, expected: u32) -> Accounting {
+        let expected = u64::from(expected);
+        let after_last = expected - self.next;
+        Accounting {
+            expected,
+            taken: self.taken,
+            missed: expected - self.taken,
+            longest_missed_run: self.longest_missed_run.max(after_last),
+            missed_at_ends: self.missed_before_first + after_last,
+        }
+    }
+}
+
+fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<(Books, String)> {
+    let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
+    let mut books = Books::default();
+    let mut digest = RunningDigest::new(cpu.expected);
+    for_each_row(spec, cpu, |row| {
+        books.add(row.index);
+        digest.add(&row);
+        Ok(writer.push(row)?)
+    })?;
+    writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok((books, digest.finish()))
+}
+
+/// A quantity's value in a row.
+type Pick = fn(&SampleRow) -> Option<Nanos>;
+
+fn summaries(spec: &HostSpec, cpu: &CpuDone) -> io::Result<Summaries> {
+    let picks: [Pick; 2] = [
+        |r| Some(r.latency),
+        |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs())),
+    ];
+    let mut first: Vec<FirstPass> = picks.iter().map(|_| FirstPass::default()).collect();
+    for_each_row(spec, cpu, |row| {
+        for (pass, pick) in first.iter_mut().zip(picks) {
+            if let Some(value) = pick(&row) {
+                pass.add(row.index, value);
+            }
+        }
+        Ok(())
+    })?;
+    let mut second: Vec<_> = first.into_iter().map(FirstPass::second).collect();
+    for_each_row(spec, cpu, |row| {
+        for (pass, pick) in second.iter_mut().zip(picks) {
+            if let (Some(pass), Some(value)) = (pass, pick(&row)) {
+                pass.add(value);
+            }
+        }
+        Ok(())
+    })?;
+    let mut all = second.into_iter().map(|pass| pass.map(|p| p.finish()));
+    let mut next = || -> Option<Summary> { all.next().flatten() };
+    Ok(Summaries {
+        latency: next(),
+        jitter: next(),
+        ..Summaries::default()
+    })
+}

@@ -1,0 +1,108 @@
+//! Every load, probe and seed in turn; each measurement gives a cell for each of its CPUs.
+
+use super::keep::keep;
+use super::measurement::{Watch, measure};
+use crate::host::{HostError, Journal, StateFolder};
+use crate::record::{CellEntry, Run, Subject};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_host::HostSpec;
+
+/// What is going to be measured.
+#[derive(Debug)]
+pub struct Matrix {
+    /// This machine.
+    pub subject: Subject,
+    /// The measurements; their folders are filled in when each begins.
+    pub specs: Vec<HostSpec>,
+    /// Where the loads make their files: a folder in this one.
+    pub work_parent: PathBuf,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Measurements that were taken, now or before.
+    pub measured: usize,
+    /// All of them.
+    pub of: usize,
+}
+
+impl Matrix {
+    /// The cells, in order.
+    pub fn cells(&self) -> Vec<CellEntry> {
+        let subject = self.subject.id();
+        let of_spec = |spec: &HostSpec| {
+            let entry = |cpu: &u32| CellEntry::named(&subject, &spec.load, spec.probe.name(), spec.seed, Some(*cpu));
+            spec.cpus.iter().map(entry).collect::<Vec<_>>()
+        };
+        self.specs.iter().flat_map(of_spec).collect()
+    }
+
+    fn is_measured(&self, run: &Run, spec: &HostSpec) -> bool {
+        let subject = self.subject.id();
+        let id = |cpu: &u32| CellEntry::named(&subject, &spec.load, spec.probe.name(), spec.seed, Some(*cpu)).id;
+        spec.cpus.iter().all(|cpu| run.has_cell(&id(cpu)))
+    }
+}
+
+/// Measures what the run does not have yet. `stop` ends the measurement that runs, which is kept, and begins no further one.
+pub fn run(
+    matrix: &Matrix,
+    run: &Run,
+    state: &StateFolder,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, HostError> {
+    let mut journal = Journal::begin(state, "worstcase host run")?;
+    journal.start_guard()?;
+    let mut measured = 0;
+    for (nth, spec) in matrix.specs.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if !matrix.is_measured(run, spec) {
+            watch.begin(nth + 1, matrix.specs.len(), spec);
+            let result = one(matrix, run, spec, nth, &mut journal, stop, watch);
+            watch.end();
+            result?;
+        }
+        measured += 1;
+    }
+    let undone = journal.finish()?;
+    match undone.iter().filter(|u| matches!(u.outcome, crate::host::journal::Outcome::Failed { .. })).count() {
+        0 => Ok(Outcome {
+            measured,
+            of: matrix.specs.len(),
+        }),
+        count => Err(HostError::NotRestored { count }),
+    }
+}
+
+fn one(
+    matrix: &Matrix,
+    run: &Run,
+    spec: &HostSpec,
+    nth: usize,
+    journal: &mut Journal,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<(), HostError> {
+    let scratch = run.scratch()?;
+    let work_dir = matrix.work_parent.join(format!("worstcase-work-{}-{nth}", std::process::id()));
+    journal.will_make_folder(&work_dir)?;
+    std::fs::create_dir_all(&work_dir).map_err(|source| HostError::Samples {
+        path: work_dir.clone(),
+        source,
+    })?;
+    let spec = HostSpec {
+        work_dir,
+        samples_dir: scratch.path().to_path_buf(),
+        ..spec.clone()
+    };
+    let done = measure(&spec, journal, stop, watch)?;
+    for cpu in &done.cpus {
+        keep(run, scratch.path(), &matrix.subject, &spec, &done, cpu)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! Measuring this machine: from what is asked to records in a run folder.
+//!
+//! ```text
+//! subject      this machine as a subject            worker       the measuring process's side
+//! measurement  the measuring process, from outside  keep         files of packed samples -> record
+//! matrix       loads, probes and seeds in turn
+//! ```
+
+pub mod keep;
+pub mod matrix;
+pub mod measurement;
+pub mod subject;
+pub mod worker;
+
+pub use matrix::{Matrix, run};
+pub use measurement::Watch;
