@@ -79,6 +79,8 @@ pub struct CpuDone {
     pub start: Nanos,
     /// Periods that were due.
     pub expected: u32,
+    /// `noise`: time in which it looked for gaps.
+    pub spun: Nanos,
     /// Samples.
     pub taken: u64,
     /// Samples that found no room on their way to the disk.
@@ -99,6 +101,21 @@ pub struct CpuDone {
     pub steal: Option<Nanos>,
     /// Parts of its samples were written.
     pub parts: bool,
+    /// `noise`: what took the CPU away, where the trace was read.
+    pub causes: Vec<Cause>,
+}
+
+/// A cause of gaps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// An interrupt, a soft interrupt, a thread, or `unexplained`.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// Its time, all together.
+    pub total: Nanos,
+    /// Its longest.
+    pub max: Nanos,
 }
 
 /// The end of a measurement.

@@ -12,8 +12,14 @@ pub fn pack(step: u64, latency: u64) -> ([u64; 3], usize) {
     if latency <= LATENCY_MASK && step < 1 << (64 - LATENCY_BITS) {
         ([step << LATENCY_BITS | latency, 0, 0], 1)
     } else {
-        ([0, step, latency], 3)
+        (wide(step, latency), 3)
     }
+}
+
+/// Any two numbers as three words.
+#[inline(always)]
+pub fn wide(first: u64, second: u64) -> [u64; 3] {
+    [0, first, second]
 }
 
 /// Puts words together again; they may come in any portions.

@@ -127,6 +127,8 @@ pub struct HostSpec {
     pub seed: u64,
     /// The load, as its user typed it.
     pub load: String,
+    /// `noise`: gaps at least this long are kept.
+    pub threshold: Nanos,
     /// The trace around this many of the largest samples of each CPU is kept; 0: no trace.
     pub flights: usize,
     /// Where the loads make their files.

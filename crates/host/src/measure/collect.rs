@@ -3,17 +3,18 @@
 use super::ring::Reader;
 use crate::message::CpuStats;
 use crate::packed::Unpacker;
+use crate::spec::Probe;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// One sample, as the collector passes it on.
+/// One sample or gap, as the collector passes it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collected {
-    /// Which period.
-    pub index: u64,
-    /// Its latency in ns.
-    pub latency: u64,
+    /// Which period; of a gap, when it began, in ns since the start.
+    pub at: u64,
+    /// Its latency or length in ns.
+    pub length: u64,
 }
 
 /// Collects one CPU's samples.
@@ -22,12 +23,23 @@ pub(super) struct Collector {
     unpacker: Unpacker,
     file: BufWriter<File>,
     stats: CpuStats,
-    next_index: i64,
+    kind: Kind,
+}
+
+/// What the pairs of numbers in the ring are.
+enum Kind {
+    /// Periods since the last sample, latency.
+    Samples {
+        /// The last sample's period.
+        last: i64,
+    },
+    /// Begin since the start, length.
+    Gaps,
 }
 
 impl Collector {
     /// Into a new file.
-    pub fn new(cpu: u32, ring: Reader, path: &Path) -> io::Result<Collector> {
+    pub fn new(cpu: u32, probe: Probe, ring: Reader, path: &Path) -> io::Result<Collector> {
         Ok(Collector {
             ring,
             unpacker: Unpacker::default(),
@@ -36,7 +48,10 @@ impl Collector {
                 cpu,
                 ..CpuStats::default()
             },
-            next_index: -1,
+            kind: match probe {
+                Probe::Noise => Kind::Gaps,
+                _ => Kind::Samples { last: -1 },
+            },
         })
     }
 
@@ -47,13 +62,19 @@ impl Collector {
             if result.is_ok() {
                 result = self.file.write_all(&word.to_le_bytes());
             }
-            if let Some((step, latency)) = self.unpacker.push(word) {
-                self.stats.add(step, latency);
-                self.next_index += step as i64;
-                each(Collected {
-                    index: self.next_index as u64,
-                    latency,
-                });
+            if let Some((first, length)) = self.unpacker.push(word) {
+                let at = match &mut self.kind {
+                    Kind::Gaps => {
+                        self.stats.add(1, length);
+                        first
+                    }
+                    Kind::Samples { last } => {
+                        self.stats.add(first, length);
+                        *last += first as i64;
+                        *last as u64
+                    }
+                };
+                each(Collected { at, length });
             }
         });
         result

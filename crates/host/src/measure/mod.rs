@@ -3,6 +3,7 @@
 //! ```text
 //! schedule  which period is due when: pure functions       source   what wakes a thread: one type a timer
 //! take      the sampling loop                              ring     from the loop to the collector, without a lock
+//! spin      the loop of `noise`
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
 //! ```
@@ -13,6 +14,7 @@ mod ring;
 mod run;
 mod schedule;
 mod source;
+mod spin;
 mod take;
 mod thread;
 

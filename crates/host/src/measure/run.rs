@@ -86,7 +86,7 @@ fn measure(
     let (mut collectors, mut writers) = (Vec::new(), Vec::new());
     for &cpu in &spec.cpus {
         let (writer, reader) = ring(words);
-        collectors.push(Collector::new(cpu, reader, &spec.samples_file(cpu))?);
+        collectors.push(Collector::new(cpu, spec.probe, reader, &spec.samples_file(cpu))?);
         writers.push(writer);
     }
     // Set when the measurement itself fails: threads must not wait for ever.
@@ -194,6 +194,7 @@ fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>])
         cpu: m.cpu,
         start: m.taken.schedule.start,
         expected: m.taken.expected,
+        spun: m.taken.spun,
         taken: stats.taken,
         dropped: m.taken.dropped,
         early: m.taken.early,
@@ -204,6 +205,7 @@ fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>])
         major_faults: m.usage.major_faults,
         steal: *steal,
         parts: false,
+        causes: Vec::new(),
     };
     measured.iter().zip(stats).zip(steal).map(one).collect()
 }

@@ -20,6 +20,8 @@ pub struct Taken {
     pub dropped: u64,
     /// Samples before their due time, which count as 0.
     pub early: u64,
+    /// `noise`: time in which it looked for gaps.
+    pub spun: Nanos,
 }
 
 /// Takes the samples of `schedule` until its end or `stop`.
@@ -54,6 +56,7 @@ pub fn take<S: Source>(source: &mut S, schedule: Schedule, ring: &mut Writer, st
         expected,
         dropped,
         early,
+        spun: Nanos(0),
     })
 }
 

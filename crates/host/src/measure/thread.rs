@@ -4,8 +4,9 @@ use super::rights::take_cpu;
 use super::ring::Writer;
 use super::schedule::Schedule;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
+use super::spin::{Windows, spin};
 use super::take::{Taken, clock_read, take};
-use crate::spec::{HostSpec, Timer};
+use crate::spec::{HostSpec, Policy, Probe, Timer};
 use crate::sys::alarm::Alarm;
 use crate::sys::rtc::Rtc;
 use crate::sys::usage::{self, Usage};
@@ -62,6 +63,7 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
     }
     memory::prefault_stack();
     let result = match spec.timer {
+        _ if spec.probe == Probe::Noise => measure_noise(order, warnings),
         Timer::Nanosleep => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
         Timer::Timerfd => Timerfd::new().and_then(|source| measure(source, order, warnings)),
         Timer::Posix => Alarm::posix().and_then(|alarm| measure(PosixTimer(alarm), order, warnings)),
@@ -74,20 +76,60 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
     result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.timer.name()))
 }
 
-fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
-    let clock_read = clock_read(TRIALS);
-    let empty_sample = empty_sample(&mut source, order.spec)?;
+/// Says that this thread is ready, and waits for the start.
+fn wait_for_start(order: &Order<'_>, warnings: Vec<String>) -> io::Result<Nanos> {
     let ready = Ready {
         cpu: order.cpu,
         tid: rustix::thread::gettid().as_raw_nonzero().get(),
         warnings,
     };
-    let gone = |_| io::Error::other("the collecting thread is gone");
-    order
-        .ready
-        .send(Ok(ready))
-        .map_err(|_| io::Error::other("nobody waits"))?;
-    let start = order.start.recv().map_err(gone)?;
+    let nobody = "the collecting thread is gone";
+    order.ready.send(Ok(ready)).map_err(|_| io::Error::other(nobody))?;
+    order.start.recv().map_err(|_| io::Error::other(nobody))
+}
+
+/// A tenth of a window is rest where the kernel would throttle, or starve others.
+const REST_SHARE: u64 = 10;
+
+fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
+    let clock_read = clock_read(TRIALS);
+    let start = wait_for_start(&order, warnings)?;
+    let spec = order.spec;
+    let windows = Windows {
+        start,
+        length: spec.interval,
+        rest: match spec.policy {
+            Policy::Other => Nanos(0),
+            _ => Nanos(spec.interval.0 / REST_SHARE),
+        },
+        count: spec.periods,
+        threshold: spec.threshold,
+    };
+    let before = usage::of_thread()?;
+    let spun = spin(windows, &mut order.ring, order.stop);
+    Ok(Measured {
+        cpu: order.cpu,
+        taken: Taken {
+            schedule: Schedule {
+                start,
+                interval: spec.interval,
+                periods: spec.periods,
+            },
+            expected: 0,
+            dropped: spun.dropped,
+            early: 0,
+            spun: spun.spun,
+        },
+        clock_read,
+        empty_sample: clock_read,
+        usage: usage::of_thread()?.since(before),
+    })
+}
+
+fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
+    let clock_read = clock_read(TRIALS);
+    let empty_sample = empty_sample(&mut source, order.spec)?;
+    let start = wait_for_start(&order, warnings)?;
     let schedule = Schedule {
         start,
         interval: order.spec.interval,

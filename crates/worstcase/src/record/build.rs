@@ -96,6 +96,7 @@ impl CellResult {
             console: Vec::new(),
             environment: raw.environment.clone(),
             digest: digest(raw.expected, &rows),
+            noise: None,
             samples: SamplesFile {
                 file: SAMPLES_FILE.to_string(),
                 rows: rows.len() as u64,

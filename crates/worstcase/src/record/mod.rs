@@ -211,8 +211,41 @@ pub struct Record {
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.
     pub digest: String,
+    /// `noise`: what took the CPU away. Its samples are gaps, due when they began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
     /// The raw samples.
     pub samples: SamplesFile,
+}
+
+/// What took a CPU from a thread that never sleeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Gaps at least this long were kept.
+    pub threshold_ns: u64,
+    /// Time in which gaps were looked for.
+    pub spun_ns: u64,
+    /// Time in gaps.
+    pub lost_ns: u64,
+    /// Their number.
+    pub gaps: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// By cause, where the kernel's trace was read.
+    pub causes: Vec<Cause>,
+}
+
+/// A cause of gaps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// An interrupt, a soft interrupt, a thread; `unexplained` for what no event of the kernel accounts for.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// Its time, all together.
+    pub total_ns: u64,
+    /// Its longest.
+    pub max_ns: u64,
 }
 
 impl Record {
@@ -232,6 +265,9 @@ impl Record {
 
     /// How long this cell looked: periods times period.
     pub fn looked(&self) -> Nanos {
+        if let Some(noise) = &self.noise {
+            return Nanos(noise.spun_ns);
+        }
         Nanos(self.cell.period_ns.saturating_mul(self.accounting.expected))
     }
 

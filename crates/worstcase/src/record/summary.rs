@@ -77,6 +77,16 @@ impl Quantity {
     }
 }
 
+impl Quantity {
+    /// What it is of a probe, for headings.
+    pub fn title_of(self, probe: &str) -> &'static str {
+        match (self, probe) {
+            (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
+            _ => self.title(),
+        }
+    }
+}
+
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

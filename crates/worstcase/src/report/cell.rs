@@ -141,7 +141,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     for quantity in Quantity::ALL {
         if let Some(summary) = record.summary(quantity) {
             out.push(String::new());
-            out.push(style.bold(&format!("{} ({})", quantity.title(), subject.time_unit())));
+            out.push(style.bold(&format!("{} ({})", quantity.title_of(&cell.probe), subject.time_unit())));
             out.push(format!("  {}", figures(summary)));
         }
     }

@@ -7,6 +7,7 @@ pub mod cell;
 pub mod csv;
 pub mod format;
 pub mod grid;
+pub mod host;
 pub mod json;
 pub mod terminal;
 
@@ -35,7 +36,8 @@ impl View<'_> {
         };
         match probe {
             _ if !self.quantities.is_empty() => self.quantities,
-            "response" if split() => &[Quantity::IrqOff, Quantity::AfterIrq],
+            "response" if split() && !host::is_host(self) => &[Quantity::IrqOff, Quantity::AfterIrq],
+            "jitter" => &[Quantity::Jitter],
             _ => &[Quantity::Latency],
         }
     }

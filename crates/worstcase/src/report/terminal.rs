@@ -1,8 +1,8 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
-use super::View;
 use super::format::{grouped, micros, plain, range};
 use super::grid::{Grid, Group};
+use super::{View, host};
 use crate::duration;
 use crate::record::{Published, Quantity, Record, Subject};
 use crate::stats::{Ensemble, ensembles};
@@ -66,22 +66,10 @@ pub fn run(view: &View, style: Style) -> String {
             plain(&view.plan.command.join(" "))
         ));
     }
-    for probe in distinct(view.records.iter().map(|r| r.cell.probe.as_str())) {
-        for quantity in view.quantities_of(probe) {
-            let all = ensembles(view.records, *quantity);
-            let of_probe: Vec<Ensemble> = all.into_iter().filter(|e| e.probe == probe).collect();
-            if !of_probe.is_empty() {
-                out.push(String::new());
-                out.extend(table(view, probe, *quantity, &of_probe, style));
-            }
-        }
-    }
-    if measured > 0 {
-        out.push(String::new());
-        out.push("median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;".into());
-        out.push(
-            "of seeds: lowest..highest maximum of a seed. A maximum grows with the time that was looked at.".into(),
-        );
+    if host::is_host(view) {
+        out.extend(host::tables(view, style));
+    } else {
+        out.extend(ensemble_tables(view, style));
     }
     out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
@@ -97,6 +85,29 @@ pub fn run(view: &View, style: Style) -> String {
     }
     out.push(String::new());
     out.join("\n")
+}
+
+/// Subjects as rows, loads as groups of columns.
+fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
+    let mut out = Vec::new();
+    for probe in distinct(view.records.iter().map(|r| r.cell.probe.as_str())) {
+        for quantity in view.quantities_of(probe) {
+            let all = ensembles(view.records, *quantity);
+            let of_probe: Vec<Ensemble> = all.into_iter().filter(|e| e.probe == probe).collect();
+            if !of_probe.is_empty() {
+                out.push(String::new());
+                out.extend(table(view, probe, *quantity, &of_probe, style));
+            }
+        }
+    }
+    if !view.records.is_empty() {
+        out.push(String::new());
+        out.push("median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;".into());
+        out.push(
+            "of seeds: lowest..highest maximum of a seed. A maximum grows with the time that was looked at.".into(),
+        );
+    }
+    out
 }
 
 fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: Style) -> Vec<String> {
@@ -246,7 +257,7 @@ fn shortened(title: &str) -> String {
 }
 
 /// Every value once, in the order in which it comes first.
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for value in values {
         if !seen.contains(&value) {

@@ -43,7 +43,7 @@ pub struct RunArgs {
     /// How long each measurement takes
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
     time: Nanos,
-    /// Distance of two due times [default: 1ms; jitter: 2048 a second]
+    /// Distance of two due times [default: 1ms; jitter: 2048 a second; noise: windows of 100ms]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     interval: Option<Nanos>,
     /// The due times of each CPU are this much after those of the CPU before it
@@ -64,6 +64,9 @@ pub struct RunArgs {
     /// The load runs alone for this long before
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration::parse)]
     warmup: Nanos,
+    /// noise: gaps at least this long are kept
+    #[arg(long, value_name = "DURATION", default_value = "1us", value_parser = duration::parse)]
+    threshold: Nanos,
     /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain`
     #[arg(long, value_name = "N", default_value_t = 0)]
     flights: usize,
@@ -162,7 +165,9 @@ fn cpu_list(text: &str) -> Result<Cpus, String> {
 /// The CPUs that this process may use.
 fn allowed_cpus() -> Vec<u32> {
     let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
-    (0..rustix::thread::CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect()
+    (0..rustix::thread::CpuSet::MAX_CPU as u32)
+        .filter(|cpu| set.is_set(*cpu as usize))
+        .collect()
 }
 
 /// Realfeel's rate.
@@ -176,7 +181,11 @@ pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     plan.criterion_ns = args.criterion.map(|c| c.0);
     let run = Run::create(&args.output, plan)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+    for signal in [
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+    ] {
         signal_hook::flag::register(signal, stop.clone()).map_err(HostError::Signals)?;
     }
     let mut watch = Lines::new();
@@ -206,7 +215,9 @@ fn matrix(args: &RunArgs) -> Result<Matrix, HostError> {
     let cpus = args.cpus.clone().map_or_else(|| allowed.clone(), |c| c.0);
     if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         let known = allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        return Err(HostError::Argument(format!("--cpus: CPU {missing} is not one that this process may use ({known})")));
+        return Err(HostError::Argument(format!(
+            "--cpus: CPU {missing} is not one that this process may use ({known})"
+        )));
     }
     let mut specs = Vec::new();
     for probe in &args.probes {
@@ -232,14 +243,19 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         _ => Timer::Nanosleep,
     });
     match timer {
-        Timer::Setitimer if cpus.len() > 1 => return wrong("--timer setitimer: a process has one, so name one CPU with --cpus"),
+        Timer::Setitimer if cpus.len() > 1 => {
+            return wrong("--timer setitimer: a process has one, so name one CPU with --cpus");
+        }
         Timer::Rtc if cpus.len() > 1 => return wrong("--timer rtc: there is one clock, so name one CPU with --cpus"),
-        Timer::Rtc if probe != Probe::Jitter => return wrong("--timer rtc: its interrupts have no due times; use --probe jitter"),
+        Timer::Rtc if probe != Probe::Jitter => {
+            return wrong("--timer rtc: its interrupts have no due times; use --probe jitter");
+        }
         Timer::Rtc if !has_rtc => return wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
         _ => {}
     }
     let interval = args.interval.unwrap_or(match probe {
         Probe::Jitter => Nanos(1_000_000_000 / REALFEEL_HZ),
+        Probe::Noise => Nanos::from_millis(100),
         _ => Nanos::from_millis(1),
     });
     if interval < Nanos(10_000) || interval > Nanos(60_000_000_000) {
@@ -265,6 +281,7 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         warmup: args.warmup,
         seed,
         load: load.to_string(),
+        threshold: args.threshold,
         flights: args.flights,
         work_dir: PathBuf::new(),
         cgroup: None,

@@ -5,8 +5,8 @@ use crate::record::parquet::{Labels, SamplesWriter};
 use crate::record::samples::RunningDigest;
 use crate::record::stream::FirstPass;
 use crate::record::{
-    Accounting, Cell, CellId, HostRow, Method, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
-    Summaries, Summary, Work, folder,
+    Accounting, Cause, Cell, CellId, HostRow, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost,
+    Subject, Summaries, Summary, Work, folder,
 };
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read};
@@ -32,14 +32,15 @@ pub fn keep(
         path: samples.clone(),
         source,
     };
-    let (books, digest) = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let (books, digest, lost) = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let summary = summaries(spec, cpu).map_err(failed)?;
     let record = Record {
         schema: SCHEMA.to_string(),
         id,
         subject: subject.clone(),
         cell: cell(spec, cpu),
-        accounting: books.accounting(cpu.expected),
-        summary: summaries(spec, cpu).map_err(failed)?,
+        accounting: books.accounting(expected(spec, cpu)),
+        summary: summary.clone(),
         instructions: None,
         self_cost: SelfCost {
             clock_read_ns: cpu.clock_read.0,
@@ -60,6 +61,7 @@ pub fn keep(
         console: Vec::new(),
         environment: environment(spec, done, cpu),
         digest,
+        noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, lost, &summary)),
         samples: SamplesFile {
             file: crate::record::build::SAMPLES_FILE.to_string(),
             rows: cpu.taken,
@@ -73,12 +75,37 @@ pub fn keep(
     Ok(())
 }
 
+/// Periods that were due; gaps have none, so each that was seen counts as one.
+fn expected(spec: &HostSpec, cpu: &CpuDone) -> u32 {
+    match spec.probe {
+        Probe::Noise => cpu.taken as u32,
+        _ => cpu.expected,
+    }
+}
+
+fn noise(spec: &HostSpec, cpu: &CpuDone, lost: Nanos, summary: &Summaries) -> Noise {
+    let cause = |c: &worstcase_host::message::Cause| Cause {
+        name: c.name.clone(),
+        count: c.count,
+        total_ns: c.total.0,
+        max_ns: c.max.0,
+    };
+    Noise {
+        threshold_ns: spec.threshold.0,
+        spun_ns: cpu.spun.0,
+        lost_ns: lost.0,
+        gaps: cpu.taken,
+        longest_ns: summary.latency.as_ref().map_or(0, |s| s.max_ns),
+        causes: cpu.causes.iter().map(cause).collect(),
+    }
+}
+
 fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
     Cell {
         probe: spec.probe.to_string(),
         load: spec.load.clone(),
         period_ns: spec.interval.0,
-        periods: cpu.expected,
+        periods: expected(spec, cpu),
         seed: spec.seed,
         warmup_ns: spec.warmup.0,
         priority: spec.policy.priority(),
@@ -99,7 +126,11 @@ fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections:
             environment.insert(key.to_string(), value);
         }
     };
-    add("measured_ns", Some((spec.interval.0 * u64::from(cpu.expected)).to_string()));
+    let measured = match spec.probe {
+        Probe::Noise => cpu.spun.0,
+        _ => spec.interval.0 * u64::from(cpu.expected),
+    };
+    add("measured_ns", Some(measured.to_string()));
     add("steal_ns", cpu.steal.map(|n| n.0.to_string()));
     add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
     add("dropped_samples", Some(cpu.dropped.to_string()));
@@ -131,6 +162,8 @@ struct Rows {
     distances: bool,
     jitter: bool,
     index: i64,
+    /// They are gaps: begin since the start, length.
+    gaps: bool,
     /// The instant of the sample before.
     before: Option<u64>,
 }
@@ -142,6 +175,7 @@ impl Rows {
             start: cpu.start.0,
             distances: spec.timer == Timer::Rtc,
             jitter: spec.probe == Probe::Jitter,
+            gaps: spec.probe == Probe::Noise,
             index: -1,
             // The clock's interrupts are counted from one that came an interval before the first sample is due.
             before: (spec.timer == Timer::Rtc).then(|| cpu.start.0 - spec.interval.0),
@@ -149,6 +183,10 @@ impl Rows {
     }
 
     fn next(&mut self, step: u64, value: u64) -> SampleRow {
+        if self.gaps {
+            self.index += 1;
+            return self.row(self.start + step, value, None);
+        }
         self.index += step as i64;
         let (due, now) = match self.before {
             Some(before) if self.distances => (before + step * self.interval, before + value),
@@ -158,12 +196,18 @@ impl Rows {
             }
         };
         let length = self.before.filter(|_| step == 1).map(|before| now - before);
-        let jitter_ns = length.filter(|_| self.jitter).map(|length| length as i64 - self.interval as i64);
+        let jitter_ns = length
+            .filter(|_| self.jitter)
+            .map(|length| length as i64 - self.interval as i64);
         self.before = Some(now);
+        self.row(due, now.saturating_sub(due), jitter_ns)
+    }
+
+    fn row(&self, due: u64, latency: u64, jitter_ns: Option<i64>) -> SampleRow {
         SampleRow {
             index: self.index as u32,
             due: Nanos(due),
-            latency: Nanos(now.saturating_sub(due)),
+            latency: Nanos(latency),
             irq_off: None,
             after_irq: None,
             instructions: None,
@@ -205,27 +249,26 @@ impl Books {
     }
 }
 
-fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<(Books, String)> {
+fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<(Books, String, Nanos)> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
     let mut books = Books::default();
-    let mut digest = RunningDigest::new(cpu.expected);
+    let mut digest = RunningDigest::new(expected(spec, cpu));
+    let mut sum = Nanos(0);
     for_each_row(spec, cpu, |row| {
         books.add(row.index);
+        sum = sum + row.latency;
         digest.add(&row);
         Ok(writer.push(row)?)
     })?;
     writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    Ok((books, digest.finish()))
+    Ok((books, digest.finish(), sum))
 }
 
 /// A quantity's value in a row.
 type Pick = fn(&SampleRow) -> Option<Nanos>;
 
 fn summaries(spec: &HostSpec, cpu: &CpuDone) -> io::Result<Summaries> {
-    let picks: [Pick; 2] = [
-        |r| Some(r.latency),
-        |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs())),
-    ];
+    let picks: [Pick; 2] = [|r| Some(r.latency), |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs()))];
     let mut first: Vec<FirstPass> = picks.iter().map(|_| FirstPass::default()).collect();
     for_each_row(spec, cpu, |row| {
         for (pass, pick) in first.iter_mut().zip(picks) {

@@ -70,7 +70,11 @@ pub fn run(
         measured += 1;
     }
     let undone = journal.finish()?;
-    match undone.iter().filter(|u| matches!(u.outcome, crate::host::journal::Outcome::Failed { .. })).count() {
+    match undone
+        .iter()
+        .filter(|u| matches!(u.outcome, crate::host::journal::Outcome::Failed { .. }))
+        .count()
+    {
         0 => Ok(Outcome {
             measured,
             of: matrix.specs.len(),
@@ -89,7 +93,9 @@ fn one(
     watch: &mut dyn Watch,
 ) -> Result<(), HostError> {
     let scratch = run.scratch()?;
-    let work_dir = matrix.work_parent.join(format!("worstcase-work-{}-{nth}", std::process::id()));
+    let work_dir = matrix
+        .work_parent
+        .join(format!("worstcase-work-{}-{nth}", std::process::id()));
     journal.will_make_folder(&work_dir)?;
     std::fs::create_dir_all(&work_dir).map_err(|source| HostError::Samples {
         path: work_dir.clone(),

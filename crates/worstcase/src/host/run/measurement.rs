@@ -24,7 +24,12 @@ pub trait Watch {
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs one measurement; when `stop` becomes true it ends early, with what was taken until then.
-pub fn measure(spec: &HostSpec, journal: &mut Journal, stop: &AtomicBool, watch: &mut dyn Watch) -> Result<Done, HostError> {
+pub fn measure(
+    spec: &HostSpec,
+    journal: &mut Journal,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<Done, HostError> {
     let failed = |e: std::io::Error| HostError::Worker(e.to_string());
     let mut child = start().map_err(failed)?;
     journal.end_group(child.id())?;

@@ -46,5 +46,8 @@ fn preemption(said: &str) -> String {
 
 fn cpu_name(cpuinfo: &str) -> String {
     let name = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
-    name.map_or_else(|| "unknown".into(), |n| n.trim_start_matches([' ', '\t', ':']).to_string())
+    name.map_or_else(
+        || "unknown".into(),
+        |n| n.trim_start_matches([' ', '\t', ':']).to_string(),
+    )
 }
