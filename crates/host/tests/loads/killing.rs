@@ -87,6 +87,26 @@ pub fn kill_9_of_everybody_leaves_nothing() {
     }
 }
 
+/// Where nobody cleans, files stay, but no process.
+pub fn processes_follow_their_parent() {
+    for text in LOADS {
+        let folder = Folder::new();
+        let place = folder.place();
+        let victims = Victims::new(text, &place);
+        victims.kill();
+        let gone = within(Nanos::from_millis(30_000), || {
+            reap_the_dead();
+            children_of(process::own_pid()).is_empty()
+        });
+        assert!(
+            gone,
+            "{text}: {:?} outlive their parent",
+            children_of(process::own_pid())
+        );
+        clean(&Traces::of(&load(text), &place, victims.worker)).expect("clean");
+    }
+}
+
 /// The workers are killed too, so that nobody is left who knows of the programs that they started.
 pub fn kill_9_without_a_group_leaves_nothing() {
     let before = Machine::now();
@@ -104,11 +124,10 @@ pub fn kill_9_without_a_group_leaves_nothing() {
         let victims = Victims::new(text, &place);
         let workers = children_of(victims.worker);
         assert!(!workers.is_empty());
-        victims.kill();
         for worker in workers {
-            // It may have followed its parent already.
-            let _ = process::kill(worker, signal::SIGKILL);
+            process::kill(worker, signal::SIGKILL).expect("kill");
         }
+        victims.kill();
         clean(&Traces::of(&load(text), &place, victims.worker)).unwrap_or_else(|e| panic!("{text}: {e}"));
         reap_the_dead();
         assert_nothing_left(text, &place, &before);

@@ -41,6 +41,7 @@ const TESTS: &[Test] = &[
         "kill_9_of_everybody_leaves_nothing",
         killing::kill_9_of_everybody_leaves_nothing,
     ),
+    ("processes_follow_their_parent", killing::processes_follow_their_parent),
     (
         "kill_9_without_a_group_leaves_nothing",
         killing::kill_9_without_a_group_leaves_nothing,
