@@ -1,53 +1,40 @@
-//! Loads of the host: for now those of the lab.
-use std::path::PathBuf;
-use std::str::FromStr;
-use worstcase_probe::loads::*;
-use worstcase_probe::record::Work;
-/// l
-pub struct HostLoad(LoadSpec);
-/// p
-pub struct LoadPlace {
-    /// w
-    pub work_dir: PathBuf,
-    /// c
-    pub cgroup: Option<PathBuf>,
-}
-/// r
-pub struct RunningHostLoad(RunningLoad);
-impl FromStr for HostLoad {
-    type Err = LoadError;
-    fn from_str(s: &str) -> Result<Self, LoadError> {
-        Ok(HostLoad(s.parse().map_err(|_| LoadError::NotAvailable {
-            load: "x",
-            reason: "bad".into(),
-        })?))
-    }
-}
-#[allow(missing_docs)]
-impl HostLoad {
-    pub fn start(&self, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
-        Ok(RunningHostLoad(RunningLoad::start(
-            &self.0,
-            seed,
-            &LoadEnvironment {
-                work_dir: place.work_dir.clone(),
-                venue: Venue::Host,
-            },
-        )?))
-    }
-}
-#[allow(missing_docs)]
-impl RunningHostLoad {
-    pub fn wait_for_work(&mut self) -> Result<(), LoadError> {
-        self.0.wait_for_work()
-    }
-    pub fn check(&mut self) -> Result<(), LoadError> {
-        self.0.check()
-    }
-    pub fn work(&self) -> Vec<Work> {
-        self.0.work()
-    }
-    pub fn stop(self) -> Result<(), LoadError> {
-        self.0.stop()
-    }
-}
+//! Loads of the host: those of the lab, and those that need a real machine.
+//!
+//! ```text
+//! table    HOST_LOADS: the loads that only the host has          spec     HostLoad: what a user types
+//! running  RunningHostLoad: started loads, their work and rates   place    LoadPlace: where they work
+//! crew     forked workers of one load, their counters             pace     so many operations a second
+//! cgroup   a control group of their own                           mark     how their processes are known again
+//! clean    Traces: what is left after kill -9, and its removal    segments shared memory that was left
+//! <name>   one file a load (rated: loads of the lab at a rate)
+//! ```
+//! All of them are ordinary processes: SCHED_OTHER, nice 0. They inherit the CPU affinity of the caller.
+
+pub mod cgroup;
+mod clean;
+mod cpu;
+mod crew;
+mod desktop;
+mod disk;
+mod mark;
+mod memory;
+mod pace;
+mod place;
+mod proc;
+mod rated;
+mod running;
+mod segments;
+mod source;
+mod spec;
+mod start;
+mod table;
+mod timers;
+mod tree;
+mod walk;
+
+pub use clean::{CleanError, Traces, clean};
+pub use place::LoadPlace;
+pub use running::{Rate, RunningHostLoad};
+pub use spec::{HostLoad, MAX_RATE, Part};
+pub use table::{HOST_LOADS, HostLoadInfo, HostLoadKind, usages};
+pub use worstcase_probe::loads::LoadError;

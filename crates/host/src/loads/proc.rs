@@ -1,0 +1,53 @@
+//! `proc`: every 10 ms what `top` reads for one picture, as `latencytest` did with `top -d 0.01`.
+
+use super::LoadError;
+use super::crew::{Crew, Tally};
+use super::pace::Pace;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Every 10 ms.
+const USUAL_RATE: u32 = 100;
+const OF_THE_SYSTEM: [&str; 4] = ["/proc/stat", "/proc/loadavg", "/proc/meminfo", "/proc/uptime"];
+const OF_A_PROCESS: [&str; 2] = ["stat", "statm"];
+const ROUNDS: usize = 0;
+const FILES: usize = 1;
+
+pub(super) fn start(crew: &mut Crew, rate: Option<u32>) -> Result<(), LoadError> {
+    crew.spawn(move |tally| {
+        let mut pace = Pace::alone(rate.or(Some(USUAL_RATE)));
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            pace.wait();
+            round(&mut buffer, tally).map_err(|e| format!("reading /proc: {e}"))?;
+        }
+    })
+}
+
+fn round(buffer: &mut [u8], tally: &Tally) -> io::Result<()> {
+    for path in OF_THE_SYSTEM {
+        read(Path::new(path), buffer)?;
+        tally.add(FILES, 1);
+    }
+    for entry in fs::read_dir("/proc")? {
+        let entry = entry?;
+        if !entry.file_name().as_encoded_bytes()[0].is_ascii_digit() {
+            continue;
+        }
+        for file in OF_A_PROCESS {
+            // A process may end meanwhile.
+            if read(&entry.path().join(file), buffer).is_ok() {
+                tally.add(FILES, 1);
+            }
+        }
+    }
+    tally.add(ROUNDS, 1);
+    Ok(())
+}
+
+fn read(path: &Path, buffer: &mut [u8]) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    while file.read(buffer)? > 0 {}
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! System V shared memory that a process left behind: found in /proc/sysvipc/shm, removed with shmctl.
+
+use std::fs;
+use std::io;
+use worstcase_probe::sys::process::Pid;
+
+/// A segment, as the kernel lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Listed {
+    id: i32,
+    creator: Pid,
+    attached: u64,
+    /// Seconds since 1970 of its making.
+    changed: u64,
+}
+
+/// Removes what `creators` (processes that have ended) made since `since` (seconds since 1970) and nobody uses.
+pub(super) fn remove_of(creators: &[Pid], since: u64) -> io::Result<()> {
+    // Without the list there is no System V shared memory.
+    let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+    let left = table
+        .lines()
+        .filter_map(parse)
+        .filter(|segment| segment.attached == 0 && segment.changed >= since && creators.contains(&segment.creator));
+    left.map(|segment| remove(segment.id)).fold(Ok(()), Result::and)
+}
+
+/// One row: key, id, mode, size, creator, last user, attached, four owners, three times, resident, swapped.
+fn parse(row: &str) -> Option<Listed> {
+    let fields: Vec<&str> = row.split_ascii_whitespace().collect();
+    Some(Listed {
+        id: fields.get(1)?.parse().ok()?,
+        creator: fields.get(4)?.parse().ok()?,
+        attached: fields.get(6)?.parse().ok()?,
+        changed: fields.get(13)?.parse().ok()?,
+    })
+}
+
+fn remove(id: i32) -> io::Result<()> {
+    // SAFETY: IPC_RMID takes no buffer.
+    if unsafe { libc::shmctl(id, libc::IPC_RMID, core::ptr::null_mut()) } == 0 {
+        return Ok(());
+    }
+    match io::Error::last_os_error() {
+        gone if matches!(gone.raw_os_error(), Some(libc::EINVAL | libc::EIDRM)) => Ok(()),
+        e => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_the_list_are_read_and_its_heading_is_not() {
+        let heading = "       key      shmid perms       size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime        rss       swap";
+        let row = "         0      32771   600   16777216   811   811      0     0     0     0     0 1700000000          0 1700000001          0          0";
+        assert_eq!(parse(heading), None);
+        let expected = Listed {
+            id: 32771,
+            creator: 811,
+            attached: 0,
+            changed: 1_700_000_001,
+        };
+        assert_eq!(parse(row), Some(expected));
+    }
+}

@@ -1,0 +1,145 @@
+//! `compile:PATH`: a copy of a user's tree, without what was built in it.
+//!
+//! Of a tree whose Makefile is tracked by git, the tracked files (and a kernel's `.config`) are copied; of any other
+//! all files, and `make clean` follows if the Makefile knows it.
+
+use super::LoadError;
+use super::crew::preparing;
+use super::place::{need_space, not_available};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// In the order in which make looks for them.
+const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+const KERNEL_CONFIGURATION: &str = ".config";
+const LOAD: &str = "compile";
+/// A built tree may take several times the space of its sources, and two copies of these are kept.
+const ROOM: u64 = 4;
+
+/// The first of `programs` that is nowhere in PATH.
+pub(super) fn missing_program(programs: &[&'static str]) -> Option<&'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |program: &str| {
+        let executable = |folder: PathBuf| {
+            let file = folder.join(program);
+            file.is_file() && rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok()
+        };
+        std::env::split_paths(&path).any(executable)
+    };
+    programs.iter().copied().find(|program| !is_there(program))
+}
+
+/// Copies the tree `from` to the new folder `to`, ready to be built from clean.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), LoadError> {
+    if let Some(program) = missing_program(&["make"]) {
+        return Err(not_available(
+            LOAD,
+            format!("there is no {program} in PATH; install it"),
+        ));
+    }
+    let Some(makefile) = MAKEFILES.into_iter().find(|name| from.join(name).is_file()) else {
+        return Err(not_available(
+            LOAD,
+            format!("there is no Makefile in {}", from.display()),
+        ));
+    };
+    let tracked = tracked_files(from).filter(|files| files.iter().any(|file| file == Path::new(makefile)));
+    let is_tracked = tracked.is_some();
+    let reading = format!("reading {}", from.display());
+    let files = match tracked {
+        Some(files) => files,
+        None => all_files(from).map_err(preparing(LOAD, reading))?,
+    };
+    let bytes = files
+        .iter()
+        .filter_map(|file| fs::symlink_metadata(from.join(file)).ok());
+    let bytes: u64 = bytes.map(|status| status.len()).sum();
+    fs::create_dir(to).map_err(preparing(LOAD, "making a folder"))?;
+    need_space(LOAD, to, ROOM * bytes)?;
+    for file in &files {
+        copy_one(&from.join(file), &to.join(file))
+            .map_err(preparing(LOAD, format!("copying {}", from.join(file).display())))?;
+    }
+    if !is_tracked {
+        // A Makefile without `clean` is fine.
+        let _ = quiet("make").arg("-C").arg(to).arg("clean").status();
+    }
+    Ok(())
+}
+
+/// What git tracks in the folder, if it is in a repository.
+fn tracked_files(folder: &Path) -> Option<Vec<PathBuf>> {
+    let listing = quiet("git")
+        .args(["-c", "safe.directory=*", "-C"])
+        .arg(folder)
+        .args(["ls-files", "-z"])
+        .stdout(Stdio::piped())
+        .output()
+        .ok()?;
+    if !listing.status.success() {
+        return None;
+    }
+    let names = listing.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let mut files: Vec<PathBuf> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+    if folder.join(KERNEL_CONFIGURATION).is_file() && !files.iter().any(|f| f == Path::new(KERNEL_CONFIGURATION)) {
+        files.push(KERNEL_CONFIGURATION.into());
+    }
+    Some(files)
+}
+
+fn quiet(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for variable in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Everything below `root` but `.git`, relative to it.
+fn all_files(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                if entry.file_name() != ".git" {
+                    folders.push(path.clone());
+                    files.push(path);
+                }
+            } else {
+                files.push(path);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// A file with its mode and time, a link, or an empty folder; other kinds are left out, and so is what is gone.
+fn copy_one(from: &Path, to: &Path) -> io::Result<()> {
+    let status = match fs::symlink_metadata(from) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        status => status?,
+    };
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if status.is_symlink() {
+        std::os::unix::fs::symlink(fs::read_link(from)?, to)
+    } else if status.is_dir() {
+        fs::create_dir_all(to)
+    } else if status.is_file() {
+        fs::copy(from, to)?;
+        let time = status.modified()?;
+        // One without the right to write refuses to be opened for that; reading is enough to set a time.
+        File::open(to)?.set_modified(time)
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! The harness, and what all tests ask of the machine.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use worstcase_host::loads::{HostLoad, LoadPlace, RunningHostLoad, cgroup};
+use worstcase_probe::Nanos;
+use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
+use worstcase_probe::sys::{clock, signal};
+
+/// A test's name, and what it does; it fails by a panic.
+pub type Test = (&'static str, fn());
+
+pub fn main(tests: &[Test]) -> ExitCode {
+    let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let mut failed = 0;
+    for (name, test) in tests {
+        if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
+            continue;
+        }
+        let begin = clock::monotonic();
+        let pid = process::fork(signal::SIGKILL, || {
+            process::adopt_orphans(true).expect("subreaper");
+            test();
+            0
+        })
+        .expect("fork");
+        let ok = reap_within(pid, Nanos::from_millis(120_000)) == Some(Exit::Code(0));
+        let seconds = (clock::monotonic() - begin).0 as f64 / 1e9;
+        println!("test {name} ... {} ({seconds:.1} s)", if ok { "ok" } else { "FAILED" });
+        failed += usize::from(!ok);
+    }
+    println!("test result: {failed} failed");
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// Waits for `pid`; kills it and gives `None` when that takes too long.
+pub fn reap_within(pid: Pid, time: Nanos) -> Option<Exit> {
+    let mut exit = None;
+    let in_time = within(time, || match process::wait(pid, false).expect("wait") {
+        Waited::Ended(_, how) => {
+            exit = Some(how);
+            true
+        }
+        Waited::NoChild => true,
+        Waited::Running => false,
+    });
+    if !in_time {
+        eprintln!("process {pid} takes too long");
+        process::kill(pid, signal::SIGKILL).expect("kill");
+        process::wait(pid, true).expect("wait");
+    }
+    exit
+}
+
+/// Asks until it is so, or `time` has passed.
+pub fn within(time: Nanos, mut is_so: impl FnMut() -> bool) -> bool {
+    let end = clock::monotonic() + time;
+    loop {
+        if is_so() {
+            return true;
+        }
+        if clock::monotonic() > end {
+            return false;
+        }
+        clock::sleep_until(clock::monotonic() + Nanos::from_millis(1));
+    }
+}
+
+/// A folder of one test, removed with everything in it.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        // Where cargo keeps this test's files: a real file system, which /tmp need not be.
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("loads test-{}", process::own_pid()));
+        fs::create_dir_all(&path).expect("make a folder");
+        Folder(path)
+    }
+
+    /// A place for loads in it, with a group where that can be.
+    pub fn place(&self) -> LoadPlace {
+        LoadPlace {
+            work_dir: self.0.join("work"),
+            cgroup: cgroup::propose(process::own_pid()),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn load(text: &str) -> HostLoad {
+    text.parse().expect("a load")
+}
+
+pub fn start(text: &str, place: &LoadPlace) -> RunningHostLoad {
+    let mut running = load(text)
+        .start(1, place)
+        .unwrap_or_else(|e| panic!("starting {text}: {e}"));
+    running.wait_for_work().unwrap_or_else(|e| panic!("{text}: {e}"));
+    running
+}
+
+pub fn children_of(pid: Pid) -> BTreeSet<Pid> {
+    fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .map(|word| word.parse().expect("a process id"))
+        .collect()
+}
+
+/// What the machine holds that a load could have left.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Machine {
+    segments: Vec<String>,
+    devices: Vec<PathBuf>,
+}
+
+impl Machine {
+    /// System V segments whose creator is gone, and null_blk devices.
+    pub fn now() -> Machine {
+        let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+        let orphaned = |fields: &Vec<&str>| !PathBuf::from(format!("/proc/{}", fields[4])).exists();
+        let rows = table.lines().skip(1).map(|row| row.split_ascii_whitespace().collect());
+        let devices = fs::read_dir("/sys/kernel/config/nullb");
+        Machine {
+            segments: rows
+                .filter(orphaned)
+                .map(|fields: Vec<&str>| fields[1].into())
+                .collect(),
+            devices: devices
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path())
+                .collect(),
+        }
+    }
+}
+
+/// That loads at `place` are gone with all they made; every process of theirs is a child of this one by now.
+pub fn assert_nothing_left(what: &str, place: &LoadPlace, before: &Machine) {
+    assert_eq!(
+        process::wait(-1, false).expect("wait"),
+        Waited::NoChild,
+        "{what} left processes: {:?}",
+        children_of(process::own_pid())
+    );
+    assert!(!place.work_dir.exists(), "{what} left its folder");
+    if let Some(group) = &place.cgroup {
+        assert!(!group.exists(), "{what} left its control group");
+    }
+    assert_eq!(Machine::now(), *before, "{what} left segments or devices");
+}
+
+pub fn is_root() -> bool {
+    process::is_root() || {
+        eprintln!("(not root: this test needs it and checks nothing here)");
+        false
+    }
+}

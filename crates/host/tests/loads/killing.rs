@@ -1,0 +1,226 @@
+//! Loads whose parents are killed: what [`clean`] has to find.
+
+use crate::bench::{Folder, Machine, assert_nothing_left, children_of, is_root, load, reap_within, start, within};
+use crate::running::LOADS;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use worstcase_host::loads::{LoadPlace, Traces, cgroup, clean};
+use worstcase_probe::Nanos;
+use worstcase_probe::sys::clock;
+use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
+use worstcase_probe::sys::signal::{self, SignalFd};
+
+const MAKE_SEGMENT: &str = "--make-segment";
+
+/// Makes a segment that is not marked for removal, and works, if that is what this program was started for.
+pub fn child_main() {
+    if std::env::args().nth(1).is_some_and(|first| first == MAKE_SEGMENT) {
+        // SAFETY: no pointers are passed.
+        let segment = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o600) };
+        assert_ne!(segment, -1);
+        loop {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+fn sleep_for_ever() -> ! {
+    loop {
+        clock::sleep_until(Nanos(u64::MAX / 2));
+    }
+}
+
+/// A desk with a worker that runs the load; both can be killed. Returns when the load works.
+struct Victims {
+    desk: Pid,
+    worker: Pid,
+}
+
+impl Victims {
+    fn new(text: &str, place: &LoadPlace) -> Victims {
+        let (mut reader, mut writer) = io::pipe().expect("pipe");
+        let desk = process::fork(signal::SIGKILL, || {
+            process::fork(0, || {
+                let _running = start(text, place);
+                writer.write_all(&process::own_pid().to_le_bytes()).expect("write");
+                sleep_for_ever()
+            })
+            .expect("fork");
+            sleep_for_ever()
+        })
+        .expect("fork");
+        drop(writer);
+        let mut pid = [0; 4];
+        reader
+            .read_exact(&mut pid)
+            .unwrap_or_else(|e| panic!("{text} does not start: {e}"));
+        Victims {
+            desk,
+            worker: Pid::from_le_bytes(pid),
+        }
+    }
+
+    fn kill(&self) {
+        process::kill(self.desk, signal::SIGKILL).expect("kill");
+        process::kill(self.worker, signal::SIGKILL).expect("kill");
+    }
+}
+
+/// Reaps until no child is left; those that `clean` ended are all dead already.
+fn reap_the_dead() {
+    while let Ok(Waited::Ended(..)) = process::wait(-1, false) {}
+}
+
+pub fn kill_9_of_everybody_leaves_nothing() {
+    let before = Machine::now();
+    for text in LOADS {
+        let folder = Folder::new();
+        let place = folder.place();
+        let victims = Victims::new(text, &place);
+        victims.kill();
+        let traces = Traces::of(&load(text), &place, victims.worker);
+        clean(&traces).unwrap_or_else(|e| panic!("{text}: {e}"));
+        reap_the_dead();
+        assert_nothing_left(text, &place, &before);
+        clean(&traces).unwrap_or_else(|e| panic!("{text}, again: {e}"));
+    }
+}
+
+/// Where nobody cleans, files stay, but no process.
+pub fn processes_follow_their_parent() {
+    for text in LOADS {
+        let folder = Folder::new();
+        let place = folder.place();
+        let victims = Victims::new(text, &place);
+        victims.kill();
+        let gone = within(Nanos::from_millis(30_000), || {
+            reap_the_dead();
+            children_of(process::own_pid()).is_empty()
+        });
+        assert!(
+            gone,
+            "{text}: {:?} outlive their parent",
+            children_of(process::own_pid())
+        );
+        clean(&Traces::of(&load(text), &place, victims.worker)).expect("clean");
+    }
+}
+
+/// The workers are killed too, so that nobody is left who knows of the programs that they started.
+pub fn kill_9_without_a_group_leaves_nothing() {
+    let before = Machine::now();
+    for text in [
+        "shm",
+        "desktop:1",
+        "cmd:sh -c 'setsid sleep 1000 & while :; do :; done'",
+        "fork+compile+timers:4",
+    ] {
+        let folder = Folder::new();
+        let place = LoadPlace {
+            cgroup: None,
+            ..folder.place()
+        };
+        let victims = Victims::new(text, &place);
+        let workers = children_of(victims.worker);
+        assert!(!workers.is_empty());
+        for worker in workers {
+            process::kill(worker, signal::SIGKILL).expect("kill");
+        }
+        victims.kill();
+        clean(&Traces::of(&load(text), &place, victims.worker)).unwrap_or_else(|e| panic!("{text}: {e}"));
+        reap_the_dead();
+        assert_nothing_left(text, &place, &before);
+    }
+}
+
+/// A worker that ends its loads when it is asked to, as worstcase's does.
+pub fn signals_to_the_worker_leave_nothing() {
+    let before = Machine::now();
+    for (text, asked) in [
+        ("desktop:1+shm", signal::SIGTERM),
+        ("disk:2+cpu", libc::SIGINT),
+        ("compile+fork@100", signal::SIGTERM),
+    ] {
+        let folder = Folder::new();
+        let place = folder.place();
+        let (mut reader, mut writer) = io::pipe().expect("pipe");
+        let worker = process::fork(signal::SIGKILL, || {
+            let signals = SignalFd::new(&[signal::SIGTERM, libc::SIGINT]).expect("signalfd");
+            let running = start(text, &place);
+            writer.write_all(b"!").expect("write");
+            assert_eq!(signals.next().expect("a signal"), asked);
+            running.stop().expect("stop");
+            0
+        })
+        .expect("fork");
+        drop(writer);
+        reader.read_exact(&mut [0]).expect("the load does not start");
+        process::kill(worker, asked).expect("kill");
+        assert_eq!(
+            reap_within(worker, Nanos::from_millis(60_000)),
+            Some(Exit::Code(0)),
+            "{text}"
+        );
+        assert_nothing_left(text, &place, &before);
+    }
+}
+
+pub fn segments_of_the_killed_are_removed() {
+    let before = Machine::now();
+    let program = std::env::current_exe().expect("own path");
+    let text = format!("cmd:'{}' {MAKE_SEGMENT}", program.display());
+    for with_group in [true, false] {
+        let folder = Folder::new();
+        let mut place = folder.place();
+        place.cgroup = place.cgroup.filter(|_| with_group);
+        let victims = Victims::new(&text, &place);
+        victims.kill();
+        clean(&Traces::of(&load(&text), &place, victims.worker)).expect("clean");
+        reap_the_dead();
+        assert_nothing_left(&text, &place, &before);
+    }
+}
+
+/// Version 2 with and without cgroup.kill cannot both be had; both kinds of version 1 can.
+pub fn every_kind_of_group_is_emptied() {
+    if !is_root() {
+        return;
+    }
+    let mut groups: Vec<PathBuf> = cgroup::propose(process::own_pid()).into_iter().collect();
+    for hierarchy in ["freezer", "pids", "devices"] {
+        let mounted_at = Path::new("/sys/fs/cgroup").join(hierarchy);
+        if mounted_at.join("tasks").exists() {
+            groups.push(mounted_at.join(format!("worstcase-{}", process::own_pid())));
+        }
+    }
+    for group in groups {
+        fs::create_dir(&group).expect("make a group");
+        let (mut reader, mut writer) = io::pipe().expect("pipe");
+        process::fork(signal::SIGKILL, || {
+            fs::write(group.join("cgroup.procs"), "0").expect("join");
+            for _ in 0..8 {
+                // A chain of short lives: whoever lists the group finds processes that are gone.
+                process::fork(0, || {
+                    while process::fork(0, || 0).is_ok() {
+                        let _ = process::wait(-1, true);
+                    }
+                    0
+                })
+                .expect("fork");
+            }
+            writer.write_all(b"!").expect("write");
+            sleep_for_ever()
+        })
+        .expect("fork");
+        drop(writer);
+        reader.read_exact(&mut [0]).expect("the group has no members");
+        cgroup::kill_and_remove(&group).unwrap_or_else(|e| panic!("{}: {e}", group.display()));
+        assert!(!group.exists());
+        let all_dead = within(Nanos::from_millis(10_000), || {
+            reap_the_dead();
+            children_of(process::own_pid()).is_empty()
+        });
+        assert!(all_dead, "{}", group.display());
+    }
+}

@@ -1,0 +1,67 @@
+//! The host's loads on this machine: that they work, stop, and leave nothing, whoever is killed.
+//!
+//! Loads are forked and so need a process with one thread; this program is its own small test harness: each test
+//! runs in a forked process. No test asserts how fast something is.
+
+mod bench;
+mod killing;
+mod running;
+
+use bench::Test;
+use std::process::ExitCode;
+
+const TESTS: &[Test] = &[
+    (
+        "every_load_works_and_leaves_nothing",
+        running::every_load_works_and_leaves_nothing,
+    ),
+    ("a_rate_is_never_exceeded", running::a_rate_is_never_exceeded),
+    ("loads_at_once_are_told_apart", running::loads_at_once_are_told_apart),
+    (
+        "a_users_tree_is_built_elsewhere",
+        running::a_users_tree_is_built_elsewhere,
+    ),
+    (
+        "what_cannot_run_says_so_in_one_line",
+        running::what_cannot_run_says_so_in_one_line,
+    ),
+    (
+        "a_folder_of_somebody_else_is_left_alone",
+        running::a_folder_of_somebody_else_is_left_alone,
+    ),
+    (
+        "an_ordinary_user_has_loads_too",
+        running::an_ordinary_user_has_loads_too,
+    ),
+    (
+        "a_worker_that_is_killed_is_an_error",
+        running::a_worker_that_is_killed_is_an_error,
+    ),
+    (
+        "kill_9_of_everybody_leaves_nothing",
+        killing::kill_9_of_everybody_leaves_nothing,
+    ),
+    ("processes_follow_their_parent", killing::processes_follow_their_parent),
+    (
+        "kill_9_without_a_group_leaves_nothing",
+        killing::kill_9_without_a_group_leaves_nothing,
+    ),
+    (
+        "signals_to_the_worker_leave_nothing",
+        killing::signals_to_the_worker_leave_nothing,
+    ),
+    (
+        "segments_of_the_killed_are_removed",
+        killing::segments_of_the_killed_are_removed,
+    ),
+    (
+        "every_kind_of_group_is_emptied",
+        killing::every_kind_of_group_is_emptied,
+    ),
+];
+
+fn main() -> ExitCode {
+    worstcase_probe::loads::compile::child_main();
+    killing::child_main();
+    bench::main(TESTS)
+}
