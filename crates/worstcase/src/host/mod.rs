@@ -1,16 +1,21 @@
 //! This machine: what it is, how it is set, and measuring it.
 //!
 //! ```text
+//! facts     what this machine is       cpus      sets of CPUs
 //! state     where journals are             journal   what is changed, written down before
 //! guard     undoes it if we are killed     restore   undoes what killed runs left
 //! ```
 
+pub mod cpus;
 mod error;
+pub mod facts;
 pub mod guard;
 pub mod journal;
 pub mod restore;
 pub mod state;
 
+pub use cpus::CpuList;
 pub use error::HostError;
+pub use facts::Facts;
 pub use journal::{Journal, Undone};
 pub use state::StateFolder;

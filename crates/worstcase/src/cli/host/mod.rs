@@ -1,6 +1,7 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
 mod restore;
+mod show;
 
 use crate::error::Error;
 use crate::host::restore::left_over;
@@ -12,6 +13,8 @@ use std::process::ExitCode;
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
+    /// Show what this machine is, as far as it matters for latency
+    Show(show::ShowArgs),
     /// Undo what a killed command changed on this machine, and say what
     Restore,
 }
@@ -24,6 +27,7 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
         restore::note(&restored);
     }
     match command {
+        HostCommand::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
         HostCommand::Restore => restore::run(&restored),
     }
 }
