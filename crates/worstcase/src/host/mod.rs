@@ -2,11 +2,15 @@
 //!
 //! ```text
 //! facts     what this machine is       cpus      sets of CPUs
+//! doctor    what of it harms latency, and setting it for a while
 //! state     where journals are             journal   what is changed, written down before
+//! command   runs a user's command
 //! guard     undoes it if we are killed     restore   undoes what killed runs left
 //! ```
 
+pub mod command;
 pub mod cpus;
+pub mod doctor;
 mod error;
 pub mod facts;
 pub mod guard;

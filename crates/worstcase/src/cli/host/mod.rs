@@ -1,5 +1,6 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
+mod doctor;
 mod restore;
 mod show;
 
@@ -15,8 +16,18 @@ use std::process::ExitCode;
 pub enum HostCommand {
     /// Show what this machine is, as far as it matters for latency
     Show(show::ShowArgs),
+    /// Say what of this machine harms latency, why, and the remedy; or set it for the length of a command
+    Doctor(doctor::DoctorArgs),
     /// Undo what a killed command changed on this machine, and say what
     Restore,
+}
+
+/// Which machine is looked at.
+#[derive(Debug, Args)]
+struct Machine {
+    /// Read /proc, /sys, /dev and /boot below this folder
+    #[arg(long, hide = true, default_value = "/", value_name = "FOLDER")]
+    root: PathBuf,
 }
 
 /// Runs a subcommand. Whatever it is, what killed commands left is undone first.
@@ -28,6 +39,7 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
     }
     match command {
         HostCommand::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
+        HostCommand::Doctor(args) => doctor::run(&args, &state),
         HostCommand::Restore => restore::run(&restored),
     }
 }

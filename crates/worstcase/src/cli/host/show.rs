@@ -1,5 +1,6 @@
 //! `worstcase host show`: what this machine is, group by group.
 
+use super::Machine;
 use crate::cli::kernels::{print, print_json};
 use crate::error::Error;
 use crate::host::Facts;
@@ -15,13 +16,15 @@ pub struct ShowArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    machine: Machine,
 }
 
-const KEY_WIDTH: usize = 20;
+const KEY_WIDTH: usize = 22;
 
 /// Runs the command.
 pub fn run(args: &ShowArgs) -> Result<(), Error> {
-    let facts = Facts::of_this_machine();
+    let facts = Facts::of(&args.machine.root);
     if args.json {
         return print_json(&facts);
     }
@@ -47,6 +50,6 @@ mod tests {
     #[test]
     fn a_machine_that_tells_nothing_is_not_known() {
         let text = describe(&Facts::default(), Style::PLAIN);
-        assert!(text.contains("  governor            not known here\n"), "{text}");
+        assert!(text.contains("  governor              not known here\n"), "{text}");
     }
 }

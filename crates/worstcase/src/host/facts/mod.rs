@@ -24,6 +24,7 @@ pub use tree::Tree;
 
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// All that is known of a machine.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -61,9 +62,14 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// This machine's.
-    pub fn of_this_machine() -> Facts {
-        Facts::read(&Tree::at("/".as_ref()), Live::measure())
+    /// Those of the machine below `root`; of this one, at `/`, also what only measuring tells.
+    pub fn of(root: &Path) -> Facts {
+        let live = if root == Path::new("/") {
+            Live::measure()
+        } else {
+            Live::default()
+        };
+        Facts::read(&Tree::at(root), live)
     }
 
     /// Those of a tree of files.

@@ -53,11 +53,14 @@ fn joined(items: impl IntoIterator<Item = String>) -> String {
 }
 
 fn cpu(cpu: &cpu::Cpu, busy: &BTreeMap<u32, f64>) -> Vec<Line> {
-    let counted = |count: Option<usize>, what: &str| count.map(|n| format!("{n} {what}"));
+    let counted = |count: Option<usize>, what: &str| match count? {
+        1 => Some(format!("1 {what}")),
+        n => Some(format!("{n} {what}s")),
+    };
     let topology: Vec<String> = [
-        counted(cpu.sockets, "sockets"),
-        counted(cpu.cores, "cores"),
-        counted(cpu.online.as_ref().map(CpuList::len), "CPUs"),
+        counted(cpu.sockets, "socket"),
+        counted(cpu.cores, "core"),
+        counted(cpu.online.as_ref().map(CpuList::len), "CPU"),
     ]
     .into_iter()
     .flatten()
@@ -182,7 +185,7 @@ fn scheduling(scheduling: &Scheduling, watchdogs: &Watchdogs) -> Vec<Line> {
             scheduling.fair_server_ns.map(|ns| format!("{} us a second", ns / 1000)),
         ),
         line("timer migration", on(scheduling.timer_migration)),
-        line("NUMA", scheduling.numa_nodes.map(|n| format!("{n} nodes"))),
+        line("memory nodes", scheduling.numa_nodes),
         line("NUMA balancing", on(scheduling.numa_balancing)),
         line("hard-lockup watchdog", on(watchdogs.nmi)),
         line("soft-lockup watchdog", on(watchdogs.soft)),
