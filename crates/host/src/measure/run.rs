@@ -7,7 +7,7 @@ use super::thread::{self, Measured, Order};
 use crate::loads::{HostLoad, LoadPlace, RunningHostLoad};
 use crate::machine;
 use crate::message::{CpuDone, CpuStats, Done, Message};
-use crate::spec::HostSpec;
+use crate::spec::{HostSpec, Probe};
 use crate::sys::alarm;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +18,7 @@ use worstcase_probe::Nanos;
 use worstcase_probe::loads::LoadError;
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::Work;
+use worstcase_probe::spec::SpecError;
 use worstcase_probe::sys::clock;
 
 /// How often samples are collected.
@@ -26,6 +27,8 @@ const COLLECT: Duration = Duration::from_millis(50);
 const COLLECTIONS_A_TICK: u32 = 4;
 /// How long the collector may be kept from running before samples are lost.
 const RING_SECONDS: u64 = 8;
+/// Room for gaps, three words each.
+const GAP_WORDS: usize = 1 << 18;
 /// The first due time is this long after all threads are ready.
 const LEAD: Nanos = Nanos::from_millis(20);
 /// Enough for the loop; every page of it that is touched stays in memory.
@@ -57,8 +60,13 @@ pub fn run(
         work_dir: spec.work_dir.clone(),
         cgroup: spec.cgroup.clone(),
     };
-    let load: HostLoad = spec.load.parse()?;
+    let load: HostLoad = spec
+        .load
+        .parse()
+        .map_err(|e: SpecError| MeasureError::Thread(e.to_string()))?;
     let mut load = load.start(spec.seed, &place)?;
+    // Every thread from now on: no SIGALRM but the one that a measuring thread waits for.
+    alarm::block();
     after_load();
     let measured = measure(spec, &mut load, stop, &mut say);
     let stopped = load.stop();
@@ -77,12 +85,14 @@ fn measure(
     load.wait_for_work()?;
     say(&Message::WarmUp { length: spec.warmup })?;
     pause(spec.warmup, stop);
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = load.notes().iter().map(|note| format!("load: {note}")).collect();
     let environment = environment::read();
-    // Threads inherit this: no SIGALRM but the one that a thread waits for.
-    alarm::block();
     let held = Held::acquire(&mut warnings);
-    let words = (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize;
+    let words = match spec.probe {
+        // Gaps come when they like: so many a second that nothing else would run.
+        Probe::Noise => GAP_WORDS,
+        _ => (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize,
+    };
     let (mut collectors, mut writers) = (Vec::new(), Vec::new());
     for &cpu in &spec.cpus {
         let (writer, reader) = ring(words);
@@ -186,6 +196,7 @@ fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
             "{dropped} samples were taken and found no room, because nobody collected them for {RING_SECONDS} s: they count as missed"
         ));
     }
+    warnings.sort();
     warnings.dedup();
 }
 
@@ -250,7 +261,7 @@ impl<'scope> Threads<'scope> {
             match is_ready.recv() {
                 Ok(Ok(ready)) => {
                     threads.tids.push(ready.tid);
-                    warnings.extend(ready.warnings.into_iter().map(|w| format!("CPU {}: {w}", ready.cpu)));
+                    warnings.extend(ready.warnings);
                 }
                 Ok(Err(reason)) => return Err(MeasureError::Thread(reason)),
                 Err(_) => return Err(threads.failure()),

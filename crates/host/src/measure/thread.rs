@@ -35,7 +35,6 @@ pub(super) struct Order<'a> {
 /// A thread that waits for the start.
 #[derive(Debug)]
 pub(super) struct Ready {
-    pub cpu: u32,
     pub tid: i32,
     pub warnings: Vec<String>,
 }
@@ -79,7 +78,6 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
 /// Says that this thread is ready, and waits for the start.
 fn wait_for_start(order: &Order<'_>, warnings: Vec<String>) -> io::Result<Nanos> {
     let ready = Ready {
-        cpu: order.cpu,
         tid: rustix::thread::gettid().as_raw_nonzero().get(),
         warnings,
     };

@@ -311,12 +311,12 @@ fn or_none(names: Vec<String>) -> String {
     if names.is_empty() { "-".into() } else { names.join(", ") }
 }
 
-fn print_json(value: &impl Serialize) -> Result<(), Error> {
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let json = serde_json::to_string_pretty(value).map_err(|e| Error::Output(e.into()))?;
     print(&format!("{json}\n"))
 }
 
-fn print(text: &str) -> Result<(), Error> {
+pub(super) fn print(text: &str) -> Result<(), Error> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         // `worstcase kernels list | head` is no error.
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

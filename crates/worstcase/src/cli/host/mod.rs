@@ -1,7 +1,9 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
+mod doctor;
 mod restore;
 mod run;
+mod show;
 mod watch;
 
 use crate::error::Error;
@@ -16,8 +18,20 @@ use std::process::ExitCode;
 pub enum HostCommand {
     /// Measure this machine
     Run(Box<run::RunArgs>),
+    /// Show what this machine is, as far as it matters for latency
+    Show(show::ShowArgs),
+    /// Say what of this machine harms latency, why, and the remedy; or set it for the length of a command
+    Doctor(doctor::DoctorArgs),
     /// Undo what a killed command changed on this machine, and say what
     Restore,
+}
+
+/// Which machine is looked at.
+#[derive(Debug, Args)]
+struct Machine {
+    /// Read /proc, /sys, /dev and /boot below this folder
+    #[arg(long, hide = true, default_value = "/", value_name = "FOLDER")]
+    root: PathBuf,
 }
 
 /// Runs a subcommand. Whatever it is, what killed commands left is undone first.
@@ -29,6 +43,8 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
     }
     match command {
         HostCommand::Run(args) => run::run(&args, &state),
+        HostCommand::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
+        HostCommand::Doctor(args) => doctor::run(&args, &state),
         HostCommand::Restore => restore::run(&restored),
     }
 }

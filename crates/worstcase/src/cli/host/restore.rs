@@ -1,6 +1,6 @@
 //! `worstcase host restore`: what killed commands left, undone.
 
-use crate::cli::show::print;
+use crate::cli::kernels::print;
 use crate::error::Error;
 use crate::host::HostError;
 use crate::host::restore::Restored;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Says on standard output what was undone; an error if something could not be.
 pub fn run(restored: &Restored) -> Result<ExitCode, Error> {
     let text = describe(restored);
-    print(if text.is_empty() { "nothing to restore\n" } else { &text }).map_err(Error::Output)?;
+    print(if text.is_empty() { "nothing to restore\n" } else { &text })?;
     match restored.failed() {
         0 => Ok(ExitCode::SUCCESS),
         count => Err(HostError::NotRestored { count }.into()),

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_host::HostSpec;
+use worstcase_host::loads::HostLoad;
 use worstcase_host::spec::{Policy, Probe, Timer};
 use worstcase_probe::Nanos;
 use worstcase_probe::probes::environment;
@@ -235,6 +236,8 @@ fn matrix(args: &RunArgs) -> Result<Matrix, HostError> {
 }
 
 fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Result<HostSpec, HostError> {
+    load.parse::<HostLoad>()
+        .map_err(|e| HostError::Argument(format!("--load: {e}")))?;
     let wrong = |text: &str| Err(HostError::Argument(text.to_string()));
     let has_rtc = std::path::Path::new(RTC).exists();
     let timer = args.timer.map(Timer::from).unwrap_or(match probe {

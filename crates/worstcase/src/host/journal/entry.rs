@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::PathBuf;
+use worstcase_host::loads::Traces;
 
 /// Who changes the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,8 @@ pub(super) enum Entry {
     Folder { path: PathBuf },
     /// A control group that will be made, and the processes that will be in it.
     Cgroup { path: PathBuf },
+    /// What loads leave: processes, files, memory, a device.
+    Loads { traces: Traces },
     /// A folder in configfs that will be a null_blk device.
     NullBlk { path: PathBuf },
     /// A process group, by its leader and when that started (clock ticks after boot).

@@ -38,6 +38,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use worstcase_host::loads::Traces;
 
 /// What happened to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +132,11 @@ impl Journal {
     pub fn will_make_null_blk(&mut self, path: &Path) -> Result<(), HostError> {
         let path = new_path(path)?;
         self.write(&Entry::NullBlk { path })
+    }
+
+    /// Loads that will start with these traces: their processes are killed, and what they made is removed.
+    pub fn will_load(&mut self, traces: &Traces) -> Result<(), HostError> {
+        self.write(&Entry::Loads { traces: traces.clone() })
     }
 
     /// A process group that was just started by its leader: all of it is killed.

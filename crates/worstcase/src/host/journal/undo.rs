@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use worstcase_host::loads::Traces;
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -82,7 +83,7 @@ impl Entry {
     }
 
     fn outlives_a_boot(&self) -> bool {
-        matches!(self, Entry::Folder { .. })
+        matches!(self, Entry::Folder { .. } | Entry::Loads { .. })
     }
 
     /// What this setting read after it was set, if `later` tells.
@@ -101,6 +102,10 @@ impl Entry {
                 format!("folder {}", path.display()),
                 found(fs::remove_dir_all(path)).map(removed),
             ),
+            Entry::Loads { traces } => (
+                format!("loads in {}", traces.work_dir.display()),
+                clean_up(traces).map(removed),
+            ),
             Entry::NullBlk { path } => (
                 format!("null_blk device {}", path.display()),
                 found(remove_device(path)).map(removed),
@@ -116,6 +121,14 @@ impl Entry {
             Entry::Reads { path, .. } => (path.display().to_string(), Ok(None)),
         }
     }
+}
+
+/// Whether there was anything to clean up.
+fn clean_up(traces: &Traces) -> io::Result<bool> {
+    let there = [Some(&traces.work_dir), traces.cgroup.as_ref(), traces.null_blk.as_ref()];
+    let there = there.into_iter().flatten().any(|path| path.exists());
+    worstcase_host::loads::clean(traces).map_err(io::Error::other)?;
+    Ok(there)
 }
 
 fn undo_value(path: &Path, before: &str, reads: Option<&str>) -> io::Result<Option<Outcome>> {

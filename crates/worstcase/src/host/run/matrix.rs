@@ -7,6 +7,8 @@ use crate::record::{CellEntry, Run, Subject};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_host::HostSpec;
+use worstcase_host::loads::cgroup;
+use worstcase_probe::spec::SpecError;
 
 /// What is going to be measured.
 #[derive(Debug)]
@@ -96,17 +98,17 @@ fn one(
     let work_dir = matrix
         .work_parent
         .join(format!("worstcase-work-{}-{nth}", std::process::id()));
-    journal.will_make_folder(&work_dir)?;
-    std::fs::create_dir_all(&work_dir).map_err(|source| HostError::Samples {
-        path: work_dir.clone(),
-        source,
-    })?;
     let spec = HostSpec {
         work_dir,
+        cgroup: cgroup::propose(std::process::id() as i32),
         samples_dir: scratch.path().to_path_buf(),
         ..spec.clone()
     };
-    let done = measure(&spec, journal, stop, watch)?;
+    let load = spec
+        .load
+        .parse()
+        .map_err(|e: SpecError| HostError::Argument(e.to_string()))?;
+    let done = measure(&spec, &load, journal, stop, watch)?;
     for cpu in &done.cpus {
         keep(run, scratch.path(), &matrix.subject, &spec, &done, cpu)?;
     }

@@ -1,0 +1,115 @@
+//! `worstcase host doctor`: findings and remedies; with `--apply`, a command under the remedies that can be set.
+
+use super::Machine;
+use crate::cli::kernels::{print, print_json};
+use crate::error::Error;
+use crate::host::doctor::{Finding, Level, apply, examine};
+use crate::host::facts::Tree;
+use crate::host::journal::Outcome;
+use crate::host::{CpuList, Facts, HostError, Journal, StateFolder, command};
+use crate::report::terminal::Style;
+use crate::story::render::terminal::wrapped;
+use clap::Args;
+use std::process::ExitCode;
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase host doctor
+  worstcase host doctor --cpus 2-3 --apply -- cyclictest -m -p 95 -a 2-3 -t 2
+
+Exit code: 0, whatever is found; with --apply that of the command, 128 and more if a signal ended it.")]
+pub struct DoctorArgs {
+    /// The CPUs that are to be measured, e.g. 2-3,6 (default: all that are online)
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Set what can be set, run the command, and set it back, even if worstcase is killed
+    #[arg(long, requires = "command", conflicts_with = "json")]
+    apply: bool,
+    /// The command to run with --apply
+    #[arg(last = true, requires = "apply", value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// Runs the command.
+pub fn run(args: &DoctorArgs, state: &StateFolder) -> Result<ExitCode, Error> {
+    let facts = Facts::of(&args.machine.root);
+    let online = facts.cpu.online.clone().unwrap_or_default();
+    let findings = examine(&facts, args.cpus.as_ref().unwrap_or(&online));
+    if args.apply {
+        return Ok(run_under(&findings, args, state)?);
+    }
+    match args.json {
+        true => print_json(&findings)?,
+        false => print(&describe(&findings, Style::of_stdout()))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the user's command with everything applied. What we say goes to standard error: standard output is the command's.
+fn run_under(findings: &[Finding], args: &DoctorArgs, state: &StateFolder) -> Result<ExitCode, HostError> {
+    let mut journal = Journal::begin(state, "worstcase host doctor --apply")?;
+    journal.start_guard()?;
+    let applied = apply(findings, &Tree::at(&args.machine.root), &mut journal);
+    for outcome in &applied.outcomes {
+        eprintln!("worstcase: {}", outcome.line());
+    }
+    let code = command::run(&args.command);
+    drop(applied);
+    let undone = journal.finish()?;
+    let restored = |outcome: &Outcome| matches!(outcome, Outcome::Restored { .. });
+    for change in undone.iter().filter(|change| !restored(&change.outcome)) {
+        eprintln!("worstcase: {change}");
+    }
+    let count = undone
+        .iter()
+        .filter(|u| matches!(u.outcome, Outcome::Failed { .. }))
+        .count();
+    match count {
+        0 => Ok(ExitCode::from(code?)),
+        count => Err(HostError::NotRestored { count }),
+    }
+}
+
+const LEAD: usize = 11;
+
+fn describe(findings: &[Finding], style: Style) -> String {
+    let (listed, ill): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(|f| is_short(f));
+    let mut lines = Vec::new();
+    for finding in ill {
+        let lead = format!("{:<LEAD$}", word(finding.level));
+        lines.push(style.bold(&format!("{lead}{}", finding.what)));
+        lines.extend(wrapped(&" ".repeat(LEAD), &finding.why));
+        if let Some(remedy) = &finding.remedy {
+            lines.extend(wrapped(&format!("{:LEAD$}remedy: ", ""), remedy));
+        }
+        if !finding.changes.is_empty() {
+            lines.push(format!("{:LEAD$}--apply sets it for the length of a command", ""));
+        }
+        lines.push(String::new());
+    }
+    for finding in listed {
+        lines.extend(wrapped(&format!("{:<LEAD$}", word(finding.level)), &finding.what));
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What needs no explanation.
+fn is_short(finding: &Finding) -> bool {
+    finding.why.is_empty()
+}
+
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Harmful => "harmful",
+        Level::Notice => "notice",
+        Level::NotKnown => "not known",
+        Level::Good => "good",
+    }
+}

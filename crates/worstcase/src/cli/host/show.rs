@@ -1,0 +1,55 @@
+//! `worstcase host show`: what this machine is, group by group.
+
+use super::Machine;
+use crate::cli::kernels::{print, print_json};
+use crate::error::Error;
+use crate::host::Facts;
+use crate::report::terminal::Style;
+use clap::Args;
+use lines::groups;
+
+mod lines;
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+const KEY_WIDTH: usize = 22;
+
+/// Runs the command.
+pub fn run(args: &ShowArgs) -> Result<(), Error> {
+    let facts = Facts::of(&args.machine.root);
+    if args.json {
+        return print_json(&facts);
+    }
+    print(&describe(&facts, Style::of_stdout()))
+}
+
+fn describe(facts: &Facts, style: Style) -> String {
+    let mut text = String::new();
+    for (heading, lines) in groups(facts) {
+        text.push_str(&format!("{}\n", style.bold(heading)));
+        for (key, value) in lines {
+            let value = value.unwrap_or_else(|| "not known here".into());
+            text.push_str(&format!("  {key:<KEY_WIDTH$}{value}\n"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_tells_nothing_is_not_known() {
+        let text = describe(&Facts::default(), Style::PLAIN);
+        assert!(text.contains("  governor              not known here\n"), "{text}");
+    }
+}

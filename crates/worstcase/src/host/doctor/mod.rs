@@ -1,0 +1,41 @@
+//! What of this machine harms latency, why, and the remedy.
+//!
+//! ```text
+//! finding   what is found         rules   one function a finding, from facts alone
+//! apply     sets what can be set and set back, through the journal
+//! ```
+
+pub mod apply;
+mod finding;
+mod rules;
+
+pub use apply::{Applied, apply};
+pub use finding::{Change, Finding, Level};
+
+use super::cpus::CpuList;
+use super::facts::Facts;
+
+/// The facts, and the CPUs that are to be measured.
+struct Patient<'a> {
+    facts: &'a Facts,
+    /// To be measured.
+    cpus: &'a CpuList,
+    /// Online and not measured: where everything else can run.
+    others: CpuList,
+}
+
+/// All findings for a machine on which `cpus` are to be measured, the worst first.
+pub fn examine(facts: &Facts, cpus: &CpuList) -> Vec<Finding> {
+    let online = facts.cpu.online.clone().unwrap_or_default();
+    let patient = Patient {
+        facts,
+        cpus,
+        others: online.without(cpus),
+    };
+    let mut findings: Vec<Finding> = rules::all().filter_map(|rule| rule(&patient)).collect();
+    findings.sort_by_key(|finding| finding.level);
+    findings
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! What is below the kernel: clock, hypervisor, and the group that limits us.
+
+use super::{Finding, Level, Patient, Rule};
+
+pub(super) const RULES: [Rule; 5] = [clock, hypervisor, steal, quota, rt_group];
+
+/// Clock sources behind a slow bus.
+const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
+/// A reading that costs more (ns) is a system call, or a hypervisor's.
+const COSTLY_NS: f64 = 150.0;
+
+fn clock(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "clock-source";
+    let clock = &patient.facts.clock;
+    let Some(name) = clock.current.as_deref() else {
+        return Some(Finding::not_known(ID, "which clock source is in use"));
+    };
+    let cost = clock
+        .read_ns
+        .map(|ns| format!(" ({ns:.0} ns a reading)"))
+        .unwrap_or_default();
+    let costly = clock.read_ns.is_some_and(|ns| ns > COSTLY_NS);
+    if !SLOW.contains(&name) && !costly {
+        return Some(Finding::good(ID, format!("the clock source is {name}{cost}")));
+    }
+    let switch = "as root: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let remedy = match clock.available.iter().any(|other| other == "tsc") && name != "tsc" {
+        true => switch,
+        false => {
+            "find out why the kernel gave up the faster one (dmesg | grep -i clocksource); boot with tsc=reliable \
+                  only if it was wrong to"
+        }
+    };
+    Some(
+        Finding::new(
+            ID,
+            Level::Harmful,
+            format!("the clock source is {name}{cost}"),
+            "Reading the time goes to a slow device or through the kernel instead of the vDSO. The kernel itself reads it \
+             in every timer interrupt, and two readings are in every sample.",
+        )
+        .remedy(remedy),
+    )
+}
+
+fn hypervisor(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "hypervisor";
+    let guest = &patient.facts.virtualization;
+    Some(match guest.hypervisor {
+        None => Finding::not_known(ID, "whether a hypervisor is below"),
+        Some(false) => Finding::good(ID, "no hypervisor is below"),
+        Some(true) => {
+            let name = guest.name.as_deref().unwrap_or("unknown name");
+            Finding::new(
+                ID,
+                Level::Notice,
+                format!("this machine is a guest of a hypervisor ({name})"),
+                "Its host may stop a CPU at any moment, for any time, and timer interrupts cost exits: what is measured is \
+                 the host too.",
+            )
+            .remedy("measure on the bare machine; or pin its CPUs on the host, one to one, to CPUs that nobody else uses")
+        }
+    })
+}
+
+fn steal(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "steal";
+    let guest = &patient.facts.virtualization;
+    if guest.hypervisor == Some(false) {
+        return None;
+    }
+    let Some((seconds, percent)) = guest.steal_s.zip(guest.steal_percent) else {
+        return Some(Finding::not_known(ID, "how much time the host took away"));
+    };
+    let now = guest.steal_now_percent.unwrap_or_default();
+    if seconds == 0.0 && now == 0.0 {
+        return Some(Finding::good(ID, "no steal time seen (some hypervisors never tell)"));
+    }
+    let level = if now > 0.0 { Level::Harmful } else { Level::Notice };
+    Some(
+        Finding::new(
+            ID,
+            level,
+            format!("the host took {seconds:.1} s of CPU time since boot ({percent:.2} %), {now:.1} % now"),
+            "A CPU that is ready and does not run is late by as long, and nothing in this machine can help it.",
+        )
+        .remedy("on the host: CPUs of their own for this guest"),
+    )
+}
+
+fn quota(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "cpu-quota";
+    let cgroup = &patient.facts.cgroup;
+    cgroup.version?;
+    Some(match cgroup.quota_cpus {
+        None => Finding::good(ID, "no control group limits CPU time"),
+        Some(cpus) => Finding::new(
+            ID,
+            Level::Harmful,
+            format!("a control group limits this process to {cpus} CPUs' worth of time"),
+            "When it is used up, ordinary threads stop until the next period, 100 ms unless set otherwise: loads and \
+             everything that helps measuring, not real-time threads.",
+        )
+        .remedy("systemctl set-property UNIT CPUQuota=, or run outside of the container"),
+    })
+}
+
+fn rt_group(patient: &Patient) -> Option<Finding> {
+    // Other groups have no such file: the question does not arise.
+    (patient.facts.cgroup.rt_runtime_us? == 0).then(|| {
+        Finding::new(
+            "rt-group",
+            Level::Harmful,
+            "this control group has no time for real-time tasks",
+            "The kernel refuses every real-time policy in it, also to root (CONFIG_RT_GROUP_SCHED).",
+        )
+        .remedy("start from the root group: echo $$ > /sys/fs/cgroup/cpu/cgroup.procs; or give it cpu.rt_runtime_us")
+    })
+}

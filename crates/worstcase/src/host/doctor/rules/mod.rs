@@ -1,0 +1,44 @@
+//! The rules, by subject. A rule gives nothing where its question does not arise.
+
+mod cpus;
+mod kernel;
+mod machine;
+mod memory;
+mod rights;
+mod scheduling;
+
+use super::Patient;
+use super::finding::{Change, Finding, Level};
+
+type Rule = fn(&Patient) -> Option<Finding>;
+
+pub(super) fn all() -> impl Iterator<Item = Rule> {
+    let groups: [&[Rule]; 6] = [
+        &kernel::RULES,
+        &cpus::RULES,
+        &scheduling::RULES,
+        &memory::RULES,
+        &machine::RULES,
+        &rights::RULES,
+    ];
+    groups.into_iter().flatten().copied()
+}
+
+/// The finding about something that is on or off, and should be off. `on` gives the finding where it is on.
+fn should_be_off(
+    id: &'static str,
+    name: &str,
+    is: Option<bool>,
+    on: impl FnOnce(String) -> Finding,
+) -> Option<Finding> {
+    Some(match is {
+        Some(true) => on(format!("{name} is on")),
+        Some(false) => Finding::good(id, format!("{name} is off")),
+        None => Finding::not_known(id, format!("whether {name} is on")),
+    })
+}
+
+/// What writes a value to a file, as a person types it.
+fn echo(value: &str, file: &str) -> String {
+    format!("echo {value} > /{file}")
+}

@@ -1,0 +1,64 @@
+//! What this user may not do.
+
+use super::{Finding, Level, Patient, Rule};
+
+pub(super) const RULES: [Rule; 3] = [real_time, locked_memory, tracing];
+
+fn real_time(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "real-time-right";
+    let rights = &patient.facts.rights;
+    Some(match (rights.has("CAP_SYS_NICE"), rights.rt_priority) {
+        (Some(true), _) => Finding::good(ID, "this user may run real-time threads"),
+        (_, Some(limit @ 1..)) => Finding::good(
+            ID,
+            format!("this user may run real-time threads up to priority {limit}"),
+        ),
+        (Some(false), Some(0)) => Finding::new(
+            ID,
+            Level::Harmful,
+            "this user may not run real-time threads",
+            "What can be measured is how ordinary threads share the CPUs: milliseconds under load, on any kernel.",
+        )
+        .remedy("run as root; or in /etc/security/limits.conf: USER - rtprio 95, then log in again"),
+        _ => Finding::not_known(ID, "whether this user may run real-time threads"),
+    })
+}
+
+fn locked_memory(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "locked-memory";
+    let rights = &patient.facts.rights;
+    if rights.has("CAP_IPC_LOCK") == Some(true) || rights.locked_unlimited {
+        return Some(Finding::good(ID, "this user may lock its memory"));
+    }
+    let Some(kb) = rights.locked_bytes.map(|bytes| bytes / 1024) else {
+        return Some(Finding::not_known(ID, "how much memory this user may lock"));
+    };
+    Some(
+        Finding::new(
+            ID,
+            Level::Notice,
+            format!("this user may lock {kb} kB of memory"),
+            "A page that is not locked may be gone when it is needed: the page fault is part of the latency then.",
+        )
+        .remedy("run as root; or in /etc/security/limits.conf: USER - memlock unlimited, then log in again"),
+    )
+}
+
+fn tracing(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "tracing-right";
+    let rights = &patient.facts.rights;
+    let by_right = rights.has("CAP_PERFMON")? || rights.has("CAP_SYS_ADMIN")?;
+    let open = rights.perf_event_paranoid.is_some_and(|level| level < 0);
+    if by_right || open {
+        return Some(Finding::good(ID, "this user may see the kernel's tracepoints"));
+    }
+    Some(
+        Finding::new(
+            ID,
+            Level::Notice,
+            "this user may not see the kernel's tracepoints",
+            "How long a wake-up took can be measured, but not split, and causes cannot be told.",
+        )
+        .remedy("run as root; or as root: setcap cap_perfmon+ep on worstcase, or sysctl kernel.perf_event_paranoid=-1"),
+    )
+}

@@ -1,0 +1,64 @@
+//! What no file tells: measured on this machine, in a quarter of a second.
+
+use super::virtualization::CpuTimes;
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+use worstcase_probe::sys::clock::{self, Clock};
+
+/// What was measured.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// What reading the clock costs (ns).
+    pub clock_read_ns: Option<f64>,
+    /// The tick's length (ns).
+    pub tick_ns: Option<u64>,
+    /// How busy each CPU was (%).
+    pub busy_percent: BTreeMap<u32, f64>,
+    /// How much of all CPUs' time the host of this machine took (%).
+    pub steal_percent: Option<f64>,
+}
+
+/// Long enough for some ticks of /proc/stat on each CPU.
+const WINDOW: Duration = Duration::from_millis(250);
+const BATCHES: u32 = 200;
+const READINGS: u32 = 500;
+
+impl Live {
+    /// Measures.
+    pub fn measure() -> Live {
+        let before = cpu_times();
+        std::thread::sleep(WINDOW);
+        let window: BTreeMap<String, CpuTimes> = cpu_times()
+            .into_iter()
+            .filter_map(|(name, after)| Some((name.clone(), after.since(*before.get(&name)?))))
+            .collect();
+        let number = |name: &str| name.strip_prefix("cpu")?.parse().ok();
+        let busy = |(name, times): (&String, &CpuTimes)| Some((number(name)?, times.busy_percent()?));
+        Live {
+            clock_read_ns: Some(clock_read_ns()),
+            tick_ns: clock::resolution(Clock::Tick).ok().map(|n| n.0),
+            busy_percent: window.iter().filter_map(busy).collect(),
+            steal_percent: window.get("cpu").and_then(CpuTimes::steal_percent),
+        }
+    }
+}
+
+/// The least of many batches: whatever came between can only have added to the others.
+fn clock_read_ns() -> f64 {
+    let batch = |_| {
+        let start = clock::monotonic();
+        for _ in 1..READINGS {
+            std::hint::black_box(clock::monotonic());
+        }
+        clock::monotonic().0.saturating_sub(start.0)
+    };
+    let least = (0..BATCHES).map(batch).min().unwrap_or_default();
+    least as f64 / f64::from(READINGS)
+}
+
+fn cpu_times() -> BTreeMap<String, CpuTimes> {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let line = |line: &str| Some((line.split(' ').next()?.to_string(), CpuTimes::parse(line)?));
+    text.lines().filter(|l| l.starts_with("cpu")).filter_map(line).collect()
+}

@@ -1,0 +1,105 @@
+//! What this machine is, as far as it tells. A fact that cannot be read is absent: not known here, never a guess.
+//!
+//! ```text
+//! tree  files below a root        live  what only measuring tells        one module a subject, each reads its files
+//! ```
+
+pub mod cgroup;
+pub mod clock;
+pub mod cpu;
+pub mod disks;
+pub mod interrupts;
+pub mod isolation;
+pub mod kernel;
+pub mod live;
+pub mod memory;
+pub mod power;
+pub mod rights;
+pub mod scheduling;
+pub mod tree;
+pub mod virtualization;
+
+pub use live::Live;
+pub use tree::Tree;
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// All that is known of a machine.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Facts {
+    /// The processor.
+    pub cpu: cpu::Cpu,
+    /// The clock source.
+    pub clock: clock::ClockSource,
+    /// The kernel.
+    pub kernel: kernel::Kernel,
+    /// Isolated CPUs.
+    pub isolation: isolation::Isolation,
+    /// Frequency and sleep.
+    pub power: power::Power,
+    /// The scheduler's settings.
+    pub scheduling: scheduling::Scheduling,
+    /// Watchdogs.
+    pub watchdogs: scheduling::Watchdogs,
+    /// Device interrupts.
+    pub interrupts: interrupts::Interrupts,
+    /// Memory.
+    pub memory: memory::Memory,
+    /// Hypervisor and steal.
+    pub virtualization: virtualization::Virtualization,
+    /// Flaws of the processor, and what the kernel does about each.
+    pub vulnerabilities: BTreeMap<String, String>,
+    /// How busy each CPU was while this was read (%).
+    pub busy_percent: BTreeMap<u32, f64>,
+    /// Rights of this user.
+    pub rights: rights::Rights,
+    /// Control group.
+    pub cgroup: cgroup::Cgroup,
+    /// Block devices.
+    pub disks: Vec<disks::Disk>,
+}
+
+impl Facts {
+    /// Those of the machine below `root`; of this one, at `/`, also what only measuring tells.
+    pub fn of(root: &Path) -> Facts {
+        let live = if root == Path::new("/") {
+            Live::measure()
+        } else {
+            Live::default()
+        };
+        Facts::read(&Tree::at(root), live)
+    }
+
+    /// Those of a tree of files.
+    pub fn read(tree: &Tree, live: Live) -> Facts {
+        let kernel = kernel::read(tree, live.tick_ns);
+        Facts {
+            cpu: cpu::read(tree),
+            clock: clock::read(tree, live.clock_read_ns),
+            isolation: isolation::read(tree, &kernel),
+            kernel,
+            power: power::read(tree),
+            scheduling: scheduling::read(tree),
+            watchdogs: scheduling::watchdogs(tree),
+            interrupts: interrupts::read(tree),
+            memory: memory::read(tree),
+            virtualization: virtualization::read(tree, live.steal_percent),
+            vulnerabilities: vulnerabilities(tree),
+            busy_percent: live.busy_percent,
+            rights: rights::read(tree),
+            cgroup: cgroup::read(tree),
+            disks: disks::read(tree),
+        }
+    }
+}
+
+fn vulnerabilities(tree: &Tree) -> BTreeMap<String, String> {
+    const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
+    let state = |name: String| Some((name.clone(), tree.text(&format!("{FOLDER}/{name}"))?));
+    tree.names(FOLDER).into_iter().filter_map(state).collect()
+}
+
+#[cfg(test)]
+mod tests;
