@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use worstcase_probe::Nanos;
 
 /// Which sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
     /// Where it was taken.
     pub cpu: u32,
