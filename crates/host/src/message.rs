@@ -101,6 +101,8 @@ pub struct CpuDone {
     pub steal: Option<Nanos>,
     /// Parts of its samples were written.
     pub parts: bool,
+    /// Samples of which the trace around them was kept.
+    pub flights: usize,
     /// `noise`: what took the CPU away, where the trace was read.
     pub causes: Vec<Cause>,
 }

@@ -159,6 +159,11 @@ impl HostSpec {
         self.samples_dir.join(format!("cpu{cpu}.parts"))
     }
 
+    /// The trace around the latest samples of a CPU.
+    pub fn flights_file(&self, cpu: u32) -> PathBuf {
+        self.samples_dir.join(format!("cpu{cpu}.flights.json"))
+    }
+
     /// How long it measures, without the warm-up.
     pub fn length(&self) -> Nanos {
         Nanos(self.interval.0.saturating_mul(u64::from(self.periods)))

@@ -3,12 +3,14 @@
 //! ```text
 //! schedule  which period is due when: pure functions       source   what wakes a thread: one type a timer
 //! take      the sampling loop                              ring     from the loop to the collector, without a lock
+//! observe   the kernel's trace beside them
 //! spin      the loop of `noise`
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
 //! ```
 
 mod collect;
+mod observe;
 mod rights;
 mod ring;
 mod run;

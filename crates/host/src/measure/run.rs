@@ -1,6 +1,7 @@
 //! One measurement: the load, the threads, the collecting, the end.
 
-use super::collect::Collector;
+use super::collect::{Collected, Collector};
+use super::observe::{Observed, Observer, Watched};
 use super::rights::Held;
 use super::ring::{Writer, ring};
 use super::thread::{self, Measured, Order};
@@ -9,6 +10,7 @@ use crate::machine;
 use crate::message::{CpuDone, CpuStats, Done, Message};
 use crate::spec::{HostSpec, Probe};
 use crate::sys::alarm;
+use crate::trace::TraceError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -43,6 +45,9 @@ pub enum MeasureError {
     /// A measuring thread.
     #[error("{0}")]
     Thread(String),
+    /// The kernel's trace.
+    #[error("{0}")]
+    Trace(#[source] TraceError),
     /// A file of samples, or the way to the desk.
     #[error("cannot write samples or messages: {0}; is the disk full?")]
     Write(#[from] io::Error),
@@ -101,27 +106,25 @@ fn measure(
     }
     // Set when the measurement itself fails: threads must not wait for ever.
     let give_up = AtomicBool::new(false);
-    let (measured, steal, work) = std::thread::scope(|scope| {
+    let (measured, steal, work, observed) = std::thread::scope(|scope| {
         let threads = Threads::start(scope, spec, writers, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
+            let mut sampling = Sampling::begin(spec, &threads, &mut warnings)?;
             let work_before = load.work();
             let steal_before = machine::steal(&spec.cpus);
-            let start = spec.start(clock::monotonic() + LEAD, 0);
-            threads.go(spec, start);
+            threads.go(&sampling.watched);
             let mut tick = 0_u32;
             while !threads.are_done() {
                 std::thread::sleep(COLLECT);
                 if stop.load(Ordering::Relaxed) {
                     give_up.store(true, Ordering::Relaxed);
                 }
-                for collector in &mut collectors {
-                    collector.collect(|_| ())?;
-                }
+                sampling.collect(&mut collectors)?;
                 tick += 1;
                 if tick.is_multiple_of(COLLECTIONS_A_TICK) {
                     load.check()?;
                     say(&Message::Tick {
-                        elapsed: clock::monotonic().saturating_sub(start),
+                        elapsed: clock::monotonic().saturating_sub(sampling.start),
                         cpus: collectors.iter().map(|c| c.stats().clone()).collect(),
                         work: since(&load.work(), &work_before),
                     })?;
@@ -130,19 +133,15 @@ fn measure(
             let steal_after = machine::steal(&spec.cpus);
             let work = since(&load.work(), &work_before);
             load.check()?;
-            Ok((
-                threads.join()?,
-                machine::steal_between(&steal_before, &steal_after),
-                work,
-            ))
+            let measured = threads.join()?;
+            sampling.collect(&mut collectors)?;
+            let steal = machine::steal_between(&steal_before, &steal_after);
+            Ok((measured, steal, work, sampling.finish()?))
         });
         give_up.store(true, Ordering::Relaxed);
         result
     })?;
     drop(held);
-    for collector in &mut collectors {
-        collector.collect(|_| ())?;
-    }
     let stats: Vec<CpuStats> = collectors
         .into_iter()
         .map(Collector::finish)
@@ -155,15 +154,16 @@ fn measure(
         )));
     }
     add_warnings(&mut warnings, &measured);
+    keep_flights(spec, &observed)?;
     Ok(Done {
-        cpus: cpus_done(&measured, &stats, &steal),
+        cpus: cpus_done(&measured, &stats, &steal, &observed),
         work,
         warnings,
         environment,
         throttled: machine::may_be_throttled(stats.iter().map(|s| s.max_ns).max().unwrap_or(0)),
         stopped,
         peak_memory_kb: machine::peak_memory_kb(),
-        lost_events: 0,
+        lost_events: observed.lost,
     })
 }
 
@@ -200,8 +200,61 @@ fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
     warnings.dedup();
 }
 
-fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>]) -> Vec<CpuDone> {
-    let one = |((m, stats), steal): ((&Measured, &CpuStats), &Option<Nanos>)| CpuDone {
+fn keep_flights(spec: &HostSpec, observed: &Observed) -> io::Result<()> {
+    for (cpu, flights) in spec.cpus.iter().zip(&observed.flights) {
+        std::fs::write(spec.flights_file(*cpu), serde_json::to_vec(flights)?)?;
+    }
+    Ok(())
+}
+
+/// The measuring threads and what looks on.
+struct Sampling {
+    start: Nanos,
+    watched: Vec<Watched>,
+    observer: Option<Observer>,
+    collected: Vec<Vec<Collected>>,
+}
+
+impl Sampling {
+    /// All threads are ready: chooses the start, and begins to look on.
+    fn begin(spec: &HostSpec, threads: &Threads<'_>, warnings: &mut Vec<String>) -> Result<Sampling, MeasureError> {
+        let watch = |start: Nanos| -> Vec<Watched> {
+            let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| Watched {
+                cpu: *cpu,
+                tid: *tid as u32,
+                start: spec.start(start, place),
+            };
+            spec.cpus.iter().zip(&threads.tids).enumerate().map(one).collect()
+        };
+        let observer = Observer::open(spec, &watch(Nanos(0)), warnings)?;
+        let earliest = clock::monotonic() + LEAD;
+        Ok(Sampling {
+            start: spec.start(earliest, 0),
+            watched: watch(earliest),
+            observer,
+            collected: spec.cpus.iter().map(|_| Vec::new()).collect(),
+        })
+    }
+
+    fn collect(&mut self, collectors: &mut [Collector]) -> io::Result<()> {
+        let Some(observer) = &mut self.observer else {
+            return collectors.iter_mut().try_for_each(|c| c.collect(|_| ()));
+        };
+        // First the samples, then the events: those of a sample that is here are there, too.
+        for (collector, collected) in collectors.iter_mut().zip(&mut self.collected) {
+            collected.clear();
+            collector.collect(|sample| collected.push(sample))?;
+        }
+        observer.look(&self.watched, &self.collected)
+    }
+
+    fn finish(self) -> io::Result<Observed> {
+        self.observer.map_or_else(|| Ok(Observed::default()), Observer::finish)
+    }
+}
+
+fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>], observed: &Observed) -> Vec<CpuDone> {
+    let one = |(place, ((m, stats), steal)): (usize, ((&Measured, &CpuStats), &Option<Nanos>))| CpuDone {
         cpu: m.cpu,
         start: m.taken.schedule.start,
         expected: m.taken.expected,
@@ -215,10 +268,11 @@ fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>])
         minor_faults: m.usage.minor_faults,
         major_faults: m.usage.major_faults,
         steal: *steal,
-        parts: false,
-        causes: Vec::new(),
+        parts: observed.parts,
+        causes: observed.causes.get(place).cloned().unwrap_or_default(),
+        flights: observed.flights.get(place).map_or(0, Vec::len),
     };
-    measured.iter().zip(stats).zip(steal).map(one).collect()
+    measured.iter().zip(stats).zip(steal).enumerate().map(one).collect()
 }
 
 /// The measuring threads.
@@ -271,10 +325,10 @@ impl<'scope> Threads<'scope> {
     }
 
     /// Tells every thread when its period 0 is due.
-    fn go(&self, spec: &HostSpec, start: Nanos) {
-        for (place, sender) in self.starts.iter().enumerate() {
+    fn go(&self, watched: &[Watched]) {
+        for (sender, thread) in self.starts.iter().zip(watched) {
             // A thread that is gone tells why when it is joined.
-            let _ = sender.send(Nanos(start.0 + place as u64 * spec.distance.0));
+            let _ = sender.send(thread.start);
         }
     }
 

@@ -1,1 +1,32 @@
-//! The kernel's tracepoints as typed events on CLOCK_MONOTONIC.
+//! The kernel's tracepoints, beside the threads that measure.
+//!
+//! ```text
+//! tracefs   a private, detached mount of it: ids and formats          format    one format file -> offsets
+//! perf/     one counter a tracepoint and CPU, one ring a CPU          points    what is traced for what purpose
+//! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
+//! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
+//! timeline  events -> what a CPU ran
+//! recorder  the events around the latest samples, kept
+//! ```
+//!
+//! Nothing here guesses: where events were lost or are missing, time is unexplained.
+
+mod error;
+pub mod events;
+mod format;
+pub mod noise;
+pub mod parts;
+mod perf;
+mod points;
+pub mod recorder;
+pub mod timeline;
+mod tracefs;
+mod tracer;
+
+pub use error::TraceError;
+pub use events::{Context, Event, Name, What};
+pub use noise::Noise;
+pub use parts::{Ask, Parts, Splitter};
+pub use recorder::{Recorder, Snapshot};
+pub use tracefs::timerlat_available;
+pub use tracer::{Purpose, Tracer};

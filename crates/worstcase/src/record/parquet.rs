@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn files_of_the_host_hold_more() {
         let host = |i: u32| HostRow {
-            parts: (i % 2 == 0).then_some(RowParts {
+            parts: i.is_multiple_of(2).then_some(RowParts {
                 handler: Nanos(1),
                 scheduling: Nanos(2),
                 return_: Nanos(3),

@@ -68,9 +68,9 @@ pub struct RunArgs {
     /// noise: gaps at least this long are kept
     #[arg(long, value_name = "DURATION", default_value = "1us", value_parser = duration::parse)]
     threshold: Nanos,
-    /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain`
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    flights: usize,
+    /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain` [default: response: 10; others: none]
+    #[arg(long, value_name = "N")]
+    flights: Option<usize>,
     /// The loads make their files in a new folder of this one [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
@@ -173,6 +173,8 @@ fn allowed_cpus() -> Vec<u32> {
 
 /// Realfeel's rate.
 const REALFEEL_HZ: u64 = 2_048;
+/// Flights of `response` unless asked otherwise.
+const FLIGHTS: usize = 10;
 const RTC: &str = "/dev/rtc";
 
 /// Runs the command.
@@ -285,7 +287,10 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         seed,
         load: load.to_string(),
         threshold: args.threshold,
-        flights: args.flights,
+        flights: args.flights.unwrap_or(match probe {
+            Probe::Response => FLIGHTS,
+            _ => 0,
+        }),
         work_dir: PathBuf::new(),
         cgroup: None,
         samples_dir: PathBuf::new(),

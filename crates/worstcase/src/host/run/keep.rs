@@ -5,8 +5,8 @@ use crate::record::parquet::{Labels, SamplesWriter};
 use crate::record::samples::RunningDigest;
 use crate::record::stream::FirstPass;
 use crate::record::{
-    Accounting, Cause, Cell, CellId, HostRow, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost,
-    Subject, Summaries, Summary, Work, folder,
+    Accounting, Cause, Cell, CellId, HostRow, Method, Noise, Record, RowParts, Run, SCHEMA, SampleRow, SamplesFile,
+    SelfCost, Subject, Summaries, Summary, Work, folder,
 };
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read};
@@ -16,6 +16,9 @@ use worstcase_host::message::{CpuDone, Done};
 use worstcase_host::packed::Unpacker;
 use worstcase_host::spec::{Probe, Timer};
 use worstcase_probe::Nanos;
+
+/// Name of the file with the trace around the latest samples, beside record.json.
+pub const FLIGHTS_FILE: &str = "flights.json";
 
 /// Keeps one CPU's samples as a cell. `scratch` is a folder of the run ([`Run::scratch`]).
 pub fn keep(
@@ -71,7 +74,12 @@ pub fn keep(
     };
     record.check().map_err(HostError::Contradiction)?;
     let file = record.samples.file.clone();
-    run.move_cell(&record, &[(&file, &samples)])?;
+    let flights = spec.flights_file(cpu.cpu);
+    let mut files = vec![(file.as_str(), samples.as_path())];
+    if cpu.flights > 0 {
+        files.push((FLIGHTS_FILE, flights.as_path()));
+    }
+    run.move_cell(&record, &files)?;
     Ok(())
 }
 
@@ -135,6 +143,10 @@ fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections:
     add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
     add("dropped_samples", Some(cpu.dropped.to_string()));
     add("peak_memory_kb", Some(done.peak_memory_kb.to_string()));
+    add(
+        "lost_trace_events",
+        (done.lost_events > 0).then(|| done.lost_events.to_string()),
+    );
     add("ended_early", done.stopped.then(|| "1".to_string()));
     environment
 }
@@ -145,12 +157,43 @@ fn for_each_row(spec: &HostSpec, cpu: &CpuDone, mut each: impl FnMut(SampleRow) 
     let mut unpacker = Unpacker::default();
     let mut rows = Rows::new(spec, cpu);
     let mut word = [0; 8];
+    let mut parts = match cpu.parts {
+        true => Some(BufReader::with_capacity(1 << 16, File::open(spec.parts_file(cpu.cpu))?)),
+        false => None,
+    };
     for _ in 0..words.get_ref().metadata()?.len() / 8 {
         words.read_exact(&mut word)?;
         if let Some((step, value)) = unpacker.push(u64::from_le_bytes(word)) {
-            each(rows.next(step, value))?;
+            let mut row = rows.next(step, value);
+            if let Some(parts) = &mut parts {
+                add_parts(&mut row, parts)?;
+            }
+            each(row)?;
         }
     }
+    Ok(())
+}
+
+/// Reads the parts of the next sample.
+fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
+    let mut next = || -> io::Result<Nanos> {
+        let mut number = [0; 8];
+        parts.read_exact(&mut number)?;
+        Ok(Nanos(u64::from_le_bytes(number)))
+    };
+    let irq_off = next()?;
+    let parts = RowParts {
+        handler: next()?,
+        scheduling: next()?,
+        return_: next()?,
+        unexplained: next()?,
+    };
+    row.irq_off = Some(irq_off);
+    row.after_irq = Some(row.latency.saturating_sub(irq_off));
+    row.host = row.host.map(|host| HostRow {
+        parts: Some(parts),
+        ..host
+    });
     Ok(())
 }
 
@@ -268,7 +311,16 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
 type Pick = fn(&SampleRow) -> Option<Nanos>;
 
 fn summaries(spec: &HostSpec, cpu: &CpuDone) -> io::Result<Summaries> {
-    let picks: [Pick; 2] = [|r| Some(r.latency), |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs()))];
+    let picks: [Pick; 8] = [
+        |r| Some(r.latency),
+        |r| r.irq_off,
+        |r| r.after_irq,
+        |r| Some(r.host?.parts?.handler),
+        |r| Some(r.host?.parts?.scheduling),
+        |r| Some(r.host?.parts?.return_),
+        |r| Some(r.host?.parts?.unexplained),
+        |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs())),
+    ];
     let mut first: Vec<FirstPass> = picks.iter().map(|_| FirstPass::default()).collect();
     for_each_row(spec, cpu, |row| {
         for (pass, pick) in first.iter_mut().zip(picks) {
@@ -291,7 +343,12 @@ fn summaries(spec: &HostSpec, cpu: &CpuDone) -> io::Result<Summaries> {
     let mut next = || -> Option<Summary> { all.next().flatten() };
     Ok(Summaries {
         latency: next(),
+        irq_off: next(),
+        after_irq: next(),
+        handler: next(),
+        scheduling: next(),
+        return_: next(),
+        unexplained: next(),
         jitter: next(),
-        ..Summaries::default()
     })
 }

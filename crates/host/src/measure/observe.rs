@@ -1,0 +1,235 @@
+//! The kernel's trace beside the measuring threads: parts of each sample, causes of each gap, flights of the latest samples.
+
+use super::MeasureError;
+use super::collect::Collected;
+use crate::message;
+use crate::spec::{HostSpec, Probe};
+use crate::trace::{Ask, Noise, Parts, Purpose, Recorder, Snapshot, Splitter, Tracer, What, noise};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use worstcase_probe::Nanos;
+
+/// What is remembered behind the collector, which comes every 50 ms and may be late.
+const WINDOW: Nanos = Nanos::from_millis(2_000);
+/// What is kept before a sample was due.
+const MARGIN: Nanos = Nanos::from_millis(2);
+
+/// A measuring thread, as the trace knows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watched {
+    /// Its CPU.
+    pub cpu: u32,
+    /// Its id.
+    pub tid: u32,
+    /// When its period 0 is due, or its first window begins.
+    pub start: Nanos,
+}
+
+/// Looks on, for a probe that asks for it.
+pub(super) struct Observer {
+    tracer: Tracer,
+    what: Looks,
+    interval: Nanos,
+}
+
+enum Looks {
+    Samples {
+        splitter: Box<Splitter>,
+        recorders: Vec<Recorder>,
+        /// The parts of each CPU's samples, if they are wanted.
+        files: Vec<BufWriter<File>>,
+    },
+    Gaps(Vec<Gaps>),
+}
+
+struct Gaps {
+    noise: Noise,
+    causes: BTreeMap<String, message::Cause>,
+}
+
+impl Observer {
+    /// Begins to look on, if `spec` asks for it: always for `response`, as far as that is permitted for `noise`.
+    pub fn open(
+        spec: &HostSpec,
+        threads: &[Watched],
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Observer>, MeasureError> {
+        let tids: Vec<u32> = threads.iter().map(|t| t.tid).collect();
+        let purpose = match spec.probe {
+            Probe::Noise => Purpose::Noise,
+            _ if spec.flights > 0 => Purpose::Recorder { tids: tids.clone() },
+            Probe::Response => Purpose::Response { tids: tids.clone() },
+            _ => return Ok(None),
+        };
+        let tracer = match Tracer::open(&spec.cpus, &purpose) {
+            Ok(tracer) => tracer,
+            Err(e) if spec.probe == Probe::Noise => {
+                warnings.push(format!("causes of noise are not known: {e}"));
+                return Ok(None);
+            }
+            Err(e) => return Err(MeasureError::Trace(e)),
+        };
+        let what = match spec.probe {
+            Probe::Noise => Looks::Gaps(threads.iter().map(Gaps::of).collect()),
+            probe => Looks::Samples {
+                splitter: Box::new(Splitter::new(&tids)),
+                recorders: match spec.flights {
+                    0 => Vec::new(),
+                    flights => threads.iter().map(|_| Recorder::new(WINDOW, MARGIN, flights)).collect(),
+                },
+                files: match probe {
+                    Probe::Response => parts_files(spec)?,
+                    _ => Vec::new(),
+                },
+            },
+        };
+        Ok(Some(Observer {
+            tracer,
+            what,
+            interval: spec.interval,
+        }))
+    }
+
+    /// Looks at what was collected of each thread, in the threads' order.
+    pub fn look(&mut self, threads: &[Watched], collected: &[Vec<Collected>]) -> io::Result<()> {
+        let Observer { tracer, what, interval } = self;
+        match what {
+            Looks::Samples {
+                splitter,
+                recorders,
+                files,
+            } => {
+                tracer.drain(|event| {
+                    splitter.feed(event);
+                    for (recorder, thread) in recorders.iter_mut().zip(threads) {
+                        let wakes_it = matches!(event.what, What::Waking { tid } if tid == thread.tid);
+                        if event.cpu == thread.cpu || wakes_it {
+                            recorder.feed(event);
+                        }
+                    }
+                });
+                for (place, (thread, samples)) in threads.iter().zip(collected).enumerate() {
+                    for sample in samples {
+                        let due = Nanos(thread.start.0 + sample.at * interval.0);
+                        let ask = Ask {
+                            cpu: thread.cpu,
+                            tid: thread.tid,
+                            due,
+                            now: Nanos(due.0 + sample.length),
+                        };
+                        let is_wanted = recorders.get(place).is_some_and(|r| r.is_wanted(Nanos(sample.length)));
+                        if files.is_empty() && !is_wanted {
+                            continue;
+                        }
+                        let parts = splitter.split(&ask);
+                        if let Some(file) = files.get_mut(place) {
+                            write_parts(file, &parts)?;
+                        }
+                        if is_wanted {
+                            recorders[place].keep(sample.at, &ask, parts);
+                        }
+                    }
+                }
+            }
+            Looks::Gaps(all) => {
+                tracer.drain(|event| all.iter_mut().for_each(|gaps| gaps.noise.feed(event)));
+                for ((gaps, thread), collected) in all.iter_mut().zip(threads).zip(collected) {
+                    for gap in collected {
+                        gaps.take(Nanos(thread.start.0 + gap.at), Nanos(gap.length));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The end.
+    pub fn finish(self) -> io::Result<Observed> {
+        let mut observed = Observed {
+            lost: self.tracer.lost(),
+            ..Observed::default()
+        };
+        match self.what {
+            Looks::Samples { recorders, files, .. } => {
+                observed.parts = !files.is_empty();
+                for mut file in files {
+                    file.flush()?;
+                }
+                observed.flights = recorders.into_iter().map(Recorder::into_snapshots).collect();
+            }
+            Looks::Gaps(all) => {
+                observed.causes = all.into_iter().map(|g| g.causes.into_values().collect()).collect();
+            }
+        }
+        Ok(observed)
+    }
+}
+
+/// What looking on gave, thread by thread.
+#[derive(Default)]
+pub(super) struct Observed {
+    /// Events that the kernel dropped.
+    pub lost: u64,
+    /// Parts were written.
+    pub parts: bool,
+    /// What took the CPU away.
+    pub causes: Vec<Vec<message::Cause>>,
+    /// The trace around the latest samples.
+    pub flights: Vec<Vec<Snapshot>>,
+}
+
+fn parts_files(spec: &HostSpec) -> io::Result<Vec<BufWriter<File>>> {
+    let open = |cpu: &u32| File::create_new(spec.parts_file(*cpu)).map(|f| BufWriter::with_capacity(1 << 16, f));
+    spec.cpus.iter().map(open).collect()
+}
+
+/// Five numbers of 8 bytes, little-endian, in the order of the type.
+fn write_parts(file: &mut impl Write, parts: &Parts) -> io::Result<()> {
+    let numbers = [
+        parts.irq_off,
+        parts.handler,
+        parts.scheduling,
+        parts.return_to_user,
+        parts.unexplained,
+    ];
+    for number in numbers {
+        file.write_all(&number.0.to_le_bytes())?;
+    }
+    Ok(())
+}
+
+impl Gaps {
+    fn of(thread: &Watched) -> Gaps {
+        Gaps {
+            noise: Noise::new(thread.cpu, thread.tid),
+            causes: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, start: Nanos, length: Nanos) {
+        for share in self.noise.attribute(start, start + length) {
+            let name = name_of(&share.cause);
+            let cause = self.causes.entry(name.clone()).or_insert(message::Cause {
+                name,
+                count: 0,
+                total: Nanos(0),
+                max: Nanos(0),
+            });
+            cause.count += u64::from(share.pieces);
+            cause.total = cause.total + share.time;
+            cause.max = cause.max.max(share.time);
+        }
+    }
+}
+
+fn name_of(cause: &noise::Cause) -> String {
+    match cause {
+        noise::Cause::Interrupt { source } => format!("interrupt {source}"),
+        noise::Cause::SoftInterrupt { source } => format!("soft interrupt {source}"),
+        noise::Cause::Thread { thread } => format!("thread {}", thread.comm),
+        noise::Cause::Nmi => "NMI".to_string(),
+        noise::Cause::Way => "the way into the kernel and back".to_string(),
+        noise::Cause::Unexplained => "unexplained (hypervisor, firmware, hardware)".to_string(),
+    }
+}

@@ -1,0 +1,67 @@
+//! What keeps the kernel's trace from us.
+
+use std::io;
+
+/// One line: what, where; remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// tracefs cannot be mounted or found.
+    #[error(
+        "tracefs cannot be reached: {0}; run as root (CAP_SYS_ADMIN), or mount it at /sys/kernel/tracing and make it readable"
+    )]
+    Tracefs(#[source] io::Error),
+    /// A file of tracefs.
+    #[error("tracefs: {path} cannot be read: {source}; run as root, or make tracefs readable (mount option gid=)")]
+    Read {
+        /// Within tracefs.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// This kernel does not have what cannot be done without.
+    #[error("this kernel has no tracepoint {0}; it needs CONFIG_FTRACE and CONFIG_PERF_EVENTS")]
+    NoTracepoint(&'static str),
+    /// A format file does not look as expected.
+    #[error("tracepoint {name} has no usable field {field}; please report this kernel's version")]
+    Field {
+        /// The tracepoint.
+        name: String,
+        /// The field.
+        field: &'static str,
+    },
+    /// perf refuses.
+    #[error(
+        "perf_event_open: tracepoint {name} on CPU {cpu} is not permitted (kernel.perf_event_paranoid is {paranoid}); run as root, grant CAP_PERFMON, or set it to -1"
+    )]
+    NotPermitted {
+        /// The tracepoint.
+        name: String,
+        /// The CPU.
+        cpu: u32,
+        /// As the kernel says.
+        paranoid: String,
+    },
+    /// perf fails.
+    #[error("perf: {what} of {name} on CPU {cpu} failed: {source}; {}", remedy(source))]
+    Perf {
+        /// Which call.
+        what: &'static str,
+        /// The tracepoint.
+        name: String,
+        /// The CPU.
+        cpu: u32,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EMFILE) => "allow more open files (ulimit -n)",
+        Some(libc::ENFILE) => "allow more open files (sysctl fs.file-max)",
+        Some(libc::ENODEV | libc::ENXIO) => "choose a CPU that is online",
+        Some(libc::ENOMEM | libc::EPERM) => "run as root, or allow more locked memory (ulimit -l)",
+        Some(libc::ENOSYS | libc::EOPNOTSUPP) => "use a kernel with CONFIG_PERF_EVENTS and CONFIG_FTRACE",
+        _ => "measure without the trace",
+    }
+}

@@ -1,0 +1,223 @@
+//! What the tracepoints tell, as typed events.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use worstcase_probe::Nanos;
+
+/// Longest name of a thread or interrupt that is kept; the kernel's names of threads have 15 bytes.
+const NAME: usize = 24;
+
+/// A short name, kept in place.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Name([u8; NAME]);
+
+impl Name {
+    /// None.
+    pub const EMPTY: Name = Name([0; NAME]);
+
+    /// The first bytes of a name.
+    pub fn new(bytes: &[u8]) -> Name {
+        let mut name = [0; NAME];
+        for (to, from) in name.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        Name(name)
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Name {
+        Name::new(text.as_bytes())
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.0.iter().position(|b| *b == 0).unwrap_or(NAME);
+        f.write_str(&String::from_utf8_lossy(&self.0[..end]))
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
+        Ok(String::deserialize(deserializer)?.as_str().into())
+    }
+}
+
+/// A thread, as the scheduler's tracepoints name it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its id; 0 is the idle thread.
+    pub tid: u32,
+    /// The kernel's priority: below 0 deadline, 0 to 98 real-time (99 minus the user's), from 100 on the others.
+    pub priority: i32,
+    /// Its name.
+    pub comm: Name,
+}
+
+/// What can run on a CPU in place of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Context {
+    /// The CPU's own timer interrupt.
+    Timer,
+    /// Another vector of the architecture: `reschedule`, `call_function`, ...
+    Vector(Name),
+    /// A device's interrupt.
+    Device {
+        /// Its number.
+        irq: u32,
+        /// Its handler; empty when it ends.
+        name: Name,
+    },
+    /// A soft interrupt.
+    Soft(u8),
+    /// A high-resolution timer's function.
+    TimerFunction {
+        /// The timer's address.
+        timer: u64,
+        /// The function's address; 0 when it ends.
+        function: u64,
+    },
+}
+
+/// Names of the soft interrupts, by number (`enum` in <linux/interrupt.h>).
+const SOFT: [&str; 10] = [
+    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
+];
+
+impl Context {
+    /// Whether an entry and an exit may belong together.
+    pub fn is_same(&self, other: &Context) -> bool {
+        match (self, other) {
+            (Context::Device { irq: a, .. }, Context::Device { irq: b, .. }) => a == b,
+            (Context::TimerFunction { timer: a, .. }, Context::TimerFunction { timer: b, .. }) => a == b,
+            _ => self == other,
+        }
+    }
+
+    /// Whether the hardware interrupts for it.
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, Context::Timer | Context::Vector(_) | Context::Device { .. })
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Context::Timer => f.write_str("local_timer"),
+            Context::Vector(name) => name.fmt(f),
+            Context::Device { irq, name } => write!(f, "irq {irq} {name}"),
+            Context::Soft(vector) => match SOFT.get(usize::from(*vector)) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "softirq {vector}"),
+            },
+            Context::TimerFunction { function, .. } => write!(f, "hrtimer {function:#x}"),
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum What {
+    /// Begins, within whatever ran.
+    Enter(Context),
+    /// Ends.
+    Exit(Context),
+    /// A thread's wake-up is issued.
+    Waking {
+        /// The thread.
+        tid: u32,
+    },
+    /// The CPU goes over to another thread.
+    Switch {
+        /// From this one.
+        from: Thread,
+        /// It waits for something; otherwise it could have gone on.
+        asleep: bool,
+        /// To this one.
+        to: Thread,
+    },
+    /// A thread that does not run is moved.
+    Migrate {
+        /// The thread.
+        tid: u32,
+        /// To this CPU.
+        to: u32,
+    },
+    /// The running thread enters a system call.
+    SysEnter {
+        /// Its number.
+        call: u32,
+    },
+    /// The running thread leaves a system call.
+    SysExit {
+        /// Its number.
+        call: u32,
+    },
+    /// A handler of a non-maskable interrupt ended.
+    Nmi {
+        /// How long it took.
+        length: Nanos,
+    },
+    /// Events of this CPU are missing between `since` and this one's instant.
+    Lost {
+        /// The last event before.
+        since: Nanos,
+        /// How many; 0 if the ring was full and the kernel has not said so yet.
+        count: u64,
+    },
+}
+
+/// One event on one CPU. Events of one CPU come in order of time, those of several CPUs do not.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'c> {
+    /// When, on CLOCK_MONOTONIC.
+    pub at: Nanos,
+    /// Where.
+    pub cpu: u32,
+    /// The thread that ran.
+    pub tid: u32,
+    /// What.
+    pub what: What,
+    /// The kernel's call chain, innermost first, if it was asked for.
+    pub chain: &'c [u64],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_and_survive_json() {
+        let name = Name::from("a name that is longer than what is kept");
+        assert_eq!(name.to_string(), "a name that is longer th");
+        let json = serde_json::to_string(&name).unwrap();
+        assert_eq!(serde_json::from_str::<Name>(&json).unwrap(), name);
+    }
+
+    #[test]
+    fn an_exit_belongs_to_its_entry() {
+        let entry = Context::Device {
+            irq: 9,
+            name: "eth0".into(),
+        };
+        let exit = |irq| Context::Device {
+            irq,
+            name: Name::default(),
+        };
+        assert!(entry.is_same(&exit(9)) && !entry.is_same(&exit(8)));
+        assert!(!entry.is_same(&Context::Timer));
+    }
+}

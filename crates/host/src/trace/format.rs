@@ -1,0 +1,150 @@
+//! A tracepoint's format file: its id, and where its fields lie in a record.
+
+use super::TraceError;
+
+/// Where a field lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    offset: usize,
+    size: usize,
+    signed: bool,
+    /// The field says where its bytes are: offset in the low half, length in the high.
+    elsewhere: Option<Elsewhere>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Elsewhere {
+    /// From the record's beginning.
+    Absolute,
+    /// From the field's end.
+    Relative,
+}
+
+impl Field {
+    /// Its value; integers of 1, 2, 4 or 8 bytes. `None` if the record is too short.
+    pub fn number(&self, record: &[u8]) -> Option<i64> {
+        let bytes = record.get(self.offset..self.offset + self.size)?;
+        let mut wide = [0u8; 8];
+        wide.get_mut(..self.size)?.copy_from_slice(bytes);
+        let value = i64::from_le_bytes(wide);
+        let unused = 64 - 8 * self.size as u32;
+        Some(if self.signed { value << unused >> unused } else { value })
+    }
+
+    /// Its bytes, up to the first that is 0.
+    pub fn text<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
+        let bytes = match self.elsewhere {
+            None => record.get(self.offset..self.offset + self.size)?,
+            Some(from) => {
+                let at = self.number(record)? as u64;
+                let start = (at & 0xffff) as usize
+                    + match from {
+                        Elsewhere::Absolute => 0,
+                        Elsewhere::Relative => self.offset + self.size,
+                    };
+                record.get(start..start + (at >> 16 & 0xffff) as usize)?
+            }
+        };
+        let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+        Some(&bytes[..end])
+    }
+}
+
+/// One format file.
+#[derive(Clone, Debug)]
+pub struct Format {
+    name: String,
+    /// The tracepoint's number.
+    pub id: u64,
+    fields: Vec<(String, Field)>,
+}
+
+impl Format {
+    /// Reads it; `name` is for messages.
+    pub fn parse(name: &str, text: &str) -> Result<Format, TraceError> {
+        let id = text
+            .lines()
+            .find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
+        Ok(Format {
+            name: name.to_string(),
+            id: id.ok_or_else(|| missing(name, "ID"))?,
+            fields: text.lines().filter_map(field).collect(),
+        })
+    }
+
+    /// Where the field lies.
+    pub fn field(&self, name: &'static str) -> Result<Field, TraceError> {
+        let found = self.fields.iter().find(|(own, _)| own == name);
+        found.map(|(_, field)| *field).ok_or_else(|| missing(&self.name, name))
+    }
+}
+
+fn missing(name: &str, field: &'static str) -> TraceError {
+    TraceError::Field {
+        name: name.to_string(),
+        field,
+    }
+}
+
+/// `field:char comm[16]; offset:8; size:16; signed:0;`
+fn field(line: &str) -> Option<(String, Field)> {
+    let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
+    let declaration = parts.next()?;
+    let number = |part: Option<&str>, key: &str| part?.strip_prefix(key)?.parse::<usize>().ok();
+    let offset = number(parts.next(), "offset:")?;
+    let size = number(parts.next(), "size:")?;
+    let signed = number(parts.next(), "signed:")? != 0;
+    let name = declaration.rsplit([' ', '*']).next()?;
+    let elsewhere = match () {
+        () if declaration.starts_with("__data_loc") => Some(Elsewhere::Absolute),
+        () if declaration.starts_with("__rel_loc") => Some(Elsewhere::Relative),
+        () => None,
+    };
+    Some((
+        name.split('[').next()?.to_string(),
+        Field {
+            offset,
+            size,
+            signed,
+            elsewhere,
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SWITCH: &str = "name: sched_switch\nID: 372\nformat:\n\
+        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
+        \tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
+        \tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+        \tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n\
+        \tfield:__data_loc char[] name;\toffset:40;\tsize:4;\tsigned:0;\n\
+        \tfield:void * hrtimer;\toffset:48;\tsize:8;\tsigned:0;\n\
+        \tfield:__rel_loc char[] other;\toffset:56;\tsize:4;\tsigned:0;\n\nprint fmt: \"field:x\"\n";
+
+    #[test]
+    fn fields_are_read_from_a_record() {
+        let format = Format::parse("sched_switch", SWITCH).unwrap();
+        assert_eq!(format.id, 372);
+        let mut record = vec![0u8; 72];
+        record[8..12].copy_from_slice(b"load");
+        record[24..28].copy_from_slice(&(-2i32).to_le_bytes());
+        record[32..40].copy_from_slice(&256i64.to_le_bytes());
+        record[40..44].copy_from_slice(&(8 << 16 | 64u32).to_le_bytes());
+        record[48..56].copy_from_slice(&u64::MAX.to_le_bytes());
+        record[56..60].copy_from_slice(&(3 << 16 | 4u32).to_le_bytes());
+        record[64..68].copy_from_slice(b"eth0");
+        let number = |name| format.field(name).unwrap().number(&record);
+        let text = |name| format.field(name).unwrap().text(&record);
+        assert_eq!(text("prev_comm"), Some(&b"load"[..]));
+        assert_eq!(number("prev_pid"), Some(-2));
+        assert_eq!(number("prev_state"), Some(256));
+        assert_eq!(text("name"), Some(&b"eth0"[..]));
+        assert_eq!(text("other"), Some(&b"eth"[..]));
+        assert_eq!(number("hrtimer"), Some(-1));
+        assert_eq!(format.field("prev_pid").unwrap().number(&record[..20]), None);
+        assert!(matches!(format.field("next_pid"), Err(TraceError::Field { .. })));
+    }
+}

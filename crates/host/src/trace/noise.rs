@@ -1,0 +1,288 @@
+//! Noise: who took the CPU from a thread that spins, for each gap that the thread sees.
+
+use super::events::{Context, Event, Thread};
+use super::timeline::{Owner, Stretch, Timeline};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use worstcase_probe::Nanos;
+
+/// Stretches of a CPU that are kept.
+const KEPT: usize = 1 << 14;
+/// The way into the kernel and back lies outside of the tracepoints; up to this long, next to something that was
+/// traced, it is taken for that (page table isolation and mitigations included).
+const WAY: Nanos = Nanos(2_000);
+
+/// What took the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// A hardware interrupt.
+    Interrupt {
+        /// Which.
+        source: Context,
+    },
+    /// A soft interrupt.
+    SoftInterrupt {
+        /// Which.
+        source: Context,
+    },
+    /// Another thread.
+    Thread {
+        /// Which.
+        thread: Thread,
+    },
+    /// A non-maskable interrupt.
+    Nmi,
+    /// The way into the kernel and back, around one of the others.
+    Way,
+    /// Nothing of the kernel is seen to have run: a hypervisor, firmware (SMI), or lost events.
+    Unexplained,
+}
+
+/// A cause's part of a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// What.
+    pub cause: Cause,
+    /// How long.
+    pub time: Nanos,
+    /// In how many pieces.
+    pub pieces: u32,
+}
+
+/// The noise of one CPU, on which one thread spins.
+#[derive(Debug)]
+pub struct Noise {
+    cpu: u32,
+    tid: u32,
+    timeline: Timeline,
+    stretches: VecDeque<Stretch>,
+}
+
+impl Noise {
+    /// Of the CPU on which thread `tid` spins.
+    pub fn new(cpu: u32, tid: u32) -> Noise {
+        Noise {
+            cpu,
+            tid,
+            timeline: Timeline::default(),
+            stretches: VecDeque::new(),
+        }
+    }
+
+    /// Takes the next event; those of other CPUs are passed over.
+    pub fn feed(&mut self, event: &Event<'_>) {
+        if event.cpu != self.cpu {
+            return;
+        }
+        let stretches = &mut self.stretches;
+        self.timeline.feed(event, |stretch| {
+            stretches.push_back(stretch);
+            if stretches.len() > KEPT {
+                stretches.pop_front();
+            }
+        });
+    }
+
+    /// The causes of a gap, largest first; they add up to it. Nested ones count once, for the innermost.
+    pub fn attribute(&self, start: Nanos, end: Nanos) -> Vec<Share> {
+        let end = end.max(start);
+        let first = self.stretches.partition_point(|s| s.end <= start);
+        let within: Vec<Stretch> = self
+            .stretches
+            .range(first..)
+            .take_while(|s| s.start < end)
+            .copied()
+            .collect();
+        let mut shares = Shares::default();
+        let is_traced = within.iter().any(|s| !self.is_own(s));
+        let own = |shares: &mut Shares, time: Nanos| {
+            let way = if is_traced { time.min(WAY) } else { Nanos(0) };
+            shares.add(Cause::Way, way);
+            shares.add(Cause::Unexplained, time - way);
+        };
+        let mut at = start;
+        let mut spun = Nanos(0);
+        for stretch in &within {
+            let (from, to) = (stretch.start.max(at), stretch.end.min(end));
+            spun = spun + (from - at);
+            if self.is_own(stretch) {
+                spun = spun + (to - from);
+            } else {
+                own(&mut shares, spun);
+                spun = Nanos(0);
+                shares.add(cause(stretch), to - from);
+            }
+            at = to;
+        }
+        own(&mut shares, spun + (end - at));
+        shares.sorted()
+    }
+
+    fn is_own(&self, stretch: &Stretch) -> bool {
+        stretch.owner == Owner::Thread && stretch.thread.tid == self.tid
+    }
+}
+
+fn cause(stretch: &Stretch) -> Cause {
+    match stretch.owner {
+        Owner::Thread => Cause::Thread { thread: stretch.thread },
+        Owner::Context(source @ Context::Soft(_)) => Cause::SoftInterrupt { source },
+        Owner::Context(Context::TimerFunction { .. }) => Cause::Interrupt { source: Context::Timer },
+        Owner::Context(source) => Cause::Interrupt { source },
+        Owner::Nmi => Cause::Nmi,
+        Owner::Unknown => Cause::Unexplained,
+    }
+}
+
+#[derive(Default)]
+struct Shares(Vec<Share>);
+
+impl Shares {
+    fn add(&mut self, cause: Cause, time: Nanos) {
+        if time == Nanos(0) {
+            return;
+        }
+        match self.0.iter_mut().find(|share| share.cause == cause) {
+            Some(share) => {
+                share.time = share.time + time;
+                share.pieces += 1;
+            }
+            None => self.0.push(Share { cause, time, pieces: 1 }),
+        }
+    }
+
+    fn sorted(mut self) -> Vec<Share> {
+        self.0.sort_by_key(|share| std::cmp::Reverse(share.time));
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::events::What;
+    use proptest::prelude::*;
+
+    const SPINS: u32 = 7;
+
+    fn noise(events: &[(u64, u32, What)]) -> Noise {
+        let mut noise = Noise::new(0, SPINS);
+        for (at, tid, what) in events {
+            noise.feed(&Event {
+                at: Nanos(*at),
+                cpu: 0,
+                tid: *tid,
+                what: *what,
+                chain: &[],
+            });
+        }
+        noise
+    }
+
+    fn thread(tid: u32) -> Thread {
+        Thread {
+            tid,
+            ..Thread::default()
+        }
+    }
+
+    fn switch(from: u32, to: u32) -> What {
+        What::Switch {
+            from: thread(from),
+            asleep: false,
+            to: thread(to),
+        }
+    }
+
+    fn shares(noise: &Noise, start: u64, end: u64) -> Vec<(Cause, u64)> {
+        let shares = noise.attribute(Nanos(start), Nanos(end));
+        shares.iter().map(|share| (share.cause, share.time.0)).collect()
+    }
+
+    const NET: Context = Context::Soft(3);
+
+    #[test]
+    fn a_gap_with_nested_causes() {
+        let noise = noise(&[
+            (1_000, SPINS, What::Enter(Context::Timer)),
+            (3_000, SPINS, What::Exit(Context::Timer)),
+            (3_100, SPINS, What::Enter(NET)),
+            (4_000, SPINS, What::Enter(Context::Timer)),
+            (4_500, SPINS, What::Exit(Context::Timer)),
+            (9_000, SPINS, What::Exit(NET)),
+            (9_300, SPINS, switch(SPINS, 9)),
+            (19_300, 9, switch(9, SPINS)),
+            (30_000, SPINS, What::Enter(Context::Timer)),
+        ]);
+        let found = shares(&noise, 500, 20_000);
+        let timer = Cause::Interrupt { source: Context::Timer };
+        assert_eq!(
+            found,
+            [
+                (Cause::Thread { thread: thread(9) }, 10_000),
+                (Cause::SoftInterrupt { source: NET }, 5_400),
+                (timer, 2_500),
+                (Cause::Way, 500 + 100 + 300 + 700),
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_ran_in_a_gap() {
+        let noise = noise(&[
+            (1_000, SPINS, What::Enter(Context::Timer)),
+            (3_000, SPINS, What::Exit(Context::Timer)),
+            (90_000, SPINS, What::Enter(Context::Timer)),
+        ]);
+        assert_eq!(shares(&noise, 10_000, 60_000), [(Cause::Unexplained, 50_000)]);
+        assert_eq!(shares(&noise, 95_000, 96_000), [(Cause::Unexplained, 1_000)]);
+        let late = [
+            (Cause::Unexplained, 46_000),
+            (Cause::Interrupt { source: Context::Timer }, 2_000),
+            (Cause::Way, 3_000),
+        ];
+        let mut found = shares(&noise, 0, 51_000);
+        found.sort_by_key(|(cause, _)| *cause == Cause::Way);
+        assert_eq!(found, late, "a long way back is not the way");
+    }
+
+    fn any_event() -> impl Strategy<Value = (u64, u32, What)> {
+        let context = prop_oneof![
+            Just(Context::Timer),
+            Just(Context::Vector("reschedule".into())),
+            Just(NET),
+            Just(Context::Device {
+                irq: 3,
+                name: "eth0".into()
+            }),
+        ];
+        let what = prop_oneof![
+            context.clone().prop_map(What::Enter),
+            context.prop_map(What::Exit),
+            (0u32..3, 0u32..3).prop_map(|(from, to)| switch(from + SPINS, to + SPINS)),
+            (0u64..2_000).prop_map(|n| What::Nmi { length: Nanos(n) }),
+            (0u64..9_000).prop_map(|n| What::Lost {
+                since: Nanos(n),
+                count: 1
+            }),
+        ];
+        (0u64..9_000, SPINS..SPINS + 3, what)
+    }
+
+    proptest! {
+        #[test]
+        fn causes_add_up_to_the_gap(
+            mut events in prop::collection::vec(any_event(), 0..40),
+            start in 0u64..9_000,
+            length in 0u64..5_000,
+            in_order in any::<bool>(),
+        ) {
+            if in_order {
+                events.sort_by_key(|(at, ..)| *at);
+            }
+            let found = noise(&events).attribute(Nanos(start), Nanos(start + length));
+            prop_assert_eq!(found.iter().map(|share| share.time.0).sum::<u64>(), length);
+            prop_assert!(found.iter().all(|share| share.time > Nanos(0)));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What is remembered of CPUs and threads.
+
+use crate::trace::events::{Context, Event, What};
+use std::collections::VecDeque;
+use worstcase_probe::Nanos;
+
+/// Timer interrupts of a CPU, and steps of a thread, that are kept: 0.4 s and 0.3 s at 10 kHz.
+const KEPT: usize = 4096;
+/// Losses of a CPU that are kept.
+const KEPT_LOSSES: usize = 64;
+
+/// A change of what a thread is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Its wake-up is issued.
+    Woken {
+        /// Within a timer interrupt that was entered then.
+        in_timer: Option<Nanos>,
+    },
+    /// Switched in.
+    In,
+    /// Switched out.
+    Out {
+        /// It waits for something.
+        asleep: bool,
+    },
+}
+
+/// When and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub at: Nanos,
+    pub cpu: u32,
+    pub turn: Turn,
+}
+
+/// A thread's last steps, in order of time.
+#[derive(Debug, Default)]
+pub struct ThreadHistory {
+    steps: VecDeque<Step>,
+    /// Older ones were dropped.
+    has_forgotten: bool,
+}
+
+impl ThreadHistory {
+    /// Steps of one CPU come in order; those of another are put where they belong.
+    pub fn insert(&mut self, step: Step) {
+        let later = self.steps.iter().rev().take_while(|other| other.at > step.at).count();
+        self.steps.insert(self.steps.len() - later, step);
+        if self.steps.len() > KEPT {
+            self.steps.pop_front();
+            self.has_forgotten = true;
+        }
+    }
+
+    /// The steps until `now`, from the last one before `due` that says whether the thread ran; `None` if one of them may
+    /// have been forgotten.
+    pub fn until(&self, now: Nanos, due: Nanos) -> Option<impl Iterator<Item = &Step> + Clone> {
+        let at_due = self.steps.partition_point(|step| step.at < due);
+        let end = self.steps.partition_point(|step| step.at <= now).max(at_due);
+        let tells = |step: &Step| !matches!(step.turn, Turn::Woken { .. });
+        let first = self.steps.range(..at_due).rposition(tells);
+        if first.is_none() && self.has_forgotten {
+            return None;
+        }
+        Some(self.steps.range(first.unwrap_or(0)..end))
+    }
+}
+
+/// A timer interrupt.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    entered: Nanos,
+    /// Still runs if there is none.
+    left: Option<Nanos>,
+}
+
+/// A CPU's last timer interrupts, and where its events are missing.
+#[derive(Debug, Default)]
+pub struct CpuHistory {
+    timers: VecDeque<Timer>,
+    losses: VecDeque<(Nanos, Nanos)>,
+    /// Timer interrupts entered before this are not all known.
+    known_from: Option<Nanos>,
+    /// The end of the latest loss that was forgotten.
+    forgotten_loss: Option<Nanos>,
+}
+
+impl CpuHistory {
+    /// Takes the CPU's next event.
+    pub fn feed(&mut self, event: &Event<'_>) {
+        self.known_from.get_or_insert(event.at);
+        match event.what {
+            What::Enter(Context::Timer) => {
+                self.timers.push_back(Timer {
+                    entered: event.at,
+                    left: None,
+                });
+                if self.timers.len() > KEPT {
+                    self.timers.pop_front();
+                    self.known_from = self.timers.front().map(|timer| timer.entered);
+                }
+            }
+            What::Exit(Context::Timer) => {
+                if let Some(timer) = self.timers.back_mut() {
+                    timer.left.get_or_insert(event.at);
+                }
+            }
+            What::Lost { since, .. } => {
+                self.losses.push_back((since, event.at));
+                if self.losses.len() > KEPT_LOSSES {
+                    let oldest = self.losses.pop_front();
+                    self.forgotten_loss = self.forgotten_loss.max(oldest.map(|(_, until)| until));
+                }
+                // An exit may be among what is lost.
+                if let Some(timer) = self.timers.back_mut() {
+                    timer.left.get_or_insert(event.at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The entry of the timer interrupt that runs.
+    pub fn in_timer(&self) -> Option<Nanos> {
+        let last = self.timers.back()?;
+        last.left.is_none().then_some(last.entered)
+    }
+
+    /// Whether events between the two instants may be missing.
+    pub fn may_have_lost(&self, from: Nanos, to: Nanos) -> bool {
+        self.forgotten_loss.is_some_and(|until| until >= from)
+            || self.losses.iter().any(|(since, until)| *since <= to && *until >= from)
+    }
+
+    /// When the timer interrupt was entered that ended a sleep which was due at `due` and ended at `woken`: the first
+    /// from `due` on, or `due` itself if one ran then. `None` if none did, or it is not known.
+    pub fn timer_entry(&self, due: Nanos, woken: Nanos, wakes_in: Option<Nanos>) -> Option<Nanos> {
+        if self.known_from.is_none_or(|from| from > due) {
+            return None;
+        }
+        if wakes_in.is_some_and(|entered| entered <= due) {
+            return Some(due);
+        }
+        let next = self.timers.partition_point(|timer| timer.entered < due);
+        let first = self.timers.get(next).map(|timer| timer.entered);
+        let first = first.filter(|entered| *entered <= woken);
+        let runs = |timer: &Timer| timer.left.is_none_or(|left| left >= due);
+        let ran = next.checked_sub(1).and_then(|i| self.timers.get(i)).is_some_and(runs);
+        first.or(ran.then_some(due))
+    }
+}

@@ -1,0 +1,230 @@
+//! Response: which part of a sample's lateness went where.
+//!
+//! ```text
+//! due ----- irq_off ----- interrupt ----- handler ----- wake-up ----- scheduling ----- runs ----- return ----- now
+//! ```
+//!
+//! The parts add up to the latency always. A sample that events may be missing of is unexplained as far as they are.
+//! Feed all events first that were drained after the sample was taken, then ask.
+
+mod history;
+#[cfg(test)]
+mod tests;
+
+use super::events::{Event, What};
+use history::{CpuHistory, Step, ThreadHistory, Turn};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use worstcase_probe::Nanos;
+
+/// Which sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Where it was taken.
+    pub cpu: u32,
+    /// The thread that took it.
+    pub tid: u32,
+    /// When its timer was due.
+    pub due: Nanos,
+    /// When it read the clock.
+    pub now: Nanos,
+}
+
+/// Where a sample's lateness went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parts {
+    /// From the due time until the timer interrupt was entered.
+    pub irq_off: Nanos,
+    /// From there until the thread's wake-up was issued.
+    pub handler: Nanos,
+    /// Awake, and not on the CPU (or waiting again, for a lock on its way).
+    pub scheduling: Nanos,
+    /// On the CPU, until it read the clock; all of it if it had not gone to sleep when the timer was due.
+    pub return_to_user: Nanos,
+    /// Not told by the events.
+    pub unexplained: Nanos,
+}
+
+impl Parts {
+    /// Nothing is known.
+    pub fn unexplained(latency: Nanos) -> Parts {
+        Parts {
+            unexplained: latency,
+            ..Parts::default()
+        }
+    }
+
+    /// The latency.
+    pub fn sum(&self) -> Nanos {
+        self.irq_off + self.handler + self.scheduling + self.return_to_user + self.unexplained
+    }
+}
+
+/// Splits samples of some threads. Its memory is bounded; what was forgotten is unexplained.
+#[derive(Debug)]
+pub struct Splitter {
+    threads: HashMap<u32, ThreadHistory>,
+    cpus: HashMap<u32, CpuHistory>,
+}
+
+impl Splitter {
+    /// For the samples of these threads.
+    pub fn new(tids: &[u32]) -> Splitter {
+        Splitter {
+            threads: tids.iter().map(|tid| (*tid, ThreadHistory::default())).collect(),
+            cpus: HashMap::new(),
+        }
+    }
+
+    /// Takes the next event. Each CPU's come in order of time, CPUs in any order.
+    pub fn feed(&mut self, event: &Event<'_>) {
+        let cpu = self.cpus.entry(event.cpu).or_default();
+        cpu.feed(event);
+        let mut tell = |tid: u32, turn| {
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.insert(Step {
+                    at: event.at,
+                    cpu: event.cpu,
+                    turn,
+                });
+            }
+        };
+        match event.what {
+            What::Waking { tid } => tell(
+                tid,
+                Turn::Woken {
+                    in_timer: cpu.in_timer(),
+                },
+            ),
+            What::Switch { from, asleep, to } => {
+                tell(from.tid, Turn::Out { asleep });
+                tell(to.tid, Turn::In);
+            }
+            _ => {}
+        }
+    }
+
+    /// The parts of a sample.
+    pub fn split(&self, ask: &Ask) -> Parts {
+        let latency = ask.now.saturating_sub(ask.due);
+        self.explained(ask).unwrap_or_else(|| Parts::unexplained(latency))
+    }
+
+    /// `None` if events are missing, contradict each other or the sample.
+    fn explained(&self, ask: &Ask) -> Option<Parts> {
+        if ask.now <= ask.due {
+            return Some(Parts::default());
+        }
+        let steps = self.threads.get(&ask.tid)?.until(ask.now, ask.due)?;
+        let since = steps.clone().next().map_or(ask.due, |step| step.at.min(ask.due));
+        for cpu in steps.clone().map(|step| step.cpu).chain([ask.cpu]) {
+            if self.cpus.get(&cpu).is_some_and(|c| c.may_have_lost(since, ask.now)) {
+                return None;
+            }
+        }
+        let mut walk = Walk {
+            ask,
+            cpus: &self.cpus,
+            state: State::Unknown,
+            at: ask.due,
+            was_woken: false,
+            parts: Parts::default(),
+        };
+        for step in steps {
+            match step.at < ask.due {
+                true => walk.state = walk.state.after(step.turn),
+                false => walk.step(step)?,
+            }
+        }
+        walk.end()
+    }
+}
+
+/// What the thread is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Unknown,
+    Asleep,
+    Awake,
+    Running,
+}
+
+impl State {
+    fn after(self, turn: Turn) -> State {
+        match turn {
+            Turn::Woken { .. } if self == State::Asleep => State::Awake,
+            Turn::Woken { .. } => self,
+            Turn::In => State::Running,
+            Turn::Out { asleep: true } => State::Asleep,
+            Turn::Out { asleep: false } => State::Awake,
+        }
+    }
+}
+
+/// From the due time to the sample, step by step: each hands the time since the last to a part.
+struct Walk<'a> {
+    ask: &'a Ask,
+    cpus: &'a HashMap<u32, CpuHistory>,
+    state: State,
+    at: Nanos,
+    was_woken: bool,
+    parts: Parts,
+}
+
+impl Walk<'_> {
+    fn step(&mut self, step: &Step) -> Option<()> {
+        let past = step.at - self.at;
+        match (self.state, step.turn) {
+            (State::Asleep | State::Unknown, Turn::Woken { in_timer }) if !self.was_woken => {
+                self.woken(step, in_timer);
+                self.state = State::Awake;
+                self.at = step.at;
+                return Some(());
+            }
+            // It was about to sleep, or somebody wakes it once more.
+            (State::Running | State::Awake | State::Unknown, Turn::Woken { .. }) => {
+                self.was_woken = true;
+                return Some(());
+            }
+            (State::Asleep, Turn::Woken { .. }) | (State::Awake, Turn::In) => {
+                self.parts.scheduling = self.parts.scheduling + past;
+            }
+            // Nobody is seen to wake it: on a CPU that is not traced.
+            (State::Asleep | State::Unknown, Turn::In) => {
+                self.parts.unexplained = self.parts.unexplained + past;
+            }
+            (State::Running | State::Unknown, Turn::Out { .. }) => {
+                self.parts.return_to_user = self.parts.return_to_user + past;
+            }
+            (State::Running, Turn::In) | (State::Asleep | State::Awake, Turn::Out { .. }) => return None,
+        }
+        self.state = self.state.after(step.turn);
+        self.at = step.at;
+        Some(())
+    }
+
+    /// The time it slept beyond the due time, split where the timer interrupt was entered.
+    fn woken(&mut self, step: &Step, in_timer: Option<Nanos>) {
+        self.was_woken = true;
+        let entered = self
+            .cpus
+            .get(&step.cpu)
+            .and_then(|cpu| cpu.timer_entry(self.at, step.at, in_timer));
+        match entered {
+            Some(entered) => {
+                self.parts.irq_off = self.parts.irq_off + (entered - self.at);
+                self.parts.handler = self.parts.handler + (step.at - entered);
+            }
+            None => self.parts.unexplained = self.parts.unexplained + (step.at - self.at),
+        }
+    }
+
+    /// The thread read the clock, so it ran.
+    fn end(mut self) -> Option<Parts> {
+        if self.state != State::Running {
+            return None;
+        }
+        self.parts.return_to_user = self.parts.return_to_user + (self.ask.now - self.at);
+        Some(self.parts)
+    }
+}

@@ -1,0 +1,107 @@
+//! One tracepoint on one CPU: `perf_event_open` and its ioctls.
+
+use perf_event_open_sys::{bindings as sys, ioctls, perf_event_open};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// What a record of each counter holds, in this order: see [`super::ring`].
+const SAMPLE: sys::perf_event_sample_format = sys::PERF_SAMPLE_IDENTIFIER
+    | sys::PERF_SAMPLE_TID
+    | sys::PERF_SAMPLE_TIME
+    | sys::PERF_SAMPLE_CPU
+    | sys::PERF_SAMPLE_RAW;
+
+/// Which tracepoint, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The tracepoint's number.
+    pub tracepoint: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// With the kernel's call chain.
+    pub chain: bool,
+    /// Whoever polls is woken when the ring holds so many bytes.
+    pub wake_at: u32,
+}
+
+/// A counter; closed when dropped.
+#[derive(Debug)]
+pub struct Counter(OwnedFd);
+
+impl Counter {
+    /// Makes it, disabled, for all threads of the CPU.
+    pub fn open(request: Request) -> io::Result<Counter> {
+        let mut attr = sys::perf_event_attr {
+            type_: sys::PERF_TYPE_TRACEPOINT,
+            size: size_of::<sys::perf_event_attr>() as u32,
+            config: request.tracepoint,
+            clockid: libc::CLOCK_MONOTONIC,
+            sample_type: u64::from(SAMPLE),
+            ..sys::perf_event_attr::default()
+        };
+        attr.sample_period = 1;
+        attr.wakeup_watermark = request.wake_at;
+        attr.set_watermark(1);
+        attr.set_disabled(1);
+        attr.set_sample_id_all(1);
+        attr.set_use_clockid(1);
+        if request.chain {
+            attr.sample_type |= u64::from(sys::PERF_SAMPLE_CALLCHAIN);
+            attr.set_exclude_callchain_user(1);
+        }
+        // SAFETY: `attr` is a whole perf_event_attr of the stated size; it asks for records alone.
+        let fd = unsafe {
+            perf_event_open(
+                &mut attr,
+                -1,
+                request.cpu as libc::c_int,
+                -1,
+                libc::c_ulong::from(sys::PERF_FLAG_FD_CLOEXEC),
+            )
+        };
+        check(fd)?;
+        // SAFETY: the descriptor was just made and belongs to nobody else.
+        Ok(Counter(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// The number that its records carry.
+    pub fn id(&self) -> io::Result<u64> {
+        let mut id = 0;
+        // SAFETY: `id` is valid to fill.
+        check(unsafe { ioctls::ID(self.0.as_raw_fd(), &mut id) })?;
+        Ok(id)
+    }
+
+    /// Lets pass only what fits the expression (the kernel's `Documentation/trace/events.rst`, event filtering).
+    pub fn filter(&self, expression: &str) -> io::Result<()> {
+        let text = CString::new(expression)?;
+        // SAFETY: the kernel copies the terminated string and does not write to it.
+        check(unsafe { ioctls::SET_FILTER(self.0.as_raw_fd(), text.as_ptr().cast_mut()) })
+    }
+
+    /// Writes to the ring of `first`, which must be mapped and of the same CPU.
+    pub fn write_to_ring_of(&self, first: &Counter) -> io::Result<()> {
+        // SAFETY: no pointers are passed.
+        check(unsafe { ioctls::SET_OUTPUT(self.0.as_raw_fd(), first.0.as_raw_fd()) })
+    }
+
+    /// Begins.
+    pub fn enable(&self) -> io::Result<()> {
+        // SAFETY: no pointers are passed.
+        check(unsafe { ioctls::ENABLE(self.0.as_raw_fd(), 0) })
+    }
+}
+
+impl AsFd for Counter {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    match result {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}

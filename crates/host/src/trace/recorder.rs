@@ -1,0 +1,221 @@
+//! Flight recorder: the last events of each CPU, and those around the latest samples, kept.
+
+use super::events::{Event, What};
+use super::parts::{Ask, Parts};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+use worstcase_probe::Nanos;
+
+/// Events of a CPU that are kept at most, however short the time.
+const KEPT: usize = 1 << 15;
+
+/// One event, kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// When.
+    pub at: Nanos,
+    /// Where.
+    pub cpu: u32,
+    /// The thread that ran.
+    pub tid: u32,
+    /// What.
+    pub what: What,
+    /// The kernel's call chain, innermost first.
+    pub chain: Vec<u64>,
+}
+
+impl Recorded {
+    fn of(event: &Event<'_>) -> Recorded {
+        Recorded {
+            at: event.at,
+            cpu: event.cpu,
+            tid: event.tid,
+            what: event.what,
+            chain: event.chain.to_vec(),
+        }
+    }
+
+    /// As it was fed.
+    pub fn event(&self) -> Event<'_> {
+        Event {
+            at: self.at,
+            cpu: self.cpu,
+            tid: self.tid,
+            what: self.what,
+            chain: &self.chain,
+        }
+    }
+}
+
+/// What happened around one sample.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Number of the sample.
+    pub index: u64,
+    /// The sample.
+    pub ask: Ask,
+    /// Its parts.
+    pub parts: Parts,
+    /// The sample's CPU from the margin before the due time on, and the probe's wake-ups on others; in order of time.
+    pub events: Vec<Recorded>,
+}
+
+impl Snapshot {
+    /// How late the sample was.
+    pub fn latency(&self) -> Nanos {
+        self.ask.now.saturating_sub(self.ask.due)
+    }
+}
+
+/// Keeps the snapshots of the latest samples.
+#[derive(Debug)]
+pub struct Recorder {
+    window: Nanos,
+    margin: Nanos,
+    keep: usize,
+    recent: HashMap<u32, VecDeque<Recorded>>,
+    kept: Vec<Snapshot>,
+}
+
+impl Recorder {
+    /// Remembers events for `window`; keeps `keep` snapshots, each from `margin` before its due time on.
+    pub fn new(window: Nanos, margin: Nanos, keep: usize) -> Recorder {
+        Recorder {
+            window,
+            margin,
+            keep,
+            recent: HashMap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Takes the next event; each CPU's come in order of time.
+    pub fn feed(&mut self, event: &Event<'_>) {
+        let recent = self.recent.entry(event.cpu).or_default();
+        recent.push_back(Recorded::of(event));
+        let oldest = event.at.saturating_sub(self.window);
+        while recent.len() > KEPT || recent.front().is_some_and(|first| first.at < oldest) {
+            recent.pop_front();
+        }
+    }
+
+    /// Whether a sample so late would be kept: cheap, to ask for every sample.
+    pub fn is_wanted(&self, latency: Nanos) -> bool {
+        self.kept.len() < self.keep || self.kept.last().is_some_and(|least| latency > least.latency())
+    }
+
+    /// Keeps what happened around a sample, if it is one of the latest; says whether it was. All its events must have
+    /// been fed.
+    pub fn keep(&mut self, index: u64, ask: &Ask, parts: Parts) -> bool {
+        let latency = ask.now.saturating_sub(ask.due);
+        if !self.is_wanted(latency) {
+            return false;
+        }
+        let place = self.kept.partition_point(|other| other.latency() >= latency);
+        let snapshot = Snapshot {
+            index,
+            ask: *ask,
+            parts,
+            events: self.around(ask),
+        };
+        self.kept.insert(place, snapshot);
+        self.kept.truncate(self.keep);
+        true
+    }
+
+    fn around(&self, ask: &Ask) -> Vec<Recorded> {
+        let from = ask.due.saturating_sub(self.margin);
+        let is_within = |event: &&Recorded| event.at >= from && event.at <= ask.now;
+        let is_own =
+            |event: &&Recorded| event.cpu == ask.cpu || matches!(event.what, What::Waking { tid } if tid == ask.tid);
+        let all = self.recent.values().flatten();
+        let mut events: Vec<Recorded> = all.filter(is_within).filter(is_own).cloned().collect();
+        // Who ran when the window begins, by name.
+        let own = self.recent.get(&ask.cpu).into_iter().flatten();
+        let mut before = own.rev().skip_while(|event| event.at >= from);
+        events.extend(before.find(|event| matches!(event.what, What::Switch { .. })).cloned());
+        // Those of one CPU keep their order.
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    /// The snapshots, the latest sample first.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.kept
+    }
+
+    /// Gives them away.
+    pub fn into_snapshots(self) -> Vec<Snapshot> {
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::events::{Context, Thread};
+
+    fn event(cpu: u32, at: u64, what: What) -> Event<'static> {
+        Event {
+            at: Nanos(at),
+            cpu,
+            tid: 0,
+            what,
+            chain: &[0xffff_8000],
+        }
+    }
+
+    fn ask(due: u64, now: u64) -> Ask {
+        Ask {
+            cpu: 0,
+            tid: 7,
+            due: Nanos(due),
+            now: Nanos(now),
+        }
+    }
+
+    #[test]
+    fn the_latest_are_kept_with_what_belongs_to_them() {
+        let mut recorder = Recorder::new(Nanos(10_000), Nanos(100), 2);
+        let switch = What::Switch {
+            from: Thread::default(),
+            asleep: true,
+            to: Thread::default(),
+        };
+        let timer = What::Enter(Context::Timer);
+        for e in [
+            event(1, 950, timer),
+            event(1, 1_020, What::Waking { tid: 7 }),
+            event(0, 10, switch),
+            event(0, 20, switch),
+            event(0, 890, timer),
+            event(0, 910, timer),
+            event(0, 1_050, timer),
+            event(0, 1_200, timer),
+        ] {
+            recorder.feed(&e);
+        }
+        let late = |n| Parts::unexplained(Nanos(n));
+        assert!(recorder.keep(3, &ask(1_000, 1_100), late(100)));
+        assert!(recorder.keep(4, &ask(1_000, 1_050), late(50)));
+        assert!(!recorder.keep(5, &ask(1_000, 1_050), late(50)));
+        assert!(recorder.keep(6, &ask(1_000, 1_070), late(70)));
+        let kept = recorder.into_snapshots();
+        assert_eq!(kept.iter().map(|s| s.index).collect::<Vec<_>>(), [3, 6]);
+        let at: Vec<u64> = kept[0].events.iter().map(|e| e.at.0).collect();
+        assert_eq!(at, [20, 910, 1_020, 1_050]);
+        let message = postcard::to_stdvec(&kept).unwrap();
+        assert_eq!(postcard::from_bytes::<Vec<Snapshot>>(&message).unwrap(), kept);
+        let json = serde_json::to_string(&kept).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Snapshot>>(&json).unwrap(), kept);
+    }
+
+    #[test]
+    fn old_events_are_forgotten() {
+        let mut recorder = Recorder::new(Nanos(1_000), Nanos(100), 1);
+        for n in 0..100_000u64 {
+            recorder.feed(&event(0, n, What::Waking { tid: 7 }));
+        }
+        assert_eq!(recorder.recent[&0].len(), 1_001);
+    }
+}

@@ -1,0 +1,75 @@
+//! Files of tracefs, through a mount that no path leads to: it needs no mount point and is gone with its descriptor.
+
+use super::TraceError;
+use rustix::fs::{Dir, Mode, OFlags, openat};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+
+/// Where others may have mounted it.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// A mount of tracefs.
+pub struct Tracefs(OwnedFd);
+
+impl Tracefs {
+    /// Uses a mount that exists, else makes a detached one.
+    pub fn open() -> Result<Tracefs, TraceError> {
+        let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        for place in PLACES {
+            if let Ok(root) = rustix::fs::open(place, folder, Mode::empty()) {
+                let found = Tracefs(root);
+                if found.text("events/header_page").is_ok() {
+                    return Ok(found);
+                }
+            }
+        }
+        Self::detached().map_err(|e| TraceError::Tracefs(e.into()))
+    }
+
+    fn detached() -> rustix::io::Result<Tracefs> {
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        let attributes =
+            MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes).map(Tracefs)
+    }
+
+    /// A whole file.
+    pub fn text(&self, path: &str) -> Result<String, TraceError> {
+        let read = || -> io::Result<String> {
+            let file = openat(&self.0, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let mut text = String::new();
+            File::from(file).read_to_string(&mut text)?;
+            Ok(text)
+        };
+        read().map_err(|source| TraceError::Read {
+            path: path.to_string(),
+            source,
+        })
+    }
+
+    /// The tracepoints of a subsystem; none if it does not exist.
+    pub fn names(&self, system: &str) -> Vec<String> {
+        let path = format!("events/{system}");
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(&self.0, path, flags, Mode::empty());
+        let Ok(entries) = folder.and_then(Dir::new) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter_map(|e| e.file_name().to_str().ok().map(str::to_string))
+            .filter(|name| !name.starts_with('.') && name != "enable" && name != "filter")
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Whether this kernel has the tracer `timerlat`, which measures a timer's lateness in the kernel itself.
+pub fn timerlat_available() -> Result<bool, TraceError> {
+    let tracers = Tracefs::open()?.text("available_tracers")?;
+    Ok(tracers.split_whitespace().any(|name| name == "timerlat"))
+}

@@ -1,0 +1,202 @@
+//! A trace of some CPUs for one purpose.
+
+use super::TraceError;
+use super::events::{Event, What};
+use super::perf::{Counter, Record, Request, Ring};
+use super::points::{Decode, Point, points};
+use super::tracefs::Tracefs;
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use worstcase_probe::Nanos;
+
+/// What a trace is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Parts of each sample of these threads: five events a sample, nothing else but the CPU's timer interrupts.
+    Response {
+        /// The threads that measure.
+        tids: Vec<u32>,
+    },
+    /// Who takes the CPU: all interrupts, soft interrupts and switches.
+    Noise,
+    /// Both, with timer functions, the threads' system calls and a call chain at each timer interrupt.
+    Recorder {
+        /// The threads that measure.
+        tids: Vec<u32>,
+    },
+}
+
+/// Bytes of a ring: at 10 kHz a response takes 4 MB/s of a CPU's.
+const RING: usize = 1 << 20;
+/// Bytes of a ring that everything on a CPU is written to.
+const BIG_RING: usize = 4 << 20;
+
+/// An open trace. It runs until it is dropped.
+#[derive(Debug)]
+pub struct Tracer {
+    cpus: Vec<OneCpu>,
+    decode: HashMap<u64, (Decode, bool)>,
+    lost: u64,
+}
+
+#[derive(Debug)]
+struct OneCpu {
+    cpu: u32,
+    ring: Ring,
+    /// The first owns the ring.
+    counters: Vec<Counter>,
+    last: Nanos,
+}
+
+impl Tracer {
+    /// Begins a trace of these CPUs.
+    pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<Tracer, TraceError> {
+        let points = points(&Tracefs::open()?, purpose)?;
+        let bytes = match purpose {
+            Purpose::Response { .. } => RING,
+            Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,
+        };
+        let mut decode = HashMap::new();
+        let mut traced = Vec::with_capacity(cpus.len());
+        for cpu in cpus {
+            traced.push(OneCpu::open(*cpu, &points, bytes, &mut decode)?);
+        }
+        for cpu in &traced {
+            for (counter, point) in cpu.counters.iter().zip(&points) {
+                counter
+                    .enable()
+                    .map_err(failed("PERF_EVENT_IOC_ENABLE", point, cpu.cpu))?;
+            }
+        }
+        Ok(Tracer {
+            cpus: traced,
+            decode,
+            lost: 0,
+        })
+    }
+
+    /// Hands over all events that are there, CPU by CPU, each CPU's in order of time; returns how many. A sample that
+    /// was taken before the call has all its events in it or in calls before.
+    pub fn drain(&mut self, mut each: impl FnMut(&Event<'_>)) -> u64 {
+        let mut count = 0;
+        for cpu in &mut self.cpus {
+            let (number, decode) = (cpu.cpu, &self.decode);
+            let (mut last, mut lost) = (cpu.last, 0);
+            let full = cpu.ring.drain(|record| {
+                let event = |at, tid, what, chain| Event {
+                    at,
+                    cpu: number,
+                    tid,
+                    what,
+                    chain,
+                };
+                match record {
+                    Record::Sample { id, at, tid, mut rest } => {
+                        let Some((decode, has_chain)) = decode.get(&id) else {
+                            return;
+                        };
+                        let chain = if *has_chain { rest.take_chain() } else { &[] };
+                        let Some(what) = decode.event(rest.record()) else {
+                            return;
+                        };
+                        last = at;
+                        count += 1;
+                        each(&event(at, tid, what, chain));
+                    }
+                    Record::Lost { at, count } => {
+                        lost += count;
+                        each(&event(at, 0, What::Lost { since: last, count }, &[]));
+                        last = at;
+                    }
+                }
+            });
+            if full {
+                let now = worstcase_probe::sys::clock::monotonic();
+                each(&Event {
+                    at: now,
+                    cpu: number,
+                    tid: 0,
+                    what: What::Lost { since: last, count: 0 },
+                    chain: &[],
+                });
+            }
+            cpu.last = last;
+            self.lost += lost;
+        }
+        count
+    }
+
+    /// Events that did not fit into a ring so far, on all CPUs.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// For poll: one descriptor a CPU; each becomes readable when half of its ring is full.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.cpus.iter().map(|cpu| cpu.counters[0].as_fd())
+    }
+}
+
+impl OneCpu {
+    fn open(
+        cpu: u32,
+        points: &[Point],
+        bytes: usize,
+        decode: &mut HashMap<u64, (Decode, bool)>,
+    ) -> Result<OneCpu, TraceError> {
+        let mut counters: Vec<Counter> = Vec::with_capacity(points.len());
+        let mut ring = None;
+        for point in points {
+            let request = Request {
+                tracepoint: point.id,
+                cpu,
+                chain: point.chain,
+                wake_at: bytes as u32 / 2,
+            };
+            let counter = Counter::open(request).map_err(failed("perf_event_open", point, cpu))?;
+            if !point.filter.is_empty() {
+                let set = counter.filter(&point.filter);
+                set.map_err(failed("PERF_EVENT_IOC_SET_FILTER", point, cpu))?;
+            }
+            match counters.first() {
+                None => {
+                    let with_chains = points.iter().any(|p| p.chain);
+                    let mapped = Ring::map(counter.as_fd(), bytes, with_chains);
+                    ring = Some(mapped.map_err(failed("mmap", point, cpu))?);
+                }
+                Some(first) => {
+                    let set = counter.write_to_ring_of(first);
+                    set.map_err(failed("PERF_EVENT_IOC_SET_OUTPUT", point, cpu))?;
+                }
+            }
+            let id = counter.id().map_err(failed("PERF_EVENT_IOC_ID", point, cpu))?;
+            decode.insert(id, (point.decode, point.chain));
+            counters.push(counter);
+        }
+        Ok(OneCpu {
+            cpu,
+            ring: ring.ok_or(TraceError::NoTracepoint("irq_vectors/local_timer_entry"))?,
+            counters,
+            last: Nanos(0),
+        })
+    }
+}
+
+fn failed(what: &'static str, point: &Point, cpu: u32) -> impl FnOnce(io::Error) -> TraceError {
+    let name = point.name.clone();
+    move |source| match source.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) if what == "perf_event_open" => TraceError::NotPermitted {
+            name,
+            cpu,
+            paranoid: std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
+                .map_or_else(|_| "unknown".to_string(), |text| text.trim().to_string()),
+        },
+        _ => TraceError::Perf {
+            what,
+            name,
+            cpu,
+            source,
+        },
+    }
+}
