@@ -1,5 +1,6 @@
 //! Why something about this machine could not be done.
 
+use super::CpuList;
 use crate::error::Exit;
 use crate::record::RunError;
 use std::io;
@@ -52,6 +53,14 @@ pub enum HostError {
     /// The guard does not run.
     #[error("cannot start the guard that restores this machine if worstcase is killed: {0}; try again")]
     Guard(String),
+    /// CPUs that are to be measured do not run.
+    #[error("CPUs {missing} are not online; choose from {online}")]
+    NotOnline {
+        /// Those.
+        missing: CpuList,
+        /// All that are.
+        online: CpuList,
+    },
     /// The user's command cannot be started.
     #[error("cannot run {program}: {source}; check its name and PATH")]
     Command {
@@ -96,7 +105,7 @@ pub enum HostError {
 
 fn remedy(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => "; run as root",
+        io::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => "; run as root",
         _ => "; it stays as it was",
     }
 }
@@ -106,7 +115,7 @@ impl HostError {
     pub fn exit(&self) -> Exit {
         match self {
             HostError::State { .. } => Exit::Storage,
-            HostError::StateNotOurs { .. } | HostError::Argument(_) => Exit::Usage,
+            HostError::StateNotOurs { .. } | HostError::NotOnline { .. } | HostError::Argument(_) => Exit::Usage,
             HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => Exit::Measured,
             HostError::Samples { .. } => Exit::Storage,
             HostError::Run(e) => e.exit(),

@@ -41,7 +41,12 @@ pub struct DoctorArgs {
 pub fn run(args: &DoctorArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let facts = Facts::of(&args.machine.root);
     let online = facts.cpu.online.clone().unwrap_or_default();
-    let findings = examine(&facts, args.cpus.as_ref().unwrap_or(&online));
+    let cpus = args.cpus.as_ref().unwrap_or(&online);
+    let missing = cpus.without(&online);
+    if !missing.is_empty() {
+        return Err(HostError::NotOnline { missing, online }.into());
+    }
+    let findings = examine(&facts, cpus);
     if args.apply {
         return Ok(run_under(&findings, args, state)?);
     }
