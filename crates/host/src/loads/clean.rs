@@ -110,10 +110,18 @@ fn remove_device(folder: &Path) -> io::Result<()> {
 
 /// Removes a work folder of loads, or an empty one; another is not ours.
 fn remove_folder(work_dir: &Path) -> io::Result<()> {
-    if mark::workers(work_dir).is_some() {
-        mark::end(work_dir)
-    } else {
-        gone_is_fine(fs::remove_dir(work_dir))
+    if mark::workers(work_dir).is_none() {
+        return gone_is_fine(fs::remove_dir(work_dir));
+    }
+    let deadline = clock::monotonic() + PATIENCE;
+    loop {
+        // A process that its parent's death has only just reached may still have made a file.
+        match mark::end(work_dir) {
+            Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && clock::monotonic() < deadline => {
+                clock::sleep_until(clock::monotonic() + LOOK);
+            }
+            result => return result,
+        }
     }
 }
 

@@ -87,9 +87,39 @@ pub fn kill_9_of_everybody_leaves_nothing() {
     }
 }
 
+/// While loads are being started, too.
+pub fn kill_9_at_any_moment_leaves_nothing() {
+    let before = Machine::now();
+    let text = "desktop:1+shm+compile+find@1000";
+    for moment in 0..40 {
+        let folder = Folder::new();
+        let mut place = folder.place();
+        place.cgroup = place.cgroup.filter(|_| moment % 2 == 0);
+        let worker = process::fork(0, || {
+            let _running = start(text, &place);
+            sleep_for_ever()
+        })
+        .expect("fork");
+        clock::sleep_until(clock::monotonic() + Nanos::from_micros(2000 * moment));
+        process::kill(worker, signal::SIGKILL).expect("kill");
+        process::wait(worker, true).expect("wait");
+        clean(&Traces::of(&load(text), &place, worker)).unwrap_or_else(|e| panic!("moment {moment}: {e}"));
+        // Workers that were not noted yet follow their parent by themselves.
+        within(Nanos::from_millis(10_000), || {
+            reap_the_dead();
+            children_of(process::own_pid()).is_empty()
+        });
+        assert_nothing_left(&format!("moment {moment}"), &place, &before);
+    }
+}
+
 /// Where nobody cleans, files stay, but no process.
 pub fn processes_follow_their_parent() {
-    for text in LOADS {
+    for text in [
+        "shm+fork@200+sockets+compile+disk:2+cpu+memory:16@50+timers:8+find",
+        "desktop:1",
+        "cmd:sh -c 'setsid sleep 1000 & while :; do :; done'",
+    ] {
         let folder = Folder::new();
         let place = folder.place();
         let victims = Victims::new(text, &place);
@@ -163,6 +193,30 @@ pub fn signals_to_the_worker_leave_nothing() {
             "{text}"
         );
         assert_nothing_left(text, &place, &before);
+    }
+}
+
+/// Where null_blk is loaded.
+pub fn the_device_of_blockread_goes_with_it() {
+    if !Path::new("/sys/kernel/config/nullb").exists() {
+        eprintln!("(no null_blk here: this test needs it and checks nothing)");
+        return;
+    }
+    let before = Machine::now();
+    let folder = Folder::new();
+    let place = folder.place();
+    let running = start("blockread+cpu:1", &place);
+    assert_ne!(Machine::now(), before);
+    running.stop().expect("stop");
+    assert_nothing_left("blockread", &place, &before);
+
+    let victims = Victims::new("blockread+cpu:1", &place);
+    victims.kill();
+    let traces = Traces::of(&load("blockread+cpu:1"), &place, victims.worker);
+    for _ in 0..2 {
+        clean(&traces).expect("clean");
+        reap_the_dead();
+        assert_nothing_left("blockread", &place, &before);
     }
 }
 

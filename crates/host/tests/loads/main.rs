@@ -41,6 +41,10 @@ const TESTS: &[Test] = &[
         "kill_9_of_everybody_leaves_nothing",
         killing::kill_9_of_everybody_leaves_nothing,
     ),
+    (
+        "kill_9_at_any_moment_leaves_nothing",
+        killing::kill_9_at_any_moment_leaves_nothing,
+    ),
     ("processes_follow_their_parent", killing::processes_follow_their_parent),
     (
         "kill_9_without_a_group_leaves_nothing",
@@ -49,6 +53,10 @@ const TESTS: &[Test] = &[
     (
         "signals_to_the_worker_leave_nothing",
         killing::signals_to_the_worker_leave_nothing,
+    ),
+    (
+        "the_device_of_blockread_goes_with_it",
+        killing::the_device_of_blockread_goes_with_it,
     ),
     (
         "segments_of_the_killed_are_removed",

@@ -70,14 +70,7 @@ pub fn every_load_works_and_leaves_nothing() {
 
 /// So many operations or fewer, on a machine of any speed.
 pub fn a_rate_is_never_exceeded() {
-    for text in [
-        "fork@50",
-        "proc@50",
-        "cpu:2@50",
-        "memory:16@50",
-        "procread@50",
-        "find@50",
-    ] {
+    for text in ["fork@50", "cpu:2@50", "memory:16@50", "procread@50"] {
         let folder = Folder::new();
         let begin = clock::monotonic();
         let running = start(text, &folder.place());
