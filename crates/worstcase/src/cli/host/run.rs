@@ -4,8 +4,9 @@ use super::watch::Lines;
 use crate::cli::show;
 use crate::duration;
 use crate::error::Error;
+use crate::host::doctor::examine;
 use crate::host::run::{Matrix, run as run_matrix, subject};
-use crate::host::{HostError, StateFolder};
+use crate::host::{CpuList, Facts, HostError, StateFolder};
 use crate::record::{Run, RunPlan};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -39,8 +40,8 @@ pub struct RunArgs {
     #[arg(long = "load", value_name = "LOAD", default_value = "idle")]
     loads: Vec<String>,
     /// CPUs to measure, e.g. 0,2-5 [default: all that this process may use]
-    #[arg(long, value_parser = cpu_list)]
-    cpus: Option<Cpus>,
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
     /// How long each measurement takes
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
     time: Nanos,
@@ -74,6 +75,9 @@ pub struct RunArgs {
     /// The loads make their files in a new folder of this one [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
+    /// Set what `worstcase host doctor` can set, for the length of the run; set back even if worstcase is killed
+    #[arg(long)]
+    apply: bool,
     /// The run's folder
     #[arg(long, short, default_value = "host-run")]
     output: PathBuf,
@@ -143,28 +147,8 @@ enum PolicyArg {
     Other,
 }
 
-/// A list of CPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Cpus(Vec<u32>);
-
-fn cpu_list(text: &str) -> Result<Cpus, String> {
-    let bad = || format!("'{text}' is not a list of CPUs such as 0,2-5");
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
-        if first > last || last > 65_535 {
-            return Err(bad());
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(Cpus(cpus))
-}
-
 /// The CPUs that this process may use.
-fn allowed_cpus() -> Vec<u32> {
+fn allowed_cpus() -> CpuList {
     let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
     (0..rustix::thread::CpuSet::MAX_CPU as u32)
         .filter(|cpu| set.is_set(*cpu as usize))
@@ -179,8 +163,9 @@ const RTC: &str = "/dev/rtc";
 
 /// Runs the command.
 pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
-    let matrix = matrix(args)?;
-    let mut plan = RunPlan::new("how late this machine is", command(args), matrix.cells());
+    let facts = Facts::of("/".as_ref());
+    let matrix = matrix(args, &facts)?;
+    let mut plan = RunPlan::new("how late this machine is", command(), matrix.cells());
     plan.criterion_ns = args.criterion.map(|c| c.0);
     let run = Run::create(&args.output, plan)?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -204,8 +189,7 @@ pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
 }
 
 /// The arguments that repeat the run.
-fn command(args: &RunArgs) -> Vec<String> {
-    let _ = args;
+fn command() -> Vec<String> {
     let mut all: Vec<String> = std::env::args().collect();
     if let Some(first) = all.first_mut() {
         *first = "worstcase".into();
@@ -213,15 +197,17 @@ fn command(args: &RunArgs) -> Vec<String> {
     all
 }
 
-fn matrix(args: &RunArgs) -> Result<Matrix, HostError> {
+fn matrix(args: &RunArgs, facts: &Facts) -> Result<Matrix, HostError> {
     let allowed = allowed_cpus();
-    let cpus = args.cpus.clone().map_or_else(|| allowed.clone(), |c| c.0);
-    if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        let known = allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        return Err(HostError::Argument(format!(
-            "--cpus: CPU {missing} is not one that this process may use ({known})"
-        )));
+    let cpus = args.cpus.clone().unwrap_or_else(|| allowed.clone());
+    let missing = cpus.without(&allowed);
+    if !missing.is_empty() {
+        return Err(HostError::NotOnline {
+            missing,
+            online: allowed,
+        });
     }
+    let cpus: Vec<u32> = cpus.iter().collect();
     let mut specs = Vec::new();
     for probe in &args.probes {
         for load in &args.loads {
@@ -231,9 +217,10 @@ fn matrix(args: &RunArgs) -> Result<Matrix, HostError> {
         }
     }
     Ok(Matrix {
-        subject: subject::of(&environment::read()),
+        subject: subject::of(facts, &environment::read()),
         specs,
         work_parent: args.work_dir.clone().unwrap_or_else(std::env::temp_dir),
+        apply: args.apply.then(|| examine(facts, &cpus.into_iter().collect())),
     })
 }
 

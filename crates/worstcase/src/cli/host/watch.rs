@@ -23,6 +23,10 @@ impl Lines {
 }
 
 impl Watch for Lines {
+    fn note(&mut self, note: &str) {
+        eprintln!("worstcase: {note}");
+    }
+
     fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec) {
         if self.shown {
             eprintln!(

@@ -2,6 +2,8 @@
 
 use super::keep::keep;
 use super::measurement::{Watch, measure};
+use crate::host::doctor::{Finding, apply};
+use crate::host::facts::Tree;
 use crate::host::{HostError, Journal, StateFolder};
 use crate::record::{CellEntry, Run, Subject};
 use std::path::PathBuf;
@@ -19,6 +21,8 @@ pub struct Matrix {
     pub specs: Vec<HostSpec>,
     /// Where the loads make their files: a folder in this one.
     pub work_parent: PathBuf,
+    /// Findings whose remedies are set for the length of the run.
+    pub apply: Option<Vec<Finding>>,
 }
 
 /// How it ended.
@@ -58,6 +62,13 @@ pub fn run(
 ) -> Result<Outcome, HostError> {
     let mut journal = Journal::begin(state, "worstcase host run")?;
     journal.start_guard()?;
+    let applied = matrix
+        .apply
+        .as_ref()
+        .map(|findings| apply(findings, &Tree::at("/".as_ref()), &mut journal));
+    for outcome in applied.iter().flat_map(|a| &a.outcomes) {
+        watch.note(&outcome.line());
+    }
     let mut measured = 0;
     for (nth, spec) in matrix.specs.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
@@ -71,6 +82,7 @@ pub fn run(
         }
         measured += 1;
     }
+    drop(applied);
     let undone = journal.finish()?;
     match undone
         .iter()

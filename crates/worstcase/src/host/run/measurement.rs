@@ -13,6 +13,8 @@ use worstcase_host::message::{Done, Message};
 
 /// Who looks on.
 pub trait Watch {
+    /// Something to know before it begins.
+    fn note(&mut self, note: &str);
     /// A measurement begins: the `nth` of `of`.
     fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec);
     /// It says something.

@@ -1,14 +1,16 @@
 //! This machine as a subject.
 
 use crate::digest::sha256_hex;
+use crate::host::Facts;
 use crate::record::{HostMachine, Kernel, Machine, Preempt, Subject};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Of what the kernel says of itself ([`worstcase_probe::probes::environment`]).
-pub fn of(environment: &BTreeMap<String, String>) -> Subject {
+/// Of what is known of it, and what the kernel says of itself ([`worstcase_probe::probes::environment`]).
+pub fn of(facts: &Facts, environment: &BTreeMap<String, String>) -> Subject {
     let get = |key: &str| environment.get(key).cloned().unwrap_or_default();
     let release = get("release");
+    let model = facts.kernel.preemption.model;
     Subject {
         kernel: Kernel {
             name: "host".into(),
@@ -19,11 +21,11 @@ pub fn of(environment: &BTreeMap<String, String>) -> Subject {
         },
         preempt: Preempt {
             asked: None,
-            in_force: preemption(&get("preempt")),
+            in_force: model.map_or("unknown".into(), |m| m.name().to_string()),
         },
         machine: Machine::Host(HostMachine {
-            cpu: cpu_name(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
-            cpus: get("cpus").parse().unwrap_or(0),
+            cpu: facts.cpu.model.clone().unwrap_or_else(|| "unknown".into()),
+            cpus: facts.cpu.online.as_ref().map_or(0, |online| online.len() as u32),
             memory_mb: get("mem_total_kb").parse::<u32>().unwrap_or(0) / 1024,
             command_line: get("cmdline"),
         }),
@@ -33,21 +35,4 @@ pub fn of(environment: &BTreeMap<String, String>) -> Subject {
 /// The kernel's build id and other notes: what tells two builds of one version apart.
 fn notes() -> Vec<u8> {
     fs::read("/sys/kernel/notes").unwrap_or_default()
-}
-
-/// A word for names of cells; the environment keeps the sentence.
-fn preemption(said: &str) -> String {
-    match said {
-        "" => "unknown".to_string(),
-        text if text.contains("unknown") => "dynamic".to_string(),
-        text => text.to_string(),
-    }
-}
-
-fn cpu_name(cpuinfo: &str) -> String {
-    let name = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
-    name.map_or_else(
-        || "unknown".into(),
-        |n| n.trim_start_matches([' ', '\t', ':']).to_string(),
-    )
 }
