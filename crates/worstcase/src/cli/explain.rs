@@ -261,7 +261,7 @@ fn tell(
             index: row.index,
             latency_ns: row.latency,
         };
-        crate::story::tell(execution, &symbols, sample, &around).map_err(|source| ExplainError::Story {
+        crate::story::tell(execution, &symbols, &(), sample, &around).map_err(|source| ExplainError::Story {
             cell: record.id.clone(),
             index: row.index,
             source,

@@ -88,7 +88,7 @@ fn told(m: &Machine, preempt: &str) -> Told {
             maximum: Nanos(70),
         }],
     };
-    tell(&execution, &symbols, sample, &around).unwrap()
+    tell(&execution, &symbols, &(), sample, &around).unwrap()
 }
 
 fn titles(story: &Story) -> Vec<&'static str> {
@@ -348,7 +348,7 @@ proptest! {
             execution.timer_entry = None;
         }
         let sample = Sample { latency_ns: execution.latency, preempt: model.into(), ..told(&m, model).story.sample().clone() };
-        let told = tell(&execution, &symbols, sample, &Around::default()).unwrap();
+        let told = tell(&execution, &symbols, &(), sample, &Around::default()).unwrap();
         prop_assert!(told.story.spans().iter().all(|s| s.what != Kind::Unexplained));
         prop_assert_eq!(told.walk.intervals.windows(2).filter(|w| w[0].end != w[1].start).count(), 0);
     }
