@@ -19,6 +19,7 @@ pub mod census;
 pub mod cli;
 pub mod digest;
 pub mod duration;
+pub mod debuginfo;
 pub mod error;
 pub mod host;
 pub mod kernels;
