@@ -17,9 +17,9 @@
 pub mod cache;
 pub mod census;
 pub mod cli;
+pub mod debuginfo;
 pub mod digest;
 pub mod duration;
-pub mod debuginfo;
 pub mod error;
 pub mod host;
 pub mod kernels;

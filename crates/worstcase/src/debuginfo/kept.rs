@@ -27,7 +27,7 @@ struct Manifest {
 }
 
 /// What is kept for one kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kept {
     /// The debug file.
     pub path: PathBuf,
@@ -71,7 +71,9 @@ pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
 
 /// What is kept for a release in a version.
 pub fn of_version(cache: &Cache, release: &str, version: &str) -> Option<Kept> {
-    cache.get(AREA, &key(&package(release), version)).map(|folder| kept(&folder))
+    cache
+        .get(AREA, &key(&package(release), version))
+        .map(|folder| kept(&folder))
 }
 
 /// What is kept for a build.

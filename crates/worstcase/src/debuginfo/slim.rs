@@ -1,4 +1,4 @@
-//! A copy of a debug file that holds only what lookups need, compressed: of a kernel's 600 MB some 70.
+//! A copy of a debug file that holds only what lookups need, compressed: of a kernel's 600 MB some 120.
 
 use super::elf::Elf;
 use super::{BuildId, DebugInfoError};

@@ -35,7 +35,14 @@ pub fn program(flags: &[&str]) -> Program {
     std::fs::write(&source, CODE).unwrap();
     let file = folder.path().join("vmlinux");
     let mut compiler = Command::new("cc");
-    compiler.args(["-g", "-O1", "-fno-ipa-cp", "-fno-inline-functions-called-once", "-fno-pie", "-no-pie"]);
+    compiler.args([
+        "-g",
+        "-O1",
+        "-fno-ipa-cp",
+        "-fno-inline-functions-called-once",
+        "-fno-pie",
+        "-no-pie",
+    ]);
     compiler.args(["-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=sha1"]);
     compiler.args(flags).arg("-o").arg(&file).arg(&source);
     let done = compiler.current_dir(folder.path()).output().unwrap();

@@ -19,14 +19,19 @@ fn open(file: &Path, symbols_of: &Path) -> Result<DebugInfo, DebugInfoError> {
 /// All lines of a function.
 fn lines(info: &DebugInfo, program: &Program, name: &str) -> Vec<Source> {
     let (start, size) = function(&program.file, name);
-    (start..start + size).filter_map(|address| info.source(address)).collect()
+    (start..start + size)
+        .filter_map(|address| info.source(address))
+        .collect()
 }
 
 fn finds_lines(info: &DebugInfo, program: &Program) {
     let work = lines(info, program, "work");
     let division = work.iter().find(|s| !s.inlined.is_empty()).expect("inlined code");
-    assert_eq!(division.whole(), "kernel/sched/core.c:6 > inlined kernel/sched/core.c:3");
-    assert!(work.iter().any(|s| s.inlined.is_empty() && s.to_string() == "kernel/sched/core.c:6"));
+    assert_eq!(division.whole(), "kernel/sched/core.c:6 > inlined 3");
+    assert!(
+        work.iter()
+            .any(|s| s.inlined.is_empty() && s.to_string() == "kernel/sched/core.c:6")
+    );
     assert_eq!(info.source(0x10), None);
 }
 

@@ -96,12 +96,7 @@ fn tasks(execution: &Execution) -> Vec<Task> {
 }
 
 /// The stretches as spans; a part of the window that was not walked becomes `Unexplained`.
-fn spans(
-    sources: &Sources,
-    points: &Milestones,
-    stretches: &[Stretch],
-    task_of: &dyn Fn(u32) -> Task,
-) -> Vec<Span> {
+fn spans(sources: &Sources, points: &Milestones, stretches: &[Stretch], task_of: &dyn Fn(u32) -> Task) -> Vec<Span> {
     let (execution, walk) = (sources.execution, sources.walk);
     // A timer may be due in the middle of an instruction; that part belongs to the first span.
     let part = execution
@@ -138,7 +133,9 @@ fn spans(
             length_ns: time(last.end) - time(first.start),
             instructions: Some(Instructions(last.end - first.start)),
             task: task_of(first.pid),
-            chain: shares.common().map_or_else(Vec::new, |id| sources.chain(id, &stretch.intervals)),
+            chain: shares
+                .common()
+                .map_or_else(Vec::new, |id| sources.chain(id, &stretch.intervals)),
             most: shares.most(|n| execution.time_of(n)),
             functions: shares.functions(|n| execution.time_of(n)),
             lines: sources.hottest(&stretch.intervals),

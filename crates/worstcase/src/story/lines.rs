@@ -27,11 +27,19 @@ pub struct Inlined {
 }
 
 impl Source {
-    /// With the functions inlined there.
+    /// With the functions inlined there; a file's name only where it changes.
     pub fn whole(&self) -> String {
-        let inlined = self.inlined.iter();
-        let each = inlined.map(|i| format!(" > {} {}:{}", i.function, i.file, i.line));
-        format!("{self}{}", each.collect::<String>())
+        let mut text = self.to_string();
+        let mut file = &self.file;
+        for inlined in &self.inlined {
+            let line = match inlined.file == *file {
+                true => inlined.line.to_string(),
+                false => format!("{}:{}", inlined.file, inlined.line),
+            };
+            text.push_str(&format!(" > {} {line}", inlined.function));
+            file = &inlined.file;
+        }
+        text
     }
 }
 

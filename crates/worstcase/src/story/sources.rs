@@ -11,7 +11,7 @@ use worstcase_probe::Nanos;
 /// Lines that are listed.
 const LISTED: usize = 5;
 /// Lines with less than this part of the time are not.
-const LEAST: f64 = 0.05;
+const LEAST: f64 = 0.02;
 
 /// Instructions by address.
 type Weights = BTreeMap<u64, u64>;
@@ -102,9 +102,10 @@ impl Sources<'_> {
     }
 
     fn add_own(&self, interval: &Interval, weights: &mut Weights) {
-        self.execution.for_each_address(interval.start..interval.end, |address| {
-            *weights.entry(address).or_default() += 1;
-        });
+        self.execution
+            .for_each_address(interval.start..interval.end, |address| {
+                *weights.entry(address).or_default() += 1;
+            });
     }
 
     /// By line, that of most time first.

@@ -1,5 +1,7 @@
 //! Whole stories, from synthetic executions.
 
+mod lines;
+
 use super::blame::{Mechanism, Peer};
 use super::render::{flame, json, perfetto, terminal};
 use super::spans::{Kind, Sample, Story, StoryError};
@@ -300,7 +302,7 @@ fn other_programs_read_it() {
         .sum();
     assert_eq!(sum, latency);
     assert!(flame::svg(&told).unwrap().starts_with(b"<?xml"));
-    let trace: serde_json::Value = serde_json::from_str(&perfetto::trace(&told)).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&perfetto::trace(&told, &())).unwrap();
     nested(trace["traceEvents"].as_array().unwrap());
 }
 

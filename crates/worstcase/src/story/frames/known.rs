@@ -1,7 +1,7 @@
 //! Frames and what is known of them: names, what a thread starts with, what kind of call it was.
 
-use super::sites::SiteId;
 use super::shadow::{Revealed, Shadow, Thread};
+use super::sites::SiteId;
 use super::walk::Walker;
 use crate::story::execution::Symbol;
 use crate::story::roles::{self, Role};
@@ -82,12 +82,7 @@ impl<'a> Walker<'a> {
     }
 
     /// A function's frame, and the caller's instruction that led to it.
-    pub(super) fn kernel(
-        &mut self,
-        caller: Option<(StackId, SiteId)>,
-        address: u64,
-        called_at: Option<u64>,
-    ) -> Shadow {
+    pub(super) fn kernel(&mut self, caller: Option<(StackId, SiteId)>, address: u64, called_at: Option<u64>) -> Shadow {
         let kind = self.kind_of(address);
         let node = self.push_node(caller.map(|c| c.0), address, kind);
         let site = self.walk.sites.push(caller.map(|c| c.1), called_at);
@@ -107,12 +102,15 @@ impl<'a> Walker<'a> {
             Some(s) => (roles::whole(&s.name).to_string(), s.module.clone()),
             None => (format!("{address:#x}"), None),
         };
-        self.walk.stacks.push(caller, Frame {
-            function,
-            module,
-            kind,
-            source: None,
-        })
+        self.walk.stacks.push(
+            caller,
+            Frame {
+                function,
+                module,
+                kind,
+                source: None,
+            },
+        )
     }
 
     /// The frame below the last known one becomes known.
