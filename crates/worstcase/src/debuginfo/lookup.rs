@@ -13,15 +13,19 @@ use std::sync::Arc;
 
 type Reader = EndianRcSlice<LittleEndian>;
 
-/// A function of every kernel, and the file in which it is: tells where the source's top is.
-const LANDMARK: (&str, &str) = ("__schedule", "kernel/sched/core.c");
+/// Functions of every kernel, and the file in which each is: they tell where the source's top is. The assembler is told
+/// other paths than the compiler.
+const LANDMARKS: [(&str, &str); 2] = [
+    ("__schedule", "kernel/sched/core.c"),
+    ("entry_SYSCALL_64", "arch/x86/entry/entry_64.S"),
+];
 
 /// A kernel's debug information.
 pub struct DebugInfo {
     context: Context<Reader>,
     build_id: BuildId,
-    /// The top of the source.
-    top: String,
+    /// The top of the source, by all its names.
+    tops: Vec<String>,
     known: RefCell<HashMap<u64, Option<Source>>>,
 }
 
@@ -41,14 +45,14 @@ impl DebugInfo {
         let mut info = DebugInfo {
             context,
             build_id,
-            top: String::new(),
+            tops: Vec::new(),
             known: RefCell::default(),
         };
-        let (function, file) = LANDMARK;
-        let landmark = symbols.address_of(function).and_then(|address| info.find(address));
-        if let Some(top) = landmark.and_then(|l| l.file.strip_suffix(file).map(str::to_string)) {
-            info.top = top;
-        }
+        let tops = LANDMARKS.iter().filter_map(|(function, file)| {
+            let landmark = info.find(symbols.address_of(function)?)?;
+            landmark.file.strip_suffix(file).map(str::to_string)
+        });
+        info.tops = tops.filter(|top| !top.is_empty()).collect();
         Ok(info)
     }
 
@@ -82,7 +86,7 @@ impl DebugInfo {
             if let Some((file, line)) = frame.location.and_then(|l| l.file.zip(l.line)) {
                 found.push(Inlined {
                     function: name.map_or(String::new(), |n| n.into_owned()),
-                    file: paths::below(&self.top, file),
+                    file: paths::below(&self.tops, file),
                     line,
                 });
             }
@@ -118,6 +122,10 @@ fn section(elf: &Elf, id: SectionId, name: &str) -> Result<Reader, DebugInfoErro
 }
 
 /// What the compiler left in a file of its own (`.dwo`); without it there are lines, but no inlined functions.
+#[expect(
+    clippy::arc_with_non_send_sync,
+    reason = "addr2line asks for an Arc, and one thread looks up"
+)]
 fn split(load: &SplitDwarfLoad<Reader>) -> Option<Arc<Dwarf<Reader>>> {
     let text = |reader: &Reader| String::from_utf8_lossy(reader.bytes()).into_owned();
     let folder = load.comp_dir.as_ref().map(text).unwrap_or_default();

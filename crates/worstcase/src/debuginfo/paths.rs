@@ -1,7 +1,7 @@
 //! File names as a reader of the kernel's source knows them.
 
-/// A path without its detours (`a/../b`, `./b`), and without `top` where it begins with that.
-pub fn below(top: &str, path: &str) -> String {
+/// A path without its detours (`a/../b`, `./b`), and without the one of `tops` that it begins with.
+pub fn below(tops: &[String], path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -13,7 +13,8 @@ pub fn below(top: &str, path: &str) -> String {
         }
     }
     let path = parts.join("/");
-    path.strip_prefix(top).map_or(path.clone(), str::to_string)
+    let below = tops.iter().find_map(|top| path.strip_prefix(top.as_str()));
+    below.map_or(path.clone(), str::to_string)
 }
 
 #[cfg(test)]
@@ -22,10 +23,10 @@ mod tests {
 
     #[test]
     fn detours_and_the_top_are_left_out() {
-        let of = |path| below("/build/linux-6.1/", path);
+        let of = |path| below(&["/build/linux-6.1/".into()], path);
         assert_eq!(of("/build/linux-6.1/debian/build/../../mm/mmap.c"), "mm/mmap.c");
         assert_eq!(of("/build/linux-6.1/./include/linux/mm.h"), "include/linux/mm.h");
         assert_eq!(of("/elsewhere/mod.c"), "/elsewhere/mod.c");
-        assert_eq!(below("", "../mm/mmap.c"), "../mm/mmap.c");
+        assert_eq!(below(&[], "../mm/mmap.c"), "../mm/mmap.c");
     }
 }

@@ -91,8 +91,8 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
         for line in &span.lines {
             let percent = line.self_ns.0 * 100 / span.length_ns.0.max(1);
             let (time, whole) = (micros(line.self_ns), line.source.whole());
-            let text = format!("{indent}{percent:>3} % {time:>8} us  at {} {whole}", line.function);
-            out.push(cut(&plain(&text)));
+            let lead = format!("{indent}{percent:>3} % {time:>8} us  at {} ", plain(&line.function));
+            out.extend(wrapped(&lead, &whole));
         }
     }
     out
