@@ -3,8 +3,9 @@
 mod lines;
 
 use super::blame::{Mechanism, Peer};
+use super::execution::Execution;
 use super::render::{flame, json, perfetto, terminal};
-use super::spans::{Kind, Sample, Story, StoryError};
+use super::spans::{Kind, Place, Sample, Story, StoryError};
 use super::testing::Machine;
 use super::{Around, Told, compare, group, tell};
 use crate::report::terminal::Style;
@@ -71,9 +72,8 @@ fn machine(due: Due, runs_on: usize, preempts: bool) -> Machine {
     m
 }
 
-fn told(m: &Machine, preempt: &str) -> Told {
-    let (execution, symbols) = m.execution();
-    let sample = Sample {
+fn sample(execution: &Execution, preempt: &str) -> Sample {
+    Sample {
         cell: "6.1.none.shm.wakeup.s1".into(),
         subject: "6.1.none".into(),
         load: "shm".into(),
@@ -81,7 +81,12 @@ fn told(m: &Machine, preempt: &str) -> Told {
         unit: "virtual us at 1000 MIPS".into(),
         index: 5,
         latency_ns: execution.latency,
-    };
+    }
+}
+
+fn told(m: &Machine, preempt: &str) -> Told {
+    let (execution, symbols) = m.execution();
+    let sample = sample(&execution, preempt);
     let around = Around {
         floor: Nanos(60),
         peers: vec![Peer {
@@ -91,6 +96,17 @@ fn told(m: &Machine, preempt: &str) -> Told {
         }],
     };
     tell(&execution, &symbols, &(), sample, &around).unwrap()
+}
+
+/// Where interrupts went off and on in the first span.
+fn switched(story: &Story) -> (&Place, &Place) {
+    match &story.spans()[0].what {
+        Kind::IrqsOff {
+            off: Some(off),
+            on: Some(on),
+        } => (off, on),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn titles(story: &Story) -> Vec<&'static str> {
@@ -221,13 +237,7 @@ fn interrupts_off_are_followed_to_where_they_went_off_and_on() {
             "probe's code"
         ]
     );
-    let Kind::IrqsOff {
-        off: Some(off),
-        on: Some(on),
-    } = &told.story.spans()[0].what
-    else {
-        panic!("{:?}", told.story.spans()[0]);
-    };
+    let (off, on) = switched(&told.story);
     assert_eq!(
         (off.function.as_str(), off.caller.as_deref(), off.offset_ns),
         ("free_pages", Some("zap"), Some(-6))

@@ -1,11 +1,11 @@
 //! Stories with lines of source code.
 
-use super::{Due, machine};
+use super::{Due, machine, sample, switched};
 use crate::report::terminal::Style;
 use crate::story::execution::Symbols;
 use crate::story::lines::{Inlined, Lines, Source};
 use crate::story::render::{json, perfetto, terminal};
-use crate::story::spans::{Kind, Sample};
+use crate::story::spans::Place;
 use crate::story::testing::Machine;
 use crate::story::{Around, Told, tell};
 
@@ -34,15 +34,7 @@ impl Lines for Bytes {
 
 fn told(m: &Machine, bytes: u64) -> (Told, Bytes) {
     let (execution, symbols) = m.execution();
-    let sample = Sample {
-        cell: "6.1.none.shm.wakeup.s1".into(),
-        subject: "6.1.none".into(),
-        load: "shm".into(),
-        preempt: "none".into(),
-        unit: "virtual us at 1000 MIPS".into(),
-        index: 5,
-        latency_ns: execution.latency,
-    };
+    let sample = sample(&execution, "none");
     let lines = Bytes(symbols.clone(), bytes);
     let told = tell(&execution, &symbols, &lines, sample, &Around::default()).unwrap();
     (told, lines)
@@ -93,15 +85,9 @@ fn a_story_shows_where_each_frame_was_and_which_lines_took_most() {
 #[test]
 fn a_place_is_the_line_of_the_call_or_of_the_instruction() {
     let (told, lines) = told(&machine(Due::InLock, 300, false), 1);
-    let Kind::IrqsOff {
-        off: Some(off),
-        on: Some(on),
-    } = &told.story.spans()[0].what
-    else {
-        panic!("{:?}", told.story.spans()[0]);
-    };
+    let (off, on) = switched(&told.story);
     // Two bytes before the call that takes the lock; it, 45 more and it.
-    let line = |place: &crate::story::spans::Place| place.source.as_ref().unwrap().to_string();
+    let line = |place: &Place| place.source.as_ref().unwrap().to_string();
     assert_eq!(
         (line(off), line(on)),
         ("free_pages.c:3".into(), "free_pages.c:53".into())
