@@ -17,6 +17,7 @@
 pub mod cache;
 pub mod census;
 pub mod cli;
+pub mod debuginfo;
 pub mod digest;
 pub mod duration;
 pub mod error;

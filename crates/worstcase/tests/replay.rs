@@ -256,7 +256,7 @@ fn every_sample_of_a_cell_has_a_story_that_adds_up() {
                     index: samples[i].index,
                     latency_ns: samples[i].latency,
                 };
-                is_whole(&tell(&execution, &kernel.code, sample, &around).unwrap().story);
+                is_whole(&tell(&execution, &kernel.code, &(), sample, &around).unwrap().story);
                 told += 1;
                 Ok(())
             })

@@ -134,7 +134,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
     let (start, end) = (section.start.0, section.start.0 + section.length);
     let walk = frames::walk(execution, symbols);
     let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
-    let owner = |stack| place(&walk, stack, None, roles::is_helper).function;
+    let owner = |stack| place(&walk, stack, roles::is_helper).0.function;
     let within: Vec<_> = walk.within(start, end).collect();
     let shares = Shares::of(&walk, &within);
     let common = shares.chain();

@@ -1,18 +1,21 @@
 //! `worstcase explain`: why a sample was late.
 
 use super::show::print;
+use crate::debuginfo::DebugInfoError;
 use crate::error::{Error, Exit};
 use crate::lab::LabError;
 use crate::lab::added::Added;
 use crate::record::{CellId, Quantity, Record, Run, RunError, SampleRow};
 use crate::report::terminal::Style;
 use crate::story::blame::Peer;
+use crate::story::lines::Lines;
 use crate::story::render::flame::FlameError;
 use crate::story::render::{flame, json, perfetto, terminal};
 use crate::story::spans::{Sample, StoryError};
 use crate::story::{Around, Story, Told, compare, group};
 use choice::{Choice, choose};
 use clap::Args;
+use retell::{Retold, retell};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,7 +34,8 @@ Examples:
   worstcase explain RUN --all -k 5
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
-The replay must give the same samples and events again; if it does not, nothing is told.")]
+The replay must give the same samples and events again; if it does not, nothing is told.
+After `worstcase kernels get --debug KERNEL` its stories tell lines of source code.")]
 pub struct ExplainArgs {
     /// The run's folder
     run: PathBuf,
@@ -62,6 +66,9 @@ pub struct ExplainArgs {
     /// Write a trace for ui.perfetto.dev
     #[arg(long, value_name = "FILE", conflicts_with = "all")]
     perfetto: Option<PathBuf>,
+    /// A vmlinux of the kernel with debug information [default: what `kernels get --debug` brought]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["all", "compare"])]
+    debug_info: Option<PathBuf>,
     /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
     #[arg(long, value_name = "PATH")]
     qemu: Option<PathBuf>,
@@ -113,6 +120,9 @@ pub enum ExplainError {
     /// Replaying failed.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// No lines of source code.
+    #[error(transparent)]
+    DebugInfo(#[from] DebugInfoError),
     /// The run cannot be read.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -126,6 +136,7 @@ impl ExplainError {
             ExplainError::Story { .. } => Exit::Measured,
             ExplainError::Flame(_) | ExplainError::Write { .. } => Exit::Storage,
             ExplainError::Lab(e) => e.exit(),
+            ExplainError::DebugInfo(e) => e.exit(),
             ExplainError::Run(e) => e.exit(),
         }
     }
@@ -153,16 +164,16 @@ fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         Some(id) => Some(comparable(&record, run.record(&run.entry(id)?.id)?)?),
         None => None,
     };
-    let told = tell_one(args, run, records, &record, args.sample)?;
+    let (told, lines) = tell_one(args, run, records, &record, args.sample)?;
     let other = match &compared {
-        Some(other) => Some(tell_one(args, run, records, other, Choice::Worst)?),
+        Some(other) => Some(tell_one(args, run, records, other, Choice::Worst)?.0),
         None => None,
     };
     if let Some(path) = &args.folded {
         write(path, flame::folded(&told).as_bytes())?;
     }
     if let Some(path) = &args.perfetto {
-        write(path, perfetto::trace(&told).as_bytes())?;
+        write(path, perfetto::trace(&told, &*lines).as_bytes())?;
     }
     if let Some(path) = &args.flame {
         let svg = match &other {
@@ -196,7 +207,7 @@ fn all(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         let mut rows = rows(run, record)?;
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
         rows.truncate(args.each.get());
-        told.extend(tell(args, record, records, &rows)?);
+        told.extend(tell(args, record, records, &rows)?.0);
     }
     let stories: Vec<&Story> = told.iter().map(|t| &t.story).collect();
     Ok(match args.json {
@@ -229,24 +240,28 @@ fn tell_one(
     records: &[Record],
     record: &Record,
     choice: Choice,
-) -> Result<Told, ExplainError> {
+) -> Result<(Told, Box<dyn Lines>), ExplainError> {
     let rows = rows(run, record)?;
     let chosen = choose(&rows, choice).ok_or_else(|| ExplainError::NoSample {
         cell: record.id.clone(),
         asked: choice,
     })?;
-    let mut told = tell(args, record, records, &[chosen])?;
-    Ok(told.remove(0))
+    let (mut told, lines) = tell(args, record, records, &[chosen])?;
+    Ok((told.remove(0), lines))
 }
 
-/// Replays the cell once and tells of each of these samples.
+/// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
 fn tell(
     args: &ExplainArgs,
     record: &Record,
     records: &[Record],
     rows: &[(usize, SampleRow)],
-) -> Result<Vec<Told>, ExplainError> {
-    let (executions, symbols) = retell::executions(args, record, rows)?;
+) -> Result<(Vec<Told>, Box<dyn Lines>), ExplainError> {
+    let Retold {
+        executions,
+        symbols,
+        lines,
+    } = retell(args, record, rows)?;
     let around = Around {
         floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
         peers: peers(record, records),
@@ -261,13 +276,13 @@ fn tell(
             index: row.index,
             latency_ns: row.latency,
         };
-        crate::story::tell(execution, &symbols, sample, &around).map_err(|source| ExplainError::Story {
+        crate::story::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| ExplainError::Story {
             cell: record.id.clone(),
             index: row.index,
             source,
         })
     });
-    told.collect()
+    Ok((told.collect::<Result<_, _>>()?, lines))
 }
 
 /// The same load and probe on the run's other subjects.

@@ -8,12 +8,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::cache::Cache;
+use crate::debuginfo::kept::{self, Kept};
 use crate::error::Error;
 use crate::kernels::catalog::{Entry, usable};
 use crate::kernels::config::Features;
 use crate::kernels::modules::{ModuleIndex, Presence};
 use crate::kernels::preempt::{self, Chosen, PreemptModel};
-use crate::kernels::{self, Kernel, KernelError, Lists, Observer, ResolveOptions};
+use crate::kernels::{self, Kernel, KernelError, Lists, Observer, ResolveOptions, debug};
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [
@@ -72,6 +73,9 @@ pub struct GetArgs {
     /// Kernels, for example debian:6.1 debian:6.1-rt
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
+    /// Also bring the debug package, of which a small part is kept: then explain tells lines of source code
+    #[arg(long)]
+    debug: bool,
     /// Fetch the package lists now (otherwise: if they are older than a day)
     #[arg(long)]
     refresh: bool,
@@ -116,6 +120,8 @@ struct Listed {
     #[serde(flatten)]
     entry: Entry,
     cached: bool,
+    /// Size of the debug information in the cache.
+    debug_bytes: Option<u64>,
 }
 
 fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
@@ -127,10 +133,12 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         entries.retain(|e| seen.insert(e.short_name()));
     }
     let cached = |entry: &Entry| kernels::is_cached(&options.cache, entry);
+    let debug = |entry: &Entry| kept::of_version(&options.cache, &entry.label, &entry.version).map(|k| k.bytes);
     if args.json {
         let listed = |entry: Entry| Listed {
             name: entry.short_name(),
             cached: cached(&entry),
+            debug_bytes: debug(&entry),
             entry,
         };
         return print_json(&entries.into_iter().map(listed).collect::<Vec<_>>());
@@ -150,14 +158,15 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         } else {
             entry.package.clone()
         };
-        let cached = if cached(entry) { "yes" } else { "" };
+        let debug = debug(entry).map(|bytes| format!("debug {}", megabytes(bytes)));
+        let cached: Vec<String> = cached(entry).then(|| "yes".into()).into_iter().chain(debug).collect();
         table.add_row([
             &name,
             &entry.label,
             &entry.version,
             &entry.suites.join(" "),
             &download,
-            cached,
+            &cached.join(", "),
         ]);
     }
     let table: String = table.lines().map(|line| format!("{}\n", line.trim())).collect();
@@ -177,6 +186,10 @@ fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
             kernel.release,
             kernel.bzimage.display()
         ))?;
+        if args.debug {
+            let kept = debug::get(&kernel, &options)?;
+            print(&format!("{name}: debug information {}\n", describe_kept(&kept)))?;
+        }
         // Once is enough for one command.
         if options.lists == Lists::Renew {
             options.lists = Lists::IfOld;
@@ -194,6 +207,7 @@ struct Shown {
     preemption: Option<Vec<PreemptModel>>,
     preemption_note: Option<&'static str>,
     modules: Option<Vec<ModuleShown>>,
+    debug: Option<Kept>,
 }
 
 #[derive(Serialize)]
@@ -222,6 +236,7 @@ fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         preemption: config.as_ref().map(preempt::from_config),
         preemption_note: config.as_ref().and_then(preempt::note),
         modules: index.map(presence),
+        debug: debug::kept(&kernel, &options.cache),
         kernel,
     };
     if args.json {
@@ -294,6 +309,8 @@ fn describe(shown: &Shown) -> String {
     ] {
         line(key, path.as_ref().map_or("unknown".into(), |p| p.display().to_string()));
     }
+    let no_debug = || "none; worstcase kernels get --debug brings it".into();
+    line("debug", shown.debug.as_ref().map_or_else(no_debug, describe_kept));
     line("digest", kernel.digest.clone());
     text
 }
@@ -305,6 +322,14 @@ fn describe_model(model: &PreemptModel) -> String {
         (Chosen::AtBoot, false) => "",
     };
     format!("{}{how}", model.model)
+}
+
+fn describe_kept(kept: &Kept) -> String {
+    format!("{} ({})", kept.path.display(), megabytes(kept.bytes))
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1_000_000))
 }
 
 fn or_none(names: Vec<String>) -> String {

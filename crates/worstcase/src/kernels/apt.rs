@@ -34,6 +34,8 @@ struct Outcome {
     ok: bool,
     /// At least one file was fetched or confirmed: the archive was reached.
     reached: bool,
+    /// Standard output.
+    output: String,
     /// Lines of standard error but for progress.
     messages: Vec<String>,
 }
@@ -123,6 +125,28 @@ impl<'a> Apt<'a> {
             .collect()
     }
 
+    /// One package in exactly this version, with its size; `None` if the archive does not have it (any more).
+    pub fn find(&self, package: &str, version: &str) -> Result<Option<Part>, KernelError> {
+        let _lock = self.cache.lock("apt", "state")?;
+        let state = self.prepare()?;
+        let wanted = format!("{package}={version}");
+        let arguments = ["--print-uris".into(), "download".into(), wanted];
+        let outcome = self.run(&state, &state, &arguments, package)?;
+        if !outcome.ok {
+            let is_gone = |m: &String| m.contains("Unable to locate package") || m.contains("was not found");
+            return match outcome.messages.iter().any(is_gone) {
+                true => Ok(None),
+                false => Err(self.failure(package, &outcome)),
+            };
+        }
+        let size = size(&outcome.output).ok_or_else(|| self.failure(package, &outcome))?;
+        Ok(Some(Part {
+            package: package.into(),
+            version: version.into(),
+            size,
+        }))
+    }
+
     fn prepare(&self) -> Result<PathBuf, KernelError> {
         for directory in ["apt/lists/partial", "apt/archives/partial"] {
             self.cache.area(directory)?;
@@ -192,6 +216,7 @@ impl<'a> Apt<'a> {
         Ok(Outcome {
             ok: status.success(),
             reached,
+            output,
             messages,
         })
     }
@@ -341,6 +366,17 @@ fn why_dropped(source: &Source, messages: &[String]) -> String {
     format!("{suite} left out: {why}")
 }
 
+/// The size in what `--print-uris` prints: `'URI' FILE SIZE CHECKSUM`.
+fn size(output: &str) -> Option<u64> {
+    output
+        .lines()
+        .find(|l| l.starts_with('\''))?
+        .split(' ')
+        .nth(2)?
+        .parse()
+        .ok()
+}
+
 /// The percentage in a line of APT::Status-Fd: `dlstatus:2:11.3991:Retrieving file 2 of 2`.
 fn percent(line: &str) -> Option<f64> {
     let mut fields = line
@@ -365,6 +401,13 @@ mod tests {
     fn progress_is_told_from_messages() {
         assert_eq!(percent("dlstatus:2:11.3991:Retrieving file 2 of 2"), Some(11.3991));
         assert_eq!(percent("E: Unable to fetch"), None);
+    }
+
+    #[test]
+    fn a_size_is_read_from_what_would_be_fetched() {
+        let output = "'http://archive.example/k_6.1-1_amd64.deb' k_6.1-1_amd64.deb 858383044 SHA256:e4\n";
+        assert_eq!(size(output), Some(858_383_044));
+        assert_eq!(size("nothing\n"), None);
     }
 
     #[test]

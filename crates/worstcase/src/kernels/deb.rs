@@ -22,6 +22,24 @@ pub struct DebInfo {
 
 /// Unpacks the kernel files of a .deb into a folder; `usr/lib/modules` becomes `lib/modules`.
 pub fn unpack(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
+    unpack_some(deb, into, &kernel_file)
+}
+
+/// Unpacks the kernel's own debug file, as `vmlinux`.
+pub fn unpack_vmlinux(deb: &Path, into: &Path) -> Result<PathBuf, KernelError> {
+    unpack_some(deb, into, &debug_file)?;
+    Some(into.join(VMLINUX))
+        .filter(|p| p.is_file())
+        .ok_or_else(|| KernelError::BadDeb {
+            path: deb.into(),
+            why: "no vmlinux in it".into(),
+        })
+}
+
+/// Says where a member of a package goes; nowhere if it is not wanted.
+type Wanted<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
+
+fn unpack_some(deb: &Path, into: &Path, wanted: Wanted<'_>) -> Result<DebInfo, KernelError> {
     let bad = |why: String| KernelError::BadDeb { path: deb.into(), why };
     let file = File::open(deb).map_err(|source| KernelError::Unreadable {
         path: deb.into(),
@@ -43,7 +61,7 @@ pub fn unpack(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
             Some(("control", compression)) => info = Some(read_control(&mut counted, compression).map_err(&bad)?),
             Some(("data", compression)) => {
                 let reader = decompress(&mut counted, compression).map_err(&bad)?;
-                unpack_data(reader, into, &bad)?;
+                unpack_data(reader, into, wanted, &bad)?;
                 unpacked = true;
             }
             _ => {}
@@ -111,7 +129,12 @@ fn read_control(reader: impl Read, compression: &str) -> Result<DebInfo, String>
     Err("its control file names no package".into())
 }
 
-fn unpack_data(reader: impl Read, into: &Path, bad: &impl Fn(String) -> KernelError) -> Result<(), KernelError> {
+fn unpack_data(
+    reader: impl Read,
+    into: &Path,
+    wanted: Wanted<'_>,
+    bad: &impl Fn(String) -> KernelError,
+) -> Result<(), KernelError> {
     let mut archive = tar::Archive::new(reader);
     let mut buffer = vec![0; 1 << 16];
     for entry in archive.entries().map_err(|e| bad(e.to_string()))? {
@@ -138,8 +161,19 @@ fn unpack_data(reader: impl Read, into: &Path, bad: &impl Fn(String) -> KernelEr
     Ok(())
 }
 
+/// The name under which a kernel's debug file is unpacked.
+const VMLINUX: &str = "vmlinux";
+
+/// Where a kernel's debug file goes: of the vmlinux that a debug package holds there is one regular file.
+fn debug_file(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let is_it = name == VMLINUX || name.starts_with("vmlinux-");
+    let path = path.strip_prefix(".").unwrap_or(path);
+    (is_it && path.starts_with("usr/lib/debug")).then(|| VMLINUX.into())
+}
+
 /// Where a member goes, if it is part of a kernel.
-fn wanted(path: &Path) -> Option<PathBuf> {
+fn kernel_file(path: &Path) -> Option<PathBuf> {
     let normal = |c: Component<'_>| match c {
         Component::CurDir => None,
         Component::Normal(name) => Some(Some(name.to_os_string())),
@@ -190,7 +224,7 @@ mod tests {
 
     #[test]
     fn only_kernel_files_inside_the_folder_are_wanted() {
-        let to = |path: &str| wanted(Path::new(path)).map(|p| p.display().to_string());
+        let to = |path: &str| kernel_file(Path::new(path)).map(|p| p.display().to_string());
         assert_eq!(to("./boot/vmlinuz-6.1"), Some("boot/vmlinuz-6.1".into()));
         assert_eq!(
             to("./usr/lib/modules/7.3/vmlinuz"),
@@ -204,6 +238,27 @@ mod tests {
         ] {
             assert_eq!(to(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn of_a_debug_package_only_the_kernel_itself_is_wanted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dbg.deb");
+        let module: (&str, &[u8]) = ("./usr/lib/debug/lib/modules/6.1/kernel/brd.ko", b"module");
+        for place in [
+            "./usr/lib/debug/boot/vmlinux-6.1",
+            "./usr/lib/debug/lib/modules/6.1/vmlinux",
+        ] {
+            let deb = sample("linux-image-6.1-dbg", "6.1-1", &[module, (place, b"debug")]);
+            fs::write(&path, deb).unwrap();
+            let found = unpack_vmlinux(&path, dir.path()).unwrap();
+            assert_eq!(fs::read(&found).unwrap(), b"debug");
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+            fs::remove_file(found).unwrap();
+        }
+        fs::write(&path, sample("linux-image-6.1-dbg", "6.1-1", &[module])).unwrap();
+        let error = unpack_vmlinux(&path, dir.path()).unwrap_err();
+        assert!(error.to_string().contains("no vmlinux"), "{error}");
     }
 
     #[test]

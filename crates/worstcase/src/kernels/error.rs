@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cache::CacheError;
+use crate::debuginfo::DebugInfoError;
 use crate::error::Exit;
 
 /// Why a kernel could not be found, fetched, unpacked or read.
@@ -58,6 +59,19 @@ pub enum KernelError {
         /// What can be had instead.
         hint: String,
     },
+    /// There is no debug package of exactly this kernel.
+    #[error(
+        "no debug package, kernel {kernel}: {why}; if you have its vmlinux, name it: worstcase explain --debug-info PATH"
+    )]
+    NoDebugPackage {
+        /// The kernel.
+        kernel: String,
+        /// Why there is none.
+        why: String,
+    },
+    /// What is in the debug package cannot be used.
+    #[error(transparent)]
+    DebugInfo(#[from] DebugInfoError),
     /// apt-get is not installed.
     #[error("apt-get is not here, PATH has none; use a Debian system, or name a .deb, an unpacked folder or a bzImage")]
     NoApt,
@@ -151,7 +165,8 @@ impl KernelError {
             BadName { .. } | Unknown { .. } | Unreadable { .. } | NotAKernel { .. } | BadDeb { .. } => Exit::Usage,
             NoConfig { .. } | UnknownModel { .. } | ModelNotInKernel { .. } => Exit::Usage,
             Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
-            NoModule { .. } | BadModule { .. } => Exit::Missing,
+            NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } => Exit::Missing,
+            DebugInfo(e) => e.exit(),
             Damaged { .. } => Exit::Storage,
             Cache(e) => e.exit(),
         }

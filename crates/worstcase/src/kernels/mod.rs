@@ -7,6 +7,8 @@
 //!                                                       └──> Kernel ──> config, preempt, modules
 //! ```
 //!
+//! [`debug`] brings a kernel's debug package.
+//!
 //! [`resolve`] is the way in. A [`Kernel`] is a value: paths, what it is, and a digest that names its content. What
 //! it can do follows from its files: [`config`], [`preempt`], [`modules`].
 
@@ -23,6 +25,7 @@ pub mod catalog;
 pub mod config;
 mod deb;
 mod debian;
+pub mod debug;
 mod error;
 mod files;
 mod modinfo;

@@ -13,6 +13,7 @@ use super::snapshot::Snapshot;
 use super::subject::Prepared;
 use super::symbols::KernelSymbols;
 use crate::cache::Cache;
+use crate::debuginfo::BuildId;
 use crate::kernels::ResolveOptions;
 use crate::record::{Machine, Record};
 use crate::story::execution::{Execution, Symbols};
@@ -109,6 +110,11 @@ impl Again {
     /// The names of what ran.
     pub fn symbols(&self) -> &Symbols {
         &self.kernel.code
+    }
+
+    /// The build-id of its kernel, if that tells it.
+    pub fn build_id(&self) -> Result<Option<BuildId>, LabError> {
+        self.kernel.build_id(&self.snapshot)
     }
 
     /// The names, when nothing is to be replayed any more.

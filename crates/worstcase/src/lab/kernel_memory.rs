@@ -3,6 +3,7 @@
 //! Kernels of the lab are not relocated (`nokaslr`), so a symbol's address tells where its bytes are in the file.
 
 use super::LabError;
+use crate::debuginfo::BuildId;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -43,6 +44,17 @@ pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<TaskP
     (places.pid, places.comm) = task_offsets(&btf).ok_or("its BTF does not describe task_struct's pid and comm")?;
     check(memory, &places)?;
     Ok(places)
+}
+
+/// The notes, in which the build-id is, lie before the BTF, at most with a page's padding between them.
+const NOTES: u64 = 2 * 4096;
+
+/// The kernel's build-id, if it is where kernels with BTF have it.
+pub fn build_id(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Option<BuildId> {
+    let mut notes = vec![0; NOTES as usize];
+    let start = symbols.data("__start_BTF")?.checked_sub(NOTES)?;
+    memory.read(places, start, &mut notes).ok()?;
+    BuildId::last_in(&notes)
 }
 
 /// The memory of a kernel that was stopped.

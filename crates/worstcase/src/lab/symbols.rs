@@ -10,6 +10,7 @@ use super::kernel_memory::{self, KernelMemory};
 use super::snapshot::Snapshot;
 use super::subject::Prepared;
 use crate::cache::Cache;
+use crate::debuginfo::BuildId;
 use crate::digest::Digest;
 use crate::story::execution::{Symbol, Symbols};
 use std::time::Duration;
@@ -74,6 +75,12 @@ impl KernelSymbols {
             tasks,
             table,
         })
+    }
+
+    /// The build-id of the kernel that runs; none if it is not where kernels keep it.
+    pub fn build_id(&self, snapshot: &Snapshot) -> Result<Option<BuildId>, LabError> {
+        let memory = KernelMemory::open(&snapshot.memory())?;
+        Ok(kernel_memory::build_id(&memory, &self.tasks, &self.table))
     }
 
     /// What a census has to know of the kernel.

@@ -3,6 +3,7 @@
 mod remedy;
 mod sentence;
 
+use super::lines::Source;
 use super::spans::{Kind, Place, Sample, Span};
 use super::stacks::FrameKind;
 use sentence::{Cause, sentence};
@@ -89,6 +90,9 @@ pub struct Blame {
     pub function: Option<String>,
     /// Who called it.
     pub caller: Option<String>,
+    /// Where in the function, if the source is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The system call in which it ran.
     pub system_call: Option<String>,
     /// Time of all spans of this mechanism.
@@ -141,6 +145,7 @@ pub fn blame(sample: &Sample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> B
         mechanism,
         function: Some(cause.at.function).filter(|f| !f.is_empty()),
         caller: cause.at.caller,
+        source: cause.at.source,
         system_call: system_call.clone(),
         length_ns: cause.total,
     }
@@ -151,6 +156,7 @@ fn nothing() -> Blame {
         mechanism: Mechanism::Unexplained,
         function: None,
         caller: None,
+        source: None,
         system_call: None,
         length_ns: Nanos(0),
         sentence: "The sample was not late.".into(),
@@ -175,6 +181,7 @@ fn culprit(span: &Span) -> Place {
             function: function.map(|f| f.function.clone()).unwrap_or_default(),
             caller: frames.next().map(|f| f.function.clone()),
             offset_ns: None,
+            source: function.and_then(|f| f.source.clone()),
         }
     };
     named.unwrap_or_else(common)

@@ -4,8 +4,10 @@ use super::blame::{Peer, blame};
 use super::classify::{Classifier, Stretch};
 use super::execution::{Execution, Symbols};
 use super::frames::{Walk, walk};
+use super::lines::Lines;
 use super::milestones::Milestones;
 use super::shares::Shares;
+use super::sources::Sources;
 use super::spans::{AtDue, Kind, Sample, Span, Story, StoryError, Task};
 use worstcase_probe::{Instructions, Nanos};
 
@@ -36,25 +38,37 @@ pub struct Around {
 /// Models that take the CPU at any instruction at which preemption is on, for a real-time thread.
 const PREEMPTS: [&str; 4] = ["full", "lazy", "rt", "rt lazy"];
 
-/// Tells the story of an execution.
-pub fn tell(execution: &Execution, symbols: &Symbols, sample: Sample, around: &Around) -> Result<Told, StoryError> {
+/// Tells the story of an execution, with the lines of source code that `lines` knows.
+pub fn tell(
+    execution: &Execution,
+    symbols: &Symbols,
+    lines: &dyn Lines,
+    sample: Sample,
+    around: &Around,
+) -> Result<Told, StoryError> {
     let walk = walk(execution, symbols);
     let points = Milestones::find(execution, &walk).ok_or(StoryError::Window("the due time and the sample"))?;
     let tasks = tasks(execution);
     let task_of = |pid: u32| tasks.iter().find(|t| t.pid == pid).cloned().unwrap_or_default();
+    let sources = Sources {
+        execution,
+        walk: &walk,
+        lines,
+    };
     let classifier = Classifier {
         walk: &walk,
         points: &points,
         preempts: PREEMPTS.contains(&sample.preempt.as_str()),
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,
+        sources: &sources,
     };
     let stretches = classifier.stretches();
-    let spans = spans(execution, &walk, &points, &stretches, &task_of);
+    let spans = spans(&sources, &points, &stretches, &task_of);
     let blame = blame(&sample, &spans, around.floor, &around.peers);
     let at_due = walk.at(points.due).map_or_else(AtDue::default, |i| AtDue {
         task: task_of(i.pid),
-        chain: walk.stacks.chain(i.stack).into_iter().cloned().collect(),
+        chain: sources.chain_at(points.due),
     });
     let notes = notes(&walk, &points);
     let story = Story::new(sample, at_due, blame, spans, notes)?;
@@ -82,13 +96,8 @@ fn tasks(execution: &Execution) -> Vec<Task> {
 }
 
 /// The stretches as spans; a part of the window that was not walked becomes `Unexplained`.
-fn spans(
-    execution: &Execution,
-    walk: &Walk,
-    points: &Milestones,
-    stretches: &[Stretch],
-    task_of: &dyn Fn(u32) -> Task,
-) -> Vec<Span> {
+fn spans(sources: &Sources, points: &Milestones, stretches: &[Stretch], task_of: &dyn Fn(u32) -> Task) -> Vec<Span> {
+    let (execution, walk) = (sources.execution, sources.walk);
     // A timer may be due in the middle of an instruction; that part belongs to the first span.
     let part = execution
         .latency
@@ -107,6 +116,7 @@ fn spans(
         chain: Vec::new(),
         most: None,
         functions: Vec::new(),
+        lines: Vec::new(),
     };
     let mut at = points.due;
     for stretch in stretches {
@@ -123,9 +133,12 @@ fn spans(
             length_ns: time(last.end) - time(first.start),
             instructions: Some(Instructions(last.end - first.start)),
             task: task_of(first.pid),
-            chain: shares.chain(),
+            chain: shares
+                .common()
+                .map_or_else(Vec::new, |id| sources.chain(id, &stretch.intervals)),
             most: shares.most(|n| execution.time_of(n)),
             functions: shares.functions(|n| execution.time_of(n)),
+            lines: sources.hottest(&stretch.intervals),
         });
         at = last.end;
     }

@@ -4,6 +4,7 @@ use super::frames::{Interval, Mark, Walk, What};
 use super::milestones::Milestones;
 use super::roles::{self, Role};
 use super::shares::place;
+use super::sources::Sources;
 use super::spans::{Kind, LockWait, Place, Task};
 use super::stacks::{FrameKind, StackId};
 
@@ -42,6 +43,8 @@ pub struct Classifier<'a> {
     pub time_of: &'a dyn Fn(u64) -> u64,
     /// Names of threads.
     pub task_of: &'a dyn Fn(u32) -> Task,
+    /// Lines of source code.
+    pub sources: &'a Sources<'a>,
 }
 
 impl Classifier<'_> {
@@ -263,7 +266,12 @@ impl Classifier<'_> {
             true => (self.time_of)(mark.count - due) as i64,
             false => -((self.time_of)(due - mark.count) as i64),
         };
-        place(self.walk, mark.stack, Some(offset), is_helper)
+        let (place, depth) = place(self.walk, mark.stack, is_helper);
+        Place {
+            offset_ns: Some(offset),
+            source: self.sources.of_mark(mark, depth),
+            ..place
+        }
     }
 
     fn system_call(&self, stack: StackId) -> Option<String> {

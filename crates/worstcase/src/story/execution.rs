@@ -42,6 +42,25 @@ impl Execution {
         let end = self.steps.get(i + 1).map_or(self.end, |next| next.count);
         self.steps[i].count.0..end.0
     }
+
+    /// The address of each instruction in a range, in order.
+    pub fn for_each_address(&self, range: Range<u64>, mut each: impl FnMut(u64)) {
+        let after = self.steps.partition_point(|s| s.count.0 <= range.start);
+        for number in after.saturating_sub(1)..self.steps.len() {
+            let span = self.span(number);
+            if span.start >= range.end {
+                break;
+            }
+            let block = &self.blocks[self.steps[number].block as usize];
+            let mut address = block.address;
+            for (count, length) in span.zip(&block.lengths) {
+                if range.contains(&count) {
+                    each(address);
+                }
+                address = address.wrapping_add(u64::from(*length));
+            }
+        }
+    }
 }
 
 /// Names of code addresses.
@@ -84,6 +103,38 @@ impl Symbols {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_begins_and_ends_within_blocks() {
+        let block = |address, lengths: &[u8]| Block {
+            address,
+            lengths: lengths.to_vec(),
+            code: vec![0x90; 10],
+        };
+        let step = |block, count| Step {
+            block,
+            count: Instructions(count),
+        };
+        let execution = Execution {
+            blocks: vec![block(0x10, &[1, 2, 3]), block(0x20, &[4, 4])],
+            // The first block is left early once.
+            steps: vec![step(0, 100), step(1, 102), step(0, 104)],
+            end: Instructions(107),
+            tasks: Vec::new(),
+            due: Instructions(0),
+            timer_entry: None,
+            sample: Instructions(0),
+            latency: Nanos(0),
+            shift: 0,
+        };
+        let of = |range| {
+            let mut all = Vec::new();
+            execution.for_each_address(range, |address| all.push(address));
+            all
+        };
+        assert_eq!(of(101..105), [0x11, 0x20, 0x24, 0x10]);
+        assert_eq!(of(0..200).len(), 7);
+    }
 
     #[test]
     fn the_last_symbol_at_or_before_an_address_holds_it() {

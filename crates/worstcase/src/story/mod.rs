@@ -8,6 +8,7 @@
 //! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
 //! classify    what each stretch between due time and sample is   points -> stretches
 //! shares      which functions took a stretch
+//! sources     and which lines, if somebody knows them
 //! spans       the story type: consecutive spans that add up exactly to the latency
 //! blame       the first cause in one sentence, and what would remove it
 //! build       all of it in order                                 execution -> story
@@ -23,10 +24,12 @@ pub mod decode;
 pub mod execution;
 pub mod frames;
 pub mod group;
+pub mod lines;
 pub mod milestones;
 pub mod render;
 pub mod roles;
 pub(crate) mod shares;
+mod sources;
 pub mod spans;
 pub mod stacks;
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl<'a> Shares<'a> {
     }
 
     /// The innermost chain that holds most of the time.
-    fn common(&self) -> Option<StackId> {
+    pub fn common(&self) -> Option<StackId> {
         self.innermost(COMMON)
     }
 
@@ -107,17 +107,20 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// A call chain as a place: its innermost frame that is no helper, and that one's caller.
-pub fn place(walk: &Walk, stack: StackId, offset_ns: Option<i64>, is_helper: fn(&str) -> bool) -> Place {
+/// A call chain as a place: its innermost frame that is no helper, and that one's caller. Also how many callers out from
+/// the innermost frame of all it is.
+pub fn place(walk: &Walk, stack: StackId, is_helper: fn(&str) -> bool) -> (Place, usize) {
     let stacks = &walk.stacks;
-    let mut frames = stacks.upwards(stack).filter(|id| {
+    let mut frames = stacks.upwards(stack).enumerate().filter(|(_, id)| {
         let frame = stacks.frame(*id);
         !is_helper(&frame.function) && frame.kind != FrameKind::Unknown
     });
     let name = |id: StackId| stacks.frame(id).function.clone();
-    Place {
-        function: frames.next().map(name).unwrap_or_else(|| name(stack)),
-        caller: frames.next().map(name),
-        offset_ns,
-    }
+    let (depth, innermost) = frames.next().unwrap_or((0, stack));
+    let place = Place {
+        function: name(innermost),
+        caller: frames.next().map(|(_, id)| name(id)),
+        ..Place::default()
+    };
+    (place, depth)
 }

@@ -4,6 +4,7 @@
 //! not tell is a span [`Kind::Unexplained`].
 
 use super::blame::Blame;
+use super::lines::Source;
 use super::stacks::Frame;
 use serde::{Deserialize, Serialize};
 use worstcase_probe::{Instructions, Nanos};
@@ -29,6 +30,9 @@ pub struct Place {
     pub caller: Option<String>,
     /// How long before (negative) or after the due time, in ns; `None` if it was before the window.
     pub offset_ns: Option<i64>,
+    /// Where in the function, if the source is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 /// The probe waits for a lock whose owner may inherit its priority.
@@ -155,6 +159,17 @@ pub struct Share {
     pub self_ns: Nanos,
 }
 
+/// A line's part of a span.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineShare {
+    /// The function, as the symbols name it.
+    pub function: String,
+    /// The line.
+    pub source: Source,
+    /// Time in itself alone.
+    pub self_ns: Nanos,
+}
+
 /// One span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
@@ -175,6 +190,9 @@ pub struct Span {
     pub most: Option<Share>,
     /// The functions that took most of it in themselves.
     pub functions: Vec<Share>,
+    /// The lines that took most of it in themselves, if the source is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineShare>,
 }
 
 /// Which sample a story is of.

@@ -1,5 +1,6 @@
 //! Call chains as a tree: each node is a frame under its caller, so that equal chains are one number.
 
+use super::lines::Source;
 use super::roles::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -60,6 +61,9 @@ pub struct Frame {
     pub module: Option<String>,
     /// What it is.
     pub kind: FrameKind,
+    /// In a story: where it was, if the source is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 /// A call chain: a node of [`Stacks`].

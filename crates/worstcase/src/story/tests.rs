@@ -1,8 +1,11 @@
 //! Whole stories, from synthetic executions.
 
+mod lines;
+
 use super::blame::{Mechanism, Peer};
+use super::execution::Execution;
 use super::render::{flame, json, perfetto, terminal};
-use super::spans::{Kind, Sample, Story, StoryError};
+use super::spans::{Kind, Place, Sample, Story, StoryError};
 use super::testing::Machine;
 use super::{Around, Told, compare, group, tell};
 use crate::report::terminal::Style;
@@ -69,9 +72,8 @@ fn machine(due: Due, runs_on: usize, preempts: bool) -> Machine {
     m
 }
 
-fn told(m: &Machine, preempt: &str) -> Told {
-    let (execution, symbols) = m.execution();
-    let sample = Sample {
+fn sample(execution: &Execution, preempt: &str) -> Sample {
+    Sample {
         cell: "6.1.none.shm.wakeup.s1".into(),
         subject: "6.1.none".into(),
         load: "shm".into(),
@@ -79,7 +81,12 @@ fn told(m: &Machine, preempt: &str) -> Told {
         unit: "virtual us at 1000 MIPS".into(),
         index: 5,
         latency_ns: execution.latency,
-    };
+    }
+}
+
+fn told(m: &Machine, preempt: &str) -> Told {
+    let (execution, symbols) = m.execution();
+    let sample = sample(&execution, preempt);
     let around = Around {
         floor: Nanos(60),
         peers: vec![Peer {
@@ -88,7 +95,18 @@ fn told(m: &Machine, preempt: &str) -> Told {
             maximum: Nanos(70),
         }],
     };
-    tell(&execution, &symbols, sample, &around).unwrap()
+    tell(&execution, &symbols, &(), sample, &around).unwrap()
+}
+
+/// Where interrupts went off and on in the first span.
+fn switched(story: &Story) -> (&Place, &Place) {
+    match &story.spans()[0].what {
+        Kind::IrqsOff {
+            off: Some(off),
+            on: Some(on),
+        } => (off, on),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn titles(story: &Story) -> Vec<&'static str> {
@@ -219,13 +237,7 @@ fn interrupts_off_are_followed_to_where_they_went_off_and_on() {
             "probe's code"
         ]
     );
-    let Kind::IrqsOff {
-        off: Some(off),
-        on: Some(on),
-    } = &told.story.spans()[0].what
-    else {
-        panic!("{:?}", told.story.spans()[0]);
-    };
+    let (off, on) = switched(&told.story);
     assert_eq!(
         (off.function.as_str(), off.caller.as_deref(), off.offset_ns),
         ("free_pages", Some("zap"), Some(-6))
@@ -300,7 +312,7 @@ fn other_programs_read_it() {
         .sum();
     assert_eq!(sum, latency);
     assert!(flame::svg(&told).unwrap().starts_with(b"<?xml"));
-    let trace: serde_json::Value = serde_json::from_str(&perfetto::trace(&told)).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&perfetto::trace(&told, &())).unwrap();
     nested(trace["traceEvents"].as_array().unwrap());
 }
 
@@ -348,7 +360,7 @@ proptest! {
             execution.timer_entry = None;
         }
         let sample = Sample { latency_ns: execution.latency, preempt: model.into(), ..told(&m, model).story.sample().clone() };
-        let told = tell(&execution, &symbols, sample, &Around::default()).unwrap();
+        let told = tell(&execution, &symbols, &(), sample, &Around::default()).unwrap();
         prop_assert!(told.story.spans().iter().all(|s| s.what != Kind::Unexplained));
         prop_assert_eq!(told.walk.intervals.windows(2).filter(|w| w[0].end != w[1].start).count(), 0);
     }

@@ -15,6 +15,7 @@ fn frame(function: &str) -> Frame {
         function: function.into(),
         module: None,
         kind: FrameKind::Function,
+        source: None,
     }
 }
 

@@ -1,25 +1,54 @@
 //! From a record back to the machine that gave it, and its replay.
 
-use super::ExplainArgs;
+use super::{ExplainArgs, ExplainError};
+use crate::cache::Cache;
 use crate::cli::kernels::Terminal;
+use crate::debuginfo::{DebugInfo, kept};
 use crate::kernels::ResolveOptions;
 use crate::lab::LabError;
 use crate::lab::again::Again;
 use crate::lab::qemu::Qemu;
 use crate::record::{Record, SampleRow};
 use crate::story::execution::{Execution, Symbols};
+use crate::story::lines::Lines;
 
-/// Runs the record's cell again and gives what ran around these samples (place in the record, row).
-pub fn executions(
-    args: &ExplainArgs,
-    record: &Record,
-    rows: &[(usize, SampleRow)],
-) -> Result<(Vec<Execution>, Symbols), LabError> {
+/// What a cell's stories are made of.
+pub struct Retold {
+    /// What ran around each sample.
+    pub executions: Vec<Execution>,
+    /// Names of code.
+    pub symbols: Symbols,
+    /// Lines of source code.
+    pub lines: Box<dyn Lines>,
+}
+
+/// Runs the record's cell again, for these samples (place in the record, row).
+pub fn retell(args: &ExplainArgs, record: &Record, rows: &[(usize, SampleRow)]) -> Result<Retold, ExplainError> {
     let qemu = Qemu::find(args.qemu.as_deref())?;
     let terminal = Terminal::default();
-    let options = ResolveOptions::from_cache(&terminal)?;
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let again = Again::of(record, &args.added, &qemu, &options, None)?;
+    let lines = lines(args, record, &again, &options.cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
     let executions = again.replay(&options.cache, &places)?;
-    Ok((executions, again.into_symbols()))
+    Ok(Retold {
+        executions,
+        symbols: again.into_symbols(),
+        lines,
+    })
+}
+
+/// From the file that was named, which must be of this kernel, or from what the cache has of its build.
+fn lines(args: &ExplainArgs, record: &Record, again: &Again, cache: &Cache) -> Result<Box<dyn Lines>, ExplainError> {
+    let running = again.build_id()?;
+    if let Some(path) = &args.debug_info {
+        let kernel = &record.subject.kernel.release;
+        let info = DebugInfo::open(path, again.symbols())?;
+        return Ok(Box::new(info.must_be_of(path, kernel, running.as_ref())?));
+    }
+    let kept = running.and_then(|id| kept::of_build(cache, &id));
+    Ok(match kept {
+        Some(kept) => Box::new(DebugInfo::open(&kept.path, again.symbols())?),
+        None => Box::new(()),
+    })
 }

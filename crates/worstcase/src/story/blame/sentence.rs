@@ -81,12 +81,20 @@ fn most(cause: &Cause) -> String {
     })
 }
 
+/// A function with its line and its caller, as far as they are known.
+fn named(place: &Place) -> String {
+    let line = place.source.as_ref().map(|source| source.to_string());
+    let caller = place.caller.as_ref().map(|caller| format!("called by {caller}"));
+    let known: Vec<String> = line.into_iter().chain(caller).collect();
+    match known.is_empty() {
+        true => place.function.clone(),
+        false => format!("{} ({})", place.function, known.join(", ")),
+    }
+}
+
 fn what(cause: &Cause) -> String {
     let span = cause.longest;
-    let function = match &cause.at.caller {
-        Some(caller) => format!("{} (called by {caller})", cause.at.function),
-        None => cause.at.function.clone(),
-    };
+    let function = named(&cause.at);
     let who = match span.task.pid {
         0 => "the idle task".to_string(),
         pid => format!("{} ({pid})", span.task.comm),
@@ -131,10 +139,7 @@ fn lock_owner(kind: &Kind, who: &str, function: &str) -> String {
     else {
         return format!("{who} held a lock that the wake-up needs, in {function}");
     };
-    let waits = match &at.caller {
-        Some(caller) => format!("{} (called by {caller})", at.function),
-        None => at.function.clone(),
-    };
+    let waits = named(at);
     let how = match inherits {
         true => "with the probe's priority, which it inherited",
         false => "at its own priority",

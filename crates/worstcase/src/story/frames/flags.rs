@@ -15,6 +15,7 @@ impl Walker<'_> {
             let after = (start + number as u64 + 1).min(end);
             self.interval(from, after);
             from = after;
+            self.here = self.blocks[block].starts[number];
             self.change_flag(flag, after);
         }
         self.interval(from, end);
@@ -41,7 +42,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn interval(&mut self, start: u64, end: u64) {
-        let Some(stack) = self.thread.top().map(|f| f.node) else {
+        let Some((stack, site)) = self.thread.top().map(|f| (f.node, f.site)) else {
             return;
         };
         if start >= end {
@@ -56,6 +57,7 @@ impl Walker<'_> {
                 start,
                 end,
                 stack,
+                site,
                 irqs,
                 pid,
             }),

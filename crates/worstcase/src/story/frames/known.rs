@@ -1,6 +1,7 @@
 //! Frames and what is known of them: names, what a thread starts with, what kind of call it was.
 
 use super::shadow::{Revealed, Shadow, Thread};
+use super::sites::SiteId;
 use super::walk::Walker;
 use crate::story::execution::Symbol;
 use crate::story::roles::{self, Role};
@@ -20,16 +21,22 @@ impl<'a> Walker<'a> {
             thread.frames.push(self.unknown());
         }
         for (number, frame) in known.iter().enumerate().rev() {
-            let caller = thread.top().map(|f| f.node);
+            let caller = thread.top().map(|f| (f.node, f.site));
+            let goes_on_at = match known.get(number + 1) {
+                Some(Revealed::Kernel(address)) => Some(*address),
+                _ => None,
+            };
             let mut shadow = match frame {
                 Revealed::User => self.user(pid),
-                Revealed::Kernel(address) => self.kernel(caller, *address),
+                Revealed::Kernel(address) => {
+                    // Behind a call, at what an entry interrupted.
+                    let back = u64::from(!self.kind_of(*address).is_entry());
+                    self.kernel(caller, *address, goes_on_at.map(|a| a - back))
+                }
             };
             // It returns to where the frame below it was revealed; an entry is left in another way.
-            if let Some(Revealed::Kernel(below)) = known.get(number + 1)
-                && !shadow.kind.is_entry()
-            {
-                shadow.returns_to = Some(*below);
+            if !shadow.kind.is_entry() {
+                shadow.returns_to = goes_on_at;
             }
             thread.frames.push(shadow);
         }
@@ -49,8 +56,9 @@ impl<'a> Walker<'a> {
             function: "[not seen]".into(),
             module: None,
             kind: FrameKind::Unknown,
+            source: None,
         };
-        Shadow::new(self.walk.stacks.push(None, frame), FrameKind::Unknown)
+        self.outermost(frame)
     }
 
     pub(super) fn user(&mut self, pid: u32) -> Shadow {
@@ -59,14 +67,26 @@ impl<'a> Walker<'a> {
             function: format!("[user] {}", comm.map_or("?", |t| &t.comm)),
             module: None,
             kind: FrameKind::User,
+            source: None,
         };
-        Shadow::new(self.walk.stacks.push(None, frame), FrameKind::User)
+        self.outermost(frame)
     }
 
-    pub(super) fn kernel(&mut self, caller: Option<StackId>, address: u64) -> Shadow {
+    fn outermost(&mut self, frame: Frame) -> Shadow {
+        let kind = frame.kind;
+        Shadow::new(
+            self.walk.stacks.push(None, frame),
+            self.walk.sites.push(None, None),
+            kind,
+        )
+    }
+
+    /// A function's frame, and the caller's instruction that led to it.
+    pub(super) fn kernel(&mut self, caller: Option<(StackId, SiteId)>, address: u64, called_at: Option<u64>) -> Shadow {
         let kind = self.kind_of(address);
-        let node = self.push_node(caller, address, kind);
-        Shadow::new(node, kind)
+        let node = self.push_node(caller.map(|c| c.0), address, kind);
+        let site = self.walk.sites.push(caller.map(|c| c.1), called_at);
+        Shadow::new(node, site, kind)
     }
 
     pub(super) fn symbol(&self, address: u64) -> Option<&'a Symbol> {
@@ -82,12 +102,20 @@ impl<'a> Walker<'a> {
             Some(s) => (roles::whole(&s.name).to_string(), s.module.clone()),
             None => (format!("{address:#x}"), None),
         };
-        self.walk.stacks.push(caller, Frame { function, module, kind })
+        self.walk.stacks.push(
+            caller,
+            Frame {
+                function,
+                module,
+                kind,
+                source: None,
+            },
+        )
     }
 
     /// The frame below the last known one becomes known.
     pub(super) fn reveal(&mut self, address: u64) {
-        let frame = self.kernel(self.thread.top().map(|f| f.node), address);
+        let frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, None);
         self.thread.frames.push(frame);
         self.thread.revealed.push(Revealed::Kernel(address));
     }

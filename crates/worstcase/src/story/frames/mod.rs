@@ -3,6 +3,7 @@
 //! ```text
 //! shadow   one thread's stack of frames: what calls, returns and interrupts do to it
 //! walk     goes through the blocks and changes threads
+//! sites    where frames were called
 //! known    names frames, starts threads with what is known of them
 //! flags    tracks the interrupt flag, writes down                       -> intervals, marks
 //! ```
@@ -13,6 +14,7 @@
 mod flags;
 mod known;
 mod shadow;
+mod sites;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -20,6 +22,8 @@ mod walk;
 use super::execution::{Execution, Symbols};
 use super::roles::Role;
 use super::stacks::{StackId, Stacks};
+pub use sites::SiteId;
+use sites::Sites;
 use std::collections::HashMap;
 
 /// Instructions that ran with one call chain and one state of the interrupt flag.
@@ -31,6 +35,8 @@ pub struct Interval {
     pub end: u64,
     /// Call chain.
     pub stack: StackId,
+    /// Where its frames were called.
+    pub site: SiteId,
     /// Whether interrupts were on, if known.
     pub irqs: Option<bool>,
     /// The thread.
@@ -55,8 +61,12 @@ pub struct Mark {
     pub count: u64,
     /// What.
     pub what: What,
+    /// The instruction that did it, or the first of the function.
+    pub address: u64,
     /// Call chain.
     pub stack: StackId,
+    /// Where its frames were called.
+    pub site: SiteId,
     /// The thread.
     pub pid: u32,
 }
@@ -66,6 +76,8 @@ pub struct Mark {
 pub struct Walk {
     /// All call chains.
     pub stacks: Stacks,
+    /// Where their frames were called.
+    pub sites: Sites,
     /// Without gaps, in order.
     pub intervals: Vec<Interval>,
     /// In order.

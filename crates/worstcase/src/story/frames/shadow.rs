@@ -1,5 +1,6 @@
 //! One thread's stack of frames.
 
+use super::sites::SiteId;
 use crate::story::stacks::{FrameKind, StackId};
 
 /// How the block before went on: what the next block's address means.
@@ -51,6 +52,8 @@ impl How {
 pub struct Shadow {
     /// Its call chain.
     pub node: StackId,
+    /// Where its frames were called.
+    pub site: SiteId,
     /// What it is.
     pub kind: FrameKind,
     /// The address to which it returns, for a frame that was called.
@@ -67,9 +70,10 @@ pub struct Shadow {
 
 impl Shadow {
     /// A frame of which nothing else is known.
-    pub fn new(node: StackId, kind: FrameKind) -> Shadow {
+    pub fn new(node: StackId, site: SiteId, kind: FrameKind) -> Shadow {
         Shadow {
             node,
+            site,
             kind,
             returns_to: None,
             resumes: None,

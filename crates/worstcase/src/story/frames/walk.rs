@@ -22,6 +22,8 @@ pub struct Walker<'a> {
     pub(super) pid: u32,
     pub(super) thread: Thread,
     pub(super) transfer: Transfer,
+    /// The instruction that is looked at.
+    pub(super) here: u64,
     pub(super) irqs: Option<bool>,
     /// What each `cli` found that was not undone yet; `popf` restores the last.
     pub(super) clis: Vec<Option<bool>>,
@@ -47,6 +49,7 @@ impl<'a> Walker<'a> {
                 at: 0,
                 how: How::Unknown,
             },
+            here: 0,
             irqs: None,
             clis: Vec::new(),
             walk: Walk::default(),
@@ -83,12 +86,14 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn mark(&mut self, count: u64, what: What) {
-        if let Some(stack) = self.thread.top().map(|f| f.node) {
-            let pid = self.pid;
+        if let Some((stack, site)) = self.thread.top().map(|f| (f.node, f.site)) {
+            let (pid, address) = (self.pid, self.here);
             self.walk.marks.push(Mark {
                 count,
                 what,
+                address,
                 stack,
+                site,
                 pid,
             });
         }
@@ -110,6 +115,7 @@ impl<'a> Walker<'a> {
         let span = self.execution.span(number);
         let symbol = self.symbol(address);
         let role = symbol.and_then(|s| roles::role(&s.name));
+        self.here = address;
         if is_user(address) {
             self.arrive_in_user(span.start);
         } else if self.is_entry(address, symbol, role) {
@@ -133,7 +139,8 @@ impl<'a> Walker<'a> {
     }
 
     fn enter(&mut self, address: u64, count: u64) {
-        let mut frame = self.kernel(self.thread.top().map(|f| f.node), address);
+        let interrupted = Some(self.transfer.at).filter(|at| !is_user(*at));
+        let mut frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, interrupted);
         frame.resumes = Some(self.transfer);
         frame.irqs = match frame.kind {
             // An interrupt came, so they were on.
@@ -184,11 +191,11 @@ impl<'a> Walker<'a> {
             // It faulted, and is tried again.
             _ if transfer.at == address && !matches!(transfer.how, How::Unknown) => self.go_on(address, count),
             How::Call(returns_to) => {
-                let caller = self.thread.top().map(|f| f.node);
+                let caller = self.thread.top().map(|f| (f.node, f.site));
                 let inner = self.is_inner_call(transfer.at, address);
                 let mut frame = match caller {
-                    Some(own) if inner => Shadow::new(own, FrameKind::Function),
-                    _ => self.kernel(caller, address),
+                    Some((own, site)) if inner => Shadow::new(own, site, FrameKind::Function),
+                    _ => self.kernel(caller, address, Some(transfer.at)),
                 };
                 frame.returns_to = Some(returns_to);
                 frame.inner = inner;
@@ -332,6 +339,7 @@ impl<'a> Walker<'a> {
         }
         (self.irqs, self.clis) = (frame.irqs, frame.clis);
         if self.irqs == Some(true) {
+            self.here = at;
             let count = self.walk.intervals.last().map_or(0, |i| i.end);
             self.mark(count, What::IrqsOn);
         }

@@ -6,6 +6,8 @@
 
 use crate::story::build::Told;
 use crate::story::frames::Interval;
+use crate::story::lines::Lines;
+use crate::story::spans::Span;
 use crate::story::stacks::{FrameKind, StackId};
 use serde_json::{Value, json};
 
@@ -14,8 +16,8 @@ const STORY: u32 = 1;
 const CPU: u32 = 2;
 const THREADS: u32 = 3;
 
-/// The whole window.
-pub fn trace(told: &Told) -> String {
+/// The whole window, with the lines of source code that `lines` knows.
+pub fn trace(told: &Told, lines: &dyn Lines) -> String {
     let mut events = headings(told);
     events.extend(told.story.spans().iter().map(|span| {
         slice(
@@ -24,7 +26,7 @@ pub fn trace(told: &Told) -> String {
             span.what.name().title,
             span.start_ns.0 as i64,
             span.length_ns.0,
-            json!({"task": span.task.comm, "what": span.what}),
+            about(span),
         )
     }));
     let runs = |of: &dyn Fn(&Interval) -> Option<&'static str>| joined(&told.walk.intervals, of);
@@ -41,7 +43,7 @@ pub fn trace(told: &Told) -> String {
         }
     }
     for task in &told.tasks {
-        events.extend(functions(told, task.pid));
+        events.extend(functions(told, lines, task.pid));
     }
     let out = json!({
         "displayTimeUnit": "ns",
@@ -52,6 +54,16 @@ pub fn trace(told: &Told) -> String {
         "traceEvents": events,
     });
     out.to_string()
+}
+
+fn about(span: &Span) -> Value {
+    let mut about = json!({"task": span.task.comm, "what": span.what});
+    if !span.lines.is_empty() {
+        let lines = span.lines.iter().map(|l| (&l.function, l.source.whole(), l.self_ns));
+        let line = |(function, line, self_ns)| json!({"function": function, "line": line, "self_ns": self_ns});
+        about["lines"] = lines.map(line).collect();
+    }
+    about
 }
 
 fn ns(told: &Told, count: u64) -> i64 {
@@ -121,16 +133,26 @@ fn joined<'n>(intervals: &[Interval], name: &dyn Fn(&Interval) -> Option<&'n str
     out
 }
 
+/// A frame whose end has not come yet.
+struct Open {
+    id: StackId,
+    start: u64,
+    called_at: Option<u64>,
+}
+
 /// A thread's frames as slices: each from its first to its last instruction, closed while the thread does not run.
-fn functions(told: &Told, pid: u32) -> Vec<Value> {
+fn functions(told: &Told, lines: &dyn Lines, pid: u32) -> Vec<Value> {
     let stacks = &told.walk.stacks;
     let mut events = Vec::new();
-    let mut open: Vec<(StackId, u64)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let mut end = 0;
-    let mut close = |open: &mut Vec<(StackId, u64)>, keep: usize, end: u64| {
-        for (id, start) in open.drain(keep..).rev() {
+    let mut close = |open: &mut Vec<Open>, keep: usize, end: u64| {
+        for Open { id, start, called_at } in open.drain(keep..).rev() {
             let frame = stacks.frame(id);
-            let args = json!({"kind": frame.kind, "module": frame.module, "instructions": end - start});
+            let mut args = json!({"kind": frame.kind, "module": frame.module, "instructions": end - start});
+            if let Some(source) = called_at.and_then(|address| lines.source(address)) {
+                args["called_at"] = source.whole().into();
+            }
             let (start, length) = (ns(told, start), (end - start) << told.shift);
             events.push(slice(THREADS, track(pid), &frame.function, start, length, args));
         }
@@ -139,11 +161,16 @@ fn functions(told: &Told, pid: u32) -> Vec<Value> {
         if interval.start != end {
             close(&mut open, 0, end);
         }
-        let mut chain: Vec<StackId> = stacks.upwards(interval.stack).collect();
+        let sites = told.walk.sites.called_at(interval.site);
+        let mut chain: Vec<(StackId, Option<u64>)> = stacks.upwards(interval.stack).zip(sites).collect();
         chain.reverse();
-        let same = open.iter().zip(&chain).take_while(|((a, _), b)| a == *b).count();
+        let same = open.iter().zip(&chain).take_while(|(a, b)| a.id == b.0).count();
         close(&mut open, same, interval.start);
-        open.extend(chain[same..].iter().map(|id| (*id, interval.start)));
+        open.extend(chain[same..].iter().map(|(id, called_at)| Open {
+            id: *id,
+            start: interval.start,
+            called_at: *called_at,
+        }));
         end = interval.end;
     }
     close(&mut open, 0, end);

@@ -2,6 +2,7 @@
 
 use crate::report::format::{micros, micros_exact, plain};
 use crate::report::terminal::Style;
+use crate::story::lines::Source;
 use crate::story::spans::{Kind, LockWait, Place, Span, Story};
 use crate::story::stacks::{Frame, FrameKind};
 use worstcase_probe::Nanos;
@@ -35,10 +36,8 @@ pub fn story(story: &Story, style: Style) -> String {
     out.extend(wrapped("What would help: ", &story.blame().remedy));
     out.push(String::new());
     let at_due = story.at_due();
-    out.extend(wrapped(
-        "When the timer was due: ",
-        &format!("{} ({}): {}", at_due.task.comm, at_due.task.pid, chain(&at_due.chain)),
-    ));
+    let due = format!("{} ({})", plain(&at_due.task.comm), at_due.task.pid);
+    out.extend(chained(&format!("When the timer was due: {due}: "), 24, &at_due.chain));
     out.push(String::new());
     out.push(format!(
         "{:>11} {:>11}  {:<width$}  span",
@@ -77,7 +76,7 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
     }
     if part(100) >= DETAIL {
         if !span.chain.is_empty() {
-            out.extend(wrapped(&format!("{indent}in "), &chain(&span.chain)));
+            out.extend(chained(&format!("{indent}in "), INDENT + 3, &span.chain));
         }
         for share in &span.functions {
             let percent = share.self_ns.0 * 100 / span.length_ns.0.max(1);
@@ -88,6 +87,12 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
                 share.function
             );
             out.push(cut(&plain(&text)));
+        }
+        for line in &span.lines {
+            let percent = line.self_ns.0 * 100 / span.length_ns.0.max(1);
+            let (time, whole) = (micros(line.self_ns), line.source.whole());
+            let lead = format!("{indent}{percent:>3} % {time:>8} us  at {} ", plain(&line.function));
+            out.extend(wrapped(&lead, &whole));
         }
     }
     out
@@ -135,25 +140,56 @@ fn shown(place: &Place) -> String {
         let sign = if ns < 0 { "-" } else { "+" };
         format!("at {sign}{} us", micros(Nanos(ns.unsigned_abs())))
     });
-    format!("{}{by}, {at}", place.function)
+    let line = place.source.as_ref().map_or(String::new(), |s| format!(" ({s})"));
+    format!("{}{line}{by}, {at}", place.function)
+}
+
+/// A call chain: in one line, wrapped; or a line for each frame behind `indent`, if the source is known.
+fn chained(lead: &str, indent: usize, frames: &[Frame]) -> Vec<String> {
+    if frames.iter().all(|f| f.source.is_none()) {
+        let (first, rest) = lead.split_at(lead.len().min(indent));
+        return wrapped(first, &format!("{rest}{}", chain(frames)));
+    }
+    let width = frames.iter().map(|f| name(f).chars().count()).max().unwrap_or(0);
+    let frame = |f: &Frame| (name(f), f.source.as_ref().map_or(String::new(), Source::whole));
+    let left_out = |n: usize| (format!("({n} more)"), String::new());
+    let shown = shortened(frames.iter().map(frame).collect(), left_out);
+    let mut lines = Vec::new();
+    for (number, (name, line)) in shown.iter().enumerate() {
+        let lead = match number {
+            0 => lead.to_string(),
+            _ => format!("{}> ", " ".repeat(indent)),
+        };
+        match line.is_empty() {
+            true => lines.push(cut(&plain(&format!("{lead}{name}")))),
+            false => lines.extend(wrapped(&plain(&format!("{lead}{name:<width$}  ")), line)),
+        }
+    }
+    lines
 }
 
 /// A call chain in one line, outermost first.
 pub fn chain(frames: &[Frame]) -> String {
-    let name = |f: &Frame| match f.kind {
-        FrameKind::Interrupt | FrameKind::Exception => format!("[{}]", f.function),
-        FrameKind::TailCall => format!("~{}", f.function),
-        _ => f.function.clone(),
-    };
-    let mut names: Vec<String> = frames.iter().map(name).collect();
-    let (first, last) = ENDS;
-    if names.len() > first + last + 1 {
-        names.splice(
-            first..names.len() - last,
-            [format!("({} more)", frames.len() - first - last)],
-        );
+    let left_out = |n: usize| format!("({n} more)");
+    plain(&shortened(frames.iter().map(name).collect(), left_out).join(" > "))
+}
+
+fn name(frame: &Frame) -> String {
+    match frame.kind {
+        FrameKind::Interrupt | FrameKind::Exception => format!("[{}]", frame.function),
+        FrameKind::TailCall => format!("~{}", frame.function),
+        _ => frame.function.clone(),
     }
-    plain(&names.join(" > "))
+}
+
+/// Without the middle of a long chain; `left_out` stands there, and tells how many.
+fn shortened<T>(mut frames: Vec<T>, left_out: impl Fn(usize) -> T) -> Vec<T> {
+    let (first, last) = ENDS;
+    if frames.len() > first + last + 1 {
+        let middle = first..frames.len() - last;
+        frames.splice(middle.clone(), [left_out(middle.len())]);
+    }
+    frames
 }
 
 /// A line that is not wider than a terminal.

@@ -1,0 +1,79 @@
+//! Reads sections of an ELF file, one at a time: a kernel's has hundreds of megabytes that nobody asks for.
+
+use super::{BuildId, DebugInfoError};
+use object::read::{Object, ObjectSection, ReadCache};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// An ELF file.
+pub struct Elf {
+    path: PathBuf,
+    cache: ReadCache<File>,
+}
+
+impl Elf {
+    /// Opens a file, and makes sure that it is ELF.
+    pub fn open(path: &Path) -> Result<Elf, DebugInfoError> {
+        let file = File::open(path).and_then(|f| match f.metadata()?.is_dir() {
+            true => Err(std::io::ErrorKind::IsADirectory.into()),
+            false => Ok(f),
+        });
+        let file = file.map_err(|source| DebugInfoError::Unreadable {
+            path: path.into(),
+            source,
+        })?;
+        let elf = Elf {
+            path: path.into(),
+            cache: ReadCache::new(file),
+        };
+        elf.file()?;
+        Ok(elf)
+    }
+
+    fn file(&self) -> Result<object::File<'_, &ReadCache<File>>, DebugInfoError> {
+        object::File::parse(&self.cache).map_err(|e| self.wrong(e))
+    }
+
+    /// Something in it is not as it should be.
+    pub fn wrong(&self, why: impl ToString) -> DebugInfoError {
+        DebugInfoError::None {
+            path: self.path.clone(),
+            why: why.to_string(),
+        }
+    }
+
+    /// Its build-id.
+    pub fn build_id(&self) -> Result<BuildId, DebugInfoError> {
+        let id = self.file()?.build_id().map_err(|e| self.wrong(e))?.map(BuildId::new);
+        id.ok_or_else(|| self.wrong("it has no build-id"))
+    }
+
+    /// A section's content, uncompressed; empty if there is none of this name.
+    pub fn section(&self, name: &str) -> Result<Rc<[u8]>, DebugInfoError> {
+        let file = self.file()?;
+        let Some(section) = file.section_by_name(name) else {
+            return Ok(Rc::new([]));
+        };
+        let data = section
+            .uncompressed_data()
+            .map_err(|e| self.wrong(format!("{name}: {e}")))?;
+        Ok(Rc::from(data))
+    }
+
+    /// The file that holds what several files have in common (made by dwz), if there is one.
+    pub fn supplement(&self) -> Result<Option<Elf>, DebugInfoError> {
+        let file = self.file()?;
+        let Some((name, id)) = file.gnu_debugaltlink().map_err(|e| self.wrong(e))? else {
+            return Ok(None);
+        };
+        let name = String::from_utf8_lossy(name);
+        // A relative name is relative to this file.
+        let path = self.path.parent().unwrap_or(Path::new("")).join(&*name);
+        let supplement = Elf::open(&path)?;
+        match supplement.build_id()? == BuildId::new(id) {
+            true => Ok(Some(supplement)),
+            false => Err(self.wrong(format!("its other part, {}, is of another build", path.display()))),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A small program with debug information, made by the system's C compiler.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Line 6 calls `__schedule`, in line 3 is the division of `inlined`.
+const CODE: &str = "\
+static inline __attribute__((always_inline)) int inlined(int a, int b)
+{
+	return a / b;
+}
+int work(int a, int b) {
+	return inlined(a, b) + 1;
+}
+int __schedule(int a) {
+	return a * 5;
+}
+void _start(void) {
+	work(3, 4);
+	__schedule(5);
+}
+";
+
+/// A program with DWARF.
+pub struct Program {
+    pub folder: tempfile::TempDir,
+    pub file: PathBuf,
+}
+
+/// Compiles it in `kernel/sched/core.c` of a folder of its own.
+pub fn program(flags: &[&str]) -> Program {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("kernel/sched/core.c");
+    std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+    std::fs::write(&source, CODE).unwrap();
+    let file = folder.path().join("vmlinux");
+    let mut compiler = Command::new("cc");
+    compiler.args([
+        "-g",
+        "-O1",
+        "-fno-ipa-cp",
+        "-fno-inline-functions-called-once",
+        "-fno-pie",
+        "-no-pie",
+    ]);
+    compiler.args(["-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=sha1"]);
+    compiler.args(flags).arg("-o").arg(&file).arg(&source);
+    let done = compiler.current_dir(folder.path()).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Program { folder, file }
+}
+
+/// The address of a function, and its size.
+pub fn function(file: &Path, name: &str) -> (u64, u64) {
+    use object::read::{Object, ObjectSymbol};
+    let data = std::fs::read(file).unwrap();
+    let elf = object::File::parse(&*data).unwrap();
+    let symbol = elf.symbols().find(|s| s.name() == Ok(name)).unwrap();
+    (symbol.address(), symbol.size())
+}
