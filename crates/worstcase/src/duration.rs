@@ -3,12 +3,21 @@
 use worstcase_probe::Nanos;
 
 /// Units that are accepted, with their length in ns.
-const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+const UNITS: [(&str, u64); 6] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+/// Those that durations are shown in: the decimal ones.
+const SHOWN: usize = 4;
 
 /// A text that is no duration.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "'{0}' is not a duration: write a number and ns, us, ms or s, whole nanoseconds at the end, e.g. 100us or 2.5ms"
+    "'{0}' is not a duration: write a number and ns, us, ms, s, m or h, whole nanoseconds at the end, e.g. 100us or 2.5ms"
 )]
 pub struct DurationError(pub String);
 
@@ -37,8 +46,9 @@ pub fn parse(text: &str) -> Result<Nanos, DurationError> {
 
 /// A duration in the largest unit that keeps it exact: `100 us`, `2.51 s`, `1 ns`.
 pub fn show(nanos: Nanos) -> String {
-    let (name, scale) = UNITS
-        .into_iter()
+    let (name, scale) = UNITS[..SHOWN]
+        .iter()
+        .copied()
         .rev()
         .find(|(_, scale)| nanos.0 >= *scale)
         .unwrap_or(UNITS[0]);
@@ -49,6 +59,19 @@ pub fn show(nanos: Nanos) -> String {
     let width = scale.ilog10() as usize;
     let fraction = format!("{rest:0width$}");
     format!("{whole}.{} {name}", fraction.trim_end_matches('0'))
+}
+
+/// A measured length, to a thousandth of its unit.
+pub fn about(nanos: Nanos) -> String {
+    let unit = SHOWN
+        - 1
+        - UNITS[..SHOWN]
+            .iter()
+            .rev()
+            .position(|(_, scale)| nanos.0 >= *scale)
+            .unwrap_or(SHOWN - 1);
+    let grain = (UNITS[unit].1 / 1_000).max(1);
+    show(Nanos((nanos.0 + grain / 2) / grain * grain))
 }
 
 #[cfg(test)]
@@ -63,6 +86,8 @@ mod tests {
         assert_eq!(parse("2.5ms"), Ok(Nanos(2_500_000)));
         assert_eq!(parse("50000ns"), Ok(Nanos(50_000)));
         assert_eq!(parse("1s"), Ok(Nanos(1_000_000_000)));
+        assert_eq!(parse("10m"), Ok(Nanos(600_000_000_000)));
+        assert_eq!(parse("1.5h"), Ok(Nanos(5_400_000_000_000)));
     }
 
     #[test]
@@ -77,7 +102,7 @@ mod tests {
             "1.5ns",
             "1 us",
             "1e3us",
-            "1h",
+            "1d",
             "99999999999999999999s",
             "1.2.3us",
         ] {
@@ -91,6 +116,13 @@ mod tests {
         assert_eq!(show(Nanos(2_510_000_000)), "2.51 s");
         assert_eq!(show(Nanos(0)), "0 ns");
         assert_eq!(show(Nanos(1_000_001)), "1.000001 ms");
+    }
+
+    #[test]
+    fn a_thousandth_is_enough() {
+        assert_eq!(about(Nanos(2_699_603_151)), "2.7 s");
+        assert_eq!(about(Nanos(59_999_999)), "60 ms");
+        assert_eq!((about(Nanos(0)), about(Nanos(7))), ("0 ns".into(), "7 ns".into()));
     }
 
     proptest! {

@@ -73,7 +73,10 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
         "noise" => String::new(),
         _ => format!(", every {}", duration::show(Nanos(period))),
     };
-    plain(&format!("{probe} under {load}: {}{every}{how}", duration::show(looked)))
+    plain(&format!(
+        "{probe} under {load}: {}{every}{how}",
+        duration::about(looked)
+    ))
 }
 
 /// What the load did a second.

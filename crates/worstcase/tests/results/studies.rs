@@ -62,7 +62,7 @@ fn errors_name_line_and_what_is_allowed() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     , line 19: unknown preemption model 'maximal'; allowed: none, voluntary, full, lazy, rt
     , line 23: unknown probe 'nothing'; known: wakeup, response
-    , line 29: '251' is not a duration: write a number and ns, us, ms or s, whole nanoseconds at the end, e.g. 100us or 2.5ms
+    , line 29: '251' is not a duration: write a number and ns, us, ms, s, m or h, whole nanoseconds at the end, e.g. 100us or 2.5ms
     , line 29: a period is 10 us to 60 s, not 1ns
     , line 31: priority is 1 to 99, not 100
     , line 33: mips is 1000, 500, 250 or 125, not 999

@@ -1,0 +1,4 @@
+//! `worstcase host` as a user types it.
+
+mod run;
+mod setup;

@@ -1,0 +1,281 @@
+//! `worstcase host run`: what is measured is kept whole, whatever ends it, and nothing is left behind.
+//!
+//! Nothing here asserts a time: this machine is shared.
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        Desk(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(cargo_bin("worstcase"));
+        command
+            .args(["host", "run", "--warmup", "10ms", "-o"])
+            .arg(self.path("run"))
+            .arg("--work-dir")
+            .arg(self.0.path())
+            .args(arguments)
+            .env("WORSTCASE_STATE", self.path("state"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs, and gives the records in order of their CPUs.
+    fn measured(&self, arguments: &[&str]) -> Vec<Value> {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.records()
+    }
+
+    fn records(&self) -> Vec<Value> {
+        let cells = fs::read_dir(self.path("run/cells")).unwrap().flatten();
+        let mut paths: Vec<PathBuf> = cells.map(|e| e.path().join("record.json")).collect();
+        paths.sort();
+        let read = |p: &PathBuf| serde_json::from_slice(&fs::read(p).unwrap()).unwrap();
+        paths.iter().map(read).collect()
+    }
+
+    /// What is left of the measurement but its run folder.
+    fn left(&self) -> Vec<PathBuf> {
+        let all = fs::read_dir(self.0.path()).unwrap().flatten().map(|e| e.path());
+        let mut left: Vec<PathBuf> = all
+            .filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("worstcase-"))
+            .collect();
+        let journals = fs::read_dir(self.path("state"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.path());
+        left.extend(journals.filter(|p| p.extension().is_some_and(|e| e == "journal")));
+        left
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn assert_balanced(record: &Value) {
+    let books = &record["accounting"];
+    assert_eq!(
+        number(&books["expected"]),
+        number(&books["taken"]) + number(&books["missed"]),
+        "{books}"
+    );
+    assert_eq!(number(&books["taken"]), number(&record["samples"]["rows"]));
+}
+
+#[test]
+fn every_period_is_a_sample_or_missed_with_each_timer() {
+    for timer in ["nanosleep", "timerfd", "posix", "setitimer"] {
+        let desk = Desk::new();
+        let records = desk.measured(&["--timer", timer, "--time", "300ms", "--cpus", "0"]);
+        assert_eq!(records.len(), 1);
+        assert_eq!(records[0]["accounting"]["expected"], 300, "{timer}");
+        assert_eq!(records[0]["cell"]["method"]["timer"], timer);
+        assert!(number(&records[0]["accounting"]["taken"]) > 0, "{timer}");
+        assert_balanced(&records[0]);
+        assert_eq!(desk.left(), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_load_works_while_it_is_measured() {
+    let desk = Desk::new();
+    let records = desk.measured(&[
+        "--load",
+        "fork+proc",
+        "--time",
+        "500ms",
+        "--policy",
+        "other",
+        "--cpus",
+        "0",
+    ]);
+    let work = records[0]["work"].as_array().unwrap();
+    assert!(
+        work.iter()
+            .any(|w| w["unit"].as_str().unwrap().contains("fork") && number(&w["count"]) > 0),
+        "{work:?}"
+    );
+    assert_eq!(records[0]["cell"]["priority"], 0);
+    assert_eq!(desk.left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn gaps_are_part_of_what_was_spun() {
+    let desk = Desk::new();
+    let records = desk.measured(&[
+        "--probe",
+        "noise",
+        "--time",
+        "500ms",
+        "--cpus",
+        "0",
+        "--threshold",
+        "100ns",
+    ]);
+    let noise = &records[0]["noise"];
+    assert!(number(&noise["lost_ns"]) <= number(&noise["spun_ns"]), "{noise}");
+    assert_eq!(noise["gaps"], records[0]["samples"]["rows"]);
+    let causes = noise["causes"].as_array().unwrap();
+    if !causes.is_empty() {
+        let told: u64 = causes.iter().map(|c| number(&c["total_ns"])).sum();
+        assert_eq!(told, number(&noise["lost_ns"]), "causes add up to the gaps");
+    }
+}
+
+#[test]
+fn jitter_has_a_value_for_each_period_that_follows_a_sample() {
+    let desk = Desk::new();
+    let records = desk.measured(&[
+        "--probe",
+        "jitter",
+        "--time",
+        "300ms",
+        "--cpus",
+        "0",
+        "--timer",
+        "nanosleep",
+    ]);
+    assert_balanced(&records[0]);
+    let taken = number(&records[0]["accounting"]["taken"]);
+    let jitter = number(&records[0]["summary"]["jitter"]["count"]);
+    assert!(jitter > 0 && jitter < taken, "{jitter} of {taken}");
+}
+
+#[test]
+fn parts_add_up_to_the_latency_or_it_is_said_what_is_missing() {
+    let desk = Desk::new();
+    let output = desk.run(&["--probe", "response", "--time", "500ms", "--cpus", "0"]);
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(words.contains("root") && words.lines().count() == 1, "{words}");
+        return;
+    }
+    let record = &desk.records()[0];
+    let mean = |part: &str| number(&record["summary"][part]["mean_ns"]);
+    let parts: u64 = ["irq_off", "handler", "scheduling", "return", "unexplained"]
+        .map(mean)
+        .iter()
+        .sum();
+    // Each mean is rounded down.
+    assert!(
+        parts <= mean("latency") && mean("latency") - parts <= 5,
+        "{parts} of {}",
+        mean("latency")
+    );
+    assert!(
+        desk.path("run/cells")
+            .join(record["id"].as_str().unwrap())
+            .join("flights.json")
+            .exists()
+    );
+}
+
+#[test]
+fn ctrl_c_ends_it_with_a_full_record() {
+    let desk = Desk::new();
+    let child = start(&desk, &["--time", "1h", "--load", "fork", "--cpus", "0"]);
+    signal(&child, rustix::process::Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let records = desk.records();
+    assert_balanced(&records[0]);
+    assert!(number(&records[0]["accounting"]["taken"]) > 0);
+    assert_eq!(records[0]["environment"]["ended_early"], "1");
+    assert_eq!(desk.left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn nothing_is_left_after_kill_9() {
+    for load in ["shm", "fork", "disk:8", "desktop:2"] {
+        let desk = Desk::new();
+        let mut child = start(&desk, &["--time", "1h", "--load", load, "--cpus", "0"]);
+        signal(&child, rustix::process::Signal::KILL);
+        child.wait().unwrap();
+        until(load, || desk.left().is_empty());
+        until(load, || processes_below(desk.0.path()).is_empty());
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_in_one_line() {
+    let refused = [
+        (vec!["--cpus", "4000"], "choose from"),
+        (vec!["--cpus", "x"], "write it like"),
+        (vec!["--load", "nothing"], "known:"),
+        (vec!["--interval", "1us"], "from 10us"),
+        (vec!["--time", "0s"], "shorter than one interval"),
+        (vec!["--timer", "rtc"], "--timer rtc"),
+        (vec!["--priority", "100"], "priority"),
+    ];
+    for (arguments, word) in refused {
+        let desk = Desk::new();
+        let output = desk.run(&arguments);
+        let words = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {words}");
+        assert!(words.contains(word), "{arguments:?}: {words}");
+        assert!(!desk.path("run").exists(), "{arguments:?}");
+    }
+}
+
+/// Starts a measurement, and returns when it takes samples.
+fn start(desk: &Desk, arguments: &[&str]) -> Child {
+    let mut command = desk.command(arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let has_samples = || {
+        let cells = fs::read_dir(desk.path("run/cells")).into_iter().flatten().flatten();
+        let files = cells.flat_map(|e| fs::read_dir(e.path()).into_iter().flatten().flatten());
+        files.map(|e| e.metadata().map_or(0, |m| m.len())).sum::<u64>() > 0
+    };
+    until("samples are taken", has_samples);
+    child
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Processes of the measurement, known by the folder they work in.
+fn processes_below(folder: &Path) -> Vec<PathBuf> {
+    let folder = folder.to_string_lossy().to_string();
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
+    let is_ours = |p: &PathBuf| {
+        let command = fs::read(p.join("cmdline")).unwrap_or_default();
+        let environment = fs::read(p.join("environ")).unwrap_or_default();
+        let text = format!(
+            "{}{}",
+            String::from_utf8_lossy(&command),
+            String::from_utf8_lossy(&environment)
+        );
+        text.contains(&folder)
+    };
+    all.filter(is_ours).collect()
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}: not within two minutes");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
