@@ -61,18 +61,19 @@ impl Timeline {
             }
         };
         let is_lost = matches!(event.what, What::Lost { .. });
-        // Each event names the thread; a switch that was missed shows here.
-        if !is_lost && self.thread.tid != event.tid {
+        // Each event names the thread: what ran before is not known if a switch was missed. (Kernels since 6.11 keep
+        // perf's guard against recursion in each thread; one whose guard is stuck makes no events.)
+        let is_missed = !is_lost && self.thread.tid != event.tid;
+        if is_missed {
+            stretch(start, end, Owner::Unknown, Thread::default());
+            self.stack.clear();
             self.thread = Thread {
                 tid: event.tid,
                 ..Thread::default()
             };
-            self.stack.clear();
         }
-        let owner = self
-            .stack
-            .last()
-            .map_or(Owner::Thread, |context| Owner::Context(*context));
+        let start = if is_missed { end } else { start };
+        let owner = self.owner();
         match event.what {
             What::Lost { .. } => {
                 stretch(start, end, Owner::Unknown, Thread::default());
@@ -100,6 +101,23 @@ impl Timeline {
             What::Switch { from, to, .. } => self.switch(from.tid, to),
             _ => {}
         }
+    }
+
+    /// Ends it at an instant at which thread `tid` runs: hands over the last stretch.
+    pub fn end(self, at: Nanos, tid: u32) -> Option<Stretch> {
+        let start = self.at.filter(|start| *start < at && self.thread.tid == tid)?;
+        Some(Stretch {
+            start,
+            end: at,
+            owner: self.owner(),
+            thread: self.thread,
+        })
+    }
+
+    fn owner(&self) -> Owner {
+        self.stack
+            .last()
+            .map_or(Owner::Thread, |context| Owner::Context(*context))
     }
 
     fn switch(&mut self, from: u32, to: Thread) {
@@ -186,6 +204,16 @@ mod tests {
     }
 
     #[test]
+    fn a_switch_that_was_missed_leaves_the_time_unknown() {
+        let found = stretches(&[
+            (10, 1, switch(1, 2)),
+            (30, 3, What::Enter(SOFT)),
+            (40, 3, What::Exit(SOFT)),
+        ]);
+        assert_eq!(found, [(10, 30, Owner::Unknown, 0), (30, 40, Owner::Context(SOFT), 3)]);
+    }
+
+    #[test]
     fn an_exit_alone_tells_what_ran_before() {
         let found = stretches(&[
             (
@@ -196,6 +224,7 @@ mod tests {
                     count: 2,
                 },
             ),
+            (15, 1, What::Waking { tid: 9 }),
             (20, 1, What::Exit(SOFT)),
             (
                 30,
@@ -206,6 +235,14 @@ mod tests {
                 },
             ),
         ]);
-        assert_eq!(found, [(10, 20, Owner::Context(SOFT), 1), (20, 30, Owner::Unknown, 0)]);
+        let soft = Owner::Context(SOFT);
+        assert_eq!(
+            found,
+            [
+                (10, 15, Owner::Unknown, 0),
+                (15, 20, soft, 1),
+                (20, 30, Owner::Unknown, 0)
+            ]
+        );
     }
 }

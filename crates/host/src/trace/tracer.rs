@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use worstcase_probe::Nanos;
+use worstcase_probe::sys::clock;
 
 /// What a trace is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ const BIG_RING: usize = 4 << 20;
 /// An open trace. It runs until it is dropped.
 #[derive(Debug)]
 pub struct Tracer {
+    /// What is before is incomplete.
+    began: Nanos,
     cpus: Vec<OneCpu>,
     decode: HashMap<u64, (Decode, bool)>,
     lost: u64,
@@ -46,6 +49,7 @@ struct OneCpu {
     ring: Ring,
     /// The first owns the ring.
     counters: Vec<Counter>,
+    /// The last event; 0 before the first drain.
     last: Nanos,
 }
 
@@ -69,7 +73,10 @@ impl Tracer {
                     .map_err(failed("PERF_EVENT_IOC_ENABLE", point, cpu.cpu))?;
             }
         }
+        // Enabling one tracepoint after the other takes milliseconds: until then events are missing.
+        let began = clock::monotonic();
         Ok(Tracer {
+            began,
             cpus: traced,
             decode,
             lost: 0,
@@ -83,43 +90,45 @@ impl Tracer {
         for cpu in &mut self.cpus {
             let (number, decode) = (cpu.cpu, &self.decode);
             let (mut last, mut lost) = (cpu.last, 0);
-            let full = cpu.ring.drain(|record| {
-                let event = |at, tid, what, chain| Event {
-                    at,
-                    cpu: number,
-                    tid,
-                    what,
-                    chain,
-                };
-                match record {
-                    Record::Sample { id, at, tid, mut rest } => {
-                        let Some((decode, has_chain)) = decode.get(&id) else {
-                            return;
-                        };
-                        let chain = if *has_chain { rest.take_chain() } else { &[] };
-                        let Some(what) = decode.event(rest.record()) else {
-                            return;
-                        };
-                        last = at;
-                        count += 1;
-                        each(&event(at, tid, what, chain));
-                    }
-                    Record::Lost { at, count } => {
-                        lost += count;
-                        each(&event(at, 0, What::Lost { since: last, count }, &[]));
-                        last = at;
-                    }
+            let missing = |since, at, count| Event {
+                at,
+                cpu: number,
+                tid: 0,
+                what: What::Lost { since, count },
+                chain: &[],
+            };
+            if last == Nanos(0) {
+                last = self.began;
+                each(&missing(Nanos(0), last, 0));
+            }
+            let full = cpu.ring.drain(|record| match record {
+                Record::Sample { at, .. } if at < self.began => {}
+                Record::Sample { id, at, tid, mut rest } => {
+                    let Some((decode, has_chain)) = decode.get(&id) else {
+                        return;
+                    };
+                    let chain = if *has_chain { rest.take_chain() } else { &[] };
+                    let Some(what) = decode.event(rest.record()) else {
+                        return;
+                    };
+                    last = at;
+                    count += 1;
+                    each(&Event {
+                        at,
+                        cpu: number,
+                        tid,
+                        what,
+                        chain,
+                    });
+                }
+                Record::Lost { at, count } => {
+                    lost += count;
+                    each(&missing(last, at, count));
+                    last = at;
                 }
             });
             if full {
-                let now = worstcase_probe::sys::clock::monotonic();
-                each(&Event {
-                    at: now,
-                    cpu: number,
-                    tid: 0,
-                    what: What::Lost { since: last, count: 0 },
-                    chain: &[],
-                });
+                each(&missing(last, clock::monotonic(), 0));
             }
             cpu.last = last;
             self.lost += lost;

@@ -12,7 +12,7 @@ use super::subject::Prepared;
 use crate::cache::Cache;
 use crate::debuginfo::BuildId;
 use crate::digest::Digest;
-use crate::story::execution::{Symbol, Symbols};
+use crate::story::execution::Symbols;
 use std::time::Duration;
 use worstcase_probe::census::facts::Facts;
 use worstcase_probe::loads::LoadSpec;
@@ -71,7 +71,7 @@ impl KernelSymbols {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let tasks = kernel_memory::task_places(&memory, &table).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
-            code: names(&table),
+            code: Symbols::from(&table),
             tasks,
             table,
         })
@@ -94,33 +94,4 @@ impl KernelSymbols {
 fn unreadable(prepared: &Prepared) -> impl FnOnce(String) -> LabError {
     let kernel = prepared.subject.kernel.label.clone();
     |reason| LabError::Unreadable { kernel, reason }
-}
-
-/// The table as stories use it. Of several names at one address the kernel shows the first, and `lookup` takes the
-/// last: hence in reverse.
-fn names(table: &SymbolTable) -> Symbols {
-    let mut entries: Vec<Symbol> = table
-        .code()
-        .map(|s| Symbol {
-            address: s.address,
-            name: s.name.to_string(),
-            module: s.module.map(str::to_string),
-        })
-        .collect();
-    entries.reverse();
-    Symbols::new(entries)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_that_the_kernel_shows_is_found_first() {
-        let table = SymbolTable::from_kallsyms("10 T __memcpy\n10 W memcpy\n20 T next\t[m]\n");
-        let names = names(&table);
-        assert_eq!(names.lookup(0x15).unwrap().name, "__memcpy");
-        assert_eq!(names.address_of("memcpy"), Some(0x10));
-        assert_eq!(names.lookup(0x20).unwrap().module.as_deref(), Some("m"));
-    }
 }

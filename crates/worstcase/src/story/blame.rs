@@ -6,7 +6,7 @@ mod sentence;
 use super::lines::Source;
 use super::spans::{Kind, Place, Sample, Span};
 use super::stacks::FrameKind;
-use sentence::{Cause, sentence};
+pub use sentence::Cause;
 use serde::{Deserialize, Serialize};
 use worstcase_probe::Nanos;
 
@@ -106,6 +106,17 @@ pub struct Blame {
 /// Finds the first cause: the mechanism whose spans took most in all, unless the way that every wake-up takes
 /// took more beyond `floor`, which is how long it takes in an ordinary sample. Its longest span gives the names.
 pub fn blame(sample: &Sample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> Blame {
+    blame_in_words(sample, spans, floor, peers, &sentence::words)
+}
+
+/// The same, with other words for what happened.
+pub fn blame_in_words(
+    sample: &Sample,
+    spans: &[Span],
+    floor: Nanos,
+    peers: &[Peer],
+    words: &dyn Fn(&Cause) -> String,
+) -> Blame {
     let total = |mechanism: Mechanism| -> u64 {
         let of = spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism);
         of.map(|s| s.length_ns.0).sum()
@@ -138,8 +149,8 @@ pub fn blame(sample: &Sample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> B
     let is_single = mechanism == Mechanism::WakeUpPath || cause.total.0 * 2 >= beyond.0;
     Blame {
         sentence: match is_single {
-            true => sentence(&cause),
-            false => sentence::several(&cause, spans),
+            true => sentence::sentence(&cause, words),
+            false => sentence::several(&cause, spans, words),
         },
         remedy: remedy::remedy(sample, mechanism, peers),
         mechanism,

@@ -36,7 +36,7 @@ pub struct Around {
 }
 
 /// Models that take the CPU at any instruction at which preemption is on, for a real-time thread.
-const PREEMPTS: [&str; 4] = ["full", "lazy", "rt", "rt lazy"];
+pub(super) const PREEMPTS: [&str; 4] = ["full", "lazy", "rt", "rt lazy"];
 
 /// Tells the story of an execution, with the lines of source code that `lines` knows.
 pub fn tell(

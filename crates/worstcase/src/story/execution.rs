@@ -4,6 +4,7 @@
 //! into virtual time.
 
 use std::ops::Range;
+use worstcase_probe::symbols::SymbolTable;
 pub use worstcase_probe::window::{Block, Step, TaskFrom};
 use worstcase_probe::{Instructions, Nanos};
 
@@ -100,6 +101,22 @@ impl Symbols {
     }
 }
 
+/// Of several names at one address the kernel shows the first, and `lookup` takes the last: hence in reverse.
+impl From<&SymbolTable> for Symbols {
+    fn from(table: &SymbolTable) -> Symbols {
+        let mut entries: Vec<Symbol> = table
+            .code()
+            .map(|s| Symbol {
+                address: s.address,
+                name: s.name.to_string(),
+                module: s.module.map(str::to_string),
+            })
+            .collect();
+        entries.reverse();
+        Symbols::new(entries)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +151,15 @@ mod tests {
         };
         assert_eq!(of(101..105), [0x11, 0x20, 0x24, 0x10]);
         assert_eq!(of(0..200).len(), 7);
+    }
+
+    #[test]
+    fn the_name_that_the_kernel_shows_is_found_first() {
+        let table = SymbolTable::from_kallsyms("10 T __memcpy\n10 W memcpy\n20 T next\t[m]\n");
+        let names = Symbols::from(&table);
+        assert_eq!(names.lookup(0x15).unwrap().name, "__memcpy");
+        assert_eq!(names.address_of("memcpy"), Some(0x10));
+        assert_eq!(names.lookup(0x20).unwrap().module.as_deref(), Some("m"));
     }
 
     #[test]

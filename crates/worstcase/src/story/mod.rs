@@ -12,6 +12,7 @@
 //! spans       the story type: consecutive spans that add up exactly to the latency
 //! blame       the first cause in one sentence, and what would remove it
 //! build       all of it in order                                 execution -> story
+//! host        the same from a recording of the machine in front of you: coarser
 //! compare     two stories side by side; group: many by cause
 //! render      terminal, JSON, flame graph, Perfetto
 //! ```
@@ -24,6 +25,7 @@ pub mod decode;
 pub mod execution;
 pub mod frames;
 pub mod group;
+pub mod host;
 pub mod lines;
 pub mod milestones;
 pub mod render;

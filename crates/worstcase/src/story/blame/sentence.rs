@@ -26,7 +26,7 @@ pub struct Cause<'a> {
 }
 
 /// For a cause that took most of the time.
-pub fn sentence(cause: &Cause) -> String {
+pub fn sentence(cause: &Cause, words: &dyn Fn(&Cause) -> String) -> String {
     let time = format!("{} of {} us", micros(cause.total), micros(cause.sample.latency_ns));
     if cause.mechanism == Mechanism::WakeUpPath {
         return format!(
@@ -40,11 +40,11 @@ pub fn sentence(cause: &Cause) -> String {
         1 => String::new(),
         n => format!(", in {n} parts (the longest {} us)", micros(cause.longest.length_ns)),
     };
-    format!("{time}{parts}: {}{}.", what(cause), most(cause))
+    format!("{time}{parts}: {}.", words(cause))
 }
 
 /// For a sample that is late by many small causes: all of them, the one that took most first.
-pub fn several(cause: &Cause, spans: &[Span]) -> String {
+pub fn several(cause: &Cause, spans: &[Span], words: &dyn Fn(&Cause) -> String) -> String {
     let mut sums: BTreeMap<Mechanism, (u64, usize)> = BTreeMap::new();
     for span in spans.iter().filter(|s| !s.what.name().is_path) {
         let sum = sums.entry(Mechanism::of(&span.what)).or_default();
@@ -62,14 +62,18 @@ pub fn several(cause: &Cause, spans: &[Span]) -> String {
     let path = spans.iter().filter(|s| s.what.name().is_path);
     let path = Nanos(path.map(|s| s.length_ns.0).sum());
     format!(
-        "No single cause for {} us: {}; the rest, {} us, is the wake-up path. The longest of the first is {} us: {}{}.",
+        "No single cause for {} us: {}; the rest, {} us, is the wake-up path. The longest of the first is {} us: {}.",
         micros(cause.sample.latency_ns),
         each.collect::<Vec<_>>().join(", "),
         micros(path),
         micros(cause.longest.length_ns),
-        what(cause),
-        most(cause)
+        words(cause)
     )
+}
+
+/// What happened, and where.
+pub fn words(cause: &Cause) -> String {
+    format!("{}{}", what(cause), most(cause))
 }
 
 /// Further down, where most of it went.
