@@ -67,9 +67,17 @@ impl Victims {
     }
 }
 
-/// Reaps until no child is left; those that `clean` ended are all dead already.
-fn reap_the_dead() {
-    while let Ok(Waited::Ended(..)) = process::wait(-1, false) {}
+/// Reaps what `clean` ended: a dying process has left its group a little before it can be reaped.
+fn reap_the_dead() -> bool {
+    within(Nanos::from_millis(10_000), || {
+        loop {
+            match process::wait(-1, false).expect("wait") {
+                Waited::Ended(..) => {}
+                Waited::Running => return false,
+                Waited::NoChild => return true,
+            }
+        }
+    })
 }
 
 pub fn kill_9_of_everybody_leaves_nothing() {
@@ -105,10 +113,7 @@ pub fn kill_9_at_any_moment_leaves_nothing() {
         process::wait(worker, true).expect("wait");
         clean(&Traces::of(&load(text), &place, worker)).unwrap_or_else(|e| panic!("moment {moment}: {e}"));
         // Workers that were not noted yet follow their parent by themselves.
-        within(Nanos::from_millis(10_000), || {
-            reap_the_dead();
-            children_of(process::own_pid()).is_empty()
-        });
+        reap_the_dead();
         assert_nothing_left(&format!("moment {moment}"), &place, &before);
     }
 }
@@ -124,12 +129,8 @@ pub fn processes_follow_their_parent() {
         let place = folder.place();
         let victims = Victims::new(text, &place);
         victims.kill();
-        let gone = within(Nanos::from_millis(30_000), || {
-            reap_the_dead();
-            children_of(process::own_pid()).is_empty()
-        });
         assert!(
-            gone,
+            reap_the_dead(),
             "{text}: {:?} outlive their parent",
             children_of(process::own_pid())
         );
@@ -229,9 +230,16 @@ pub fn segments_of_the_killed_are_removed() {
         let mut place = folder.place();
         place.cgroup = place.cgroup.filter(|_| with_group);
         let victims = Victims::new(&text, &place);
+        // A supervisor that does nothing more: the program lives until it is cleaned away.
+        let supervisor = *children_of(victims.worker).first().expect("a supervisor");
+        process::kill(supervisor, libc::SIGSTOP).expect("stop");
+        let maker = *children_of(supervisor).first().expect("the program");
+        let made = || Machine::segments_by(maker) == 1;
+        assert!(within(Nanos::from_millis(10_000), made), "no segment was made");
         victims.kill();
         clean(&Traces::of(&load(&text), &place, victims.worker)).expect("clean");
         reap_the_dead();
+        assert_eq!(Machine::segments_by(maker), 0);
         assert_nothing_left(&text, &place, &before);
     }
 }
@@ -271,10 +279,6 @@ pub fn every_kind_of_group_is_emptied() {
         reader.read_exact(&mut [0]).expect("the group has no members");
         cgroup::kill_and_remove(&group).unwrap_or_else(|e| panic!("{}: {e}", group.display()));
         assert!(!group.exists());
-        let all_dead = within(Nanos::from_millis(10_000), || {
-            reap_the_dead();
-            children_of(process::own_pid()).is_empty()
-        });
-        assert!(all_dead, "{}", group.display());
+        assert!(reap_the_dead(), "{}", group.display());
     }
 }
