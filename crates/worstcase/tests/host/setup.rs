@@ -6,6 +6,7 @@
 use assert_cmd::cargo::cargo_bin;
 use predicates::prelude::*;
 use predicates::str::contains;
+use rustix::process::Signal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -61,12 +62,17 @@ impl Desk {
     /// Starts a command under `--apply`, and returns when its settings are in force.
     fn apply(&self, root: &Path) -> Child {
         let started = self.path("started");
-        let script = format!("touch {}; exec sleep 600", started.display());
+        let script = format!("touch {}; exec sleep 60", started.display());
         let root = root.display().to_string();
         let arguments = [
             "doctor", "--root", &root, "--cpus", "0", "--apply", "--", "sh", "-c", &script,
         ];
-        let desk = self.host(&arguments).stderr(Stdio::null()).spawn().unwrap();
+        let desk = self
+            .host(&arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         until("the command runs", || started.exists());
         desk
     }
@@ -109,12 +115,10 @@ fn guard_and_command(desk: &Child) -> (u32, u32) {
     (guards[0], commands[0])
 }
 
-fn kill(pid: u32, signal: rustix::process::Signal) {
+fn kill(pid: u32, signal: Signal) {
     let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
 }
-
-use rustix::process::Signal;
 
 #[test]
 fn settings_hold_while_the_command_runs_and_its_exit_code_is_ours() {
@@ -200,6 +204,14 @@ fn a_real_setting_comes_back_after_kill_9() {
         eprintln!("not done: needs root and timer migration switched on");
         return;
     }
+    // If this test fails, the machine is as it was all the same.
+    struct Back<'a>(&'a Path, &'a str);
+    impl Drop for Back<'_> {
+        fn drop(&mut self) {
+            fs::write(self.0, self.1).unwrap();
+        }
+    }
+    let _back = Back(&file, &before);
     let desk = Desk::new();
     // The rest of this machine is left as it is: only the one file leads out of the made-up tree.
     let link = desk.path("root").join(MIGRATION);

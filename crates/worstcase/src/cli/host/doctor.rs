@@ -38,7 +38,7 @@ pub struct DoctorArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &DoctorArgs, state: &StateFolder) -> Result<ExitCode, Error> {
+pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
     let facts = Facts::of(&args.machine.root);
     let online = facts.cpu.online.clone().unwrap_or_default();
     let cpus = args.cpus.as_ref().unwrap_or(&online);
@@ -48,7 +48,7 @@ pub fn run(args: &DoctorArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     }
     let findings = examine(&facts, cpus);
     if args.apply {
-        return Ok(run_under(&findings, args, state)?);
+        return Ok(run_under(&findings, args)?);
     }
     match args.json {
         true => print_json(&findings)?,
@@ -58,8 +58,8 @@ pub fn run(args: &DoctorArgs, state: &StateFolder) -> Result<ExitCode, Error> {
 }
 
 /// Runs the user's command with everything applied. What we say goes to standard error: standard output is the command's.
-fn run_under(findings: &[Finding], args: &DoctorArgs, state: &StateFolder) -> Result<ExitCode, HostError> {
-    let mut journal = Journal::begin(state, "worstcase host doctor --apply")?;
+fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostError> {
+    let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host doctor --apply")?;
     journal.start_guard()?;
     let applied = apply(findings, &Tree::at(&args.machine.root), &mut journal);
     for outcome in &applied.outcomes {

@@ -34,18 +34,30 @@ struct Machine {
     root: PathBuf,
 }
 
-/// Runs a subcommand. Whatever it is, what killed commands left is undone first.
+/// Runs a subcommand.
 pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
-    let state = StateFolder::open()?;
-    let restored = left_over(&state)?;
-    if !matches!(command, HostCommand::Restore) {
-        restore::note(&restored);
-    }
     match command {
-        HostCommand::Run(args) => run::run(&args, &state),
-        HostCommand::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
-        HostCommand::Doctor(args) => doctor::run(&args, &state),
-        HostCommand::Restore => restore::run(&restored),
+        HostCommand::Run(args) => {
+            settle();
+            run::run(&args, &StateFolder::open()?)
+        }
+        HostCommand::Show(args) => {
+            settle();
+            show::run(&args).map(|()| ExitCode::SUCCESS)
+        }
+        HostCommand::Doctor(args) => {
+            settle();
+            doctor::run(&args)
+        }
+        HostCommand::Restore => restore::run(&left_over(&StateFolder::open()?)?),
+    }
+}
+
+/// Undoes what killed commands left, before another begins. Looking at a machine works without a place for journals.
+fn settle() {
+    match StateFolder::open().and_then(|state| left_over(&state)) {
+        Ok(restored) => restore::note(&restored),
+        Err(e) => eprintln!("worstcase: {e}"),
     }
 }
 

@@ -217,3 +217,34 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
     assert_eq!(journal.finish().unwrap()[0].outcome, Outcome::Removed);
     assert_eq!(reaped.join().unwrap().signal(), Some(9));
 }
+
+/// A place where this user may make control groups.
+fn cgroup_mount() -> Option<PathBuf> {
+    let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids"].map(PathBuf::from);
+    mounts.into_iter().find(|mount| {
+        let probe = mount.join(format!("worstcase-probe-{}", std::process::id()));
+        let is_cgroup = mount.join("cgroup.procs").exists();
+        is_cgroup && fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
+    })
+}
+
+#[test]
+fn a_control_group_ends_with_all_in_it_and_below_it() {
+    use std::os::unix::process::ExitStatusExt;
+    let Some(mount) = cgroup_mount() else {
+        eprintln!("not done: no control group can be made here");
+        return;
+    };
+    let desk = Desk::new();
+    let mut journal = desk.begin();
+    let group = mount.join(format!("worstcase-test-{}", std::process::id()));
+    journal.will_make_cgroup(&group).unwrap();
+    let inner = group.join("inner");
+    fs::create_dir_all(&inner).unwrap();
+    let mut process = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    fs::write(inner.join("cgroup.procs"), process.id().to_string()).unwrap();
+    let undone = journal.finish().unwrap();
+    assert_eq!(undone[0].outcome, Outcome::Removed);
+    assert!(!group.exists());
+    assert_eq!(process.wait().unwrap().signal(), Some(9));
+}
