@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use worstcase_probe::Nanos;
 
 mod choice;
+mod host;
 mod retell;
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
@@ -88,6 +89,33 @@ pub enum ExplainError {
         /// What was asked for.
         asked: Choice,
     },
+    /// This machine's, without recordings.
+    #[error("{cell} has no recordings to explain: measure with --probe response, or with --flights 10")]
+    NoRecordings {
+        /// The cell.
+        cell: CellId,
+    },
+    /// This machine's, and another sample.
+    #[error("{cell}: sample {index} was not recorded; the latest are, with these numbers: {recorded}")]
+    NotRecorded {
+        /// The cell.
+        cell: CellId,
+        /// The sample.
+        index: u64,
+        /// Those that are.
+        recorded: String,
+    },
+    /// The recordings' file.
+    #[error("cannot read the recordings {}: {source}; measure again", path.display())]
+    Recordings {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What needs every instruction.
+    #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
+    OnlyInTheLab,
     /// Two cells that have nothing in common.
     #[error("--compare lays cells of one load and one probe side by side: {left} and {right} differ in that")]
     Incomparable {
@@ -132,7 +160,12 @@ impl ExplainError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            ExplainError::NoSample { .. } | ExplainError::Incomparable { .. } => Exit::Usage,
+            ExplainError::NoSample { .. }
+            | ExplainError::Incomparable { .. }
+            | ExplainError::NoRecordings { .. }
+            | ExplainError::NotRecorded { .. }
+            | ExplainError::OnlyInTheLab => Exit::Usage,
+            ExplainError::Recordings { .. } => Exit::Storage,
             ExplainError::Story { .. } => Exit::Measured,
             ExplainError::Flame(_) | ExplainError::Write { .. } => Exit::Storage,
             ExplainError::Lab(e) => e.exit(),
@@ -164,6 +197,14 @@ fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         Some(id) => Some(comparable(&record, run.record(&run.entry(id)?.id)?)?),
         None => None,
     };
+    if host::is_host(&record) {
+        let story = host::one(args, run, records, &record, args.sample)?;
+        let other = match &compared {
+            Some(other) => Some(host::one(args, run, records, other, Choice::Worst)?),
+            None => None,
+        };
+        return Ok(shown(args, &story, other.as_ref()));
+    }
     let (told, lines) = tell_one(args, run, records, &record, args.sample)?;
     let other = match &compared {
         Some(other) => Some(tell_one(args, run, records, other, Choice::Worst)?.0),
@@ -182,12 +223,16 @@ fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         };
         write(path, &svg.map_err(ExplainError::Flame)?)?;
     }
-    Ok(match (&other, args.json) {
-        (Some(other), true) => json::stories(&[&told.story, &other.story]),
-        (Some(other), false) => compare::terminal(&told.story, &other.story),
-        (None, true) => json::story(&told.story),
-        (None, false) => terminal::story(&told.story, Style::of_stdout()),
-    })
+    Ok(shown(args, &told.story, other.as_ref().map(|o| &o.story)))
+}
+
+fn shown(args: &ExplainArgs, story: &Story, other: Option<&Story>) -> String {
+    match (other, args.json) {
+        (Some(other), true) => json::stories(&[story, other]),
+        (Some(other), false) => compare::terminal(story, other),
+        (None, true) => json::story(story),
+        (None, false) => terminal::story(story, Style::of_stdout()),
+    }
 }
 
 fn comparable(left: &Record, right: Record) -> Result<Record, ExplainError> {
@@ -202,14 +247,19 @@ fn comparable(left: &Record, right: Record) -> Result<Record, ExplainError> {
 
 /// The worst samples of every cell, by cause.
 fn all(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let mut told: Vec<Told> = Vec::new();
+    let mut stories: Vec<Story> = Vec::new();
     for record in records.iter().filter(|r| r.accounting.taken > 0) {
+        if host::is_host(record) {
+            stories.extend(host::worst(run, records, record, args.each.get())?);
+            continue;
+        }
         let mut rows = rows(run, record)?;
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
         rows.truncate(args.each.get());
-        told.extend(tell(args, record, records, &rows)?.0);
+        let (told, _) = tell(args, record, records, &rows)?;
+        stories.extend(told.into_iter().map(|t| t.story));
     }
-    let stories: Vec<&Story> = told.iter().map(|t| &t.story).collect();
+    let stories: Vec<&Story> = stories.iter().collect();
     Ok(match args.json {
         true => json::stories(&stories),
         false => group::terminal(&group::group(&stories)),

@@ -127,6 +127,15 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
     }
 }
 
+/// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
+pub const BOOT_ID: &str = "boot_id";
+
+/// This boot.
+pub fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_string()
+}
+
 fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections::BTreeMap<String, String> {
     let mut environment = done.environment.clone();
     let mut add = |key: &str, value: Option<String>| {
@@ -139,6 +148,7 @@ fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections:
         _ => spec.interval.0 * u64::from(cpu.expected),
     };
     add("measured_ns", Some(measured.to_string()));
+    add(BOOT_ID, Some(boot_id()));
     add("steal_ns", cpu.steal.map(|n| n.0.to_string()));
     add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
     add("dropped_samples", Some(cpu.dropped.to_string()));
