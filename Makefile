@@ -18,6 +18,7 @@ test: prepare
 # Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two.
 bench: build
 	scripts/bench
+	scripts/bench-host
 
 lint:
 	$(CARGO) fmt --all --check
