@@ -30,7 +30,7 @@ fn describe(restored: &Restored) -> String {
         let (command, pid) = (&owner.command, owner.pid);
         let _ = writeln!(
             text,
-            "{command} (process {pid}) is running: what it changed is left alone"
+            "{command} (process {pid}) is running, or its guard is at work: left alone"
         );
     }
     text

@@ -1,6 +1,6 @@
 //! Ending the processes that a killed run left: a process group, or all of a control group.
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -10,12 +10,41 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(3);
 const STEP: Duration = Duration::from_millis(5);
 
+/// A process, as /proc tells.
+struct Stat {
+    ended: bool,
+    group: i32,
+    started: u64,
+}
+
+impl Stat {
+    /// `None` if there is no such process.
+    fn of(pid: i32) -> Option<Stat> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, in parentheses, may hold anything. After it comes field 3, the state; see proc_pid_stat(5).
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        Some(Stat {
+            ended: matches!(*fields.first()?, "Z" | "X"),
+            group: fields.get(2)?.parse().ok()?,
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
+}
+
 /// When a process started, in clock ticks after boot; `None` if there is no such process.
 pub(super) fn start_time(pid: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything. After it comes field 3; the start time is field 22.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+    Stat::of(pid).map(|stat| stat.started)
+}
+
+/// Whether a process of the group still runs. One that has ended stays a member until its parent looks at it.
+fn runs(group: i32) -> bool {
+    let names = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
+    let mut processes = names.filter_map(|name| Stat::of(name.to_str()?.parse().ok()?));
+    processes.any(|process| process.group == group && !process.ended)
 }
 
 /// Ends a process group; says whether there was one. A leader that started at another time is somebody else's.
@@ -30,7 +59,7 @@ pub(super) fn end_group(leader: i32, started: u64) -> io::Result<bool> {
         Err(e) => return Err(e.into()),
     }
     let end = Instant::now() + PATIENCE;
-    while test_kill_process_group(group).is_ok() && Instant::now() < end {
+    while runs(leader) && Instant::now() < end {
         std::thread::sleep(STEP);
     }
     Ok(true)
