@@ -123,11 +123,14 @@ fn planted_threads_are_found() {
         delayed += usize::from(parts.scheduling > not_woken);
         assert!(recorder.keep(n as u64, &ask, parts));
         let snapshot = recorder.snapshots().iter().find(|s| s.index == n as u64).unwrap();
-        let names = snapshot.events.iter().filter_map(|event| match event.what {
+        let mut names = snapshot.events.iter().filter_map(|event| match event.what {
             What::Switch { from, to, .. } if to.tid == tid => Some(from.comm.to_string()),
             _ => None,
         });
-        assert!(names.last().as_deref() == Some("planted"), "sample {n}: {snapshot:?}");
+        assert!(
+            names.next_back().as_deref() == Some("planted"),
+            "sample {n}: {snapshot:?}"
+        );
     }
     // By construction every such sample is due while the culprit spins, unless something else had the CPU.
     assert!(
