@@ -127,7 +127,10 @@ fn planted_threads_are_found() {
             What::Switch { from, to, .. } if to.tid == tid => Some(from.comm.to_string()),
             _ => None,
         });
-        assert!(names.next_back().as_deref() == Some("planted"), "sample {n}: {snapshot:?}");
+        assert!(
+            names.next_back().as_deref() == Some("planted"),
+            "sample {n}: {snapshot:?}"
+        );
     }
     // By construction every such sample is due while the culprit spins, unless something else had the CPU.
     assert!(
