@@ -7,6 +7,7 @@ pub mod distribution;
 pub mod ensemble;
 pub mod interval;
 pub mod poisson;
+pub mod tail;
 
 pub use distribution::{Distribution, Percentile};
 pub use ensemble::{Ensemble, SeedStats, ensembles};
