@@ -35,6 +35,8 @@ const PERIODS: [(&str, Nanos); 3] = [
     ("day", Nanos(86_400_000_000_000)),
     ("year", Nanos(365 * 86_400_000_000_000)),
 ];
+/// A time longer than this many times what was looked at is left out.
+const TIMES_LOOKED: f64 = 1e6;
 /// 292 years: no upper end.
 const NO_END: f64 = (1_u64 << 63) as f64;
 
@@ -98,7 +100,7 @@ pub struct Tail {
     pub largest_p: Option<f64>,
     /// Largest latency of the fit; no number where there is none.
     pub end_ns: Sure<Option<Nanos>>,
-    /// Levels, for times in which there is more than one event.
+    /// Levels, for times in which there is more than one event and that are not too long for what was looked at.
     pub levels: Vec<Level>,
     /// The limit, if one was given and it is above the threshold.
     pub limit: Option<Exceeded>,
@@ -108,12 +110,10 @@ pub struct Tail {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// Too few samples.
-    #[error("{samples} samples are too few, at least {least} are needed; measure longer")]
+    #[error("{samples} samples are too few, about a thousand are needed; measure longer")]
     TooFewSamples {
         /// Samples.
         samples: u64,
-        /// Fewest.
-        least: u64,
     },
     /// Too few events.
     #[error(
@@ -193,11 +193,11 @@ pub fn estimate(peaks: &Peaks, looked: Nanos, limit: Option<Nanos>) -> Result<Ta
 fn levels(fitted: &Fitted, region: &Region, looked: Nanos) -> Vec<Level> {
     let events = fitted.events.peaks.len() as f64;
     let level = |(once_a, every): (&'static str, Nanos)| {
-        let in_that_time = events * (every.0 as f64 / looked.0 as f64);
-        (in_that_time > 1.0).then(|| Level {
+        let times = every.0 as f64 / looked.0 as f64;
+        (events * times > 1.0 && times <= TIMES_LOOKED).then(|| Level {
             once_a,
             every_ns: every,
-            latency_ns: latency(fitted, region, |gpd| gpd.one_in(in_that_time)),
+            latency_ns: latency(fitted, region, |gpd| gpd.one_in(events * times)),
         })
     };
     PERIODS.into_iter().filter_map(level).collect()
@@ -207,7 +207,7 @@ fn levels(fitted: &Fitted, region: &Region, looked: Nanos) -> Vec<Level> {
 fn latency(fitted: &Fitted, region: &Region, excess: impl Fn(&Gpd) -> f64) -> Sure<Option<Nanos>> {
     let nanos = |excess: f64| {
         let latency = fitted.threshold as f64 + excess;
-        (latency < NO_END).then(|| Nanos(latency.round() as u64))
+        (latency < NO_END).then(|| Nanos(latency.ceil() as u64))
     };
     let (low, high) = region.range(&excess);
     Sure {

@@ -82,7 +82,9 @@ fn run(gaps: &[u64]) -> u64 {
     let sum = |of: fn(f64) -> f64| gaps.iter().map(|gap| of(*gap as f64)).sum::<f64>();
     let top = sum(|gap| gap - 1.0);
     let index = 2.0 * top * top / (gaps.len() as f64 * sum(|gap| (gap - 1.0) * (gap - 2.0)));
-    if index >= 1.0 {
+    // Its standard error for samples without memory is 1/sqrt(n), by the delta method. Gaps of one sample are common at
+    // low thresholds: they are not merged on less than two of these.
+    if index >= 1.0 - 2.0 / (gaps.len() as f64).sqrt() {
         return 0;
     }
     let mut sorted = gaps.to_vec();
@@ -131,14 +133,13 @@ mod tests {
     #[test]
     fn samples_without_memory_stay_apart() {
         let mut random = random(3);
-        let samples: Vec<u64> = (0..50_000).map(|_| (1_000.0 * unit(&mut random)) as u64).collect();
-        let events = events(&samples, 989);
-        assert!(
-            events.peaks.len() * 100 >= events.above * 93,
-            "{} of {}",
-            events.peaks.len(),
-            events.above
-        );
+        let apart = (0..20).filter(|_| {
+            let samples: Vec<u64> = (0..5_000).map(|_| (1_000.0 * unit(&mut random)) as u64).collect();
+            let events = events(&samples, 900);
+            events.peaks.len() == events.above
+        });
+        // One side of two standard errors: 2.3 % are not.
+        assert!(apart.count() >= 18);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! How sure a fit is: everything that is nearly as likely.
 //!
 //! The interval of anything that depends on shape and scale is its range over all pairs whose likelihood is within
-//! [`Excesses::region`]'s distance of the largest: the profile likelihood interval (Coles 2001, 2.6.6 and 4.3.3).
+//! [`DISTANCE`] of the largest, a joint region (Coles 2001, 2.6.4): all intervals of a fit hold together. That of one
+//! degree of freedom, a profile interval, covers too little below shape -0.5 and with few events.
 //! For each ratio of shape to scale these scales form one stretch, whose ends follow without looking at the data again.
 
 use super::gpd::{Excesses, Gpd, T_MAX, T_MIN};

@@ -200,8 +200,11 @@ fn a_limit_is_exceeded_as_often_as_its_level_says() {
 #[test]
 fn too_few_samples_or_events_are_refused() {
     let refusal = |samples| tail(samples, HOUR).unwrap_err();
-    let said = refusal(samples(0.0, 499, 1)).to_string();
-    assert_eq!(said, "499 samples are too few, at least 500 are needed; measure longer");
+    let said = refusal(samples(0.0, 900, 1)).to_string();
+    assert_eq!(
+        said,
+        "900 samples are too few, about a thousand are needed; measure longer"
+    );
     assert_eq!(refusal(vec![7; 5_000]), Refusal::TooFewEvents { events: 0 });
     // One long burst, whatever its length.
     let mut burst = vec![100; 50_000];
@@ -255,6 +258,13 @@ fn levels_need_more_than_one_event_in_their_time() {
         tail.events < 720 && names == ["day", "year"] || tail.events > 720 && names.len() == 3,
         "{tail:?}"
     );
+}
+
+#[test]
+fn a_year_is_too_long_for_a_moment() {
+    let tail = tail(samples(0.0, 20_000, 3), Nanos::from_millis(20_000)).unwrap();
+    let names: Vec<_> = tail.levels.iter().map(|l| l.once_a).collect();
+    assert_eq!(names, ["hour", "day"]);
 }
 
 proptest! {

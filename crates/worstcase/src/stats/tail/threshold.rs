@@ -1,7 +1,9 @@
 //! Above which threshold the tail begins.
 //!
-//! Up to [`STEPS`] thresholds, from a tenth of the samples (at most [`MOST`]) above the lowest to [`LEAST`] above the
-//! highest, in even steps of the logarithm of that number. At each the events above it are fitted and the fit is tested.
+//! Up to [`STEPS`] thresholds: above the lowest are `n^(2/3) / ln ln n` of n samples (Loretan, Phillips, Journal of Empirical
+//! Finance 1, 1994; at most [`MOST`]), above the highest [`LEAST`], between them even steps of the logarithm of that
+//! number. More, such as a tenth of all, let in what is no tail yet: a bend too slight for any test, but which misleads
+//! where one looks far ahead. At each the events above it are fitted and the fit is tested.
 //! From the lowest on, thresholds are refused by the rule ForwardStop at [`LEVEL`], which corrects for asking several
 //! times (Bader, Yan, Zhang, Annals of Applied Statistics 12, 2018; the rule by G'Sell and others, JRSS B 78, 2016): all up
 //! to the last one at which the mean of `-ln(1 - p)` so far is at most the level. The next one is taken.
@@ -16,8 +18,6 @@ use super::peaks::{Events, MOST, Peaks};
 
 /// Fewest events that are fitted.
 pub const LEAST: usize = 50;
-/// One sample in this many is above the lowest threshold.
-pub const ONE_IN: u64 = 10;
 /// Thresholds that are tried.
 pub const STEPS: usize = 16;
 /// Of all thresholds refused, as many may be refused wrongly.
@@ -43,12 +43,8 @@ pub struct Fitted {
 
 /// The lowest threshold above which the samples are a tail.
 pub fn choose(peaks: &Peaks) -> Result<Fitted, Refusal> {
-    let least = LEAST as u64 * ONE_IN;
-    if peaks.count() < least {
-        return Err(Refusal::TooFewSamples {
-            samples: peaks.count(),
-            least,
-        });
+    if most(peaks.count()) < LEAST as f64 {
+        return Err(Refusal::TooFewSamples { samples: peaks.count() });
     }
     let largest = peaks.descending();
     let mut tried: Vec<Fitted> = Vec::new();
@@ -82,7 +78,7 @@ pub fn choose(peaks: &Peaks) -> Result<Fitted, Refusal> {
 
 impl Fitted {
     fn new(threshold: u64, events: Events) -> Option<Fitted> {
-        let excesses = Excesses::new(events.peaks.iter().map(|peak| (peak - threshold) as f64))?;
+        let excesses = Excesses::new(spread(&events.peaks).map(|peak| peak - threshold as f64))?;
         let gpd = excesses.fit();
         let statistic = statistic(&excesses, &gpd);
         let above_largest = gpd.ln_above(excesses.largest()).exp();
@@ -98,9 +94,32 @@ impl Fitted {
     }
 }
 
+/// Whole nanoseconds as what they stand for: equal ones lie evenly in the nanosecond that ends there.
+fn spread(peaks: &[u64]) -> impl Iterator<Item = f64> {
+    let mut sorted = peaks.to_vec();
+    sorted.sort_unstable();
+    let equal: Vec<Vec<f64>> = sorted
+        .chunk_by(|a, b| a == b)
+        .map(|same| {
+            let place = |i: usize| same[0] as f64 - 1.0 + (i as f64 + 0.5) / same.len() as f64;
+            (0..same.len()).map(place).collect()
+        })
+        .collect();
+    equal.into_iter().flatten()
+}
+
+/// How many samples may be above the lowest threshold.
+fn most(samples: u64) -> f64 {
+    // The rule is for large numbers; `ln ln n` is no number below 3.
+    let n = (samples as f64).max(3.0);
+    (n.powf(2.0 / 3.0) / n.ln().ln())
+        .min(MOST as f64)
+        .min(samples as f64 / 2.0)
+}
+
 /// How many samples shall be above each threshold, descending.
 fn numbers(samples: u64) -> impl Iterator<Item = usize> {
-    let most = (samples / ONE_IN).min(MOST as u64) as f64;
+    let most = most(samples);
     let ratio = LEAST as f64 / most;
     (0..STEPS).map(move |i| (most * ratio.powf(i as f64 / (STEPS - 1) as f64)).round() as usize)
 }
@@ -122,12 +141,23 @@ fn forward_stop(probabilities: impl Iterator<Item = f64>) -> usize {
 mod tests {
     use super::*;
 
+    /// 5 000^(2/3) / ln ln 5 000 = 136.5.
     #[test]
-    fn thresholds_from_a_tenth_of_the_samples_to_fifty() {
+    fn thresholds_from_few_of_the_samples_to_fifty() {
         let of = |samples| numbers(samples).collect::<Vec<_>>();
-        assert_eq!((of(5_000)[0], of(5_000)[15]), (500, 50));
-        assert_eq!((of(10_000_000)[0], of(10_000_000)[15]), (10_000, 50));
-        assert_eq!(of(500), [50; 16]);
+        assert_eq!((of(5_000)[0], of(5_000)[15]), (137, 50));
+        assert_eq!(
+            (of(60_000)[0], of(10_000_000)[0], of(10_000_000)[15]),
+            (639, 10_000, 50)
+        );
+        assert!(most(1_000) < LEAST as f64 && most(1_000) > 50.0);
+        assert_eq!(most(0), 0.0);
+    }
+
+    #[test]
+    fn equal_nanoseconds_are_spread() {
+        let all: Vec<f64> = spread(&[7, 5, 7]).collect();
+        assert_eq!(all, [4.5, 6.25, 6.75]);
     }
 
     #[test]
