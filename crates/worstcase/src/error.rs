@@ -8,6 +8,7 @@ use crate::cli::census::CensusError;
 use crate::cli::explain::ExplainError;
 use crate::cli::show::ShowError;
 use crate::host::HostError;
+use crate::cli::verdict::VerdictError;
 use crate::kernels::KernelError;
 use crate::lab::LabError;
 use crate::record::RunError;
@@ -17,7 +18,7 @@ use crate::study::StudyError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// A verdict is FAIL and the user asked for an exit code (`--gate` and its like). Never an error.
+    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `show --gate`). Never an error.
     Fail = 1,
     /// The command line or a file given by the user is wrong.
     Usage = 2,
@@ -44,6 +45,9 @@ pub enum Error {
     /// Showing a run.
     #[error(transparent)]
     Show(#[from] ShowError),
+    /// Judging a run.
+    #[error(transparent)]
+    Verdict(#[from] VerdictError),
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
@@ -72,6 +76,7 @@ impl Error {
             Error::Cache(e) => e.exit(),
             Error::Lab(e) => e.exit(),
             Error::Show(e) => e.exit(),
+            Error::Verdict(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,

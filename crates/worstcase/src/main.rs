@@ -2,12 +2,15 @@
 
 use clap::Parser;
 use std::process::ExitCode;
+use worstcase::report::format::plain;
 
 fn main() -> ExitCode {
     // The load `compile` starts this very program again for each of its units.
     worstcase_probe::loads::compile::child_main();
     worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {
-        eprintln!("worstcase: {error}");
+        // Names and texts of files may hold anything; some errors have several lines.
+        let lines: Vec<String> = error.to_string().lines().map(plain).collect();
+        eprintln!("worstcase: {}", lines.join("\n"));
         ExitCode::from(error.exit_code())
     })
 }

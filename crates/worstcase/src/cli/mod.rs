@@ -8,6 +8,7 @@ pub mod lab;
 mod progress;
 pub mod show;
 pub mod study;
+pub mod verdict;
 
 use crate::error::Error;
 use clap::{Parser, Subcommand};
@@ -25,8 +26,8 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  a verdict is FAIL (only with --gate)
-  2  wrong arguments or input; with --gate, a verdict is INCONCLUSIVE
+  1  a verdict is FAIL (only verdict, and show with --gate)
+  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, and show with --gate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
   5  storage failed";
@@ -42,6 +43,8 @@ pub enum Command {
     Lab(lab::LabCommand),
     /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
     Show(show::ShowArgs),
+    /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
+    Verdict(verdict::VerdictArgs),
     /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
     Explain(Box<explain::ExplainArgs>),
     /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
@@ -66,6 +69,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::run(command),
         Command::Show(args) => Ok(show::run(&args)?),
+        Command::Verdict(args) => Ok(verdict::run(&args)?),
         Command::Explain(args) => explain::run(&args),
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),

@@ -4,7 +4,7 @@ use crate::duration;
 use crate::error::Exit;
 use crate::record::{Quantity, Run, RunError};
 use crate::report::{View, cell, csv, json, terminal};
-use crate::verdict::{Criterion, Outcome, verdicts};
+use crate::verdict::{Criterion, Outcome, verdicts, worst};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     if args.gate && limit.is_none() {
         return Err(ShowError::NoCriterion);
     }
-    let criterion = limit.map(Criterion::new);
+    let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
     let view = View {
         plan: run.plan(),
@@ -122,14 +122,9 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
         (_, true) => csv::run(&view)?,
         _ => terminal::run(&view, style),
     })?;
-    // A run without a single subject proves nothing.
-    let worst = view.verdicts.map_or(Outcome::Inconclusive, |(_, verdicts)| {
-        verdicts
-            .iter()
-            .map(|v| v.outcome)
-            .max()
-            .unwrap_or(Outcome::Inconclusive)
-    });
+    let worst = view
+        .verdicts
+        .map_or(Outcome::Inconclusive, |(_, verdicts)| worst(&verdicts));
     Ok(ExitCode::from(if args.gate { worst.exit_code() } else { 0 }))
 }
 

@@ -33,7 +33,7 @@ pub enum RunError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// No run there.
-    #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display())]
+    #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display().to_string().escape_debug())]
     NotARun(PathBuf),
     /// Something else is there.
     #[error("{} holds something else than a run; choose another folder for the run", .0.display())]

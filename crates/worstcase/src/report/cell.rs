@@ -1,9 +1,11 @@
 //! One cell in every detail: what it was, where its periods went, a histogram, the worst samples.
 
 use super::format::{grouped, micros, micros_exact, plain};
+use super::tail::CellTail;
 use super::terminal::Style;
 use crate::duration;
-use crate::record::{Machine, Quantity, Record, SampleRow, Summary};
+use crate::record::{Machine, Quantity, Record, SampleRow, Summary, Venue};
+use crate::stats::tail::Peaks;
 use worstcase_probe::Nanos;
 
 /// Worst samples that are listed.
@@ -20,12 +22,14 @@ pub struct Gathered {
     /// Counts by the number of the step.
     steps: std::collections::BTreeMap<u32, u64>,
     worst: Vec<SampleRow>,
+    peaks: Peaks,
 }
 
 impl Gathered {
     /// Takes a sample in.
     pub fn add(&mut self, row: SampleRow) {
         *self.steps.entry(step_of(row.latency)).or_default() += 1;
+        self.peaks.add(row.latency);
         let place = self.worst.partition_point(|w| w.latency >= row.latency);
         if place < WORST {
             self.worst.insert(place, row);
@@ -159,6 +163,11 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             let due = duration::show(row.due);
             out.push(format!("  sample {:>8}  {latency:>12}  due at {due}", row.index));
         }
+    }
+    // In the lab the census bounds the run, and says more than an estimate.
+    if subject.venue() == Venue::Host {
+        out.push(String::new());
+        out.extend(CellTail::of(record, &gathered.peaks, None).lines(style));
     }
     out.push(String::new());
     out.join("\n")

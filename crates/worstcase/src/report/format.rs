@@ -32,6 +32,24 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// A long time with two digits that matter: `45 s`, `3.2 days`, `12000 years`.
+pub fn span(seconds: f64) -> String {
+    const UNITS: [(&str, f64); 5] = [
+        ("years", 31_536_000.0),
+        ("days", 86_400.0),
+        ("hours", 3_600.0),
+        ("minutes", 60.0),
+        ("s", 1.0),
+    ];
+    let (unit, length) = UNITS.into_iter().find(|(_, l)| seconds >= *l).unwrap_or(UNITS[4]);
+    let count = seconds / length;
+    match count {
+        1e9.. => "over a thousand million years".to_string(),
+        9.95.. => format!("{count:.0} {unit}"),
+        _ => format!("{count:.1} {unit}"),
+    }
+}
+
 /// `lowest` alone if both are equal, `lowest..highest` otherwise.
 pub fn range<T: PartialEq>(lowest: T, highest: T, show: impl Fn(T) -> String) -> String {
     match lowest == highest {
@@ -63,6 +81,23 @@ mod tests {
         assert_eq!(
             [0, 999, 10_000, 1_234_567].map(grouped),
             ["0", "999", "10 000", "1 234 567"]
+        );
+    }
+
+    #[test]
+    fn long_times() {
+        let shown = [0.04, 59.0, 90.0, 7_200.0, 276_480.0, 4e8, 1e30].map(span);
+        assert_eq!(
+            shown,
+            [
+                "0.0 s",
+                "59 s",
+                "1.5 minutes",
+                "2.0 hours",
+                "3.2 days",
+                "13 years",
+                "over a thousand million years"
+            ]
         );
     }
 

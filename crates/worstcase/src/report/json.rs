@@ -24,6 +24,7 @@ pub fn run(view: &View) -> String {
             "limit_ns": criterion.limit,
             "min_seeds": criterion.min_seeds,
             "min_samples": criterion.min_samples,
+            "min_time_ns": criterion.min_time,
             "subjects": verdicts,
         })
     });

@@ -1,7 +1,8 @@
 //! What was measured, for people and for programs. Nothing here measures or decides.
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
-//! give the same to programs. All of them take a [`View`] and return text.
+//! give the same to programs. All of them take a [`View`] and return text. [`verdict`] says how sure a verdict is, [`tail`]
+//! what the largest samples say of larger ones.
 
 pub mod cell;
 pub mod csv;
@@ -9,7 +10,9 @@ pub mod format;
 pub mod grid;
 pub mod host;
 pub mod json;
+pub mod tail;
 pub mod terminal;
+pub mod verdict;
 
 use crate::record::{Quantity, Record, RunPlan};
 use crate::verdict::{Criterion, Verdict};

@@ -6,7 +6,7 @@ use super::{View, host};
 use crate::duration;
 use crate::record::{Published, Quantity, Record, Subject};
 use crate::stats::{Ensemble, ensembles};
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{Criterion, Outcome, Verdict};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
@@ -74,9 +74,7 @@ pub fn run(view: &View, style: Style) -> String {
     out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());
-        let units = units(view.records.iter().map(|r| &r.subject)).join(", ");
-        let limit = duration::show(criterion.limit);
-        out.push(style.bold(&format!("Verdict: no latency above {limit} (times are {units})")));
+        out.push(verdict_heading(criterion, view.records, style));
         out.extend(verdict_lines(verdicts, style));
     }
     if !view.plan.published.is_empty() {
@@ -211,6 +209,13 @@ fn losses(records: &[Record]) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What is judged.
+pub fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
+    let units = units(records.iter().map(|r| &r.subject)).join(", ");
+    let limit = duration::show(criterion.limit);
+    style.bold(&format!("Verdict: no latency above {limit} (times are {units})"))
 }
 
 /// A line for each verdict, further reasons below it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 use worstcase::record::{
-    CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp, Subject,
+    CellEntry, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp, Subject,
 };
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
@@ -44,6 +44,45 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             key: "0".repeat(64),
         }),
     }
+}
+
+/// A real machine.
+pub fn host(label: &str) -> Subject {
+    Subject {
+        preempt: Preempt {
+            asked: None,
+            in_force: "rt".into(),
+        },
+        machine: Machine::Host(HostMachine {
+            cpu: "a CPU".into(),
+            cpus: 4,
+            memory_mb: 8_192,
+            command_line: "quiet".into(),
+        }),
+        ..subject(label, "rt")
+    }
+}
+
+/// What a host's cell says: 20 000 periods in a minute, nothing interfered.
+pub fn host_raw(seed: u64, latencies: &[u64]) -> RawRecord {
+    let spec = CellSpec {
+        period: Nanos(3_000_000),
+        periods: 20_000,
+        ..spec("idle", seed)
+    };
+    let mut raw = raw(&spec, latencies);
+    let facts = [
+        ("rt_throttled", "0"),
+        ("steal_ns", "30000000"),
+        ("measured_ns", "60000000000"),
+    ];
+    let facts = facts.map(|(key, value)| (key.to_string(), value.to_string()));
+    raw.environment.extend(facts);
+    raw
+}
+
+pub fn host_result(raw: &RawRecord) -> CellResult {
+    CellResult::new(host("6.18"), raw, &[], None).unwrap()
 }
 
 pub fn spec(load: &str, seed: u64) -> CellSpec {

@@ -1,0 +1,116 @@
+//! `worstcase verdict`: does a run meet a limit, as text and as exit code.
+
+use super::show::print;
+use crate::duration;
+use crate::error::Exit;
+use crate::record::{Record, Run, RunError};
+use crate::report::tail::CellTail;
+use crate::report::terminal::Style;
+use crate::report::verdict::Judged;
+use crate::stats::tail::Peaks;
+use crate::verdict::{Criterion, verdicts, worst};
+use clap::Args;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use worstcase_probe::Nanos;
+
+/// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase verdict RUN --criterion 100us
+  worstcase verdict RUN --criterion 100us --min-time 3600s
+  worstcase verdict RUN --tail --json
+
+Exit code: 0 every subject PASSes, 1 one FAILs, 2 none FAILs but one is INCONCLUSIVE, or the input is wrong.
+What a PASS needs: in the lab of every load and probe 3 seeds and 1000 samples; on the host of every cell 10000 samples
+in a minute, no throttling and nearly no stolen time. The tail estimate never changes a verdict.")]
+pub struct VerdictArgs {
+    /// The run's folder
+    run: PathBuf,
+    /// No latency above this, e.g. 100us (default: the run's own criterion)
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    criterion: Option<Nanos>,
+    /// Seeds that a PASS needs of every load and probe
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    min_seeds: Option<u32>,
+    /// Samples that a PASS needs: in the lab of every load and probe, on the host of every cell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    min_samples: Option<u64>,
+    /// Time looked at that a PASS needs of the same, e.g. 600s
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    min_time: Option<Nanos>,
+    /// Estimate how large latencies may become that are too seldom to be seen
+    #[arg(long)]
+    tail: bool,
+    /// Print JSON, times in ns
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why a run cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum VerdictError {
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// No limit was given.
+    #[error("this run has no criterion of its own: add e.g. --criterion 100us")]
+    NoCriterion,
+    /// The output failed.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl VerdictError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            VerdictError::Run(e) => e.exit(),
+            VerdictError::NoCriterion => Exit::Usage,
+            VerdictError::Output(_) => Exit::Storage,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
+    let run = Run::open(&args.run)?;
+    let limit = args.criterion.or(run.plan().criterion_ns.map(Nanos));
+    let limit = limit.ok_or(VerdictError::NoCriterion)?;
+    let records = run.records()?;
+    let usual = Criterion::of(limit, &records);
+    let criterion = Criterion {
+        limit,
+        min_seeds: args.min_seeds.map_or(usual.min_seeds, |n| n as usize),
+        min_samples: args.min_samples.unwrap_or(usual.min_samples),
+        min_time: args.min_time.unwrap_or(usual.min_time),
+    };
+    let verdicts = verdicts(&run.plan().cells, &records, &criterion);
+    let tails = match args.tail {
+        true => Some(tails(&run, &records, limit)?),
+        false => None,
+    };
+    let judged = Judged {
+        title: &run.plan().title,
+        records: &records,
+        criterion,
+        verdicts: &verdicts,
+        tails: tails.as_deref(),
+    };
+    print(&match args.json {
+        true => judged.json(),
+        false => judged.lines(Style::of_stdout()),
+    })?;
+    Ok(ExitCode::from(worst(&verdicts).exit_code()))
+}
+
+fn tails(run: &Run, records: &[Record], limit: Nanos) -> Result<Vec<CellTail>, RunError> {
+    let of = |record: &Record| {
+        let mut peaks = Peaks::default();
+        run.for_each_sample(record, |row| peaks.add(row.latency))?;
+        Ok(CellTail::of(record, &peaks, Some(limit)))
+    };
+    records.iter().map(of).collect()
+}

@@ -1,0 +1,140 @@
+//! Verdicts on a real machine, where other things count than in the lab.
+
+use crate::fixture::{host_raw, host_result, plan_of};
+use worstcase::record::{CellResult, Record};
+use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
+use worstcase_probe::Nanos;
+use worstcase_probe::record::RawRecord;
+
+fn judge(all: &[CellResult], criterion: impl FnOnce(Criterion) -> Criterion) -> Verdict {
+    let records: Vec<Record> = all.iter().map(|r| r.record.clone()).collect();
+    let criterion = criterion(Criterion::of(Nanos(100_000), &records));
+    verdicts(&plan_of(all).cells, &records, &criterion).remove(0)
+}
+
+/// Two cells of a minute each; the second one is changed.
+fn two(change: impl FnOnce(&mut RawRecord)) -> Verdict {
+    let mut raws = [1, 2].map(|seed| host_raw(seed, &[50_000; 20_000]));
+    change(&mut raws[1]);
+    judge(&raws.map(|raw| host_result(&raw)), |c| c)
+}
+
+fn says(key: &str, value: &str) -> impl FnOnce(&mut RawRecord) {
+    move |raw| drop(raw.environment.insert(key.into(), value.into()))
+}
+
+#[test]
+fn a_quiet_minute_on_each_cpu_passes() {
+    let verdict = two(|_| ());
+    assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
+    assert_eq!(
+        verdict.reasons,
+        ["at most 50.000 us in 40 000 samples, 2 cells, 120 s looked at"]
+    );
+    assert_eq!(verdict.evidence.throttled_cells, Some(0));
+    assert_eq!(verdict.evidence.steal_share, Some(0.0005));
+}
+
+#[test]
+fn what_interferes_or_is_not_known_is_no_pass() {
+    let inconclusive = |verdict: Verdict, reason: &str| {
+        assert_eq!(verdict.outcome, Outcome::Inconclusive);
+        assert_eq!(verdict.reasons, [reason]);
+    };
+    inconclusive(
+        two(says("rt_throttled", "3")),
+        "the kernel held real-time threads back (throttling) in 1 of 2 cells",
+    );
+    inconclusive(
+        two(|raw| drop(raw.environment.remove("rt_throttled"))),
+        "whether the kernel held real-time threads back (throttling) is not known in 1 of 2 cells",
+    );
+    inconclusive(
+        two(says("steal_ns", "600000000")),
+        "6.18.rt.host.idle.wakeup.s2: the hypervisor took 1.00 % of the time, a PASS allows 0.1 %",
+    );
+    inconclusive(
+        two(says("steal_ns", "some")),
+        "the time that a hypervisor took is not known in 1 of 2 cells",
+    );
+    inconclusive(
+        two(|raw| raw.warnings.push("SCHED_FIFO was refused".into())),
+        "warning in 1 of 2 cells: SCHED_FIFO was refused",
+    );
+}
+
+#[test]
+fn stolen_time_is_a_share_of_what_was_measured() {
+    // Without measured_ns it is a share of all periods: 60 s too.
+    let unmeasured = two(|raw| drop(raw.environment.remove("measured_ns")));
+    assert_eq!(unmeasured.outcome, Outcome::Pass);
+    assert_eq!(two(says("measured_ns", "0")).outcome, Outcome::Inconclusive);
+    let exactly = two(says("steal_ns", "60000000"));
+    assert_eq!(exactly.outcome, Outcome::Pass, "{exactly:?}");
+    assert_eq!(two(says("steal_ns", "60000001")).outcome, Outcome::Inconclusive);
+}
+
+#[test]
+fn every_cell_answers_for_itself() {
+    let mut short = host_raw(2, &[50_000; 20_000]);
+    short.spec = short.spec.replace("20000", "9000");
+    short.expected = 9_000;
+    short.samples.truncate(9_000);
+    let all = [host_result(&host_raw(1, &[50_000; 20_000])), host_result(&short)];
+    let verdict = judge(&all, |c| c);
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    assert_eq!(
+        verdict.reasons,
+        [
+            "6.18.rt.host.idle.wakeup.s2: 9000 samples, a PASS needs 10000",
+            "6.18.rt.host.idle.wakeup.s2: 27 s looked at, a PASS needs 60 s",
+        ]
+    );
+    let less = |c| Criterion {
+        min_samples: 1_000,
+        min_time: Nanos::from_millis(20_000),
+        ..c
+    };
+    assert_eq!(judge(&all, less).outcome, Outcome::Pass);
+    let seeds = |c| Criterion {
+        min_seeds: 3,
+        ..less(c)
+    };
+    assert_eq!(judge(&all, seeds).reasons, ["idle, wakeup: 2 seeds, a PASS needs 3"]);
+}
+
+#[test]
+fn a_late_sample_fails_whatever_interfered() {
+    let verdict = two(|raw| {
+        raw.samples[7].latency = Nanos(100_001);
+        raw.environment.clear();
+    });
+    assert_eq!(verdict.outcome, Outcome::Fail);
+    assert_eq!(
+        verdict.reasons,
+        ["100.001 us (6.18.rt.host.idle.wakeup.s2, sample 7); 1 of 2 cells are above"]
+    );
+    assert_eq!(
+        (verdict.evidence.throttled_cells, verdict.evidence.steal_share),
+        (None, None)
+    );
+}
+
+/// A lab machine is alone: what it says of itself there is not looked for.
+#[test]
+fn the_lab_is_not_asked_for_stolen_time() {
+    let record = &crate::fixture::results()[0].record;
+    let verdict = &verdicts(
+        &plan_of(&crate::fixture::results()[..1]).cells,
+        std::slice::from_ref(record),
+        &Criterion {
+            min_seeds: 1,
+            ..Criterion::new(Nanos::from_millis(1))
+        },
+    )[0];
+    assert_eq!(verdict.outcome, Outcome::Pass);
+    assert_eq!(
+        (verdict.evidence.throttled_cells, verdict.evidence.steal_share),
+        (None, None)
+    );
+}

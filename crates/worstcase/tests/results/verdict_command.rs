@@ -1,0 +1,224 @@
+//! `worstcase verdict`, as users and scripts type it.
+
+use crate::fixture::{host_raw, host_result, plan, plan_of, write};
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::fs;
+use std::path::{Path, PathBuf};
+use worstcase::record::{CellResult, Run};
+use worstcase_probe::prng::SplitMix64;
+
+fn verdict(run: &Path) -> Command {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command.env_remove("NO_COLOR").arg("verdict").arg(run);
+    command
+}
+
+/// A finished synthetic run of the lab.
+fn lab() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    write(&path);
+    (dir, path)
+}
+
+/// A run of the host whose latencies are 5 us and more, exponential above with a mean of 2 us.
+fn host(criterion: Option<u64>) -> (tempfile::TempDir, PathBuf, CellResult) {
+    let mut random = SplitMix64::new(1);
+    let latencies: Vec<u64> = (0..20_000)
+        .map(|_| 5_000 + (-2_000.0 * ((random.below(1 << 50) + 1) as f64 / (1_u64 << 50) as f64).ln()) as u64)
+        .collect();
+    let result = host_result(&host_raw(1, &latencies));
+    let mut plan = plan_of(std::slice::from_ref(&result));
+    plan.criterion_ns = criterion;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    Run::create(&path, plan).unwrap().write_cell(&result).unwrap();
+    (dir, path, result)
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_worst_subject() {
+    let (_dir, path) = lab();
+    // One of three subjects is above 100 us.
+    verdict(&path)
+        .args(["--criterion", "100us"])
+        .assert()
+        .code(1)
+        .stdout(contains("PASS").and(contains("FAIL")));
+    verdict(&path).args(["--criterion", "1ms"]).assert().code(0);
+    fs::remove_dir_all(path.join("cells").join(plan().cells[0].id.as_str())).unwrap();
+    verdict(&path)
+        .args(["--criterion", "1ms"])
+        .assert()
+        .code(2)
+        .stdout(contains("INCONCLUSIVE").and(contains("1 of 9 cells were not measured")));
+    verdict(&path).args(["--criterion", "100us"]).assert().code(1);
+}
+
+#[test]
+fn more_evidence_can_be_asked_for() {
+    let (_dir, path) = lab();
+    for (more, said) in [
+        (["--min-seeds", "4"], "3 seeds, a PASS needs 4"),
+        (["--min-samples", "3001"], "3000 samples, a PASS needs 3001"),
+        (["--min-time", "1s"], "753 ms looked at, a PASS needs 1 s"),
+    ] {
+        verdict(&path)
+            .args(["--criterion", "1ms"])
+            .args(more)
+            .assert()
+            .code(2)
+            .stdout(contains(said));
+    }
+}
+
+#[test]
+fn the_runs_own_criterion_is_used_unless_another_is_given() {
+    let (_dir, path, _) = host(Some(100_000));
+    verdict(&path)
+        .assert()
+        .code(0)
+        .stdout(contains("no latency above 100 us"));
+    verdict(&path).args(["--criterion", "10us"]).assert().code(1);
+    let (_dir, path, _) = host(None);
+    let said = contains("no criterion of its own").and(contains('\n').count(1));
+    verdict(&path).assert().code(2).stdout("").stderr(said);
+}
+
+#[test]
+fn how_sure_and_the_tail_in_words() {
+    let (_dir, path, _) = host(Some(100_000));
+    let out = verdict(&path).arg("--tail").assert().code(0);
+    let text = String::from_utf8(out.get_output().stdout.clone()).unwrap();
+    assert!(text.lines().all(|l| l.chars().count() <= 130), "too wide:\n{text}");
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn how_sure_and_the_tail_for_programs() {
+    let (_dir, path, result) = host(Some(100_000));
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let out = verdict(&path).arg("--json").args(arguments).assert();
+        serde_json::from_slice(&out.get_output().stdout).unwrap()
+    };
+    let plain = json(&[]);
+    assert_eq!(plain["schema"], "worstcase-verdict/1");
+    assert_eq!(
+        (&plain["outcome"], &plain["limit_ns"]),
+        (&"PASS".into(), &100_000.into())
+    );
+    assert_eq!(plain["subjects"][0]["evidence"]["samples"], 20_000);
+    assert_eq!(plain["needs"]["min_time_ns"], 60_000_000_000_u64);
+    assert!(plain["tails"].is_null());
+    let tail = &json(&["--tail"])["tails"][0];
+    assert_eq!(tail["cell"], result.record.id.as_str());
+    let estimate = &tail["estimate"];
+    assert_eq!(estimate["samples"], 20_000);
+    // Exponential: one in 1.2 million an hour is 5 us + 2 us * ln(1.2e6) = 33 us.
+    let hour = &estimate["levels"][0]["latency_ns"];
+    assert!(
+        hour["low"].as_u64() < Some(33_000) && hour["high"].as_u64() > Some(33_000),
+        "{hour}"
+    );
+    assert!(tail["warning"][1].as_str().unwrap().contains("firmware"));
+    assert_eq!(json(&["--criterion", "10us"])["outcome"], "FAIL");
+}
+
+#[test]
+fn a_tail_changes_no_verdict_and_in_the_lab_points_to_the_census() {
+    let (_dir, path) = lab();
+    for (limit, code) in [("1ms", 0), ("100us", 1)] {
+        let mut command = verdict(&path);
+        command.args(["--criterion", limit, "--tail"]);
+        let said = contains("worstcase census").and(contains("once a year").not());
+        command.assert().code(code).stdout(said);
+    }
+}
+
+#[test]
+fn a_tail_that_cannot_be_estimated_says_why() {
+    let result = host_result(&host_raw(1, &[50_000; 20_000]));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let run = Run::create(&path, plan_of(std::slice::from_ref(&result))).unwrap();
+    run.write_cell(&result).unwrap();
+    verdict(&path)
+        .args(["--criterion", "1ms", "--tail"])
+        .assert()
+        .code(0)
+        .stdout(contains(
+            "none: the largest samples are 0 events, at least 50 are needed",
+        ));
+}
+
+#[test]
+fn show_of_a_cell_of_the_host_has_its_tail() {
+    let (_dir, path, result) = host(None);
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    let shown = contains("Tail (us; an estimate")
+        .and(contains("once a day"))
+        .and(contains("firmware"));
+    command
+        .arg("show")
+        .arg(&path)
+        .args(["--cell", result.record.id.as_str()])
+        .assert()
+        .success()
+        .stdout(shown);
+}
+
+#[test]
+fn bad_input_is_one_line_and_two() {
+    let (dir, path) = lab();
+    let hostile = dir.path().join("a\n\x1b[31mred\u{202e}");
+    fs::create_dir(&hostile).unwrap();
+    let one_line =
+        || predicate::function(|text: &str| text.lines().count() == 1 && !text.contains(['\x1b', '\u{202e}']));
+    for folder in [dir.path(), &dir.path().join("nothing"), &hostile] {
+        verdict(folder)
+            .args(["--criterion", "1ms"])
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(one_line().and(contains("is not a run")));
+    }
+    for bad in [
+        ["--criterion", "100"],
+        ["--criterion", "-1us"],
+        ["--min-seeds", "0"],
+        ["--min-samples", "many"],
+        ["--min-time", "1 hour"],
+    ] {
+        verdict(&path).args(bad).assert().code(2).stdout("");
+    }
+    fs::write(
+        path.join("cells").join(plan().cells[3].id.as_str()).join("record.json"),
+        "{}",
+    )
+    .unwrap();
+    verdict(&path)
+        .args(["--criterion", "100us"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(one_line().and(contains("is damaged")));
+}
+
+#[test]
+fn words_of_a_record_never_steer_the_terminal() {
+    let mut raw = host_raw(1, &[50_000; 20_000]);
+    raw.warnings.push("\x1b[2Jgone\r\n".into());
+    let result = host_result(&raw);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut plan = plan_of(std::slice::from_ref(&result));
+    plan.title = "a\x1b]0;title\x07".into();
+    Run::create(&path, plan).unwrap().write_cell(&result).unwrap();
+    verdict(&path)
+        .args(["--criterion", "1ms", "--tail"])
+        .assert()
+        .code(2)
+        .stdout(contains('\x1b').not().and(contains("gone")));
+}
