@@ -114,7 +114,9 @@ mod tests {
     #[test]
     fn gaps_and_samples() {
         let mut cpu = CpuStats::default();
-        [(1, 5_000), (3, 90_412)].map(|(step, ns)| cpu.add(step, ns));
+        for (step, ns) in [(1, 5_000), (3, 90_412)] {
+            cpu.add(step, ns);
+        }
         let line = |probe| {
             progress(
                 &examples::spec(probe, 1),

@@ -76,8 +76,12 @@ pub fn draw(model: &Model, ending: bool, looks: Looks, area: Rect, buffer: &mut 
         line.render(take(&mut rest, 1), buffer);
     }
     keys(model, ending).render(take_last(&mut rest), buffer);
-    let cpus = model.cpus.len() as u16;
-    let wanted = TABLE + if cpus > 1 { cpus + 1 } else { 0 };
+    let rows = match model.cpus.len() {
+        0 | 1 => 0,
+        // One is left empty.
+        cpus => cpus + 1,
+    };
+    let wanted = TABLE.saturating_add(u16::try_from(rows).unwrap_or(u16::MAX));
     let shown = match rest.height {
         height if height < TABLE + HISTOGRAM => height,
         // At least as much for the histogram as for the CPUs.

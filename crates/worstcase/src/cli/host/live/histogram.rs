@@ -148,22 +148,23 @@ impl Axis {
         }
     }
 
-    /// Powers of ten, each where its bucket begins.
+    /// Powers of ten, each where its bucket begins; between them 2 and 5 where there is room.
     fn labels(&self, width: usize) -> String {
-        let mut line = String::new();
-        for exponent in 0..=12 {
-            let power = 10_u64.pow(exponent);
-            if !self.shown.contains(&bucket(power)) {
-                continue;
-            }
-            let column = self.column(bucket(power));
-            let label = format!("'{}", duration::show(Nanos(power)).replace("000 s", "k s"));
-            let free = line.len() + usize::from(!line.is_empty());
-            if column >= free && column + label.len() <= width {
-                line = format!("{line:<column$}{label}");
+        let mut line = vec![' '; width];
+        for factor in [1, 2, 5] {
+            for exponent in 0..=12 {
+                let number = factor * 10_u64.pow(exponent);
+                let label = format!("'{}", duration::show(Nanos(number)));
+                let column = self.column(bucket(number));
+                let end = column + label.len();
+                // A blank on either side.
+                let around = column.saturating_sub(1)..(end + 1).min(width);
+                if self.shown.contains(&bucket(number)) && end <= width && line[around].iter().all(|c| *c == ' ') {
+                    line.splice(column..end, label.chars());
+                }
             }
         }
-        line
+        line.into_iter().collect()
     }
 }
 

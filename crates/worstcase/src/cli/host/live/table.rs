@@ -14,55 +14,41 @@ use worstcase_probe::Nanos;
 /// Columns of numbers are at least this wide, so that they stay where they are.
 const WIDTH: usize = 8;
 
-/// Draws it.
+/// Draws it. What all CPUs come to is at the bottom, and shown even where there is no room for anything else.
 pub fn draw(model: &Model, looks: Looks, area: Rect, buffer: &mut Buffer) {
     let all = model.all();
-    let room = usize::from(area.height.saturating_sub(3));
-    let mut cpus: Vec<&CpuStats> = model.cpus.iter().collect();
-    let hidden = match cpus.len() {
-        0 | 1 => 0,
-        // A row of the room says how many are not shown.
-        many if many > room => many - room.saturating_sub(1),
-        _ => 0,
-    };
-    if hidden > 0 {
-        cpus.sort_by_key(|c| (std::cmp::Reverse(c.max_ns), c.cpu));
-        cpus.truncate(model.cpus.len() - hidden);
-    }
+    let (cpus, hidden) = chosen(model, usize::from(area.height.saturating_sub(3)));
     let mut rows = vec![(columns(model), Style::new())];
     for cpu in cpus {
         let worst = all.taken > 0 && model.cpus.len() > 1 && cpu.cpu == all.cpu;
         let style = if worst { BOLD } else { Style::new() };
-        rows.push((
-            row(model, &format!("CPU {}", cpu.cpu), cpu),
-            style.patch(mark(model, looks, cpu)),
-        ));
+        let name = format!("CPU {}", cpu.cpu);
+        rows.push((row(model, &name, cpu), style.patch(mark(model, looks, cpu))));
     }
-    let mut lines = vec![Line::styled(title(model), BOLD)];
-    let mut fitted = fit(&mut rows, &row(model, "all", &all), model, looks, &all, area.width);
+    if model.cpus.len() > 1 {
+        rows.push((row(model, "all", &all), BOLD.patch(mark(model, looks, &all))));
+    }
+    let mut lines = fit(&rows, usize::from(area.width));
     if hidden > 0 {
-        let text = format!("{hidden} more with lower maxima");
-        fitted.insert(fitted.len() - 1, Line::raw(text));
+        lines.insert(lines.len() - 1, Line::raw(format!("{hidden} more with lower maxima")));
     }
-    // What all CPUs come to is shown in any case: where there is no room, instead of the title.
-    let fitted_rows = fitted.len();
-    lines.extend(fitted);
-    let height = usize::from(area.height);
-    if lines.len() > height {
-        let last = lines.remove(fitted_rows);
-        lines.truncate(height.saturating_sub(1));
-        if height > 0 {
-            lines.push(last);
-        }
+    lines.insert(0, Line::styled(title(model), BOLD));
+    let above = lines.len().saturating_sub(usize::from(area.height));
+    for (line, row) in lines.into_iter().skip(above).zip(area.rows()) {
+        line.render(row, buffer);
     }
-    for (y, line) in lines.into_iter().enumerate() {
-        let area = Rect {
-            y: area.y + y as u16,
-            height: 1,
-            ..area
-        };
-        line.render(area, buffer);
+}
+
+/// The CPUs that have room, the worst where that is not all, and how many a row says are not shown.
+fn chosen(model: &Model, room: usize) -> (Vec<&CpuStats>, usize) {
+    let mut cpus: Vec<&CpuStats> = model.cpus.iter().collect();
+    if cpus.len() <= room.max(1) {
+        return (cpus, 0);
     }
+    cpus.sort_by_key(|c| (std::cmp::Reverse(c.max_ns), c.cpu));
+    let shown = if room < 2 { room } else { room - 1 };
+    cpus.truncate(shown);
+    (cpus, if room < 2 { 0 } else { model.cpus.len() - shown })
 }
 
 fn title(model: &Model) -> &'static str {
@@ -116,41 +102,26 @@ fn row(model: &Model, name: &str, cpu: &CpuStats) -> Vec<String> {
 }
 
 /// The rows as lines, the columns on the right left out where there is no room for them.
-fn fit(
-    rows: &mut Vec<(Vec<String>, Style)>,
-    all: &[String],
-    model: &Model,
-    looks: Looks,
-    stats: &CpuStats,
-    width: u16,
-) -> Vec<Line<'static>> {
-    if model.cpus.len() == 1 {
-        rows.truncate(2);
-    } else {
-        rows.push((all.to_vec(), BOLD.patch(mark(model, looks, stats))));
-    }
+fn fit(rows: &[(Vec<String>, Style)], width: usize) -> Vec<Line<'static>> {
     let widest = |column: usize| rows.iter().map(|(cells, _)| cells[column].len()).max().unwrap_or(0);
     let columns = rows.first().map_or(0, |(cells, _)| cells.len());
     let mut widths: Vec<usize> = Vec::new();
     for column in 0..columns {
-        let wide = if column == 0 {
-            widest(0).max(3)
-        } else {
-            (widest(column) + 1).max(WIDTH)
+        let wide = match column {
+            0 => widest(0),
+            _ => (widest(column) + 1).max(WIDTH),
         };
-        if widths.iter().sum::<usize>() + wide > usize::from(width) {
+        if widths.iter().sum::<usize>() + wide > width {
             break;
         }
         widths.push(wide);
     }
     let line = |(cells, style): &(Vec<String>, Style)| {
-        let mut text = String::new();
-        for (column, (cell, wide)) in cells.iter().zip(&widths).enumerate() {
-            text += &match column {
-                0 => format!("{cell:<wide$}"),
-                _ => format!("{cell:>wide$}"),
-            };
-        }
+        let pad = |(column, (cell, wide)): (usize, (&String, &usize))| match column {
+            0 => format!("{cell:<wide$}"),
+            _ => format!("{cell:>wide$}"),
+        };
+        let text: String = cells.iter().zip(&widths).enumerate().map(pad).collect();
         Line::styled(text, *style)
     };
     rows.iter().map(line).collect()

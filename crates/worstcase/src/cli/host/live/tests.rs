@@ -3,6 +3,7 @@
 use super::draw::{Looks, draw};
 use super::examples::{spec, tick};
 use super::model::Model;
+use proptest::collection::vec;
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -126,7 +127,7 @@ fn rates_are_those_of_the_last_seconds() {
 
 fn any_message() -> impl Strategy<Value = Message> {
     let number = || prop_oneof![0_u64..100, Just(u64::MAX), any::<u64>()];
-    let histogram = proptest::collection::vec(number(), 0..300);
+    let histogram = vec(number(), 0..300);
     let cpu = (any::<u32>(), [(); 6].map(|()| number()), histogram).prop_map(|(cpu, n, histogram)| CpuStats {
         cpu,
         taken: n[0],
@@ -138,10 +139,9 @@ fn any_message() -> impl Strategy<Value = Message> {
         histogram,
     });
     let work = ("\\PC{0,9}", number()).prop_map(|(unit, count)| Work { unit, count });
-    let some = proptest::collection::vec;
     prop_oneof![
         number().prop_map(|n| Message::WarmUp { length: Nanos(n) }),
-        (number(), some(cpu, 0..9), some(work, 0..4)).prop_map(|(n, cpus, work)| Message::Tick {
+        (number(), vec(cpu, 0..9), vec(work, 0..4)).prop_map(|(n, cpus, work)| Message::Tick {
             elapsed: Nanos(n),
             cpus,
             work
@@ -155,8 +155,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn no_size_and_no_message_is_too_much(
-        messages in proptest::collection::vec(any_message(), 0..6),
-        sizes in proptest::collection::vec((1_u16..140, 1_u16..60), 1..6),
+        messages in vec(any_message(), 0..6),
+        sizes in vec((1_u16..140, 1_u16..60), 1..6),
         cpus in 0_u32..70,
         noise: bool,
         criterion: Option<u64>,
