@@ -4,7 +4,8 @@ use super::draw::{self, Looks};
 use super::model::Model;
 use super::terminal::{Frames, Taken};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use std::io;
+use ratatui::layout::{Position, Rect};
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -40,8 +41,15 @@ impl Screen {
         let looks = Looks::of_environment();
         let seen = shared.clone();
         let body = move || {
-            // A terminal that fails is given back; the measurement goes on without it.
-            let _ = live(&taken, frames, looks, &seen, &stop);
+            let ended = live(&taken, frames, looks, &seen, &stop);
+            drop(taken);
+            if let Err(e) = ended {
+                // The measurement goes on; if nobody reads this either, nothing is to be done.
+                let _ = writeln!(
+                    io::stderr(),
+                    "worstcase: the live view failed: {e}; Ctrl-C ends the measurement"
+                );
+            }
         };
         let thread = std::thread::Builder::new().name("live view".into()).spawn(body)?;
         Ok(Screen {
@@ -88,7 +96,9 @@ fn live(taken: &Taken, mut frames: Frames, looks: Looks, shared: &Shared, stop: 
             match wish(&event::read()?) {
                 Some(Wish::End) => stop.store(true, Ordering::Relaxed),
                 Some(Wish::Redraw) => {
-                    frames.clear()?;
+                    // Not `clear`: it asks the terminal for its cursor, and that on standard output.
+                    let size = frames.size()?;
+                    frames.resize(Rect::from((Position::ORIGIN, size)))?;
                     shared.changed.store(true, Ordering::Release);
                 }
                 None => {}
