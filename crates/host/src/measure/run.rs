@@ -113,21 +113,17 @@ fn measure(
             let work_before = load.work();
             let steal_before = machine::steal(&spec.cpus);
             threads.go(&sampling.watched);
-            let mut tick = 0_u32;
+            let mut collections = 0_u32;
             while !threads.are_done() {
                 std::thread::sleep(COLLECT);
                 if stop.load(Ordering::Relaxed) {
                     give_up.store(true, Ordering::Relaxed);
                 }
                 sampling.collect(&mut collectors)?;
-                tick += 1;
-                if tick.is_multiple_of(COLLECTIONS_A_TICK) {
+                collections += 1;
+                if collections.is_multiple_of(COLLECTIONS_A_TICK) {
                     load.check()?;
-                    say(&Message::Tick {
-                        elapsed: clock::monotonic().saturating_sub(sampling.start),
-                        cpus: collectors.iter().map(|c| c.stats().clone()).collect(),
-                        work: since(&load.work(), &work_before),
-                    })?;
+                    say(&tick(&sampling, &collectors, since(&load.work(), &work_before)))?;
                 }
             }
             let steal_after = machine::steal(&spec.cpus);
@@ -135,6 +131,8 @@ fn measure(
             load.check()?;
             let measured = threads.join()?;
             sampling.collect(&mut collectors)?;
+            // Whoever looks on has seen every sample.
+            say(&tick(&sampling, &collectors, work.clone()))?;
             let steal = machine::steal_between(&steal_before, &steal_after);
             Ok((measured, steal, work, sampling.finish()?))
         });
@@ -165,6 +163,14 @@ fn measure(
         peak_memory_kb: machine::peak_memory_kb(),
         lost_events: observed.lost,
     })
+}
+
+fn tick(sampling: &Sampling, collectors: &[Collector], work: Vec<Work>) -> Message {
+    Message::Tick {
+        elapsed: clock::monotonic().saturating_sub(sampling.start),
+        cpus: collectors.iter().map(|c| c.stats().clone()).collect(),
+        work,
+    }
 }
 
 /// Sleeps for `length`, or until `stop`.

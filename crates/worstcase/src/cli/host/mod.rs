@@ -1,10 +1,11 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
 mod doctor;
+mod lines;
+mod live;
 mod restore;
 mod run;
 mod show;
-mod watch;
 
 use crate::error::Error;
 use crate::host::restore::left_over;

@@ -1,11 +1,12 @@
 //! `worstcase host run`.
 
-use super::watch::Lines;
+use super::lines::{Lines, Quiet};
+use super::live::{self, Live};
 use crate::cli::show;
 use crate::duration;
 use crate::error::Error;
 use crate::host::doctor::examine;
-use crate::host::run::{Matrix, run as run_matrix, subject};
+use crate::host::run::{Matrix, Watch, run as run_matrix, subject};
 use crate::host::{CpuList, Facts, HostError, StateFolder};
 use crate::record::{Run, RunPlan};
 use clap::{Args, ValueEnum};
@@ -84,6 +85,12 @@ pub struct RunArgs {
     /// Judge: no latency above this, e.g. 100us
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
+    /// Plain lines while it measures, also on a terminal
+    #[arg(long, conflicts_with = "quiet")]
+    plain: bool,
+    /// Show nothing while it measures
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -176,8 +183,10 @@ pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     ] {
         signal_hook::flag::register(signal, stop.clone()).map_err(HostError::Signals)?;
     }
-    let mut watch = Lines::new();
-    let outcome = run_matrix(&matrix, &run, state, &stop, &mut watch)?;
+    let mut watch = watch(args, &stop);
+    let outcome = run_matrix(&matrix, &run, state, &stop, watch.as_mut())?;
+    // Gives the terminal back.
+    drop(watch);
     drop(run);
     if outcome.measured < outcome.of {
         eprintln!(
@@ -186,6 +195,15 @@ pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         );
     }
     Ok(show::summary(&args.output)?)
+}
+
+/// What is shown meanwhile.
+fn watch(args: &RunArgs, stop: &Arc<AtomicBool>) -> Box<dyn Watch> {
+    match () {
+        () if args.quiet => Box::new(Quiet),
+        () if !args.plain && live::is_usable() => Box::new(Live::new(args.criterion, stop.clone())),
+        () => Box::new(Lines::default()),
+    }
 }
 
 /// The arguments that repeat the run.

@@ -1,0 +1,139 @@
+//! What is known of the measurement that runs: from messages alone.
+
+use std::collections::VecDeque;
+use worstcase_host::HostSpec;
+use worstcase_host::message::{CpuStats, Message, bucket};
+use worstcase_host::spec::Probe;
+use worstcase_probe::Nanos;
+use worstcase_probe::record::Work;
+
+/// Rates are those of this long.
+const RECENT: Nanos = Nanos(2_000_000_000);
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The load starts.
+    Starting,
+    /// The load runs alone, for this long.
+    WarmUp(Nanos),
+    /// Samples are taken.
+    Measuring,
+    /// It ended, samples become records.
+    Keeping,
+}
+
+/// One measurement.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Which measurement, from 1.
+    pub nth: usize,
+    /// Of how many.
+    pub of: usize,
+    /// What is measured.
+    pub spec: HostSpec,
+    /// No latency is to be above this.
+    pub criterion: Option<Nanos>,
+    /// How far it is.
+    pub phase: Phase,
+    /// How long it measures.
+    pub elapsed: Nanos,
+    /// Samples so far.
+    pub cpus: Vec<CpuStats>,
+    /// The load's work at the latest ticks, the oldest first.
+    recent: VecDeque<(Nanos, Vec<Work>)>,
+}
+
+impl Model {
+    /// Nothing is known yet.
+    pub fn new(nth: usize, of: usize, spec: HostSpec, criterion: Option<Nanos>) -> Model {
+        let cpus = spec.cpus.iter().map(|cpu| CpuStats {
+            cpu: *cpu,
+            ..CpuStats::default()
+        });
+        Model {
+            nth,
+            of,
+            criterion,
+            phase: Phase::Starting,
+            elapsed: Nanos(0),
+            cpus: cpus.collect(),
+            recent: VecDeque::from([(Nanos(0), Vec::new())]),
+            spec,
+        }
+    }
+
+    /// Takes in a message.
+    pub fn message(&mut self, message: &Message) {
+        match message {
+            Message::WarmUp { length } => self.phase = Phase::WarmUp(*length),
+            Message::Tick { elapsed, cpus, work } => {
+                self.phase = Phase::Measuring;
+                self.elapsed = *elapsed;
+                self.cpus.clone_from(cpus);
+                for cpu in &mut self.cpus {
+                    cpu.histogram.truncate(bucket(u64::MAX) + 1);
+                }
+                self.recent.push_back((*elapsed, work.clone()));
+                // One that is older than the time of interest stays: the rate is since then.
+                while self.recent.len() > 2 && elapsed.saturating_sub(self.recent[1].0) >= RECENT {
+                    self.recent.pop_front();
+                }
+            }
+            Message::Done(_) => self.phase = Phase::Keeping,
+            Message::Failed { .. } => {}
+        }
+    }
+
+    /// The samples are gaps.
+    pub fn is_noise(&self) -> bool {
+        self.spec.probe == Probe::Noise
+    }
+
+    /// How much of the time is over, 0 to 1.
+    pub fn share(&self) -> f64 {
+        match self.phase {
+            Phase::Keeping => 1.0,
+            _ => (self.elapsed.0 as f64 / self.spec.length().0.max(1) as f64).min(1.0),
+        }
+    }
+
+    /// All CPUs as one; `max_index` is the worst CPU's.
+    pub fn all(&self) -> CpuStats {
+        let mut all = CpuStats::default();
+        for cpu in self.cpus.iter().filter(|c| c.taken > 0) {
+            if all.taken == 0 || cpu.max_ns > all.max_ns {
+                (all.cpu, all.max_ns, all.max_index) = (cpu.cpu, cpu.max_ns, cpu.max_index);
+            }
+            if all.taken == 0 || cpu.min_ns < all.min_ns {
+                all.min_ns = cpu.min_ns;
+            }
+            all.taken = all.taken.saturating_add(cpu.taken);
+            all.sum_ns = all.sum_ns.saturating_add(cpu.sum_ns);
+            all.missed = all.missed.saturating_add(cpu.missed);
+            if all.histogram.len() < cpu.histogram.len() {
+                all.histogram.resize(cpu.histogram.len(), 0);
+            }
+            for (sum, count) in all.histogram.iter_mut().zip(&cpu.histogram) {
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        all
+    }
+
+    /// What the load does a second, by unit.
+    pub fn rates(&self) -> Vec<(&str, f64)> {
+        let (Some((from, before)), Some((to, now))) = (self.recent.front(), self.recent.back()) else {
+            return Vec::new();
+        };
+        let seconds = to.saturating_sub(*from).0 as f64 / 1e9;
+        if seconds == 0.0 {
+            return Vec::new();
+        }
+        let rate = |work: &'_ Work| {
+            let earlier = before.iter().find(|w| w.unit == work.unit).map_or(0, |w| w.count);
+            work.count.saturating_sub(earlier) as f64 / seconds
+        };
+        now.iter().map(|work| (work.unit.as_str(), rate(work))).collect()
+    }
+}
