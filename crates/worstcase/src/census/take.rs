@@ -1,4 +1,4 @@
-//! Takes the census of a recorded cell: runs it again twice, once to count, once to see what the longest sections are.
+//! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
 
 use super::findings::KINDS;
 use super::taken::{About, Taken};
@@ -13,6 +13,7 @@ use crate::lab::qemu::Qemu;
 use crate::record::Record;
 use std::time::Duration;
 use worstcase_probe::Instructions;
+use worstcase_probe::census::Kind;
 use worstcase_probe::census::log::Section;
 
 /// Where the owners of a cell's longest sections are in the cache.
@@ -33,10 +34,12 @@ pub struct How<'a> {
     pub limit: Option<Duration>,
     /// Compare the tracked state with the true one at every block.
     pub audit: bool,
+    /// Name the owners of all kinds of section, not only of those that delay a wake-up: one more replay.
+    pub in_detail: bool,
 }
 
 /// The census, and the longest sections of each of [`KINDS`] by owner.
-pub fn take(record: &Record, how: &How) -> Result<(Taken, [TopList; 3]), LabError> {
+pub fn take(record: &Record, how: &How) -> Result<(Taken, Vec<TopList>), LabError> {
     let again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
     let found = again.census(cache, how.audit)?;
@@ -48,13 +51,24 @@ pub fn take(record: &Record, how: &How) -> Result<(Taken, [TopList; 3]), LabErro
         moments: again.moments()?,
         shift: again.mips().shift(),
     };
-    let longest = KINDS.map(|kind| top::longest(&taken, kind));
-    let mut owned = owners(&again, cache, &longest.concat())?.into_iter();
-    let lists = longest.map(|sections| {
-        let of_kind = owned.by_ref().take(sections.len()).flatten().collect();
-        top::list(of_kind, top::above(&taken, &sections))
+    let (delays, others) = KINDS.split_at(1);
+    let mut lists = longest(&again, cache, &taken, delays)?;
+    lists.extend(match how.in_detail {
+        true => longest(&again, cache, &taken, others)?,
+        false => others.iter().map(|kind| top::unnamed(&taken, *kind)).collect(),
     });
     Ok((taken, lists))
+}
+
+/// The longest sections of these kinds, all from one replay.
+fn longest(again: &Again, cache: &Cache, taken: &Taken, kinds: &[Kind]) -> Result<Vec<TopList>, LabError> {
+    let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
+    let mut owned = owners(again, cache, &longest.concat())?.into_iter();
+    let list = |sections: Vec<Section>| {
+        let of_kind = owned.by_ref().take(sections.len()).flatten().collect();
+        top::list(of_kind, top::above(taken, &sections))
+    };
+    Ok(longest.into_iter().map(list).collect())
 }
 
 /// What a replay shows of each of these sections, in their order; kept in the cache.

@@ -202,6 +202,7 @@ pub fn measure(
             options: &options,
             limit: how.qemu.limit(),
             audit: false,
+            in_detail: false,
         };
         census::summary(&run, &what, how.jobs())?;
     }

@@ -46,7 +46,7 @@ fn found(longest: u64, seed: u64, owner: &str) -> Findings {
         self_ns: Nanos(longest / 2),
     }];
     let held_off = list(vec![late, owned("do_exit", "do_exit", 4_000)], Nanos(999));
-    findings(&taken, [held_off, TopList::default(), TopList::default()], 10).unwrap()
+    findings(&taken, vec![held_off, TopList::default(), TopList::default()], 10).unwrap()
 }
 
 #[test]
