@@ -11,6 +11,7 @@
 use super::join::Joined;
 use super::load_time::{LoadSection, LoadTime};
 use super::taken::Taken;
+use crate::stats::poisson;
 use std::collections::BTreeMap;
 use worstcase_probe::prng::SplitMix64;
 
@@ -27,13 +28,57 @@ pub struct Expectation {
     paths: Vec<u64>,
 }
 
+/// With a larger dispersion samples meet long sections in a row, or miss them: their number is no Poisson count.
+const IN_STEP: f64 = 2.0;
+
 /// How many samples lie above a latency, over all phases.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// On average.
     pub mean: f64,
-    /// Variance over mean: about 1 if samples meet sections independently of each other, more if they do in a row.
+    /// Variance over mean: about 1 if samples meet sections independently of each other.
     pub dispersion: f64,
+    /// Part of the phases with each count.
+    shares: BTreeMap<i64, f64>,
+}
+
+impl Counts {
+    fn of(shares: BTreeMap<i64, f64>) -> Counts {
+        let moment = |power| {
+            shares
+                .iter()
+                .map(|(n, share)| share * (*n as f64).powi(power))
+                .sum::<f64>()
+        };
+        let mean = moment(1);
+        Counts {
+            mean,
+            dispersion: if mean > 0.0 {
+                (moment(2) - mean * mean) / mean
+            } else {
+                0.0
+            },
+            shares,
+        }
+    }
+
+    /// Whether the sections recur in step with the period.
+    pub fn in_step(&self) -> bool {
+        self.dispersion > IN_STEP
+    }
+
+    /// Probability of a number as unlikely as this: of a Poisson count, or, if in step, of a phase by chance.
+    pub fn probability(&self, seen: u64) -> f64 {
+        if !self.in_step() {
+            return poisson::two_sided(self.mean, seen);
+        }
+        let seen = seen as i64;
+        let share = |is: &dyn Fn(i64) -> bool| -> f64 {
+            let fitting = self.shares.iter().filter(|(n, _)| is(**n));
+            fitting.map(|(_, share)| share).sum()
+        };
+        (2.0 * share(&|n| n <= seen).min(share(&|n| n >= seen))).min(1.0)
+    }
 }
 
 impl Expectation {
@@ -74,17 +119,15 @@ impl Expectation {
             self.phases(section.start, section.start + late, &mut changes);
         }
         changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut shares: BTreeMap<i64, f64> = BTreeMap::new();
         let (mut phase, mut count) = (0.0, 0);
-        let (mut mean, mut square) = (0.0, 0.0);
         for (at, change) in changes.into_iter().chain([(1.0, 0)]) {
-            mean += (at - phase) * count as f64;
-            square += (at - phase) * (count * count) as f64;
+            if at > phase {
+                *shares.entry(count).or_default() += at - phase;
+            }
             (phase, count) = (at, count + change);
         }
-        Counts {
-            mean,
-            dispersion: if mean > 0.0 { (square - mean * mean) / mean } else { 0.0 },
-        }
+        Counts::of(shares)
     }
 
     /// In which part of its period each due time would have to lie to fall into a stretch, as the changes of a count.
@@ -172,5 +215,17 @@ mod tests {
         assert!((apart.dispersion - (0.4 - 0.16) / 0.4).abs() < 1e-9);
         // One that goes on into the next period.
         assert!((regular(&[(90, 20)]).above(0).mean - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn in_step_a_number_is_as_likely_as_the_phases_that_have_it() {
+        let counts = Counts::of([(0, 0.7), (8, 0.2), (9, 0.1)].into());
+        assert!(counts.in_step());
+        let near = |seen, expected: f64| assert!((counts.probability(seen) - expected).abs() < 1e-9, "{seen}");
+        near(0, 1.0);
+        near(9, 0.2);
+        near(10, 0.0);
+        let apart = Counts::of([(0, 0.6), (1, 0.4)].into());
+        assert_eq!(apart.probability(3), poisson::two_sided(0.4, 3));
     }
 }
