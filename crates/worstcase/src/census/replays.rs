@@ -38,7 +38,7 @@ pub fn seen(again: &Again, cache: &Cache, sections: &[Section], samples: &[Momen
     if sections.is_empty() && samples.is_empty() {
         return Ok(Seen::default());
     }
-    let mut key = Digest::new("worstcase-census-owners/2");
+    let mut key = Digest::new("worstcase-census-owners/3");
     key.text(&again.key()?);
     for section in sections {
         key.text(&format!("{section:?}"));

@@ -74,7 +74,7 @@ impl Walker<'_> {
 
     pub(super) fn push_node(&mut self, caller: Option<StackId>, address: u64, kind: FrameKind) -> StackId {
         let named = self.names.at(address);
-        let function = named.function.map_or_else(|| format!("{address:#x}"), str::to_string);
+        let function = named.function.to_string();
         let module = named.symbol.and_then(|s| s.module.clone());
         self.walk.stacks.push(caller, Frame { function, module, kind })
     }
@@ -89,7 +89,7 @@ impl Walker<'_> {
     pub(super) fn is_same_function(&self, address: u64) -> bool {
         let name = self.names.at(address).function;
         let top = self.thread.top();
-        top.is_some_and(|f| name == Some(self.walk.stacks.frame(f.node).function.as_str()))
+        top.is_some_and(|f| name == self.walk.stacks.frame(f.node).function)
     }
 
     /// Whether the function that returns is the one that changes stacks.

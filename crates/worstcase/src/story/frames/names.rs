@@ -5,15 +5,18 @@ use crate::story::roles::{self, Role};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
+/// Code without symbols: a module that a program loaded, or what the kernel generates.
+pub const NO_SYMBOL: &str = "[no symbol]";
+
 /// The function that holds an address.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// As the kernel names it.
     pub symbol: Option<&'a Symbol>,
     /// Its role, if it has one.
     pub role: Option<Role>,
-    /// The function that it is a part of.
-    pub function: Option<&'a str>,
+    /// The function that it is a part of, or [`NO_SYMBOL`].
+    pub function: &'a str,
 }
 
 impl Named<'_> {
@@ -43,7 +46,7 @@ impl<'a> Names<'a> {
             Named {
                 symbol,
                 role: symbol.and_then(|s| roles::role(&s.name)),
-                function: symbol.map(|s| roles::whole(&s.name)),
+                function: symbol.map_or(NO_SYMBOL, |s| roles::whole(&s.name)),
             }
         })
     }
