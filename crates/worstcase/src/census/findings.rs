@@ -52,7 +52,7 @@ pub struct Findings {
 pub const KINDS: [Kind; 3] = [Kind::HeldOff, Kind::InterruptsOff, Kind::PreemptionOff];
 
 /// From a census to what it says. `longest` has a list for each of [`KINDS`]; so many places of each are kept.
-pub fn findings(taken: &Taken, longest: [TopList; 3], most: usize) -> Result<Findings, Contradiction> {
+pub fn findings(taken: &Taken, longest: Vec<TopList>, most: usize) -> Result<Findings, Contradiction> {
     let joined = join(taken)?;
     let path = Path::of(&joined);
     let kind = |(kind, mut longest): (Kind, TopList)| {

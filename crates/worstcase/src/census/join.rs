@@ -2,40 +2,43 @@
 //!
 //! That is the section in which it was due, or one that began before its timer's interrupt came: a kernel that polls before
 //! the interrupt does not know yet that it should reschedule, and goes on into the next section. Of several the one that
-//! took most counts. An interrupt within the section is the sample's own doing: the section would have been shorter without it.
+//! took most counts. The timer's interrupt, if it came within the section, is the sample's own doing: the section would have
+//! been shorter without it. Other interrupts, and soft interrupts, are not.
 //!
 //! So the rest is that of the undisturbed section, and the residual is all that a wake-up adds to it: interrupt, scheduler,
-//! switch, return to user code, and whatever else came between. A sample that met no long section has no rest; its latency
-//! is all residual, and holds the rest of the shorter section it may have met.
+//! switch, return to user code, and whatever else came between. A sample that met no long section, or one that is long only
+//! by the sample's own interrupt, has no rest; its latency is all residual, and holds the rest of the shorter section.
 
 use super::taken::Taken;
 use crate::lab::moments::Moment;
 use crate::stats::Distribution;
 use serde::Serialize;
-use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::Section;
+use worstcase_probe::census::log::{LONG, Section};
+use worstcase_probe::{Instructions, Nanos};
 
 /// A sample and its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Joined {
     /// Its latency.
     pub latency: Nanos,
-    /// What was left of the section, without the sample's own interrupt, if it met a long one.
+    /// What was left of the section, without the sample's own interrupt, if it met one that is long without that.
     pub rest: Option<Nanos>,
     /// The rest of the latency.
     pub residual: Nanos,
-    /// The section that it met, and how long that would have been without it.
+    /// The section that it met.
     pub section: Option<Met>,
 }
 
 /// A section with a sample in it, in instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Met {
-    /// As it was.
-    pub length: u64,
-    /// Without the sample's own interrupt.
+    /// When it began.
+    pub start: Instructions,
+    /// Its length without the sample's own interrupt.
     pub undisturbed: u64,
+    /// Where it ended.
+    pub to: u64,
 }
 
 /// Smallest, middle and largest of some times.
@@ -73,10 +76,11 @@ pub struct Contradiction {
 /// All samples, in order.
 pub fn join(taken: &Taken) -> Result<Vec<Joined>, Contradiction> {
     let sections: Vec<&Section> = taken.sections(Kind::HeldOff).collect();
+    let interrupts: Vec<&Section> = taken.sections(Kind::InterruptsOff).collect();
     taken
         .moments
         .iter()
-        .map(|moment| joined(taken, moment, &sections))
+        .map(|moment| joined(taken, moment, &sections, &interrupts))
         .collect()
 }
 
@@ -84,7 +88,24 @@ fn end(section: &Section) -> u64 {
     section.start.0 + section.length
 }
 
-fn joined(taken: &Taken, moment: &Moment, sections: &[&Section]) -> Result<Joined, Contradiction> {
+/// How much of a section was the sample's own interrupt; nothing if its timer expired in one that ran already.
+fn own(moment: &Moment, section: &Section, interrupts: &[&Section]) -> u64 {
+    let within = |entry: &Instructions| section.start < *entry && entry.0 < end(section);
+    let Some(entry) = moment.timer_entry.filter(within) else {
+        return 0;
+    };
+    // It goes on until it lets other interrupts in. One that is not among the long ones is at most as long as those are not.
+    let found = interrupts.binary_search_by_key(&entry, |s| s.start);
+    let length = found.map_or(section.nested.min(LONG - 1), |i| interrupts[i].length);
+    length.min(end(section) - entry.0)
+}
+
+fn joined(
+    taken: &Taken,
+    moment: &Moment,
+    sections: &[&Section],
+    interrupts: &[&Section],
+) -> Result<Joined, Contradiction> {
     let entry = moment.timer_entry.unwrap_or(moment.due);
     let left = |s: &Section| end(s) - s.start.max(moment.due).0;
     let met = &sections[sections.partition_point(|s| end(s) <= moment.due.0)..];
@@ -103,19 +124,18 @@ fn joined(taken: &Taken, moment: &Moment, sections: &[&Section]) -> Result<Joine
             early: end(section) - moment.sample.0,
         });
     }
-    let own = match section.start < entry && entry.0 < end(section) {
-        true => section.nested.min(left(section)),
-        false => 0,
+    let own = own(moment, section, interrupts);
+    let met = Met {
+        start: section.start,
+        undisturbed: section.length - own,
+        to: section.to,
     };
-    let rest = taken.time_of(left(section) - own);
+    let rest = (met.undisturbed >= LONG).then(|| taken.time_of(left(section) - own));
     Ok(Joined {
         latency: moment.latency,
-        rest: Some(rest),
-        residual: moment.latency - rest,
-        section: Some(Met {
-            length: section.length,
-            undisturbed: section.length - own,
-        }),
+        rest,
+        residual: moment.latency - rest.unwrap_or_default(),
+        section: Some(met),
     })
 }
 
@@ -156,7 +176,6 @@ impl Spread {
 mod tests {
     use super::*;
     use crate::census::testing::{moment, section, taken};
-    use worstcase_probe::Instructions;
 
     #[test]
     fn rest_and_residual_are_the_latency() {
@@ -196,19 +215,24 @@ mod tests {
     fn a_sample_s_own_interrupt_is_no_part_of_the_section() {
         let mut taken = taken();
         let mut long = section(Kind::HeldOff, 10_000, 5_000);
-        long.nested = 1_600;
-        taken.census.sections = vec![long];
+        // The timer's, and soft interrupts.
+        long.nested = 3_000;
+        taken.census.sections = vec![long, section(Kind::InterruptsOff, 11_070, 1_600)];
         let mut within = moment(0, 11_000, 6_000);
         within.timer_entry = Some(Instructions(11_070));
         // With interrupts off, the interrupt comes when the section is over.
         let mut behind = moment(1, 11_000, 6_000);
         behind.timer_entry = Some(Instructions(15_000));
-        taken.moments = vec![within, behind];
+        // Another interrupt ran when it was due.
+        let mut in_another = moment(2, 11_000, 6_000);
+        in_another.timer_entry = None;
+        taken.moments = vec![within, behind, in_another];
         let joined = join(&taken).unwrap();
         assert_eq!((joined[0].rest, joined[0].residual), (Some(Nanos(2_400)), Nanos(3_600)));
         assert_eq!(joined[0].section.unwrap().undisturbed, 3_400);
         assert_eq!((joined[1].rest, joined[1].residual), (Some(Nanos(4_000)), Nanos(2_000)));
         assert_eq!(joined[1].section.unwrap().undisturbed, 5_000);
+        assert_eq!((joined[2].rest, joined[2].residual), (Some(Nanos(4_000)), Nanos(2_000)));
     }
 
     #[test]

@@ -7,8 +7,11 @@
 //! histogram  sections by length
 //! join       each sample with the section in which it was due -> the wake-up path
 //! bound      longest section + longest wake-up path
-//! tail       samples expected above a latency, beside those seen
-//! top        the longest sections with their owners and call chains         (from a second replay)
+//! load_time  the sections that a due time can fall into, and the time it can fall into
+//! expected   samples expected above a latency
+//! tail       those beside what was seen, and whether they agree
+//! replays    owners and call chains of the longest sections, when the probe slept  (from a second replay)
+//! top        the longest sections by owner
 //! diff       two cells side by side
 //! ensemble   the seeds of one subject and load
 //! findings   all of it for one cell, as plain data; render: terminal, JSON
@@ -18,11 +21,14 @@
 pub mod bound;
 pub mod diff;
 pub mod ensemble;
+mod expected;
 pub mod findings;
 pub mod histogram;
 pub mod join;
+mod load_time;
 pub mod places;
 pub mod render;
+mod replays;
 pub mod tail;
 pub mod take;
 pub mod taken;

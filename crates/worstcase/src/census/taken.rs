@@ -4,9 +4,9 @@ use crate::lab::moments::Moment;
 use crate::record::{Record, SubjectId};
 use crate::story::execution::Symbols;
 use serde::Serialize;
-use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
 use worstcase_probe::census::log::{Census, Section};
+use worstcase_probe::{Instructions, Nanos};
 
 /// Which cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,6 +61,8 @@ pub struct Taken {
     pub symbols: Symbols,
     /// The cell's samples, in order.
     pub moments: Vec<Moment>,
+    /// For each sample, when the probe gave the CPU away after it, if that was looked at.
+    pub asleep: Vec<Option<Instructions>>,
     /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.
     pub shift: u32,
 }

@@ -129,6 +129,15 @@ pub fn above(taken: &Taken, longest: &[Section]) -> Nanos {
     }
 }
 
+/// The list of a kind of which nothing was replayed.
+pub fn unnamed(taken: &Taken, kind: Kind) -> TopList {
+    let lengths = taken.census.lengths.iter().filter(|l| l.kind == kind);
+    TopList {
+        owners: Vec::new(),
+        above_ns: taken.time_of(lengths.map(|l| l.length).max().unwrap_or(0)),
+    }
+}
+
 /// What the replay of a section shows; nothing if the replay does not hold it.
 pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Option<Owned> {
     let (start, end) = (section.start.0, section.start.0 + section.length);

@@ -209,6 +209,7 @@ fn take_all(records: &[Record], args: &CensusArgs, kept: usize) -> Result<Vec<Fi
         options: &options,
         limit: None,
         audit: args.audit,
+        in_detail: records.len() == 1,
     };
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
     all(records, &how, jobs.unwrap_or(NonZeroUsize::MIN), kept)

@@ -142,14 +142,13 @@ impl Again {
         &self,
         cache: &Cache,
         stretches: &[Range<Instructions>],
-        around: Instructions,
         mut each: impl FnMut(usize, &Execution),
     ) -> Result<(), LabError> {
         let each = |index, execution| {
             each(index, &execution);
             Ok(())
         };
-        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, around, each)
+        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each)
     }
 
     /// All sections of the cell in which a wake-up would have had to wait.

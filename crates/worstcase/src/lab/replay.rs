@@ -79,14 +79,13 @@ pub fn replay_each(
 }
 
 /// Like [`replay_each`], for stretches of the run instead of samples: `each` is told which one, by its index. An
-/// execution's due time and sample are the ends of its stretch, and `around` is logged before and after it.
+/// execution's due time and sample are the ends of its stretch.
 pub fn replay_stretches(
     cache: &Cache,
     run: &Run,
     raw: &Raw,
     kernel: &KernelSymbols,
     stretches: &[Range<Instructions>],
-    around: Instructions,
     each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let mips = run.prepared.subject.machine.mips;
@@ -98,7 +97,7 @@ pub fn replay_stretches(
             sample: stretch.end,
             latency: mips.time_of(stretch.end.0 - stretch.start.0),
         },
-        window: Instructions(stretch.start.0.saturating_sub(around.0))..Instructions(stretch.end.0 + around.0),
+        window: stretch.clone(),
     };
     let mut wanted: Vec<Wanted> = stretches.iter().enumerate().map(one).collect();
     wanted.sort_by_key(|w| w.window.start);

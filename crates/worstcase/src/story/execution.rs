@@ -64,6 +64,9 @@ impl Execution {
     }
 }
 
+/// Modules lie in pages of their own.
+const PAGE: u64 = 4096;
+
 /// Names of code addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
@@ -89,10 +92,15 @@ impl Symbols {
         Symbols { entries }
     }
 
-    /// The function that holds an address: the last symbol at or before it.
+    /// The function that holds an address: the last symbol at or before it. The last one of a module, or of the kernel
+    /// itself, holds no more than its page: what comes behind may belong to a module without symbols.
     pub fn lookup(&self, address: u64) -> Option<&Symbol> {
-        let after = self.entries.partition_point(|s| s.address <= address);
-        after.checked_sub(1).map(|i| &self.entries[i])
+        let (before, after) = self
+            .entries
+            .split_at(self.entries.partition_point(|s| s.address <= address));
+        let found = before.last()?;
+        let is_last = after.first().is_none_or(|next| next.module != found.module);
+        (!is_last || address / PAGE == found.address / PAGE).then_some(found)
     }
 
     /// The address of a name.
@@ -174,5 +182,30 @@ mod tests {
         assert_eq!(symbols.lookup(200).unwrap().name, "b");
         assert_eq!(symbols.lookup(99), None);
         assert_eq!(symbols.address_of("b"), Some(200));
+    }
+
+    #[test]
+    fn what_lies_behind_a_module_is_not_its_last_function() {
+        let symbol = |address, module: Option<&str>| Symbol {
+            address,
+            name: format!("f{address:x}"),
+            module: module.map(str::to_string),
+        };
+        let symbols = Symbols::new(vec![
+            symbol(0x1000, None),
+            symbol(0x1ff0, None),
+            symbol(0xc000, Some("m")),
+            symbol(0xe000, Some("m")),
+        ]);
+        let name = |address| symbols.lookup(address).map(|s| s.name.as_str());
+        assert_eq!(
+            [name(0x1fe0), name(0x1fff), name(0x2000)],
+            [Some("f1000"), Some("f1ff0"), None]
+        );
+        // A long function goes on where the next one of its module shows that it may.
+        assert_eq!(
+            [name(0xdfff), name(0xefff), name(0xf000)],
+            [Some("fc000"), Some("fe000"), None]
+        );
     }
 }

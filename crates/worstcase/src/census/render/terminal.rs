@@ -216,22 +216,44 @@ fn path(findings: &Findings, style: Style) -> Vec<String> {
 fn tail(tail: &Tail, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold("samples above, expected by the census and seen")];
     if let Some(why) = &tail.why_not {
-        lines.push(format!("  not compared: {why}"));
+        lines.extend(wrapped("  not compared: ", why));
         return lines;
     }
     lines.push(format!("{:>9}{:>12}{:>9}{:>9}", "us", "expected", "seen", "p"));
     for row in &tail.rows {
         lines.push(format!(
-            "{:>9}{:>12.1}{:>9}{:>9.3}",
+            "{:>9}{:>12.1}{:>9}{:>9.3}{}",
             micros(row.above_ns),
             row.expected,
             grouped(row.seen),
-            row.p
+            row.p,
+            if row.in_step { "  in step" } else { "" }
         ));
     }
-    lines.push(match tail.agrees {
-        Some(true) => format!("they agree (exact Poisson test, Holm's correction, level {LEVEL})"),
-        _ => format!("THEY DO NOT AGREE (exact Poisson test, Holm's correction, level {LEVEL})"),
-    });
+    let verdict = match tail.agrees {
+        Some(true) => "they agree",
+        _ => "THEY DO NOT AGREE",
+    };
+    lines.push(format!(
+        "{verdict} (exact Poisson test, Holm's correction, level {LEVEL})"
+    ));
+    if tail.rows.iter().any(|r| r.in_step) {
+        lines.extend(wrapped(
+            "",
+            "in step: long sections recur with the period, so that samples meet them in a row or miss them; \
+             compared with all phases that the samples could have had",
+        ));
+    }
+    if tail.elsewhere_ns.0 > 0 {
+        let behind = tail.elsewhere_behind.as_ref();
+        let behind = behind.map_or(String::new(), |name| {
+            format!(", the latest behind one that ended in {name}")
+        });
+        let latest = micros(tail.elsewhere_ns);
+        lines.extend(wrapped(
+            "",
+            &format!("up to {latest} us nothing is compared: so late are samples that met no long section{behind}"),
+        ));
+    }
     lines
 }

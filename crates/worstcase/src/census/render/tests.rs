@@ -47,7 +47,7 @@ fn found(longest: u64, seed: u64, owner: &str) -> Findings {
         self_ns: Nanos(longest / 2),
     }];
     let held_off = list(vec![late, owned("do_exit", "do_exit", 4_000)], Nanos(999));
-    findings(&taken, [held_off, TopList::default(), TopList::default()], 10).unwrap()
+    findings(&taken, vec![held_off, TopList::default(), TopList::default()], 10).unwrap()
 }
 
 #[test]
@@ -93,11 +93,12 @@ fn one_cell() {
 
         samples above, expected by the census and seen
                us    expected     seen        p
-             5.00         0.3        1    0.657
-             10.0         0.3        1    0.657
-             20.0         0.2        1    0.657
-             50.0         0.1        1    0.479
+             5.00         0.3        1    0.652
+             10.0         0.3        1    0.652
+             20.0         0.2        1    0.652
+             50.0         0.1        1    0.468
         they agree (exact Poisson test, Holm's correction, level 0.01)
+        up to 2.40 us nothing is compared: so late are samples that met no long section
     ");
 }
 

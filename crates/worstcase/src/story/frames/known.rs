@@ -3,11 +3,10 @@
 use super::shadow::{Revealed, Shadow, Thread};
 use super::sites::SiteId;
 use super::walk::Walker;
-use crate::story::execution::Symbol;
-use crate::story::roles::{self, Role};
+use crate::story::roles::Role;
 use crate::story::stacks::{Frame, FrameKind, StackId};
 
-impl<'a> Walker<'a> {
+impl Walker<'_> {
     /// A thread that was not seen before, with what is known of it beforehand.
     pub(super) fn fresh_thread(&mut self, pid: u32) -> Thread {
         let mut thread = Thread::default();
@@ -47,7 +46,7 @@ impl<'a> Walker<'a> {
 
     /// Whether nothing below this function ever goes on.
     fn is_outermost(&self, address: u64) -> bool {
-        let role = self.symbol(address).and_then(|s| roles::role(&s.name));
+        let role = self.names.at(address).role;
         matches!(role, Some(Role::ThreadStart | Role::ThreadMain | Role::Idle))
     }
 
@@ -89,19 +88,14 @@ impl<'a> Walker<'a> {
         Shadow::new(node, site, kind)
     }
 
-    pub(super) fn symbol(&self, address: u64) -> Option<&'a Symbol> {
-        self.symbols.lookup(address)
-    }
-
     pub(super) fn kind_of(&self, address: u64) -> FrameKind {
-        FrameKind::of(self.symbol(address).and_then(|s| roles::role(&s.name)))
+        FrameKind::of(self.names.at(address).role)
     }
 
     pub(super) fn push_node(&mut self, caller: Option<StackId>, address: u64, kind: FrameKind) -> StackId {
-        let (function, module) = match self.symbol(address) {
-            Some(s) => (roles::whole(&s.name).to_string(), s.module.clone()),
-            None => (format!("{address:#x}"), None),
-        };
+        let named = self.names.at(address);
+        let function = named.function.to_string();
+        let module = named.symbol.and_then(|s| s.module.clone());
         self.walk.stacks.push(
             caller,
             Frame {
@@ -121,9 +115,9 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn is_same_function(&self, address: u64) -> bool {
-        let name = self.symbol(address).map(|s| roles::whole(&s.name));
+        let name = self.names.at(address).function;
         let top = self.thread.top();
-        top.is_some_and(|f| name == Some(self.walk.stacks.frame(f.node).function.as_str()))
+        top.is_some_and(|f| name == self.walk.stacks.frame(f.node).function)
     }
 
     /// Whether the function that returns is the one that changes stacks.
@@ -134,9 +128,10 @@ impl<'a> Walker<'a> {
 
     /// A call within one function or one thunk: for its address on the stack, not for what it calls.
     pub(super) fn is_inner_call(&self, from: u64, to: u64) -> bool {
-        let (Some(from), Some(symbol)) = (self.symbol(from), self.symbol(to)) else {
+        let (from, named) = (self.names.at(from), self.names.at(to));
+        let (Some(caller), Some(symbol)) = (from.symbol, named.symbol) else {
             return false;
         };
-        roles::role(&from.name) == Some(Role::Thunk) || (from == symbol && symbol.address != to)
+        from.role == Some(Role::Thunk) || (std::ptr::eq(caller, symbol) && symbol.address != to)
     }
 }

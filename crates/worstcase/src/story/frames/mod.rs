@@ -4,7 +4,8 @@
 //! shadow   one thread's stack of frames: what calls, returns and interrupts do to it
 //! walk     goes through the blocks and changes threads
 //! sites    where frames were called
-//! known    names frames, starts threads with what is known of them
+//! names    what is at an address
+//! known    makes frames, starts threads with what is known of them
 //! flags    tracks the interrupt flag, writes down                       -> intervals, marks
 //! ```
 //! A window begins in the middle of things: the frames below the first are unknown until a return goes into
@@ -13,6 +14,7 @@
 
 mod flags;
 mod known;
+mod names;
 mod shadow;
 mod sites;
 #[cfg(test)]
@@ -88,9 +90,9 @@ pub struct Walk {
 
 /// Rebuilds the call chains of a window.
 pub fn walk(execution: &Execution, symbols: &Symbols) -> Walk {
-    let first = walk::Walker::new(execution, symbols, HashMap::new()).run();
-    let revealed = first.revealed();
-    walk::Walker::new(execution, symbols, revealed).run().finish()
+    let first = walk::Walker::new(execution, names::Names::new(symbols), HashMap::new()).run();
+    let (revealed, names) = first.revealed();
+    walk::Walker::new(execution, names, revealed).run().finish()
 }
 
 impl Walk {

@@ -1,11 +1,12 @@
 //! The walk through the blocks.
 
 use super::flags::settle_first_flag;
+use super::names::{Named, Names};
 use super::shadow::{How, Revealed, Shadow, Thread, Transfer};
 use super::{Mark, Walk, What};
 use crate::story::decode::{Decoded, Leave, decode};
-use crate::story::execution::{Execution, Symbol, Symbols};
-use crate::story::roles::{self, Role};
+use crate::story::execution::Execution;
+use crate::story::roles::Role;
 use crate::story::stacks::FrameKind;
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ pub type Revelations = HashMap<u32, Vec<Revealed>>;
 /// State of one walk.
 pub struct Walker<'a> {
     pub(super) execution: &'a Execution,
-    pub(super) symbols: &'a Symbols,
+    pub(super) names: Names<'a>,
     pub(super) blocks: Vec<Decoded>,
     pub(super) revealed: Revelations,
     pub(super) threads: HashMap<u32, Thread>,
@@ -36,10 +37,10 @@ fn is_user(address: u64) -> bool {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(execution: &'a Execution, symbols: &'a Symbols, revealed: Revelations) -> Walker<'a> {
+    pub fn new(execution: &'a Execution, names: Names<'a>, revealed: Revelations) -> Walker<'a> {
         Walker {
             execution,
-            symbols,
+            names,
             blocks: execution.blocks.iter().map(decode).collect(),
             revealed,
             threads: HashMap::new(),
@@ -69,9 +70,10 @@ impl<'a> Walker<'a> {
         self
     }
 
-    /// What this walk found below the frames it knew.
-    pub fn revealed(self) -> Revelations {
-        self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect()
+    /// What this walk found below the frames it knew, and the names that it looked up.
+    pub fn revealed(self) -> (Revelations, Names<'a>) {
+        let revealed = self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect();
+        (revealed, self.names)
     }
 
     pub fn finish(mut self) -> Walk {
@@ -113,12 +115,11 @@ impl<'a> Walker<'a> {
         let block = step.block as usize;
         let address = self.execution.blocks[block].address;
         let span = self.execution.span(number);
-        let symbol = self.symbol(address);
-        let role = symbol.and_then(|s| roles::role(&s.name));
+        let named = self.names.at(address);
         self.here = address;
         if is_user(address) {
             self.arrive_in_user(span.start);
-        } else if self.is_entry(address, symbol, role) {
+        } else if self.is_entry(address, named) {
             self.enter(address, span.start);
         } else {
             let transfer = self.transfer;
@@ -126,16 +127,18 @@ impl<'a> Walker<'a> {
         }
         let executed = ((span.end - span.start) as usize).min(self.blocks[block].len());
         self.emit(block, span.start, span.end, executed);
-        self.leave(block, executed, role);
+        self.leave(block, executed, named.role);
     }
 
     /// Only the hardware goes to an entry; what a stub before it jumps to belongs to the same entry.
-    fn is_entry(&self, address: u64, symbol: Option<&Symbol>, role: Option<Role>) -> bool {
-        let Some(symbol) = symbol else { return false };
+    fn is_entry(&self, address: u64, named: Named) -> bool {
         let hardware = [Role::InterruptEntry, Role::ExceptionEntry, Role::SyscallEntry];
+        if !named.role.is_some_and(|r| hardware.contains(&r)) {
+            return false;
+        }
         // The stubs of all vectors share one symbol.
-        let starts = symbol.address == address || symbol.name.ends_with("_entries_start");
-        starts && role.is_some_and(|r| hardware.contains(&r)) && !self.transfer.how.leads_to(address)
+        let in_stubs = named.symbol.is_some_and(|s| s.name.ends_with("_entries_start"));
+        (named.starts(address) || in_stubs) && !self.transfer.how.leads_to(address)
     }
 
     fn enter(&mut self, address: u64, count: u64) {
@@ -220,7 +223,7 @@ impl<'a> Walker<'a> {
             self.thread.frames.truncate(number);
             return self.go_on(address, count);
         }
-        let starts = self.symbol(address).is_some_and(|s| s.address == address);
+        let starts = self.names.at(address).starts(address);
         if thunk || starts {
             // A return that is a jump: the thunk's own call is what it undoes.
             if self.thread.top().is_some_and(|f| f.inner) {
@@ -239,7 +242,7 @@ impl<'a> Walker<'a> {
     /// Goes on in the innermost frame, which becomes another function's if the address is that one's.
     fn go_on(&mut self, address: u64, count: u64) {
         let Some(top) = self.thread.top() else { return };
-        let thunk = self.symbol(address).and_then(|s| roles::role(&s.name)) == Some(Role::Thunk);
+        let thunk = self.names.at(address).role == Some(Role::Thunk);
         if top.kind == FrameKind::Interrupt {
             return self.name_entry(address);
         }
@@ -274,7 +277,7 @@ impl<'a> Walker<'a> {
     }
 
     fn entered_at_start(&mut self, address: u64, count: u64) {
-        if self.symbol(address).is_some_and(|s| s.address == address) {
+        if self.names.at(address).starts(address) {
             self.entered(count);
         }
     }

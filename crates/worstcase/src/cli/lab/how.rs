@@ -1,0 +1,64 @@
+//! How to run cells: options that change nothing of the result.
+
+use crate::lab::LabError;
+use crate::lab::qemu::Qemu;
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Which QEMU, and how long it may take.
+#[derive(Debug, Args)]
+pub struct QemuArgs {
+    /// The QEMU to use [default: qemu-system-x86_64 on the search path]
+    #[arg(long, value_name = "PATH")]
+    qemu: Option<PathBuf>,
+    /// Real time that one boot or one cell may take, in seconds [default: 180 for a boot, for a cell
+    /// ten times what it should]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    timeout: Option<u64>,
+}
+
+/// How to run a matrix; changes nothing of the result.
+#[derive(Debug, Args)]
+pub struct How {
+    /// QEMUs at once [default: one for each CPU]
+    #[arg(long, short, value_name = "N", value_parser = positive)]
+    jobs: Option<NonZeroUsize>,
+    /// The run's folder
+    #[arg(long, short, value_name = "DIR", default_value = "worstcase-run")]
+    pub output: PathBuf,
+    /// Take the census of every cell, too (see `worstcase census --help`)
+    #[arg(long)]
+    pub census: bool,
+    /// Which QEMU.
+    #[command(flatten)]
+    pub qemu: QemuArgs,
+}
+
+impl QemuArgs {
+    /// Finds it.
+    pub fn find(&self) -> Result<Qemu, LabError> {
+        Qemu::find(self.qemu.as_deref())
+    }
+
+    /// Real time for one machine, if not the default.
+    pub fn limit(&self) -> Option<Duration> {
+        self.timeout.map(Duration::from_secs)
+    }
+}
+
+impl How {
+    /// QEMUs at once.
+    pub fn jobs(&self) -> NonZeroUsize {
+        self.jobs
+            .or_else(|| std::thread::available_parallelism().ok())
+            .unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+/// A number of things of which there must be one.
+pub fn positive(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| "write a whole number of at least 1".to_string())
+}
