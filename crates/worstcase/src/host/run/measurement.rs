@@ -51,9 +51,8 @@ pub fn measure(
     let ended = AtomicBool::new(false);
     let said = std::thread::scope(|scope| {
         scope.spawn(|| close_on(stop, &ended, &input));
-        let said = listen(&mut child, spec, watch);
-        ended.store(true, Ordering::Relaxed);
-        said
+        let _end = SetAtEnd(&ended);
+        listen(&mut child, spec, watch)
     });
     drop(input);
     let status = child.wait().map_err(failed)?;
@@ -61,6 +60,15 @@ pub fn measure(
         Some(Message::Done(done)) => Ok(*done),
         Some(Message::Failed { reason }) => Err(HostError::Measurement(reason)),
         _ => Err(HostError::Worker(format!("it ended without a result ({status})"))),
+    }
+}
+
+/// Sets a flag, after a panic too: or the scope would wait for ever for the thread that looks at it.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

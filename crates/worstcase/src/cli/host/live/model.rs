@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use worstcase_host::HostSpec;
-use worstcase_host::message::{CpuStats, Message, bucket};
+use worstcase_host::message::{CpuStats, Message};
 use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
 use worstcase_probe::record::Work;
@@ -71,9 +71,6 @@ impl Model {
                 self.phase = Phase::Measuring;
                 self.elapsed = *elapsed;
                 self.cpus.clone_from(cpus);
-                for cpu in &mut self.cpus {
-                    cpu.histogram.truncate(bucket(u64::MAX) + 1);
-                }
                 self.recent.push_back((*elapsed, work.clone()));
                 // One that is older than the time of interest stays: the rate is since then.
                 while self.recent.len() > 2 && elapsed.saturating_sub(self.recent[1].0) >= RECENT {
