@@ -24,8 +24,8 @@ Examples:
   worstcase verdict RUN --tail --json
 
 Exit code: 0 every subject PASSes, 1 one FAILs, 2 none FAILs but one is INCONCLUSIVE, or the input is wrong.
-What a PASS needs: in the lab of every load and probe 3 seeds and 1000 samples; on the host of every cell 10000 samples
-in a minute, no throttling and nearly no stolen time. The tail estimate never changes a verdict.")]
+What a PASS needs: in the lab of every load and probe 3 seeds and 1000 samples; on the host of every load, probe
+and CPU 10000 samples in a minute, no throttling and nearly no stolen time. The tail estimate never changes a verdict.")]
 pub struct VerdictArgs {
     /// The run's folder
     run: PathBuf,
@@ -35,7 +35,7 @@ pub struct VerdictArgs {
     /// Seeds that a PASS needs of every load and probe
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     min_seeds: Option<u32>,
-    /// Samples that a PASS needs: in the lab of every load and probe, on the host of every cell
+    /// Samples that a PASS needs: in the lab of every load and probe, on the host of every CPU too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     min_samples: Option<u64>,
     /// Time looked at that a PASS needs of the same, e.g. 600s

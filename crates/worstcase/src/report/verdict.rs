@@ -85,7 +85,7 @@ impl Judged<'_> {
         let c = &self.criterion;
         let (whole, quiet) = match self.venue() {
             Some(Venue::Host) => (
-                "every cell",
+                "every load, probe and CPU",
                 format!(", no throttling, at most {} % stolen", STEAL_ALLOWED * 100.0),
             ),
             _ => ("every load and probe", String::new()),

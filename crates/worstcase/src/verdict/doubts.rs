@@ -1,7 +1,7 @@
 //! What stands against a PASS.
 
 use super::Criterion;
-use super::evidence::{steal_share, throttled};
+use super::evidence::{dropped, steal_share, throttled};
 use crate::duration;
 use crate::record::{CellEntry, Record, Venue};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,9 @@ pub fn of(planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) ->
             ));
         }
     }
+    for record in records.iter().filter(|r| dropped(r) > 0) {
+        reasons.push(format!("{}: {} samples were not kept", record.id, dropped(record)));
+    }
     reasons.extend(interference(records));
     reasons.extend(warnings(records));
     reasons.extend(another_model(records));
@@ -33,19 +36,22 @@ pub fn of(planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) ->
 }
 
 /// Too few seeds, samples or too little time. In the lab the seeds of a load and probe are one body of evidence; on the
-/// host every cell is a CPU, which answers for itself.
+/// host every CPU answers for itself.
 fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     let mut seeds: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-    let mut amounts: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let mut amounts: BTreeMap<String, (Option<u64>, u64)> = BTreeMap::new();
     for record in records {
         let question = format!("{}, {}", record.cell.load, record.cell.probe);
-        let whole = match record.subject.venue() {
-            Venue::Lab => question.clone(),
-            Venue::Host => record.id.to_string(),
-        };
+        let whole = record
+            .cell
+            .cpu
+            .map_or(question.clone(), |cpu| format!("{question}, CPU {cpu}"));
         seeds.entry(question).or_default().insert(record.cell.seed);
-        let (samples, looked) = amounts.entry(whole).or_default();
-        *samples += record.accounting.taken;
+        let (samples, looked) = amounts.entry(whole).or_insert((Some(0), 0));
+        // Gaps are no samples: who spins looks all the time.
+        *samples = samples
+            .filter(|_| record.noise.is_none())
+            .map(|n| n + record.accounting.taken);
         *looked = looked.saturating_add(record.looked().0);
     }
     let mut reasons = Vec::new();
@@ -56,7 +62,7 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
         }
     }
     for (whole, (samples, looked)) in amounts {
-        if samples < criterion.min_samples {
+        if let Some(samples) = samples.filter(|n| *n < criterion.min_samples) {
             let needed = criterion.min_samples;
             reasons.push(format!("{whole}: {samples} samples, a PASS needs {needed}"));
         }

@@ -11,7 +11,7 @@ use worstcase_probe::Nanos;
 pub struct Evidence {
     /// Cells measured.
     pub cells: usize,
-    /// Samples.
+    /// Samples; gaps that a spinning thread saw are none.
     pub samples: u64,
     /// Periods times period.
     pub looked_ns: Nanos,
@@ -36,7 +36,7 @@ impl Evidence {
         let known = !records.is_empty();
         Evidence {
             cells: records.len(),
-            samples: sum(|r| r.accounting.taken),
+            samples: sum(|r| if r.noise.is_none() { r.accounting.taken } else { 0 }),
             looked_ns: Nanos(sum(|r| r.looked().0)),
             max_ns: Nanos(records.iter().map(|r| latency(r)).max().unwrap_or(0)),
             missed: sum(|r| r.accounting.missed),
@@ -73,6 +73,11 @@ pub(super) fn latency(record: &Record) -> u64 {
 /// How often the kernel held real-time threads back meanwhile, if that is known.
 pub(super) fn throttled(record: &Record) -> Option<u64> {
     number(record, "rt_throttled")
+}
+
+/// Samples that were seen but not kept, because they came faster than they could be.
+pub(super) fn dropped(record: &Record) -> u64 {
+    number(record, "dropped_samples").unwrap_or(0)
 }
 
 /// The share of its time that the hypervisor took away, if that is known.

@@ -23,7 +23,7 @@ pub struct Criterion {
     pub limit: Nanos,
     /// Seeds that a PASS needs of every load and probe: in the lab one seed is one path through the kernel.
     pub min_seeds: usize,
-    /// Samples that a PASS needs: in the lab of every load and probe, all seeds together; on the host of every cell. By
+    /// Samples that a PASS needs: in the lab of every load and probe, all seeds together; on the host of every CPU too. By
     /// the rule of three, n samples without one above the limit say (95 %, were they independent) that fewer than 3/n of
     /// all periods are above.
     pub min_samples: u64,
@@ -177,11 +177,9 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     reasons
 }
 
-/// Which cell of a subject: the host's are told apart by their CPUs too.
+/// Which cell of a subject.
 fn place(record: &Record) -> String {
     let cell = &record.cell;
-    match record.subject.venue() {
-        Venue::Lab => format!("{}, {}, seed {}", cell.load, cell.probe, cell.seed),
-        Venue::Host => record.id.to_string(),
-    }
+    let cpu = cell.cpu.map_or(String::new(), |cpu| format!(", CPU {cpu}"));
+    format!("{}, {}, seed {}{cpu}", cell.load, cell.probe, cell.seed)
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 use worstcase::record::{
-    CellEntry, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp, Subject,
+    CellEntry, CellId, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp,
+    Subject,
 };
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
@@ -79,6 +80,21 @@ pub fn host_raw(seed: u64, latencies: &[u64]) -> RawRecord {
     let facts = facts.map(|(key, value)| (key.to_string(), value.to_string()));
     raw.environment.extend(facts);
     raw
+}
+
+/// The record of a CPU.
+pub fn on_cpu(cpu: u32, raw: &RawRecord) -> CellResult {
+    let mut result = host_result(raw);
+    let (record, subject) = (&mut result.record, host("6.18").id());
+    record.cell.cpu = Some(cpu);
+    record.id = CellId::new(
+        &subject,
+        &record.cell.load,
+        &record.cell.probe,
+        record.cell.seed,
+        Some(cpu),
+    );
+    result
 }
 
 pub fn host_result(raw: &RawRecord) -> CellResult {
@@ -175,7 +191,10 @@ pub fn plan() -> RunPlan {
 }
 
 pub fn plan_of(results: &[CellResult]) -> RunPlan {
-    let entry = |r: &CellResult| CellEntry::new(&r.record.subject.id(), &r.record.cell.spec().unwrap());
+    let entry = |r: &CellResult| {
+        let cell = &r.record.cell;
+        CellEntry::named(&r.record.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu)
+    };
     let command = ["worstcase", "study", "run", "preemption-models", "--quick"].map(String::from);
     let cells = results.iter().map(entry).collect();
     let mut plan = RunPlan::new("How late is a periodic process?", command.to_vec(), cells);

@@ -1,7 +1,7 @@
 //! Verdicts on a real machine, where other things count than in the lab.
 
-use crate::fixture::{host_raw, host_result, plan_of};
-use worstcase::record::{CellResult, Record};
+use crate::fixture::{host_raw, on_cpu, plan_of};
+use worstcase::record::{CellResult, Noise, Record};
 use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
 use worstcase_probe::Nanos;
 use worstcase_probe::record::RawRecord;
@@ -12,11 +12,12 @@ fn judge(all: &[CellResult], criterion: impl FnOnce(Criterion) -> Criterion) -> 
     verdicts(&plan_of(all).cells, &records, &criterion).remove(0)
 }
 
-/// Two cells of a minute each; the second one is changed.
+/// Two CPUs of a minute each; the second one is changed.
 fn two(change: impl FnOnce(&mut RawRecord)) -> Verdict {
-    let mut raws = [1, 2].map(|seed| host_raw(seed, &[50_000; 20_000]));
-    change(&mut raws[1]);
-    judge(&raws.map(|raw| host_result(&raw)), |c| c)
+    let mut second = host_raw(1, &[50_000; 20_000]);
+    change(&mut second);
+    let first = host_raw(1, &[50_000; 20_000]);
+    judge(&[on_cpu(0, &first), on_cpu(1, &second)], |c| c)
 }
 
 fn says(key: &str, value: &str) -> impl FnOnce(&mut RawRecord) {
@@ -51,11 +52,15 @@ fn what_interferes_or_is_not_known_is_no_pass() {
     );
     inconclusive(
         two(says("steal_ns", "600000000")),
-        "6.18.rt.host.idle.wakeup.s2: the hypervisor took 1.00 % of the time, a PASS allows 0.1 %",
+        "6.18.rt.host.idle.wakeup.s1.c1: the hypervisor took 1.00 % of the time, a PASS allows 0.1 %",
     );
     inconclusive(
         two(says("steal_ns", "some")),
         "the time that a hypervisor took is not known in 1 of 2 cells",
+    );
+    inconclusive(
+        two(says("dropped_samples", "7")),
+        "6.18.rt.host.idle.wakeup.s1.c1: 7 samples were not kept",
     );
     inconclusive(
         two(|raw| raw.warnings.push("SCHED_FIFO was refused".into())),
@@ -74,20 +79,25 @@ fn stolen_time_is_a_share_of_what_was_measured() {
     assert_eq!(two(says("steal_ns", "60000001")).outcome, Outcome::Inconclusive);
 }
 
-#[test]
-fn every_cell_answers_for_itself() {
-    let mut short = host_raw(2, &[50_000; 20_000]);
+/// A cell that looked for 27 s.
+fn short(seed: u64) -> RawRecord {
+    let mut short = host_raw(seed, &[50_000; 20_000]);
     short.spec = short.spec.replace("20000", "9000");
     short.expected = 9_000;
     short.samples.truncate(9_000);
-    let all = [host_result(&host_raw(1, &[50_000; 20_000])), host_result(&short)];
+    short
+}
+
+#[test]
+fn every_cpu_answers_for_itself() {
+    let all = [on_cpu(0, &host_raw(1, &[50_000; 20_000])), on_cpu(1, &short(1))];
     let verdict = judge(&all, |c| c);
     assert_eq!(verdict.outcome, Outcome::Inconclusive);
     assert_eq!(
         verdict.reasons,
         [
-            "6.18.rt.host.idle.wakeup.s2: 9000 samples, a PASS needs 10000",
-            "6.18.rt.host.idle.wakeup.s2: 27 s looked at, a PASS needs 60 s",
+            "idle, wakeup, CPU 1: 9000 samples, a PASS needs 10000",
+            "idle, wakeup, CPU 1: 27 s looked at, a PASS needs 60 s",
         ]
     );
     let less = |c| Criterion {
@@ -96,11 +106,52 @@ fn every_cell_answers_for_itself() {
         ..c
     };
     assert_eq!(judge(&all, less).outcome, Outcome::Pass);
+    // Two CPUs are two cells, but one seed.
     let seeds = |c| Criterion {
-        min_seeds: 3,
+        min_seeds: 2,
         ..less(c)
     };
-    assert_eq!(judge(&all, seeds).reasons, ["idle, wakeup: 2 seeds, a PASS needs 3"]);
+    assert_eq!(judge(&all, seeds).reasons, ["idle, wakeup: 1 seeds, a PASS needs 2"]);
+}
+
+#[test]
+fn the_seeds_of_a_cpu_add_up() {
+    let all = [1, 2, 3].map(|seed| on_cpu(0, &short(seed)));
+    assert_eq!(judge(&all, |c| c).outcome, Outcome::Pass);
+    assert_eq!(
+        judge(&all[..2], |c| c).reasons,
+        ["idle, wakeup, CPU 0: 54 s looked at, a PASS needs 60 s"]
+    );
+}
+
+/// Few gaps are good news, not little evidence.
+#[test]
+fn a_spinning_thread_needs_time_alone() {
+    let mut result = on_cpu(0, &host_raw(1, &[50_000; 20_000]));
+    let noise = |seconds: u64| Noise {
+        threshold_ns: 1_000,
+        spun_ns: seconds * 1_000_000_000,
+        lost_ns: 0,
+        gaps: 20_000,
+        longest_ns: 50_000,
+        causes: Vec::new(),
+    };
+    let many = |c| Criterion {
+        min_samples: 1_000_000,
+        ..c
+    };
+    result.record.noise = Some(noise(70));
+    let verdict = judge(std::slice::from_ref(&result), many);
+    assert_eq!(
+        (verdict.outcome, verdict.evidence.samples),
+        (Outcome::Pass, 0),
+        "{verdict:?}"
+    );
+    result.record.noise = Some(noise(50));
+    assert_eq!(
+        judge(&[result], many).reasons,
+        ["idle, wakeup, CPU 0: 50 s looked at, a PASS needs 60 s"]
+    );
 }
 
 #[test]
@@ -112,7 +163,7 @@ fn a_late_sample_fails_whatever_interfered() {
     assert_eq!(verdict.outcome, Outcome::Fail);
     assert_eq!(
         verdict.reasons,
-        ["100.001 us (6.18.rt.host.idle.wakeup.s2, sample 7); 1 of 2 cells are above"]
+        ["100.001 us (idle, wakeup, seed 1, CPU 1, sample 7); 1 of 2 cells are above"]
     );
     assert_eq!(
         (verdict.evidence.throttled_cells, verdict.evidence.steal_share),
