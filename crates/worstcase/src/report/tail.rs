@@ -112,11 +112,9 @@ fn estimated(tail: &Tail) -> Vec<String> {
 
 fn level(level: &Level, looked: Nanos) -> String {
     let times = level.every_ns.0 as f64 / looked.0 as f64;
-    let line = format!(
-        "{:<12} {}",
-        format!("once a {}", level.once_a),
-        latency(&level.latency_ns)
-    );
+    let article = if level.once_a == "hour" { "an" } else { "a" };
+    let once = format!("once {article} {}", level.once_a);
+    let line = format!("{once:<12} {}", latency(&level.latency_ns));
     match times > 1.0 {
         true => format!("{line:<40} {} times what was looked at", grouped(times.round() as u64)),
         false => line,

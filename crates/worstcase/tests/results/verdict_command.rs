@@ -109,7 +109,7 @@ fn how_sure_and_the_tail_in_words() {
       6.18.rt.host.idle.wakeup.s1
         321 events above 13.3 in 60 s (321 of 20 000 samples); largest 24.3
         generalized Pareto, shape -0.01 (-0.14..0.15); a fit as bad has p = 0.229
-        once a hour  32.0     (25.8..53.5)       60 times what was looked at
+        once an hour 32.0     (25.8..53.5)       60 times what was looked at
         once a day   37.5     (27.4..84.8)       1 440 times what was looked at
         once a year  47.1     (29.1..202)        525 600 times what was looked at
         end          161      (30.4..no end)
