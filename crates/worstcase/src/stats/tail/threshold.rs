@@ -70,7 +70,9 @@ pub fn choose(peaks: &Peaks) -> Result<Fitted, Refusal> {
     let Some(first) = left.peek().map(|t| t.largest_p) else {
         return Err(Refusal::NoFit { thresholds, best_p });
     };
-    left.find(|t| t.largest_p.is_none_or(|p| p >= LARGEST_LEVEL))
+    // The first one left is at least as probable as this, by the rule; so must be one further up.
+    let good = -(-LEVEL).exp_m1();
+    left.find(|t| t.p > good && t.largest_p.is_none_or(|p| p >= LARGEST_LEVEL))
         .ok_or(Refusal::Largest {
             p: first.unwrap_or(0.0),
         })
