@@ -6,6 +6,7 @@
 //! observe   the kernel's trace beside them
 //! spin      the loop of `noise`
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
+//! threads   all of them
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
 //! ```
 
@@ -19,5 +20,6 @@ mod source;
 mod spin;
 mod take;
 mod thread;
+mod threads;
 
 pub use run::{MeasureError, run};

@@ -44,12 +44,6 @@ pub enum HostError {
         /// The system's answer.
         source: io::Error,
     },
-    /// What would be made, and removed again, is there already.
-    #[error("{} exists already; remove it or wait for who made it", path.display())]
-    Exists {
-        /// The folder, cgroup or device.
-        path: PathBuf,
-    },
     /// The guard does not run.
     #[error("cannot start the guard that restores this machine if worstcase is killed: {0}; try again")]
     Guard(String),
@@ -121,7 +115,6 @@ impl HostError {
             HostError::Run(e) => e.exit(),
             HostError::Read { .. }
             | HostError::Set { .. }
-            | HostError::Exists { .. }
             | HostError::Guard(_)
             | HostError::Signals(_)
             | HostError::Command { .. }

@@ -44,14 +44,8 @@ pub(super) enum Entry {
     Value { path: PathBuf, before: String, set: String },
     /// What the setting of the last `Value` reads since it was set: the kernel may spell it otherwise.
     Reads { path: PathBuf, now: String },
-    /// A folder that will be made, and all that will be in it.
-    Folder { path: PathBuf },
-    /// A control group that will be made, and the processes that will be in it.
-    Cgroup { path: PathBuf },
     /// What loads leave: processes, files, memory, a device.
     Loads { traces: Traces },
-    /// A folder in configfs that will be a null_blk device.
-    NullBlk { path: PathBuf },
     /// A process group, by its leader and when that started (clock ticks after boot).
     Group { leader: i32, started: u64 },
 }
@@ -78,12 +72,12 @@ mod tests {
     #[test]
     fn a_line_that_was_not_finished_is_none() {
         let owner = Owner::this("test");
-        let entry = Entry::Folder { path: "/x".into() };
+        let entry = Entry::Group { leader: 7, started: 9 };
         let text = format!(
             "{}{}{}",
             line(&owner),
             line(&entry),
-            "{\"change\":\"folder\",\"path\":\"/"
+            "{\"change\":\"group\",\"leader\":"
         );
         assert_eq!(parse(&text), Some((owner, vec![entry])));
         assert_eq!(parse(""), None);

@@ -115,25 +115,6 @@ impl Journal {
         }
     }
 
-    /// A folder that the caller will make now: removed with all that is in it. It must not exist yet.
-    pub fn will_make_folder(&mut self, path: &Path) -> Result<(), HostError> {
-        let path = new_path(path)?;
-        self.write(&Entry::Folder { path })
-    }
-
-    /// A control group (of either version) that the caller will make now: every process in it is killed, those in
-    /// groups below it too, then it is removed. It must not exist yet.
-    pub fn will_make_cgroup(&mut self, path: &Path) -> Result<(), HostError> {
-        let path = new_path(path)?;
-        self.write(&Entry::Cgroup { path })
-    }
-
-    /// A null_blk device that will be made as this folder in configfs. It must not exist yet.
-    pub fn will_make_null_blk(&mut self, path: &Path) -> Result<(), HostError> {
-        let path = new_path(path)?;
-        self.write(&Entry::NullBlk { path })
-    }
-
     /// Loads that will start with these traces: their processes are killed, and what they made is removed.
     pub fn will_load(&mut self, traces: &Traces) -> Result<(), HostError> {
         self.write(&Entry::Loads { traces: traces.clone() })
@@ -192,18 +173,6 @@ impl Drop for Journal {
             // Nobody is there to be told; what fails stays in the journal for the guard and the next command.
             let _ = self.undo();
         }
-    }
-}
-
-fn new_path(path: &Path) -> Result<PathBuf, HostError> {
-    let failed = |source| HostError::Read {
-        path: path.to_path_buf(),
-        source,
-    };
-    let path = std::path::absolute(path).map_err(failed)?;
-    match fs::symlink_metadata(&path) {
-        Ok(_) => Err(HostError::Exists { path }),
-        Err(_) => Ok(path),
     }
 }
 

@@ -1,9 +1,8 @@
-//! Ending the processes that a killed run left: a process group, or all of a control group.
+//! Ending the processes that a killed run left.
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long killed processes may take to be gone.
@@ -63,36 +62,4 @@ pub(super) fn end_group(leader: i32, started: u64) -> io::Result<bool> {
         std::thread::sleep(STEP);
     }
     Ok(true)
-}
-
-/// Ends all processes of a control group and of those below it, and removes it; says whether there was one.
-pub(super) fn end_cgroup(path: &Path) -> io::Result<bool> {
-    let inner = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(e),
-    };
-    for entry in inner.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
-        end_cgroup(&entry.path())?;
-    }
-    let end = Instant::now() + PATIENCE;
-    loop {
-        kill_members(path);
-        match fs::remove_dir(path) {
-            Ok(()) => return Ok(true),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
-            Err(e) if Instant::now() >= end => return Err(e),
-            Err(_) => std::thread::sleep(STEP),
-        }
-    }
-}
-
-/// What cannot be killed keeps the group from being removed, which is what gets reported.
-fn kill_members(cgroup: &Path) {
-    let members = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
-    let own = rustix::process::getpid();
-    let others = members.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
-    for pid in others.filter(|pid| *pid != own) {
-        let _ = kill_process(pid, Signal::KILL);
-    }
 }

@@ -137,11 +137,15 @@ fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
     let desk = Desk::new();
     let path = desk.setting("a", "2");
     let folder = desk.dir.path().join("work");
-    fs::create_dir_all(folder.join("inner")).unwrap();
-    let folder_entry = Entry::Folder { path: folder.clone() };
+    fs::create_dir(&folder).unwrap();
+    let traces = Traces {
+        cgroup: None,
+        work_dir: folder.clone(),
+        null_blk: None,
+    };
     desk.killed(
         Some("another"),
-        &[value(&path, "1", "2"), reads(&path, "2"), folder_entry],
+        &[value(&path, "1", "2"), reads(&path, "2"), Entry::Loads { traces }],
     );
     left_over(&desk.state).unwrap();
     assert_eq!(read_text(&path), "2");
@@ -177,19 +181,6 @@ fn a_journal_without_a_whole_first_line_is_removed() {
 }
 
 #[test]
-fn only_what_was_not_there_before_is_removed() {
-    let desk = Desk::new();
-    let (old, new) = (desk.dir.path().join("old"), desk.dir.path().join("new"));
-    fs::create_dir(&old).unwrap();
-    let mut journal = desk.begin();
-    assert!(matches!(journal.will_make_folder(&old), Err(HostError::Exists { .. })));
-    journal.will_make_folder(&new).unwrap();
-    fs::create_dir_all(new.join("inner")).unwrap();
-    journal.finish().unwrap();
-    assert!(old.exists() && !new.exists());
-}
-
-#[test]
 fn a_process_group_ends_but_not_one_that_only_has_its_number() {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     let desk = Desk::new();
@@ -216,35 +207,4 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
     // Nobody looks at its end meanwhile: a group of ended processes is no reason to wait, or to fail.
     assert_eq!(journal.finish().unwrap()[0].outcome, Outcome::Removed);
     assert_eq!(ours.wait().unwrap().signal(), Some(9));
-}
-
-/// A place where this user may make control groups.
-fn cgroup_mount() -> Option<PathBuf> {
-    let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids"].map(PathBuf::from);
-    mounts.into_iter().find(|mount| {
-        let probe = mount.join(format!("worstcase-probe-{}", std::process::id()));
-        let is_cgroup = mount.join("cgroup.procs").exists();
-        is_cgroup && fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
-    })
-}
-
-#[test]
-fn a_control_group_ends_with_all_in_it_and_below_it() {
-    use std::os::unix::process::ExitStatusExt;
-    let Some(mount) = cgroup_mount() else {
-        eprintln!("not done: no control group can be made here");
-        return;
-    };
-    let desk = Desk::new();
-    let mut journal = desk.begin();
-    let group = mount.join(format!("worstcase-test-{}", std::process::id()));
-    journal.will_make_cgroup(&group).unwrap();
-    let inner = group.join("inner");
-    fs::create_dir_all(&inner).unwrap();
-    let mut process = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-    fs::write(inner.join("cgroup.procs"), process.id().to_string()).unwrap();
-    let undone = journal.finish().unwrap();
-    assert_eq!(undone[0].outcome, Outcome::Removed);
-    assert!(!group.exists());
-    assert_eq!(process.wait().unwrap().signal(), Some(9));
 }

@@ -4,7 +4,6 @@ use super::entry::Entry;
 use super::{processes, value};
 use serde::Serialize;
 use std::fmt;
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use worstcase_host::loads::Traces;
@@ -79,11 +78,11 @@ pub(super) fn all(entries: &[Entry], same_boot: bool) -> (Vec<Undone>, Vec<Entry
 
 impl Entry {
     fn kills(&self) -> bool {
-        matches!(self, Entry::Cgroup { .. } | Entry::Group { .. })
+        matches!(self, Entry::Group { .. })
     }
 
     fn outlives_a_boot(&self) -> bool {
-        matches!(self, Entry::Folder { .. } | Entry::Loads { .. })
+        matches!(self, Entry::Loads { .. })
     }
 
     /// What this setting read after it was set, if `later` tells.
@@ -98,21 +97,9 @@ impl Entry {
         let removed = |there: bool| there.then_some(Outcome::Removed);
         match self {
             Entry::Value { path, before, .. } => (path.display().to_string(), undo_value(path, before, reads)),
-            Entry::Folder { path } => (
-                format!("folder {}", path.display()),
-                found(fs::remove_dir_all(path)).map(removed),
-            ),
             Entry::Loads { traces } => (
                 format!("loads in {}", traces.work_dir.display()),
                 clean_up(traces).map(removed),
-            ),
-            Entry::NullBlk { path } => (
-                format!("null_blk device {}", path.display()),
-                found(remove_device(path)).map(removed),
-            ),
-            Entry::Cgroup { path } => (
-                format!("control group {}", path.display()),
-                processes::end_cgroup(path).map(removed),
             ),
             Entry::Group { leader, started } => (
                 format!("process group {leader}"),
@@ -150,19 +137,4 @@ fn undo_value(path: &Path, before: &str, reads: Option<&str>) -> io::Result<Opti
         from: now,
         to: before.to_string(),
     }))
-}
-
-fn remove_device(folder: &Path) -> io::Result<()> {
-    // One that was never switched on refuses this; the folder's removal is what counts.
-    let _ = value::write(&folder.join("power"), "0");
-    fs::remove_dir(folder)
-}
-
-/// Whether it was there at all.
-fn found(removed: io::Result<()>) -> io::Result<bool> {
-    match removed {
-        Ok(()) => Ok(true),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(e),
-    }
 }

@@ -1,20 +1,20 @@
 //! From what a measuring process left (a file of packed samples a CPU, and its last message) to records in the run folder.
 
+use super::rows::for_each_row;
 use crate::host::HostError;
 use crate::record::parquet::{Labels, SamplesWriter};
 use crate::record::samples::RunningDigest;
 use crate::record::stream::FirstPass;
 use crate::record::{
-    Accounting, Cause, Cell, CellId, HostRow, Method, Noise, Record, RowParts, Run, SCHEMA, SampleRow, SamplesFile,
-    SelfCost, Subject, Summaries, Summary, Work, folder,
+    Accounting, Cause, Cell, CellId, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
+    Summaries, Summary, Work, folder,
 };
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read};
+use std::io::{self, BufWriter};
 use std::path::Path;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuDone, Done};
-use worstcase_host::packed::Unpacker;
-use worstcase_host::spec::{Probe, Timer};
+use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -159,114 +159,6 @@ fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections:
     );
     add("ended_early", done.stopped.then(|| "1".to_string()));
     environment
-}
-
-/// Hands every sample of a CPU to `each`, in order.
-fn for_each_row(spec: &HostSpec, cpu: &CpuDone, mut each: impl FnMut(SampleRow) -> io::Result<()>) -> io::Result<()> {
-    let mut words = BufReader::with_capacity(1 << 16, File::open(spec.samples_file(cpu.cpu))?);
-    let mut unpacker = Unpacker::default();
-    let mut rows = Rows::new(spec, cpu);
-    let mut word = [0; 8];
-    let mut parts = match cpu.parts {
-        true => Some(BufReader::with_capacity(1 << 16, File::open(spec.parts_file(cpu.cpu))?)),
-        false => None,
-    };
-    for _ in 0..words.get_ref().metadata()?.len() / 8 {
-        words.read_exact(&mut word)?;
-        if let Some((step, value)) = unpacker.push(u64::from_le_bytes(word)) {
-            let mut row = rows.next(step, value);
-            if let Some(parts) = &mut parts {
-                add_parts(&mut row, parts)?;
-            }
-            each(row)?;
-        }
-    }
-    Ok(())
-}
-
-/// Reads the parts of the next sample.
-fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
-    let mut next = || -> io::Result<Nanos> {
-        let mut number = [0; 8];
-        parts.read_exact(&mut number)?;
-        Ok(Nanos(u64::from_le_bytes(number)))
-    };
-    let irq_off = next()?;
-    let parts = RowParts {
-        handler: next()?,
-        scheduling: next()?,
-        return_: next()?,
-        unexplained: next()?,
-    };
-    row.irq_off = Some(irq_off);
-    row.after_irq = Some(row.latency.saturating_sub(irq_off));
-    row.host = row.host.map(|host| HostRow {
-        parts: Some(parts),
-        ..host
-    });
-    Ok(())
-}
-
-/// Makes rows of unpacked samples.
-struct Rows {
-    interval: u64,
-    start: u64,
-    /// The file holds the distance to the sample before instead of a latency.
-    distances: bool,
-    jitter: bool,
-    index: i64,
-    /// They are gaps: begin since the start, length.
-    gaps: bool,
-    /// The instant of the sample before.
-    before: Option<u64>,
-}
-
-impl Rows {
-    fn new(spec: &HostSpec, cpu: &CpuDone) -> Rows {
-        Rows {
-            interval: spec.interval.0,
-            start: cpu.start.0,
-            distances: spec.timer == Timer::Rtc,
-            jitter: spec.probe == Probe::Jitter,
-            gaps: spec.probe == Probe::Noise,
-            index: -1,
-            // The clock's interrupts are counted from one that came an interval before the first sample is due.
-            before: (spec.timer == Timer::Rtc).then(|| cpu.start.0 - spec.interval.0),
-        }
-    }
-
-    fn next(&mut self, step: u64, value: u64) -> SampleRow {
-        if self.gaps {
-            self.index += 1;
-            return self.row(self.start + step, value, None);
-        }
-        self.index += step as i64;
-        let (due, now) = match self.before {
-            Some(before) if self.distances => (before + step * self.interval, before + value),
-            _ => {
-                let due = self.start + self.index as u64 * self.interval;
-                (due, due + value)
-            }
-        };
-        let length = self.before.filter(|_| step == 1).map(|before| now - before);
-        let jitter_ns = length
-            .filter(|_| self.jitter)
-            .map(|length| length as i64 - self.interval as i64);
-        self.before = Some(now);
-        self.row(due, now.saturating_sub(due), jitter_ns)
-    }
-
-    fn row(&self, due: u64, latency: u64, jitter_ns: Option<i64>) -> SampleRow {
-        SampleRow {
-            index: self.index as u32,
-            due: Nanos(due),
-            latency: Nanos(latency),
-            irq_off: None,
-            after_irq: None,
-            instructions: None,
-            host: Some(HostRow { parts: None, jitter_ns }),
-        }
-    }
 }
 
 /// Where the periods of the rows went.

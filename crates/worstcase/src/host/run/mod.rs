@@ -3,12 +3,13 @@
 //! ```text
 //! subject      this machine as a subject            worker       the measuring process's side
 //! measurement  the measuring process, from outside  keep         files of packed samples -> record
-//! matrix       loads, probes and seeds in turn
+//! matrix       loads, probes and seeds in turn   rows         those files, sample by sample
 //! ```
 
 pub mod keep;
 pub mod matrix;
 pub mod measurement;
+mod rows;
 pub mod subject;
 pub mod worker;
 

@@ -1,0 +1,93 @@
+//! All measuring threads of one measurement.
+
+use super::MeasureError;
+use super::observe::Watched;
+use super::ring::Writer;
+use super::thread::{self, Measured, Order};
+use crate::spec::HostSpec;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use worstcase_probe::Nanos;
+
+/// Enough for the loop; every page of it that is touched stays in memory.
+const STACK: usize = 256 * 1024;
+
+/// The measuring threads.
+pub(super) struct Threads<'scope> {
+    handles: Vec<ScopedJoinHandle<'scope, Result<Measured, String>>>,
+    starts: Vec<Sender<Nanos>>,
+    /// Their ids, in the order of the CPUs.
+    pub tids: Vec<i32>,
+}
+
+impl<'scope> Threads<'scope> {
+    /// Starts all of them and waits until each is ready.
+    pub fn start<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        spec: &'env HostSpec,
+        writers: Vec<Writer>,
+        give_up: &'env AtomicBool,
+        warnings: &mut Vec<String>,
+    ) -> Result<Threads<'scope>, MeasureError> {
+        let mut threads = Threads {
+            handles: Vec::new(),
+            starts: Vec::new(),
+            tids: Vec::new(),
+        };
+        for (&cpu, ring) in spec.cpus.iter().zip(writers) {
+            let (start, started): (Sender<Nanos>, Receiver<Nanos>) = channel();
+            let (ready, is_ready) = sync_channel(1);
+            let order = Order {
+                spec,
+                cpu,
+                ring,
+                stop: give_up,
+                ready,
+                start: started,
+            };
+            let builder = Builder::new().name(format!("probe/{cpu}")).stack_size(STACK);
+            let handle = builder.spawn_scoped(scope, move || thread::run(order))?;
+            threads.handles.push(handle);
+            threads.starts.push(start);
+            // One after the other: a thread that polls at real-time priority would keep the next from getting ready.
+            match is_ready.recv() {
+                Ok(Ok(ready)) => {
+                    threads.tids.push(ready.tid);
+                    warnings.extend(ready.warnings);
+                }
+                Ok(Err(reason)) => return Err(MeasureError::Thread(reason)),
+                Err(_) => return Err(threads.failure()),
+            }
+        }
+        Ok(threads)
+    }
+
+    /// Tells every thread when its period 0 is due.
+    pub fn go(&self, watched: &[Watched]) {
+        for (sender, thread) in self.starts.iter().zip(watched) {
+            // A thread that is gone tells why when it is joined.
+            let _ = sender.send(thread.start);
+        }
+    }
+
+    pub fn are_done(&self) -> bool {
+        self.handles.iter().all(ScopedJoinHandle::is_finished)
+    }
+
+    /// Why the last thread ended before it was ready.
+    fn failure(self) -> MeasureError {
+        let Threads { handles, starts, .. } = self;
+        drop(starts);
+        let reasons = handles.into_iter().filter_map(|h| h.join().ok().and_then(Result::err));
+        MeasureError::Thread(reasons.last().unwrap_or_else(|| "a measuring thread ended".to_string()))
+    }
+
+    pub fn join(self) -> Result<Vec<Measured>, MeasureError> {
+        let one = |handle: ScopedJoinHandle<'_, Result<Measured, String>>| match handle.join() {
+            Ok(result) => result.map_err(MeasureError::Thread),
+            Err(_) => Err(MeasureError::Thread("a measuring thread panicked".into())),
+        };
+        self.handles.into_iter().map(one).collect()
+    }
+}
