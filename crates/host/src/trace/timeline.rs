@@ -61,8 +61,7 @@ impl Timeline {
             }
         };
         let is_lost = matches!(event.what, What::Lost { .. });
-        // Each event names the thread: what ran before is not known if a switch was missed. (Kernels since 6.11 keep
-        // perf's guard against recursion in each thread; one whose guard is stuck makes no events.)
+        // Each event names the thread: what ran before is not known if a switch was missed.
         let is_missed = !is_lost && self.thread.tid != event.tid;
         if is_missed {
             stretch(start, end, Owner::Unknown, Thread::default());

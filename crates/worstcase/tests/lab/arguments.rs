@@ -16,7 +16,7 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ),
     (
         "--period 251",
-        "'251' is not a duration: write a number and ns, us, ms or s",
+        "'251' is not a duration: write a number and ns, us, ms, s, m or h",
     ),
     ("--warmup 20000000000s", "is not a duration"),
     ("--mips 300", "--mips is 1000, 500, 250 or 125"),
@@ -100,6 +100,12 @@ fn every_help_text_is_there() {
         "study list",
         "study run",
         "study show",
+        "verdict",
+        "host",
+        "host run",
+        "host show",
+        "host doctor",
+        "host restore",
     ] {
         let assert = shared().worstcase(words).arg("--help").assert().success();
         let help = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
