@@ -129,6 +129,8 @@ pub struct Done {
     pub work: Vec<Work>,
     /// What was missing and may have changed the result.
     pub warnings: Vec<String>,
+    /// What to know of the load.
+    pub notes: Vec<String>,
     /// What the machine says of itself.
     pub environment: BTreeMap<String, String>,
     /// Real-time threads may have been throttled; `None` if that is not known.
@@ -165,6 +167,8 @@ pub enum Message {
     Failed {
         /// Why, in a line.
         reason: String,
+        /// A right, a program or something of the kernel is missing.
+        missing: bool,
     },
 }
 

@@ -50,6 +50,16 @@ pub enum MeasureError {
     Write(#[from] io::Error),
 }
 
+impl MeasureError {
+    /// Whether a right, a program or something of the kernel is missing, which other circumstances may have.
+    pub fn is_missing(&self) -> bool {
+        matches!(
+            self,
+            MeasureError::Trace(_) | MeasureError::Load(LoadError::NotAvailable { .. })
+        )
+    }
+}
+
 /// Measures. The process must have one thread until here: the load is forked from it. `stop` ends it early, with what was taken
 /// until then; `after_load` is called when the load was forked and threads may be made.
 pub fn run(
@@ -87,7 +97,7 @@ fn measure(
     load.wait_for_work()?;
     say(&Message::WarmUp { length: spec.warmup })?;
     pause(spec.warmup, stop);
-    let mut warnings: Vec<String> = load.notes().iter().map(|note| format!("load: {note}")).collect();
+    let mut warnings = Vec::new();
     let environment = environment::read();
     let held = Held::acquire(&mut warnings);
     let words = match spec.probe {
@@ -154,6 +164,7 @@ fn measure(
         cpus: cpus_done(&measured, &stats, &steal, &observed),
         work,
         warnings,
+        notes: load.notes().to_vec(),
         environment,
         throttled: machine::may_be_throttled(stats.iter().map(|s| s.max_ns).max().unwrap_or(0)),
         stopped,

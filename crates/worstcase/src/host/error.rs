@@ -72,6 +72,9 @@ pub enum HostError {
     /// What it said.
     #[error("{0}")]
     Measurement(String),
+    /// What it needs and does not have.
+    #[error("{0}")]
+    Missing(String),
     /// Its samples.
     #[error("cannot keep samples in {}: {source}; is the disk full?", path.display())]
     Samples {
@@ -116,6 +119,7 @@ impl HostError {
             HostError::Read { .. }
             | HostError::Set { .. }
             | HostError::Guard(_)
+            | HostError::Missing(_)
             | HostError::Signals(_)
             | HostError::Command { .. }
             | HostError::NotRestored { .. } => Exit::Missing,

@@ -150,6 +150,7 @@ fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections:
     add("measured_ns", Some(measured.to_string()));
     add(BOOT_ID, Some(boot_id()));
     add("steal_ns", cpu.steal.map(|n| n.0.to_string()));
+    add("load_notes", (!done.notes.is_empty()).then(|| done.notes.join("; ")));
     add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
     add("dropped_samples", Some(cpu.dropped.to_string()));
     add("peak_memory_kb", Some(done.peak_memory_kb.to_string()));

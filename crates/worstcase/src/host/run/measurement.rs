@@ -58,7 +58,8 @@ pub fn measure(
     let status = child.wait().map_err(failed)?;
     match said.map_err(failed)? {
         Some(Message::Done(done)) => Ok(*done),
-        Some(Message::Failed { reason }) => Err(HostError::Measurement(reason)),
+        Some(Message::Failed { reason, missing: true }) => Err(HostError::Missing(reason)),
+        Some(Message::Failed { reason, .. }) => Err(HostError::Measurement(reason)),
         _ => Err(HostError::Worker(format!("it ended without a result ({status})"))),
     }
 }

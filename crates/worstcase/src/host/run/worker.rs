@@ -18,7 +18,10 @@ pub fn run() -> io::Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     let measured = measure::run(&spec, &stop, say, || watch_input(stop.clone()));
     if let Err(e) = measured {
-        say(&Message::Failed { reason: e.to_string() })?;
+        say(&Message::Failed {
+            missing: e.is_missing(),
+            reason: e.to_string(),
+        })?;
     }
     Ok(())
 }

@@ -147,7 +147,10 @@ fn any_message() -> impl Strategy<Value = Message> {
             work
         }),
         Just(Message::Done(Box::<Done>::default())),
-        Just(Message::Failed { reason: String::new() }),
+        Just(Message::Failed {
+            reason: String::new(),
+            missing: false
+        }),
     ]
 }
 
