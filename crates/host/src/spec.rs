@@ -17,11 +17,19 @@ pub enum Probe {
     Jitter,
     /// What takes the CPU away from a thread that never sleeps.
     Noise,
+    /// How late the kernel's own timerlat threads are, told by their tracer.
+    Timerlat,
 }
 
 impl Probe {
     /// All of them.
-    pub const ALL: [Probe; 4] = [Probe::Wakeup, Probe::Response, Probe::Jitter, Probe::Noise];
+    pub const ALL: [Probe; 5] = [
+        Probe::Wakeup,
+        Probe::Response,
+        Probe::Jitter,
+        Probe::Noise,
+        Probe::Timerlat,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -30,6 +38,7 @@ impl Probe {
             Probe::Response => "response",
             Probe::Jitter => "jitter",
             Probe::Noise => "noise",
+            Probe::Timerlat => "timerlat",
         }
     }
 }
@@ -54,6 +63,8 @@ pub enum Timer {
     Setitimer,
     /// The periodic interrupt of /dev/rtc; no due times, so jitter only.
     Rtc,
+    /// The high-resolution timer of the kernel's timerlat threads.
+    Timerlat,
 }
 
 impl Timer {
@@ -65,6 +76,7 @@ impl Timer {
             Timer::Posix => "posix",
             Timer::Setitimer => "setitimer",
             Timer::Rtc => "rtc",
+            Timer::Timerlat => "timerlat",
         }
     }
 }
@@ -135,6 +147,8 @@ pub struct HostSpec {
     pub work_dir: PathBuf,
     /// The loads' own cgroup, if there is one.
     pub cgroup: Option<PathBuf>,
+    /// `timerlat`: its instance of tracefs.
+    pub tracing: Option<PathBuf>,
     /// Where the samples are written, one file a CPU.
     pub samples_dir: PathBuf,
 }

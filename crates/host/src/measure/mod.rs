@@ -6,7 +6,7 @@
 //! observe   the kernel's trace beside them
 //! spin      the loop of `noise`
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
-//! threads   all of them
+//! threads   all of them                                timerlat the kernel's threads, read
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
 //! ```
 
@@ -21,5 +21,6 @@ mod spin;
 mod take;
 mod thread;
 mod threads;
+mod timerlat;
 
 pub use run::{MeasureError, run};

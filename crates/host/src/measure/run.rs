@@ -6,6 +6,7 @@ use super::rights::Held;
 use super::ring::ring;
 use super::thread::Measured;
 use super::threads::Threads;
+use super::timerlat::Running;
 use crate::loads::{HostLoad, LoadPlace, RunningHostLoad};
 use crate::machine;
 use crate::message::{CpuDone, CpuStats, Done, Message};
@@ -100,6 +101,10 @@ fn measure(
     let mut warnings = Vec::new();
     let environment = environment::read();
     let held = Held::acquire(&mut warnings);
+    let tracer = match &spec.tracing {
+        Some(instance) => Some(Running::start(instance).map_err(MeasureError::Trace)?),
+        None => None,
+    };
     let words = match spec.probe {
         // Gaps come when they like: so many a second that nothing else would run.
         Probe::Noise => GAP_WORDS,
@@ -113,7 +118,7 @@ fn measure(
     }
     // Set when the measurement itself fails: threads must not wait for ever.
     let give_up = AtomicBool::new(false);
-    let (measured, steal, work, observed) = std::thread::scope(|scope| {
+    let (measured, steal, work, mut observed) = std::thread::scope(|scope| {
         let threads = Threads::start(scope, spec, writers, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
             let mut sampling = Sampling::begin(spec, &threads, &mut warnings)?;
@@ -146,7 +151,9 @@ fn measure(
         give_up.store(true, Ordering::Relaxed);
         result
     })?;
+    drop(tracer);
     drop(held);
+    observed.parts |= spec.probe == Probe::Timerlat;
     let stats: Vec<CpuStats> = collectors
         .into_iter()
         .map(Collector::finish)

@@ -52,6 +52,9 @@ pub(super) struct Measured {
 /// The thread's whole life.
 pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
     let spec = order.spec;
+    if spec.probe == Probe::Timerlat {
+        return super::timerlat::run(order);
+    }
     let prepare = |warnings: &mut Vec<String>| take_cpu(spec, order.cpu, warnings);
     let mut warnings = Vec::new();
     if let Err(e) = prepare(&mut warnings) {
@@ -71,12 +74,13 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
             let hz = (1_000_000_000 / spec.interval.0) as u32;
             Rtc::open(Path::new("/dev/rtc"), hz).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
         }
+        Timer::Timerlat => Err(io::Error::other("it belongs to the probe timerlat")),
     };
     result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.timer.name()))
 }
 
 /// Says that this thread is ready, and waits for the start.
-fn wait_for_start(order: &Order<'_>, warnings: Vec<String>) -> io::Result<Nanos> {
+pub(super) fn wait_for_start(order: &Order<'_>, warnings: Vec<String>) -> io::Result<Nanos> {
     let ready = Ready {
         tid: rustix::thread::gettid().as_raw_nonzero().get(),
         warnings,

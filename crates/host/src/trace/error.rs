@@ -1,6 +1,7 @@
 //! What keeps the kernel's trace from us.
 
 use std::io;
+use std::path::PathBuf;
 
 /// One line: what, where; remedy.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,16 @@ pub enum TraceError {
     Read {
         /// Within tracefs.
         path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of tracefs that does not take its value.
+    #[error("cannot set {} to {value}: {source}; run as root, and end what else uses timerlat or osnoise", path.display())]
+    Set {
+        /// The file.
+        path: PathBuf,
+        /// The value.
+        value: String,
         /// Why.
         source: io::Error,
     },

@@ -5,7 +5,7 @@
 //! perf/     one counter a tracepoint and CPU, one ring a CPU          points    what is traced for what purpose
 //! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
-//! timeline  events -> what a CPU ran
+//! timeline  events -> what a CPU ran                                 timerlat  the lines of the kernel's own tracer
 //! recorder  the events around the latest samples, kept
 //! ```
 //!
@@ -20,6 +20,7 @@ mod perf;
 mod points;
 pub mod recorder;
 pub mod timeline;
+pub mod timerlat;
 mod tracefs;
 mod tracer;
 

@@ -82,6 +82,7 @@ impl Quantity {
     pub fn title_of(self, probe: &str) -> &'static str {
         match (self, probe) {
             (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
+            (Quantity::Latency, "timerlat") => "latency: timer due to the kernel's timerlat thread",
             _ => self.title(),
         }
     }

@@ -40,6 +40,7 @@ impl View<'_> {
         match probe {
             _ if !self.quantities.is_empty() => self.quantities,
             "response" if split() && !host::is_host(self) => &[Quantity::IrqOff, Quantity::AfterIrq],
+            "timerlat" => &[Quantity::IrqOff, Quantity::Latency],
             "jitter" => &[Quantity::Jitter],
             _ => &[Quantity::Latency],
         }

@@ -234,6 +234,8 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         (vec!["--time", "0s"], "shorter than one interval"),
         (vec!["--timer", "rtc"], "--timer rtc"),
         (vec!["--priority", "100"], "priority"),
+        (vec!["--probe", "timerlat", "--timer", "posix"], "take no --timer"),
+        (vec!["--probe", "timerlat", "--interval", "50us"], "from 100us"),
     ];
     for (arguments, word) in refused {
         let desk = Desk::new();
@@ -243,6 +245,21 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         assert!(words.contains(word), "{arguments:?}: {words}");
         assert!(!desk.path("run").exists(), "{arguments:?}");
     }
+}
+
+#[test]
+fn timerlat_measures_or_it_is_said_what_is_missing() {
+    let desk = Desk::new();
+    let output = desk.run(&["--probe", "timerlat", "--time", "500ms", "--cpus", &one_cpu()]);
+    if output.status.success() {
+        assert_balanced(&desk.records()[0]);
+        return;
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{words}");
+    assert_eq!(words.lines().count(), 1, "{words}");
+    let remedies = ["use --probe response", "as root", "end that first"];
+    assert!(remedies.iter().any(|remedy| words.contains(remedy)), "{words}");
 }
 
 /// Starts a measurement, and returns when it takes samples.

@@ -6,7 +6,7 @@ use crate::cli::show;
 use crate::duration;
 use crate::error::Error;
 use crate::host::doctor::examine;
-use crate::host::run::{Matrix, Watch, run as run_matrix, subject};
+use crate::host::run::{Matrix, Watch, run as run_matrix, subject, timerlat};
 use crate::host::{CpuList, Facts, HostError, StateFolder};
 use crate::record::{Run, RunPlan};
 use clap::{Args, ValueEnum};
@@ -103,6 +103,8 @@ enum ProbeArg {
     Jitter,
     /// What takes the CPU away from a thread that never sleeps
     Noise,
+    /// How late the kernel's own timerlat threads are (root; CONFIG_TIMERLAT_TRACER)
+    Timerlat,
 }
 
 impl From<ProbeArg> for Probe {
@@ -112,6 +114,7 @@ impl From<ProbeArg> for Probe {
             ProbeArg::Response => Probe::Response,
             ProbeArg::Jitter => Probe::Jitter,
             ProbeArg::Noise => Probe::Noise,
+            ProbeArg::Timerlat => Probe::Timerlat,
         }
     }
 }
@@ -166,12 +169,17 @@ fn allowed_cpus() -> CpuList {
 const REALFEEL_HZ: u64 = 2_048;
 /// Flights of `response` unless asked otherwise.
 const FLIGHTS: usize = 10;
+/// Of the kernel's timerlat threads.
+const TIMERLAT_POLICY: Policy = Policy::Fifo(95);
 const RTC: &str = "/dev/rtc";
 
 /// Runs the command.
 pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let facts = Facts::of("/".as_ref());
     let matrix = matrix(args, &facts)?;
+    if args.probes.contains(&ProbeArg::Timerlat) {
+        timerlat::check()?;
+    }
     let mut plan = RunPlan::new("how late this machine is", command(), matrix.cells());
     plan.criterion_ns = args.criterion.map(|c| c.0);
     let run = Run::create(&args.output, plan)?;
@@ -249,6 +257,7 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
     let has_rtc = std::path::Path::new(RTC).exists();
     let timer = args.timer.map(Timer::from).unwrap_or(match probe {
         Probe::Response => Timer::Posix,
+        Probe::Timerlat => Timer::Timerlat,
         Probe::Jitter if has_rtc && cpus.len() == 1 => Timer::Rtc,
         _ => Timer::Nanosleep,
     });
@@ -263,6 +272,10 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         Timer::Rtc if !has_rtc => return wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
         _ => {}
     }
+    if probe == Probe::Timerlat && (args.timer.is_some() || args.distance.0 > 0 || args.flights.is_some_and(|n| n > 0))
+    {
+        return wrong("--probe timerlat: the kernel's threads take no --timer, --distance or --flights");
+    }
     let interval = args.interval.unwrap_or(match probe {
         Probe::Jitter => Nanos(1_000_000_000 / REALFEEL_HZ),
         Probe::Noise => Nanos::from_millis(100),
@@ -270,6 +283,11 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
     });
     if interval < Nanos(10_000) || interval > Nanos(60_000_000_000) {
         return wrong("--interval: from 10us to 60s");
+    }
+    if probe == Probe::Timerlat
+        && (interval < Nanos(100_000) || interval > Nanos(1_000_000_000) || !interval.0.is_multiple_of(1_000))
+    {
+        return wrong("--interval: with timerlat from 100us to 1s, in whole microseconds");
     }
     let periods = u32::try_from(args.time.0 / interval.0).unwrap_or(u32::MAX);
     if periods == 0 {
@@ -279,6 +297,7 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         probe,
         timer,
         policy: match args.policy {
+            _ if probe == Probe::Timerlat => TIMERLAT_POLICY,
             PolicyArg::Fifo => Policy::Fifo(args.priority),
             PolicyArg::Rr => Policy::Rr(args.priority),
             PolicyArg::Deadline => Policy::Deadline,
@@ -298,6 +317,7 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         }),
         work_dir: PathBuf::new(),
         cgroup: None,
+        tracing: None,
         samples_dir: PathBuf::new(),
     })
 }

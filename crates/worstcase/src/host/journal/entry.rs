@@ -46,6 +46,8 @@ pub(super) enum Entry {
     Reads { path: PathBuf, now: String },
     /// What loads leave: processes, files, memory, a device.
     Loads { traces: Traces },
+    /// An instance of tracefs: removing it ends its tracer.
+    Tracing { instance: PathBuf },
     /// A process group, by its leader and when that started (clock ticks after boot).
     Group { leader: i32, started: u64 },
 }

@@ -120,6 +120,18 @@ impl Journal {
         self.write(&Entry::Loads { traces: traces.clone() })
     }
 
+    /// Makes an instance of tracefs, to be removed.
+    pub fn make_tracing(&mut self, instance: &Path) -> Result<(), HostError> {
+        self.write(&Entry::Tracing {
+            instance: instance.to_path_buf(),
+        })?;
+        std::fs::create_dir(instance).map_err(|source| HostError::Set {
+            path: instance.to_path_buf(),
+            value: "a folder".into(),
+            source,
+        })
+    }
+
     /// A process group that was just started by its leader: all of it is killed.
     pub fn end_group(&mut self, leader: u32) -> Result<(), HostError> {
         let leader = leader as i32;

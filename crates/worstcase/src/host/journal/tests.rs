@@ -208,3 +208,19 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
     assert_eq!(journal.finish().unwrap()[0].outcome, Outcome::Removed);
     assert_eq!(ours.wait().unwrap().signal(), Some(9));
 }
+
+#[test]
+fn an_instance_of_tracefs_that_a_killed_run_left_is_removed() {
+    let desk = Desk::new();
+    let instance = desk.dir.path().join("worstcase-1");
+    fs::create_dir(&instance).unwrap();
+    desk.killed(
+        None,
+        &[Entry::Tracing {
+            instance: instance.clone(),
+        }],
+    );
+    left_over(&desk.state).unwrap();
+    assert!(!instance.exists());
+    assert_eq!(desk.journals(), 0);
+}

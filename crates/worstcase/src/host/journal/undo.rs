@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use worstcase_host::loads::Traces;
 
 /// What became of one change.
@@ -101,11 +102,29 @@ impl Entry {
                 format!("loads in {}", traces.work_dir.display()),
                 clean_up(traces).map(removed),
             ),
+            Entry::Tracing { instance } => (instance.display().to_string(), remove_instance(instance).map(removed)),
             Entry::Group { leader, started } => (
                 format!("process group {leader}"),
                 processes::end_group(*leader, *started).map(removed),
             ),
             Entry::Reads { path, .. } => (path.display().to_string(), Ok(None)),
+        }
+    }
+}
+
+/// How long threads that were killed may keep an instance in use.
+const PATIENCE: Duration = Duration::from_secs(3);
+const STEP: Duration = Duration::from_millis(10);
+
+/// Whether it was there.
+fn remove_instance(path: &Path) -> io::Result<bool> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match std::fs::remove_dir(path) {
+            Ok(()) => return Ok(true),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(e) if e.kind() == ErrorKind::ResourceBusy && Instant::now() < end => std::thread::sleep(STEP),
+            Err(e) => return Err(e),
         }
     }
 }

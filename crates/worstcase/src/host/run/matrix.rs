@@ -2,6 +2,7 @@
 
 use super::keep::keep;
 use super::measurement::{Watch, measure};
+use super::timerlat;
 use crate::host::doctor::{Finding, apply};
 use crate::host::facts::Tree;
 use crate::host::{HostError, Journal, StateFolder};
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_host::HostSpec;
 use worstcase_host::loads::cgroup;
+use worstcase_host::spec::Probe;
 use worstcase_probe::spec::SpecError;
 
 /// What is going to be measured.
@@ -69,6 +71,8 @@ pub fn run(
     for outcome in applied.iter().flat_map(|a| &a.outcomes) {
         watch.note(&outcome.line());
     }
+    let timerlat = matrix.specs.iter().find(|spec| spec.probe == Probe::Timerlat);
+    let tracing = timerlat.map(|spec| timerlat::prepare(spec, &mut journal)).transpose()?;
     let mut measured = 0;
     for (nth, spec) in matrix.specs.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
@@ -76,7 +80,11 @@ pub fn run(
         }
         if !matrix.is_measured(run, spec) {
             watch.begin(nth + 1, matrix.specs.len(), spec);
-            let result = one(matrix, run, spec, nth, &mut journal, stop, watch);
+            let spec = HostSpec {
+                tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
+                ..spec.clone()
+            };
+            let result = one(matrix, run, &spec, nth, &mut journal, stop, watch);
             watch.end();
             result?;
         }

@@ -4,6 +4,7 @@
 //! subject      this machine as a subject            worker       the measuring process's side
 //! measurement  the measuring process, from outside  keep         files of packed samples -> record
 //! matrix       loads, probes and seeds in turn   rows         those files, sample by sample
+//! timerlat     what the kernel's tracer needs
 //! ```
 
 pub mod keep;
@@ -11,6 +12,7 @@ pub mod matrix;
 pub mod measurement;
 mod rows;
 pub mod subject;
+pub mod timerlat;
 pub mod worker;
 
 pub use matrix::{Matrix, run};

@@ -28,7 +28,10 @@ pub(super) fn for_each_row(
         if let Some((step, value)) = unpacker.push(u64::from_le_bytes(word)) {
             let mut row = rows.next(step, value);
             if let Some(parts) = &mut parts {
-                add_parts(&mut row, parts)?;
+                match spec.probe {
+                    Probe::Timerlat => add_irq_off(&mut row, parts)?,
+                    _ => add_parts(&mut row, parts)?,
+                }
             }
             each(row)?;
         }
@@ -36,22 +39,30 @@ pub(super) fn for_each_row(
     Ok(())
 }
 
+fn next_part(parts: &mut impl Read) -> io::Result<Nanos> {
+    let mut number = [0; 8];
+    parts.read_exact(&mut number)?;
+    Ok(Nanos(u64::from_le_bytes(number)))
+}
+
+/// Reads the one part of the next sample that timerlat tells.
+fn add_irq_off(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
+    let irq_off = next_part(parts)?;
+    row.irq_off = Some(irq_off);
+    row.after_irq = Some(row.latency.saturating_sub(irq_off));
+    Ok(())
+}
+
 /// Reads the parts of the next sample.
 fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
-    let mut next = || -> io::Result<Nanos> {
-        let mut number = [0; 8];
-        parts.read_exact(&mut number)?;
-        Ok(Nanos(u64::from_le_bytes(number)))
-    };
-    let irq_off = next()?;
+    add_irq_off(row, parts)?;
+    let mut next = || next_part(parts);
     let parts = RowParts {
         handler: next()?,
         scheduling: next()?,
         return_: next()?,
         unexplained: next()?,
     };
-    row.irq_off = Some(irq_off);
-    row.after_irq = Some(row.latency.saturating_sub(irq_off));
     row.host = row.host.map(|host| HostRow {
         parts: Some(parts),
         ..host
@@ -144,6 +155,7 @@ mod tests {
             flights: 0,
             work_dir: dir.into(),
             cgroup: None,
+            tracing: None,
             samples_dir: dir.into(),
         }
     }
@@ -247,5 +259,23 @@ mod tests {
         // Fewer parts than samples is an error, not a sample without parts.
         std::fs::write(spec.parts_file(0), [0; 39]).unwrap();
         assert!(read(&mut rows).is_err());
+    }
+
+    #[test]
+    fn timerlat_tells_one_part_and_no_other_is_invented() {
+        let dir = tempfile::tempdir().unwrap();
+        let spec = spec(Probe::Timerlat, Timer::Timerlat, dir.path());
+        let samples: Vec<u8> = words(&[(1, 15), (2, 9)]).iter().flat_map(|w| w.to_le_bytes()).collect();
+        std::fs::write(spec.samples_file(0), samples).unwrap();
+        let parts: Vec<u8> = [4_u64, 9].iter().flat_map(|n| n.to_le_bytes()).collect();
+        std::fs::write(spec.parts_file(0), parts).unwrap();
+        let mut seen = Vec::new();
+        for_each_row(&spec, &done(true), |row| {
+            assert_eq!(row.host.unwrap().parts, None);
+            seen.push((row.index, row.irq_off.unwrap().0, row.after_irq.unwrap().0));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, [(0, 4, 11), (2, 9, 0)]);
     }
 }

@@ -24,6 +24,7 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         flights: 0,
         work_dir: PathBuf::new(),
         cgroup: None,
+        tracing: None,
         samples_dir: PathBuf::new(),
     }
 }
