@@ -1,5 +1,6 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
+mod choices;
 mod doctor;
 mod lines;
 mod live;

@@ -1,5 +1,6 @@
 //! `worstcase host run`.
 
+use super::choices::{PolicyArg, ProbeArg, TimerArg};
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
 use crate::cli::show;
@@ -9,7 +10,7 @@ use crate::host::doctor::examine;
 use crate::host::run::{Matrix, Watch, run as run_matrix, subject, timerlat};
 use crate::host::{CpuList, Facts, HostError, StateFolder};
 use crate::record::{Run, RunPlan};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -91,70 +92,6 @@ pub struct RunArgs {
     /// Show nothing while it measures
     #[arg(long, short)]
     quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ProbeArg {
-    /// How late a periodic thread wakes up
-    Wakeup,
-    /// The same, each sample split by the kernel's trace (root)
-    Response,
-    /// Realfeel: how far periods differ from what they should be
-    Jitter,
-    /// What takes the CPU away from a thread that never sleeps
-    Noise,
-    /// How late the kernel's own timerlat threads are (root; CONFIG_TIMERLAT_TRACER)
-    Timerlat,
-}
-
-impl From<ProbeArg> for Probe {
-    fn from(arg: ProbeArg) -> Probe {
-        match arg {
-            ProbeArg::Wakeup => Probe::Wakeup,
-            ProbeArg::Response => Probe::Response,
-            ProbeArg::Jitter => Probe::Jitter,
-            ProbeArg::Noise => Probe::Noise,
-            ProbeArg::Timerlat => Probe::Timerlat,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TimerArg {
-    /// clock_nanosleep until an absolute time
-    Nanosleep,
-    /// A periodic timerfd
-    Timerfd,
-    /// A POSIX timer that sends SIGALRM
-    Posix,
-    /// setitimer, one CPU only
-    Setitimer,
-    /// The periodic interrupt of /dev/rtc, jitter on one CPU only
-    Rtc,
-}
-
-impl From<TimerArg> for Timer {
-    fn from(arg: TimerArg) -> Timer {
-        match arg {
-            TimerArg::Nanosleep => Timer::Nanosleep,
-            TimerArg::Timerfd => Timer::Timerfd,
-            TimerArg::Posix => Timer::Posix,
-            TimerArg::Setitimer => Timer::Setitimer,
-            TimerArg::Rtc => Timer::Rtc,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PolicyArg {
-    /// SCHED_FIFO
-    Fifo,
-    /// SCHED_RR
-    Rr,
-    /// SCHED_DEADLINE, the interval as period; not pinned
-    Deadline,
-    /// SCHED_OTHER
-    Other,
 }
 
 /// The CPUs that this process may use.
