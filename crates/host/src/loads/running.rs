@@ -166,8 +166,8 @@ impl RunningHostLoad {
         }
     }
 
-    /// Work since `before`; an error if one of the loads did none (other than `idle`).
-    pub fn work_since(&self, before: &[Work]) -> Result<Vec<Work>, LoadError> {
+    /// What was added to `before`.
+    pub fn added_to(&self, before: &[Work]) -> Vec<Work> {
         let mut work = self.work();
         for now in &mut work {
             let then = before
@@ -176,6 +176,12 @@ impl RunningHostLoad {
                 .map_or(0, |then| then.count);
             now.count = now.count.saturating_sub(then);
         }
+        work
+    }
+
+    /// Work since `before`; an error if one of the loads did none (other than `idle`).
+    pub fn work_since(&self, before: &[Work]) -> Result<Vec<Work>, LoadError> {
+        let work = self.added_to(before);
         for (i, part) in self.load.parts().iter().enumerate() {
             let prefix = self.prefix(i);
             let mut own = work.iter().filter(|work| work.unit.starts_with(&prefix)).peekable();
