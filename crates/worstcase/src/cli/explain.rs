@@ -219,15 +219,7 @@ fn tell(
         peers: peers(record, records),
     };
     let told = executions.iter().zip(rows).map(|(execution, (_, row))| {
-        let sample = Sample {
-            cell: record.id.to_string(),
-            subject: record.subject.id().to_string(),
-            load: record.cell.load.clone(),
-            preempt: record.subject.preempt.in_force.clone(),
-            unit: record.subject.time_unit(),
-            index: row.index,
-            latency_ns: row.latency,
-        };
+        let sample = sample(record, row.index, row.latency);
         crate::story::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| ExplainError::Story {
             cell: record.id.clone(),
             index: row.index,
@@ -235,6 +227,19 @@ fn tell(
         })
     });
     Ok((told.collect::<Result<_, _>>()?, lines))
+}
+
+/// Which sample a story is of.
+fn sample(record: &Record, index: u32, latency_ns: Nanos) -> Sample {
+    Sample {
+        cell: record.id.to_string(),
+        subject: record.subject.id().to_string(),
+        load: record.cell.load.clone(),
+        preempt: record.subject.preempt.in_force.clone(),
+        unit: record.subject.time_unit(),
+        index,
+        latency_ns,
+    }
 }
 
 /// The same load and probe on the run's other subjects.

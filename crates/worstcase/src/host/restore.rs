@@ -1,7 +1,7 @@
 //! Undoing what killed runs left: at the start of every `worstcase host` command, and by `worstcase host restore`.
 
 use super::HostError;
-use super::journal::{self, Found, Outcome, Owner, Undone};
+use super::journal::{self, Found, Owner, Undone, failures};
 use super::state::StateFolder;
 
 /// What was found in the state folder.
@@ -16,8 +16,7 @@ pub struct Restored {
 impl Restored {
     /// How many changes could not be undone.
     pub fn failed(&self) -> usize {
-        let undone = self.left_over.iter().flat_map(|(_, undone)| undone);
-        undone.filter(|u| matches!(u.outcome, Outcome::Failed { .. })).count()
+        failures(self.left_over.iter().flat_map(|(_, undone)| undone))
     }
 }
 

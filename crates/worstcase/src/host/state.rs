@@ -120,6 +120,12 @@ pub(super) fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
+/// This boot of the machine: what was set, and where the kernel's code lies, hold for one.
+pub fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -84,14 +84,7 @@ impl CellResult {
                 minor_faults: raw.self_cost.minor_faults,
                 major_faults: raw.self_cost.major_faults,
             },
-            work: raw
-                .work
-                .iter()
-                .map(|w| Work {
-                    unit: w.unit.clone(),
-                    count: w.count,
-                })
-                .collect(),
+            work: raw.work.iter().map(Work::from).collect(),
             warnings: warnings(raw, &rows),
             console: Vec::new(),
             environment: raw.environment.clone(),

@@ -142,6 +142,15 @@ pub struct Work {
     pub count: u64,
 }
 
+impl From<&worstcase_probe::record::Work> for Work {
+    fn from(work: &worstcase_probe::record::Work) -> Work {
+        Work {
+            unit: work.unit.clone(),
+            count: work.count,
+        }
+    }
+}
+
 /// The distributions of a cell; a quantity that was not measured is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summaries {

@@ -1,13 +1,13 @@
 //! Stories of this machine's samples, from the recordings that were kept beside them.
 
-use super::{ExplainArgs, ExplainError, peers};
+use super::{ExplainArgs, ExplainError, peers, sample};
 use crate::cli::explain::choice::{Choice, choose};
-use crate::host::run::keep::{BOOT_ID, FLIGHTS_FILE, boot_id};
+use crate::host::run::keep::{BOOT_ID, FLIGHTS_FILE};
+use crate::host::state::boot_id;
 use crate::record::{Machine, Quantity, Record, Run, SampleRow};
 use crate::story::Story;
 use crate::story::execution::Symbols;
 use crate::story::host::{Around, running_kernel, tell};
-use crate::story::spans::Sample;
 use std::path::Path;
 use worstcase_host::trace::{Parts, Snapshot};
 use worstcase_probe::Nanos;
@@ -98,15 +98,7 @@ fn story(records: &[Record], record: &Record, flight: &Snapshot, symbols: &Symbo
         },
         peers: peers(record, records),
     };
-    let sample = Sample {
-        cell: record.id.to_string(),
-        subject: record.subject.id().to_string(),
-        load: record.cell.load.clone(),
-        preempt: record.subject.preempt.in_force.clone(),
-        unit: record.subject.time_unit(),
-        index: flight.index as u32,
-        latency_ns: flight.latency(),
-    };
+    let sample = sample(record, flight.index as u32, flight.latency());
     tell(flight, symbols, sample, &around).map_err(|source| ExplainError::Story {
         cell: record.id.clone(),
         index: flight.index as u32,

@@ -5,7 +5,7 @@ use crate::cli::kernels::{print, print_json};
 use crate::error::Error;
 use crate::host::doctor::{Finding, Level, apply, examine};
 use crate::host::facts::Tree;
-use crate::host::journal::Outcome;
+use crate::host::journal::{Outcome, failures};
 use crate::host::{CpuList, Facts, HostError, Journal, StateFolder, command};
 use crate::report::terminal::Style;
 use crate::story::render::terminal::wrapped;
@@ -72,11 +72,7 @@ fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostEr
     for change in undone.iter().filter(|change| !restored(&change.outcome)) {
         eprintln!("worstcase: {change}");
     }
-    let count = undone
-        .iter()
-        .filter(|u| matches!(u.outcome, Outcome::Failed { .. }))
-        .count();
-    match count {
+    match failures(&undone) {
         0 => Ok(ExitCode::from(code?)),
         count => Err(HostError::NotRestored { count }),
     }

@@ -1,7 +1,7 @@
 //! The lines of a journal: first who it belongs to, then what was about to be changed.
 
+use crate::host::state::boot_id;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::PathBuf;
 use worstcase_host::loads::Traces;
 
@@ -22,18 +22,13 @@ impl Owner {
         Owner {
             command: command.into(),
             pid: std::process::id(),
-            boot: current_boot(),
+            boot: boot_id(),
         }
     }
 
     pub(super) fn is_of_this_boot(&self) -> bool {
-        self.boot == current_boot()
+        self.boot == boot_id()
     }
-}
-
-fn current_boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().to_string()
 }
 
 /// What is about to be changed or made.

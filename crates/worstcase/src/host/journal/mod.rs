@@ -28,7 +28,7 @@ mod undo;
 mod value;
 
 pub use entry::Owner;
-pub use undo::{Outcome, Undone};
+pub use undo::{Outcome, Undone, failures};
 
 use super::HostError;
 use super::guard::Guard;

@@ -43,6 +43,12 @@ pub enum Outcome {
     },
 }
 
+/// How many of these changes could not be undone.
+pub fn failures<'a>(undone: impl IntoIterator<Item = &'a Undone>) -> usize {
+    let is_failed = |u: &&Undone| matches!(u.outcome, Outcome::Failed { .. });
+    undone.into_iter().filter(is_failed).count()
+}
+
 impl fmt::Display for Undone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = &self.what;

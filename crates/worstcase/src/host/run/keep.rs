@@ -2,12 +2,13 @@
 
 use super::rows::for_each_row;
 use crate::host::HostError;
+use crate::host::state::boot_id;
 use crate::record::parquet::{Labels, SamplesWriter};
 use crate::record::samples::RunningDigest;
 use crate::record::stream::FirstPass;
 use crate::record::{
     Accounting, Cause, Cell, CellId, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
-    Summaries, Summary, Work, folder,
+    Summaries, Work, folder,
 };
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -35,14 +36,14 @@ pub fn keep(
         path: samples.clone(),
         source,
     };
-    let (books, digest, lost) = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
-    let summary = summaries(spec, cpu).map_err(failed)?;
+    let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let summary = summaries(spec, cpu, written.first).map_err(failed)?;
     let record = Record {
         schema: SCHEMA.to_string(),
         id,
         subject: subject.clone(),
         cell: cell(spec, cpu),
-        accounting: books.accounting(expected(spec, cpu)),
+        accounting: written.books.accounting(expected(spec, cpu)),
         summary: summary.clone(),
         instructions: None,
         self_cost: SelfCost {
@@ -52,19 +53,12 @@ pub fn keep(
             minor_faults: cpu.minor_faults,
             major_faults: cpu.major_faults,
         },
-        work: done
-            .work
-            .iter()
-            .map(|w| Work {
-                unit: w.unit.clone(),
-                count: w.count,
-            })
-            .collect(),
+        work: done.work.iter().map(Work::from).collect(),
         warnings: done.warnings.clone(),
         console: Vec::new(),
         environment: environment(spec, done, cpu),
-        digest,
-        noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, lost, &summary)),
+        digest: written.digest,
+        noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, written.sum, &summary)),
         samples: SamplesFile {
             file: crate::record::build::SAMPLES_FILE.to_string(),
             rows: cpu.taken,
@@ -130,12 +124,6 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
 /// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
 pub const BOOT_ID: &str = "boot_id";
 
-/// This boot.
-pub fn boot_id() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().to_string()
-}
-
 fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections::BTreeMap<String, String> {
     let mut environment = done.environment.clone();
     let mut add = |key: &str, value: Option<String>| {
@@ -195,63 +183,85 @@ impl Books {
     }
 }
 
-fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<(Books, String, Nanos)> {
+/// A quantity's value in a row.
+type Pick = fn(&SampleRow) -> Option<Nanos>;
+
+/// In the order of [`summaries`].
+const PICKS: [Pick; 8] = [
+    |r| Some(r.latency),
+    |r| r.irq_off,
+    |r| r.after_irq,
+    |r| Some(r.host?.parts?.handler),
+    |r| Some(r.host?.parts?.scheduling),
+    |r| Some(r.host?.parts?.return_),
+    |r| Some(r.host?.parts?.unexplained),
+    |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs())),
+];
+
+/// What the first pass over the rows gave, besides the file.
+struct Written {
+    books: Books,
+    digest: String,
+    /// Of all latencies.
+    sum: Nanos,
+    first: [FirstPass; PICKS.len()],
+}
+
+fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<Written> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
     let mut books = Books::default();
     let mut digest = RunningDigest::new(expected(spec, cpu));
     let mut sum = Nanos(0);
+    let mut first: [FirstPass; PICKS.len()] = Default::default();
     for_each_row(spec, cpu, |row| {
         books.add(row.index);
         sum = sum + row.latency;
         digest.add(&row);
-        Ok(writer.push(row)?)
-    })?;
-    writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    Ok((books, digest.finish(), sum))
-}
-
-/// A quantity's value in a row.
-type Pick = fn(&SampleRow) -> Option<Nanos>;
-
-fn summaries(spec: &HostSpec, cpu: &CpuDone) -> io::Result<Summaries> {
-    let picks: [Pick; 8] = [
-        |r| Some(r.latency),
-        |r| r.irq_off,
-        |r| r.after_irq,
-        |r| Some(r.host?.parts?.handler),
-        |r| Some(r.host?.parts?.scheduling),
-        |r| Some(r.host?.parts?.return_),
-        |r| Some(r.host?.parts?.unexplained),
-        |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs())),
-    ];
-    let mut first: Vec<FirstPass> = picks.iter().map(|_| FirstPass::default()).collect();
-    for_each_row(spec, cpu, |row| {
-        for (pass, pick) in first.iter_mut().zip(picks) {
+        for (pass, pick) in first.iter_mut().zip(PICKS) {
             if let Some(value) = pick(&row) {
                 pass.add(row.index, value);
             }
         }
-        Ok(())
+        Ok(writer.push(row)?)
     })?;
-    let mut second: Vec<_> = first.into_iter().map(FirstPass::second).collect();
+    writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(Written {
+        books,
+        digest: digest.finish(),
+        sum,
+        first,
+    })
+}
+
+/// The second pass.
+fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; PICKS.len()]) -> io::Result<Summaries> {
+    let mut second = first.map(FirstPass::second);
     for_each_row(spec, cpu, |row| {
-        for (pass, pick) in second.iter_mut().zip(picks) {
+        for (pass, pick) in second.iter_mut().zip(PICKS) {
             if let (Some(pass), Some(value)) = (pass, pick(&row)) {
                 pass.add(value);
             }
         }
         Ok(())
     })?;
-    let mut all = second.into_iter().map(|pass| pass.map(|p| p.finish()));
-    let mut next = || -> Option<Summary> { all.next().flatten() };
+    let [
+        latency,
+        irq_off,
+        after_irq,
+        handler,
+        scheduling,
+        return_,
+        unexplained,
+        jitter,
+    ] = second.map(|pass| pass.map(|p| p.finish()));
     Ok(Summaries {
-        latency: next(),
-        irq_off: next(),
-        after_irq: next(),
-        handler: next(),
-        scheduling: next(),
-        return_: next(),
-        unexplained: next(),
-        jitter: next(),
+        latency,
+        irq_off,
+        after_irq,
+        handler,
+        scheduling,
+        return_,
+        unexplained,
+        jitter,
     })
 }

@@ -5,6 +5,7 @@ use super::measurement::{Watch, measure};
 use super::timerlat;
 use crate::host::doctor::{Finding, apply};
 use crate::host::facts::Tree;
+use crate::host::journal::failures;
 use crate::host::{HostError, Journal, StateFolder};
 use crate::record::{CellEntry, Run, Subject};
 use std::path::PathBuf;
@@ -39,18 +40,18 @@ pub struct Outcome {
 impl Matrix {
     /// The cells, in order.
     pub fn cells(&self) -> Vec<CellEntry> {
+        self.specs.iter().flat_map(|spec| self.cells_of(spec)).collect()
+    }
+
+    /// A measurement's cells: one a CPU.
+    fn cells_of(&self, spec: &HostSpec) -> Vec<CellEntry> {
         let subject = self.subject.id();
-        let of_spec = |spec: &HostSpec| {
-            let entry = |cpu: &u32| CellEntry::named(&subject, &spec.load, spec.probe.name(), spec.seed, Some(*cpu));
-            spec.cpus.iter().map(entry).collect::<Vec<_>>()
-        };
-        self.specs.iter().flat_map(of_spec).collect()
+        let entry = |cpu: &u32| CellEntry::named(&subject, &spec.load, spec.probe.name(), spec.seed, Some(*cpu));
+        spec.cpus.iter().map(entry).collect()
     }
 
     fn is_measured(&self, run: &Run, spec: &HostSpec) -> bool {
-        let subject = self.subject.id();
-        let id = |cpu: &u32| CellEntry::named(&subject, &spec.load, spec.probe.name(), spec.seed, Some(*cpu)).id;
-        spec.cpus.iter().all(|cpu| run.has_cell(&id(cpu)))
+        self.cells_of(spec).iter().all(|cell| run.has_cell(&cell.id))
     }
 }
 
@@ -92,11 +93,7 @@ pub fn run(
     }
     drop(applied);
     let undone = journal.finish()?;
-    match undone
-        .iter()
-        .filter(|u| matches!(u.outcome, crate::host::journal::Outcome::Failed { .. }))
-        .count()
-    {
+    match failures(&undone) {
         0 => Ok(Outcome {
             measured,
             of: matrix.specs.len(),
