@@ -3,6 +3,7 @@
 //! ```text
 //! spec    the text that asks for one cell                        desk  -> measured machine
 //! probes  take samples            \
+//! bench   other probes            |
 //! loads   disturb, count their work } -> record   what was found   measured machine -> desk
 //! mark    tells the QEMU plugin which instruction belongs to which sample (a no-op elsewhere)
 //! trace   the plugin's event log: written by the plugin, read at the desk
@@ -12,6 +13,7 @@
 //! ```
 //! This crate knows nothing of QEMU, study files or reports.
 
+pub mod bench;
 pub mod census;
 pub mod loads;
 pub mod mark;

@@ -5,12 +5,13 @@
 //! ```
 //! Anything cut short, changed or of another version is refused, never half-read.
 
+use crate::bench::Details;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 const MAGIC: &[u8; 6] = b"WCREC\0";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const HEADER_LEN: usize = 16;
 
 /// One sample.
@@ -65,6 +66,8 @@ pub struct RawRecord {
     pub warnings: Vec<String>,
     /// What the machine said of itself: `release`, `version`, `preempt`, `clocksource`, ...
     pub environment: BTreeMap<String, String>,
+    /// What a probe of [`crate::bench`] tells beside its samples.
+    pub details: Option<Details>,
 }
 
 impl RawRecord {
@@ -161,6 +164,7 @@ mod tests {
             }],
             warnings: vec![],
             environment: BTreeMap::from([("release".into(), "6.1".into())]),
+            details: None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! In the lab the text is padded with spaces to exactly [`MAX_LEN`] bytes: its contents may differ from
 //! cell to cell, its length may not, or the machine's state would differ before anything is measured.
 
+use crate::bench::Bench;
 use crate::units::Nanos;
 use std::fmt;
 use std::str::FromStr;
@@ -17,34 +18,73 @@ pub enum ProbeKind {
     Wakeup,
     /// A POSIX interval timer that sends SIGALRM; sample = first instructions of the handler minus due time.
     Response,
+    /// A probe whose sample is not the lateness of a timer.
+    Bench(Bench),
 }
 
 impl ProbeKind {
-    /// All probes, in the order in which help texts name them.
-    pub const ALL: [ProbeKind; 2] = [ProbeKind::Wakeup, ProbeKind::Response];
+    const TIMED: [ProbeKind; 2] = [ProbeKind::Wakeup, ProbeKind::Response];
 
-    /// The probe's name, as users type it.
+    /// The probe's name without parameters.
     pub const fn name(self) -> &'static str {
         match self {
             ProbeKind::Wakeup => "wakeup",
             ProbeKind::Response => "response",
+            ProbeKind::Bench(bench) => bench.name(),
         }
+    }
+
+    /// The names of all probes, in the order in which help texts name them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::TIMED.map(ProbeKind::name).into_iter().chain(Bench::NAMES)
+    }
+
+    /// Every probe that a text asks for: some take parameters with alternatives (see [`Bench`]).
+    pub fn expand(text: &str) -> Result<Vec<ProbeKind>, SpecError> {
+        if let Some(timed) = Self::TIMED.into_iter().find(|p| p.name() == text) {
+            return Ok(vec![timed]);
+        }
+        let name = text.split([':', '+']).next().unwrap_or_default();
+        if Bench::NAMES.contains(&name) {
+            return Ok(Bench::expand(text)?.into_iter().map(ProbeKind::Bench).collect());
+        }
+        let known: Vec<&str> = Self::names().collect();
+        Err(SpecError(format!(
+            "unknown probe '{text}'; known: {}",
+            known.join(", ")
+        )))
+    }
+
+    /// Whether it has a real-time priority.
+    pub const fn is_real_time(self) -> bool {
+        !matches!(self, ProbeKind::Bench(Bench::Switch(_) | Bench::Hackbench(_)))
+    }
+
+    /// Whether its samples are due at regular times.
+    pub const fn is_periodic(self) -> bool {
+        self.is_real_time()
     }
 }
 
 impl fmt::Display for ProbeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            ProbeKind::Bench(bench) => bench.fmt(f),
+            timed => f.pad(timed.name()),
+        }
     }
 }
 
 impl FromStr for ProbeKind {
     type Err = SpecError;
     fn from_str(s: &str) -> Result<Self, SpecError> {
-        ProbeKind::ALL.into_iter().find(|p| p.name() == s).ok_or_else(|| {
-            let known = ProbeKind::ALL.map(ProbeKind::name).join(", ");
-            SpecError(format!("unknown probe '{s}'; known: {known}"))
-        })
+        match ProbeKind::expand(s)?.as_slice() {
+            [one] => Ok(*one),
+            several => Err(SpecError(format!(
+                "probe '{s}' is {} probes, one is wanted here",
+                several.len()
+            ))),
+        }
     }
 }
 
@@ -55,15 +95,15 @@ pub struct CellSpec {
     pub probe: ProbeKind,
     /// The load with its parameters, `name` or `name:parameter` (see [`crate::loads`]). Spaces are allowed (`cmd:`).
     pub load: String,
-    /// Distance of two due times.
+    /// Distance of two due times; 0 for a probe that has none.
     pub period: Nanos,
-    /// Number of periods; every one of them is either a sample or counted as missed.
+    /// Number of periods, or of repetitions; every one of them is either a sample or counted as missed.
     pub periods: u32,
     /// Shifts the phase of the first due time and seeds the load's access patterns.
     pub seed: u64,
     /// The load runs alone for this long before the first period.
     pub warmup: Nanos,
-    /// SCHED_FIFO priority of the probe, 1 to 99.
+    /// SCHED_FIFO priority of the probe, 1 to 99; 0 for one that is scheduled like everybody else.
     pub priority: u8,
 }
 
@@ -80,6 +120,20 @@ impl CellSpec {
     /// The phase of the first due time within the longest tick in use (HZ=100, 10 ms), from the seed.
     pub fn phase(&self) -> Nanos {
         Nanos(crate::prng::SplitMix64::new(self.seed).below(10_000_000))
+    }
+
+    /// This cell for a probe that may have no period and no priority.
+    #[must_use]
+    pub fn for_probe(self) -> CellSpec {
+        CellSpec {
+            period: if self.probe.is_periodic() {
+                self.period
+            } else {
+                Nanos(0)
+            },
+            priority: if self.probe.is_real_time() { self.priority } else { 0 },
+            ..self
+        }
     }
 
     /// The text, without padding. Fails if it is longer than [`MAX_LEN`] or a value is out of range.
@@ -100,7 +154,14 @@ impl CellSpec {
     }
 
     fn check(&self) -> Result<(), SpecError> {
-        if self.period < Self::MIN_PERIOD || self.period > Self::MAX_PERIOD {
+        if !self.probe.is_periodic() {
+            if self.period.0 > 0 || self.priority > 0 {
+                return Err(SpecError(format!(
+                    "{} has no period and no priority",
+                    self.probe.name()
+                )));
+            }
+        } else if self.period < Self::MIN_PERIOD || self.period > Self::MAX_PERIOD {
             return Err(SpecError(format!(
                 "a period is {} to {}, not {}",
                 Self::MIN_PERIOD,
@@ -122,7 +183,7 @@ impl CellSpec {
                 self.warmup
             )));
         }
-        if !(1..=99).contains(&self.priority) {
+        if self.probe.is_real_time() && !(1..=99).contains(&self.priority) {
             return Err(SpecError(format!(
                 "a real-time priority is 1 to 99, not {}",
                 self.priority
@@ -201,6 +262,17 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_without_due_times_has_no_period() {
+        let switch = CellSpec {
+            probe: "switch:16x16k+futex".parse().unwrap(),
+            ..spec()
+        };
+        assert!(switch.to_text().unwrap_err().0.contains("no period"));
+        let switch = switch.for_probe();
+        assert_eq!(switch.to_text().unwrap().parse::<CellSpec>().unwrap(), switch);
+    }
+
+    #[test]
     fn values_out_of_range_are_refused() {
         assert!(CellSpec { periods: 0, ..spec() }.to_text().is_err());
         assert!(
@@ -227,7 +299,7 @@ mod tests {
                 .parse::<ProbeKind>()
                 .unwrap_err()
                 .0
-                .contains("wakeup, response")
+                .contains("wakeup, response, switch")
         );
     }
 

@@ -5,8 +5,9 @@ use super::recorder::Recorder;
 use super::response::Response;
 use super::schedule::Schedule;
 use super::{environment, wakeup};
+use crate::bench::{Bench, BenchError, Details, Observer, Request};
 use crate::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
-use crate::record::{RawRecord, SelfCost, Work};
+use crate::record::{RawRecord, Sample, SelfCost, Work};
 use crate::spec::{CellSpec, ProbeKind, SpecError};
 use crate::sys::{clock, memory};
 use crate::units::Nanos;
@@ -42,6 +43,14 @@ pub enum ProbeError {
         /// What does not fit.
         what: String,
     },
+    /// A probe of [`crate::bench`] failed.
+    #[error("probe '{probe}': {source}")]
+    Bench {
+        /// The probe.
+        probe: ProbeKind,
+        /// Why.
+        source: BenchError,
+    },
 }
 
 /// Runs one cell: starts the load, warms up, measures, checks that the load worked meanwhile, stops it.
@@ -53,7 +62,10 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
     let load_spec: LoadSpec = spec.load.parse()?;
     let environment = environment::read();
     let mut load = RunningLoad::start(&load_spec, spec.seed, env)?;
-    let measured = measure(spec, &mut load);
+    let measured = match spec.probe {
+        ProbeKind::Bench(bench) => measure_bench(spec, bench, &mut load),
+        _ => measure(spec, &mut load),
+    };
     let stopped = load.stop();
     let mut measured = measured?;
     stopped?;
@@ -71,15 +83,17 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
         work: measured.work,
         warnings: measured.warnings,
         environment,
+        details: measured.details,
     })
 }
 
 struct Measured {
     start: Nanos,
-    samples: Vec<crate::record::Sample>,
+    samples: Vec<Sample>,
     self_cost: SelfCost,
     work: Vec<Work>,
     warnings: Vec<String>,
+    details: Option<Details>,
 }
 
 /// An instrument that is ready: everything it needs is made and present.
@@ -94,6 +108,7 @@ impl Instrument {
         Ok(match spec.probe {
             ProbeKind::Wakeup => Instrument::Wakeup(recorder),
             ProbeKind::Response => Instrument::Response(Response::new(recorder)?),
+            ProbeKind::Bench(_) => unreachable!("measure_bench has these"),
         })
     }
 
@@ -182,6 +197,65 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
         },
         work,
         warnings,
+        details: None,
+    })
+}
+
+/// Nobody looks on.
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn sample(&mut self, _sample: Sample) {}
+
+    fn wants_end(&mut self) -> bool {
+        false
+    }
+}
+
+fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let failed = |source| ProbeError::Bench {
+        probe: spec.probe,
+        source,
+    };
+    let system = |source| ProbeError::System {
+        probe: spec.probe,
+        source,
+    };
+    load.wait_for_work()?;
+    clock::sleep_until(clock::monotonic() + spec.warmup);
+    let clock_read = clock_read();
+    load.check()?;
+
+    let start = Schedule::after(clock::monotonic() + LEAD, spec).start;
+    let request = Request {
+        repetitions: spec.periods,
+        start,
+        period: spec.period,
+        priority: spec.priority,
+        cpus: &[],
+    };
+    bench.check_machine(&request).map_err(failed)?;
+    let work_before = load.work();
+    let faults_before = memory::faults();
+    let cpu_before = clock::own_cpu_time().map_err(system)?;
+    let taken = bench.measure(&request, &mut Unobserved).map_err(failed)?;
+    let cpu_after = clock::own_cpu_time().map_err(system)?;
+    let faults_after = memory::faults();
+    let work = load.work_since(&work_before);
+    load.check()?;
+    Ok(Measured {
+        start,
+        samples: taken.samples,
+        self_cost: SelfCost {
+            clock_read,
+            empty_sample: Nanos(0),
+            cpu_time: cpu_after.saturating_sub(cpu_before),
+            minor_faults: faults_after.minor - faults_before.minor,
+            major_faults: faults_after.major - faults_before.major,
+        },
+        work: work?,
+        warnings: taken.warnings,
+        details: Some(taken.details),
     })
 }
 

@@ -1,0 +1,91 @@
+//! What a probe tells beside its samples. The desk keeps these values as they are, so that everything that is said of
+//! them can be computed again.
+
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Of one probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Details {
+    /// Of `switch`.
+    Switch(SwitchDetails),
+    /// Of `hackbench`.
+    Hackbench(HackbenchDetails),
+    /// Of `inversion`.
+    Inversion(InversionDetails),
+}
+
+/// What a ring of processes gave. A sample is `total / hops`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchDetails {
+    /// Tokens passed in each repetition, each of them one switch.
+    pub hops: u64,
+    /// Each repetition: a ring of its own.
+    pub repetitions: Vec<SwitchRepetition>,
+}
+
+/// One ring of fresh processes with fresh memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchRepetition {
+    /// Time of all hops.
+    #[serde(rename = "total_ns")]
+    pub total: Nanos,
+    /// The same passing and touching by one process alone, always the same working set.
+    #[serde(rename = "hot_ns")]
+    pub hot: Nanos,
+    /// The same passing and touching by one process alone, each member's working set in turn.
+    #[serde(rename = "cold_ns")]
+    pub cold: Nanos,
+    /// Switches because a member waited, of all members.
+    pub voluntary: u64,
+    /// Switches because something else got the CPU, of all members.
+    pub involuntary: u64,
+    /// Moves of a member to another CPU, where the kernel tells them.
+    pub migrations: Option<u64>,
+}
+
+/// What message passing gave. A sample is the time of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HackbenchDetails {
+    /// Senders and receivers.
+    pub processes: u32,
+    /// Messages of each run.
+    pub messages: u64,
+    /// Each run: all senders and receivers anew.
+    pub runs: Vec<HackbenchRun>,
+    /// If asked for: how long each message took from before it was sent until after it was received, of all runs, as
+    /// value in ns and how often, in ascending order; three digits, the largest exact.
+    pub message_latency: Option<Vec<(u64, u64)>>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HackbenchRun {
+    /// From the moment that all were told to begin until all had ended.
+    #[serde(rename = "total_ns")]
+    pub total: Nanos,
+    /// CPU time of all senders and receivers.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Nanos,
+    /// Switches because one waited.
+    pub voluntary: u64,
+    /// Switches because something else got the CPU.
+    pub involuntary: u64,
+}
+
+/// What the mutex gave. A sample is how long the most urgent thread waited: from the moment that it was made ready until
+/// it owned the mutex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InversionDetails {
+    /// CPU time that the owner needs before it gives the mutex away.
+    #[serde(rename = "section_ns")]
+    pub section: Nanos,
+    /// CPU time that the middle thread takes as soon as it may run.
+    #[serde(rename = "middle_ns")]
+    pub middle: Nanos,
+    /// Rounds in which the most urgent thread was made ready while the mutex was owned.
+    pub contended: u32,
+    /// Rounds in which the middle thread ran while the most urgent one waited: the inversion.
+    pub inverted: u32,
+}

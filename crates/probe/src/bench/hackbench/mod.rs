@@ -1,0 +1,13 @@
+//! STUB
+
+use super::{BenchError, Hackbench, Observer, Request, Taken};
+
+/// Refuses what this machine cannot do.
+pub fn check(_what: &Hackbench, _request: &Request<'_>) -> Result<(), BenchError> {
+    Err(BenchError::Limit("not there yet".into()))
+}
+
+/// Measures.
+pub fn measure(_what: &Hackbench, _request: &Request<'_>, _observer: &mut dyn Observer) -> Result<Taken, BenchError> {
+    Err(BenchError::Limit("not there yet".into()))
+}

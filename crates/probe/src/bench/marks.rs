@@ -1,0 +1,71 @@
+//! Where the samples of a probe are stored, with the marks that the lab's plugin recognises.
+
+use crate::mark::{MarkKind, mark};
+use crate::record::Sample;
+use crate::sys::memory;
+use crate::units::Nanos;
+
+/// Room for all samples, present in memory.
+#[derive(Debug)]
+pub struct Marks {
+    slots: Box<[u64]>,
+    taken: usize,
+}
+
+impl Marks {
+    /// For so many samples, at least one.
+    pub fn new(samples: u32) -> Marks {
+        let mut slots = vec![0; samples.max(1) as usize].into_boxed_slice();
+        memory::prefault(&mut slots);
+        Marks { slots, taken: 0 }
+    }
+
+    /// Measuring begins.
+    pub fn begin(&mut self) {
+        mark::<{ MarkKind::Begin as u8 }>(&mut self.slots[0], 0);
+    }
+
+    /// The next sample. The caller has just read the clock: the read nearest before is taken for the sample's instant.
+    #[inline(always)]
+    pub fn sample(&mut self, value: Nanos) -> Sample {
+        mark::<{ MarkKind::Sample as u8 }>(&mut self.slots[self.taken], value.0);
+        let index = self.taken as u32;
+        self.taken += 1;
+        Sample { index, latency: value }
+    }
+
+    /// Measuring is over.
+    pub fn end(&mut self) {
+        let first = self.slots[0];
+        mark::<{ MarkKind::End as u8 }>(&mut self.slots[0], first);
+    }
+
+    /// The samples, in order.
+    pub fn samples(&self) -> Vec<Sample> {
+        let taken = self.slots[..self.taken].iter();
+        taken
+            .zip(0..)
+            .map(|(value, index)| Sample {
+                index,
+                latency: Nanos(*value),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_stay_where_they_were_marked() {
+        let mut marks = Marks::new(3);
+        marks.begin();
+        for value in [7, 5] {
+            marks.sample(Nanos(value));
+        }
+        marks.end();
+        let values: Vec<(u32, u64)> = marks.samples().iter().map(|s| (s.index, s.latency.0)).collect();
+        assert_eq!(values, [(0, 7), (1, 5)]);
+    }
+}

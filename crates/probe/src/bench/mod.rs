@@ -1,0 +1,112 @@
+//! Probes whose sample is not the lateness of a timer: what a context switch costs, how long message passing takes, how
+//! long a lock's owner makes a more urgent thread wait.
+//!
+//! ```text
+//! names      a probe as its user types it, one or a whole grid ("switch:2/16x0/16k+futex"), and its one true spelling
+//! details    what a probe tells beside its samples; part of the record
+//! marks      the places of the samples, so that the lab's plugin knows them
+//! switch     a ring of processes that pass a token
+//! hackbench  groups of senders and receivers
+//! inversion  priority inversion on a mutex, with and without inheritance
+//! ```
+//! Each has `check`, which refuses what this machine cannot do before anything is started, and `measure`. Whoever calls
+//! them has started the load, and stops it.
+
+mod details;
+pub mod hackbench;
+pub mod inversion;
+mod marks;
+mod names;
+pub mod switch;
+
+pub use details::{Details, HackbenchDetails, HackbenchRun, InversionDetails, SwitchDetails, SwitchRepetition};
+pub use marks::Marks;
+pub use names::{Bench, Hackbench, Inversion, Placement, Protocol, Switch, Transport, Via};
+
+use crate::record::Sample;
+use crate::units::Nanos;
+use std::io;
+
+/// What every one of these probes is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// How many samples to take.
+    pub repetitions: u32,
+    /// Nothing is measured before this instant of CLOCK_MONOTONIC.
+    pub start: Nanos,
+    /// `inversion`: distance of two rounds.
+    pub period: Nanos,
+    /// `inversion`: SCHED_FIFO priority of the most urgent thread.
+    pub priority: u8,
+    /// Member `i` of a ring runs on `cpus[i % len]` alone, everything else may run on all of them; empty: wherever the
+    /// kernel likes.
+    pub cpus: &'a [u32],
+}
+
+/// Who looks on.
+pub trait Observer {
+    /// A sample was taken. Called between samples, never while one is taken.
+    fn sample(&mut self, sample: Sample);
+    /// Whether to end early. Asked between samples, and several times a second while one takes long.
+    fn wants_end(&mut self) -> bool;
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The samples, in order; fewer than asked for if somebody wanted an end.
+    pub samples: Vec<Sample>,
+    /// What else is known.
+    pub details: Details,
+    /// What was missing and may have changed the result.
+    pub warnings: Vec<String>,
+}
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// This machine cannot do what was asked: says what, where the limit is, and the remedy.
+    #[error("{0}")]
+    Limit(String),
+    /// A right or a part of the kernel is missing: says which, and the remedy.
+    #[error("{0}")]
+    Missing(String),
+    /// A system call failed.
+    #[error("{doing}: {source}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Something is not as it must be: the result would be wrong.
+    #[error("the books do not balance: {0}")]
+    Books(String),
+}
+
+impl BenchError {
+    /// For `map_err`.
+    pub fn system(doing: &'static str) -> impl Fn(io::Error) -> BenchError {
+        move |source| BenchError::System { doing, source }
+    }
+}
+
+impl Bench {
+    /// Refuses what this machine cannot do. Nothing is started for it.
+    pub fn check_machine(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        match self {
+            Bench::Switch(what) => switch::check(what, request),
+            Bench::Hackbench(what) => hackbench::check(what, request),
+            Bench::Inversion(what) => inversion::check(what, request),
+        }
+    }
+
+    /// Takes the samples.
+    pub fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Taken, BenchError> {
+        match self {
+            Bench::Switch(what) => switch::measure(what, request, observer),
+            Bench::Hackbench(what) => hackbench::measure(what, request, observer),
+            Bench::Inversion(what) => inversion::measure(what, request, observer),
+        }
+    }
+}

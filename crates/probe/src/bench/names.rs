@@ -1,0 +1,551 @@
+//! How these probes are asked for: `NAME[:DIMENSIONS][+OPTION]...`, with alternatives between slashes.
+//!
+//! ```text
+//! switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME]
+//! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
+//! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
+//! ```
+//! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study.
+
+use crate::spec::SpecError;
+use crate::units::Nanos;
+use std::fmt;
+use std::str::FromStr;
+
+/// One probe with all its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Bench {
+    /// What a context switch costs.
+    Switch(Switch),
+    /// How long message passing takes.
+    Hackbench(Hackbench),
+    /// How long a lock's owner makes a more urgent thread wait.
+    Inversion(Inversion),
+}
+
+/// A ring of processes that pass a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Switch {
+    /// Members of the ring.
+    pub processes: u16,
+    /// Bytes that each touches before it passes the token on.
+    pub size: u32,
+    /// What the token is passed through.
+    pub via: Via,
+    /// The members are threads of one process.
+    pub threads: bool,
+    /// Where they run.
+    pub placement: Placement,
+    /// CPU time that each member spends before it passes the token on: a known addition, to check the result.
+    pub spin: Nanos,
+}
+
+/// What a token is passed through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Via {
+    /// A byte in a pipe.
+    Pipe,
+    /// An event counter.
+    Eventfd,
+    /// A word in shared memory.
+    Futex,
+}
+
+/// Where the members of a ring run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Placement {
+    /// All on one CPU.
+    Same,
+    /// In turn on the two threads of a core.
+    Smt,
+    /// In turn on two cores that share their last-level cache.
+    Cache,
+    /// In turn on two cores that share no cache.
+    Across,
+    /// Where the kernel likes.
+    Free,
+}
+
+/// Groups of senders and receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hackbench {
+    /// Groups.
+    pub groups: u16,
+    /// Senders of a group, and as many receivers.
+    pub pairs: u16,
+    /// Messages from each sender to each receiver of its group.
+    pub messages: u32,
+    /// Bytes of a message.
+    pub size: u32,
+    /// What messages go through.
+    pub transport: Transport,
+    /// Senders and receivers are threads of one process.
+    pub threads: bool,
+    /// They run on so many CPUs; 0: on all.
+    pub cpus: u16,
+    /// The latency of each message is taken, too.
+    pub latency: bool,
+}
+
+/// What messages go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transport {
+    /// UNIX stream sockets.
+    Sockets,
+    /// Pipes.
+    Pipes,
+}
+
+/// Threads of different priorities and mutexes between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Inversion {
+    /// Mutexes between the most urgent thread and the one that it waits for.
+    pub depth: u8,
+    /// What the mutexes do against inversion.
+    pub protocol: Protocol,
+    /// CPU time that the owner needs.
+    pub section: Nanos,
+    /// CPU time that the middle thread takes.
+    pub middle: Nanos,
+}
+
+/// What a mutex does against inversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Protocol {
+    /// The owner inherits the priority of who waits (PTHREAD_PRIO_INHERIT).
+    Inherit,
+    /// Nothing (PTHREAD_PRIO_NONE).
+    None,
+    /// The owner runs at the mutex's ceiling (PTHREAD_PRIO_PROTECT).
+    Protect,
+}
+
+macro_rules! words {
+    ($type:ident: $($variant:ident $word:literal),+) => {
+        impl $type {
+            const ALL: &[(&str, $type)] = &[$(($word, $type::$variant)),+];
+
+            /// Its word in a probe's name.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word),+
+                }
+            }
+
+            fn of(word: &str) -> Option<$type> {
+                $type::ALL.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+            }
+        }
+    };
+}
+words!(Via: Pipe "pipe", Eventfd "eventfd", Futex "futex");
+words!(Placement: Same "same", Smt "smt", Cache "cache", Across "across", Free "free");
+words!(Transport: Sockets "sockets", Pipes "pipes");
+words!(Protocol: Inherit "inherit", None "none", Protect "protect");
+
+/// The grid of lat_ctx in the study.
+const SWITCH_GRID: &str = "2/4/8/16/24/32/64/96x0/4k/8k/16k/32k/64k";
+/// The article's groups; its senders, receivers and messages are the defaults below.
+const HACKBENCH_GRID: &str = "1/2/4/8";
+const INVERSION_GRID: &str = "1/2/4/8";
+
+const SECTION: Nanos = Nanos::from_micros(50);
+const MIDDLE: Nanos = Nanos::from_millis(1);
+
+impl Bench {
+    /// The names without parameters.
+    pub const NAMES: [&str; 3] = ["switch", "hackbench", "inversion"];
+
+    /// The name without parameters.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Bench::Switch(_) => "switch",
+            Bench::Hackbench(_) => "hackbench",
+            Bench::Inversion(_) => "inversion",
+        }
+    }
+
+    /// Every probe that a text asks for, in order.
+    pub fn expand(text: &str) -> Result<Vec<Bench>, SpecError> {
+        let (head, options) = text.split_once('+').unwrap_or((text, ""));
+        let (name, dimensions) = head.split_once(':').unwrap_or((head, ""));
+        let wrong = |what: String| SpecError(format!("probe '{text}': {what}"));
+        let grid = match name {
+            "switch" => SWITCH_GRID,
+            "hackbench" => HACKBENCH_GRID,
+            "inversion" => INVERSION_GRID,
+            _ => return Err(wrong(format!("known are {}", Bench::NAMES.join(", ")))),
+        };
+        let given = !dimensions.is_empty();
+        let mut tuples = vec![Vec::new()];
+        for dimension in (if given { dimensions } else { grid }).split('x') {
+            tuples = product(&tuples, &dimension.split('/').collect::<Vec<_>>());
+        }
+        let mut chosen = vec![Vec::new()];
+        for option in options.split('+').filter(|o| !o.is_empty()) {
+            chosen = product(&chosen, &alternatives(option));
+        }
+        // Without a protocol the grid shows all of them: one alone answers nothing.
+        if name == "inversion" && !given && !mentions_protocol(options) {
+            chosen = product(&chosen, &["inherit", "none", "protect"].map(str::to_string));
+        }
+        let mut all = Vec::new();
+        for options in &chosen {
+            for tuple in &tuples {
+                let bench = one(name, tuple, options).map_err(wrong)?;
+                bench.check().map_err(wrong)?;
+                if all.contains(&bench) {
+                    return Err(wrong(format!("'{bench}' is asked for twice")));
+                }
+                all.push(bench);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Refuses what no machine is asked for.
+    fn check(&self) -> Result<(), String> {
+        let within = |what: &str, value: u64, low: u64, high: u64| match (low..=high).contains(&value) {
+            true => Ok(()),
+            false => Err(format!("{what}: {low} to {high}, not {value}")),
+        };
+        match self {
+            Bench::Switch(s) => {
+                within("processes", s.processes.into(), 2, 4096)?;
+                within("bytes", s.size.into(), 0, 64 << 20)?;
+                within("spin in ns", s.spin.0, 0, 1_000_000_000)
+            }
+            Bench::Hackbench(h) => {
+                within("groups", h.groups.into(), 1, 1000)?;
+                within("senders", h.pairs.into(), 1, 1000)?;
+                within("messages", h.messages.into(), 1, 1_000_000)?;
+                within("bytes", h.size.into(), if h.latency { 8 } else { 1 }, 64 << 10)
+            }
+            Bench::Inversion(i) => {
+                within("depth", i.depth.into(), 1, 8)?;
+                within("section in ns", i.section.0, 1_000, 1_000_000_000)?;
+                within("middle in ns", i.middle.0, 1_000, 1_000_000_000)
+            }
+        }
+    }
+}
+
+fn mentions_protocol(options: &str) -> bool {
+    options.split(['+', '/']).any(|word| Protocol::of(word).is_some())
+}
+
+/// Every row with every one of `values` behind it.
+fn product<T: ToString>(rows: &[Vec<String>], values: &[T]) -> Vec<Vec<String>> {
+    let with = |row: &Vec<String>, value: &T| row.iter().cloned().chain([value.to_string()]).collect();
+    let each = |row| values.iter().map(move |value| with(row, value));
+    rows.iter().flat_map(each).collect()
+}
+
+/// `cpus1/2/4` is `cpus1`, `cpus2`, `cpus4`; `pipe/futex` is `pipe`, `futex`.
+fn alternatives(option: &str) -> Vec<String> {
+    let mut parts = option.split('/');
+    let first = parts.next().unwrap_or_default();
+    let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let numbered = prefix.len() < first.len();
+    let rest = parts.map(|part| match numbered {
+        true => format!("{prefix}{part}"),
+        false => part.to_string(),
+    });
+    [first.to_string()].into_iter().chain(rest).collect()
+}
+
+fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, String> {
+    let most = match name {
+        "switch" => 2,
+        "hackbench" => 4,
+        _ => 1,
+    };
+    if dimensions.len() > most {
+        return Err(format!(
+            "at most {most} numbers with 'x' between them, not {}",
+            dimensions.len()
+        ));
+    }
+    let dimension = |at: usize, default: u32| match dimensions.get(at) {
+        Some(text) => bytes(text),
+        None => Ok(default),
+    };
+    let small = |at: usize, default: u16| {
+        let value = dimension(at, default.into())?;
+        u16::try_from(value).map_err(|_| format!("{value} is too many"))
+    };
+    let mut bench = match name {
+        "switch" => Bench::Switch(Switch {
+            processes: small(0, 2)?,
+            size: dimension(1, 0)?,
+            via: Via::Pipe,
+            threads: false,
+            placement: Placement::Same,
+            spin: Nanos(0),
+        }),
+        "hackbench" => Bench::Hackbench(Hackbench {
+            groups: small(0, 1)?,
+            pairs: small(1, 25)?,
+            messages: dimension(2, 100)?,
+            size: dimension(3, 100)?,
+            transport: Transport::Sockets,
+            threads: false,
+            cpus: 0,
+            latency: false,
+        }),
+        _ => Bench::Inversion(Inversion {
+            depth: u8::try_from(small(0, 1)?).map_err(|_| "a depth is 1 to 8".to_string())?,
+            protocol: Protocol::Inherit,
+            section: SECTION,
+            middle: MIDDLE,
+        }),
+    };
+    for option in options {
+        apply(&mut bench, option)?;
+    }
+    Ok(bench)
+}
+
+fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
+    match bench {
+        Bench::Switch(s) => {
+            if let Some(via) = Via::of(option) {
+                s.via = via;
+            } else if let Some(placement) = Placement::of(option) {
+                s.placement = placement;
+            } else if let Some(spin) = option.strip_prefix("spin") {
+                s.spin = time(spin)?;
+            } else if option == "threads" || option == "processes" {
+                s.threads = option == "threads";
+            } else {
+                return Err(format!(
+                    "no option '{option}'; there are pipe, eventfd, futex, threads, processes, same, smt, cache, across, free, spinTIME"
+                ));
+            }
+        }
+        Bench::Hackbench(h) => {
+            if let Some(transport) = Transport::of(option) {
+                h.transport = transport;
+            } else if let Some(cpus) = option.strip_prefix("cpus") {
+                h.cpus = cpus
+                    .parse()
+                    .map_err(|_| format!("'{option}' is not a number of CPUs, e.g. cpus2"))?;
+            } else if option == "threads" || option == "processes" {
+                h.threads = option == "threads";
+            } else if option == "latency" {
+                h.latency = true;
+            } else {
+                return Err(format!(
+                    "no option '{option}'; there are sockets, pipes, threads, processes, cpusN, latency"
+                ));
+            }
+        }
+        Bench::Inversion(i) => {
+            if let Some(protocol) = Protocol::of(option) {
+                i.protocol = protocol;
+            } else if let Some(section) = option.strip_prefix("section") {
+                i.section = time(section)?;
+            } else if let Some(middle) = option.strip_prefix("middle") {
+                i.middle = time(middle)?;
+            } else {
+                return Err(format!(
+                    "no option '{option}'; there are inherit, none, protect, sectionTIME, middleTIME"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bytes(text: &str) -> Result<u32, String> {
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1 << 10),
+        None => match text.strip_suffix(['m', 'M']) {
+            Some(digits) => (digits, 1 << 20),
+            None => (text, 1),
+        },
+    };
+    let value = digits.parse::<u32>().ok().and_then(|n| n.checked_mul(factor));
+    value.ok_or_else(|| format!("'{text}' is not a number, e.g. 16 or 16k"))
+}
+
+fn show_bytes(bytes: u32) -> String {
+    match bytes {
+        0 => "0".into(),
+        n if n.is_multiple_of(1 << 20) => format!("{}m", n >> 20),
+        n if n.is_multiple_of(1 << 10) => format!("{}k", n >> 10),
+        n => n.to_string(),
+    }
+}
+
+const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+fn time(text: &str) -> Result<Nanos, String> {
+    let parsed = UNITS.iter().find_map(|(unit, factor)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(*factor)
+    });
+    parsed
+        .map(Nanos)
+        .ok_or_else(|| format!("'{text}' is not a time in ns, us, ms or s, e.g. 20us"))
+}
+
+fn show_time(time: Nanos) -> String {
+    let fits = UNITS.iter().rev().find(|(_, factor)| time.0.is_multiple_of(*factor));
+    let (unit, factor) = fits.expect("every time is a number of ns");
+    format!("{}{unit}", time.0 / factor)
+}
+
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "switch:{}x{}", self.processes, show_bytes(self.size))?;
+        if self.via != Via::Pipe {
+            write!(f, "+{}", self.via.word())?;
+        }
+        if self.threads {
+            f.write_str("+threads")?;
+        }
+        if self.placement != Placement::Same {
+            write!(f, "+{}", self.placement.word())?;
+        }
+        if self.spin.0 > 0 {
+            write!(f, "+spin{}", show_time(self.spin))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Hackbench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let transport = self.transport.word();
+        write!(
+            f,
+            "hackbench:{}x{}x{}x{}+{transport}",
+            self.groups,
+            self.pairs,
+            self.messages,
+            show_bytes(self.size)
+        )?;
+        if self.threads {
+            f.write_str("+threads")?;
+        }
+        if self.cpus > 0 {
+            write!(f, "+cpus{}", self.cpus)?;
+        }
+        if self.latency {
+            f.write_str("+latency")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Inversion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "inversion:{}+{}", self.depth, self.protocol.word())?;
+        if self.section != SECTION {
+            write!(f, "+section{}", show_time(self.section))?;
+        }
+        if self.middle != MIDDLE {
+            write!(f, "+middle{}", show_time(self.middle))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Bench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bench::Switch(s) => s.fmt(f),
+            Bench::Hackbench(h) => h.fmt(f),
+            Bench::Inversion(i) => i.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Bench {
+    type Err = SpecError;
+
+    /// One probe; a text that asks for several is refused.
+    fn from_str(text: &str) -> Result<Bench, SpecError> {
+        match Bench::expand(text)?.as_slice() {
+            [one] => Ok(*one),
+            several => Err(SpecError(format!(
+                "probe '{text}' is {} probes, one is wanted here",
+                several.len()
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let all = Bench::expand(text).unwrap();
+        all.iter().map(Bench::to_string).collect()
+    }
+
+    #[test]
+    fn a_text_is_a_grid() {
+        assert_eq!(
+            names("switch:2/16x0/16k+pipe/futex"),
+            [
+                "switch:2x0",
+                "switch:2x16k",
+                "switch:16x0",
+                "switch:16x16k",
+                "switch:2x0+futex",
+                "switch:2x16k+futex",
+                "switch:16x0+futex",
+                "switch:16x16k+futex"
+            ]
+        );
+        assert_eq!(
+            names("hackbench:2+cpus1/2"),
+            [
+                "hackbench:2x25x100x100+sockets+cpus1",
+                "hackbench:2x25x100x100+sockets+cpus2"
+            ]
+        );
+        assert_eq!(names("inversion:3"), ["inversion:3+inherit"]);
+        assert_eq!(names("switch").len(), 48);
+        assert_eq!(names("hackbench").len(), 4);
+        assert_eq!(names("inversion").len(), 12);
+        assert_eq!(names("inversion+none").len(), 4);
+    }
+
+    #[test]
+    fn every_name_reads_back() {
+        for text in [
+            "switch",
+            "switch:16x16k+threads+futex+across+spin20us",
+            "hackbench:10x20x1000x1500+pipes+threads+cpus2+latency",
+            "inversion:1/8+none/protect+section200us+middle3ms",
+        ] {
+            for bench in Bench::expand(text).unwrap() {
+                assert_eq!(bench.to_string().parse(), Ok(bench));
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused_in_words() {
+        for (text, says) in [
+            ("switch:1x0", "processes: 2 to 4096, not 1"),
+            ("switch:2x0x3", "at most 2 numbers"),
+            ("switch:2x0+pipes", "no option 'pipes'"),
+            ("switch:2/2x0", "asked for twice"),
+            ("switch:axb", "'a' is not a number"),
+            ("hackbench:1x1x1x4+latency", "bytes: 8 to"),
+            ("hackbench:1+cpusmany", "not a number of CPUs"),
+            ("inversion:9", "depth: 1 to 8, not 9"),
+            ("inversion:1+section5", "'5' is not a time"),
+            ("swich", "known are switch, hackbench, inversion"),
+        ] {
+            let error = Bench::expand(text).unwrap_err().0;
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        assert!("switch".parse::<Bench>().unwrap_err().0.contains("48 probes"));
+    }
+}
