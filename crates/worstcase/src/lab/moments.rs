@@ -77,6 +77,7 @@ mod tests {
                 work: vec![],
                 warnings: vec![],
                 environment: Default::default(),
+                details: None,
             },
             events: vec![
                 event(EventKind::TimerEntry, 950),

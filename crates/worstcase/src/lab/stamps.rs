@@ -133,6 +133,7 @@ mod tests {
             work: vec![],
             warnings: vec![],
             environment: Default::default(),
+            details: None,
         };
         let mut all = vec![event(EventKind::MarkBegin, 10)];
         all.extend(events);
