@@ -64,6 +64,22 @@ impl ProbeKind {
     pub const fn is_periodic(self) -> bool {
         self.is_real_time()
     }
+
+    /// How many samples are taken unless somebody asks for another number.
+    pub const fn usual_periods(self) -> u32 {
+        match self {
+            ProbeKind::Wakeup | ProbeKind::Response => 2_000,
+            ProbeKind::Bench(bench) => bench.usual_samples(),
+        }
+    }
+
+    /// Distance of two due times unless somebody asks for another; 0 for a probe that has none.
+    pub const fn usual_period(self) -> Nanos {
+        match self {
+            ProbeKind::Wakeup | ProbeKind::Response => Nanos::from_micros(251),
+            ProbeKind::Bench(bench) => bench.usual_period(),
+        }
+    }
 }
 
 impl fmt::Display for ProbeKind {

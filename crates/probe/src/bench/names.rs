@@ -165,6 +165,25 @@ impl Bench {
         }
     }
 
+    /// How many samples are taken unless somebody asks for another number: ten values for the trimmed mean of a switch, the
+    /// article's four runs, enough rounds to see a rare inversion.
+    pub const fn usual_samples(&self) -> u32 {
+        match self {
+            Bench::Switch(_) => 10,
+            Bench::Hackbench(_) => 4,
+            Bench::Inversion(_) => 500,
+        }
+    }
+
+    /// Distance of two rounds unless somebody asks for another; 0 where there are none. A third of the time is left for
+    /// everybody else, so that the kernel does not hold the threads back.
+    pub const fn usual_period(&self) -> Nanos {
+        match self {
+            Bench::Switch(_) | Bench::Hackbench(_) => Nanos(0),
+            Bench::Inversion(i) => Nanos(3 * (i.section.0 + i.middle.0)),
+        }
+    }
+
     /// Every probe that a text asks for, in order.
     pub fn expand(text: &str) -> Result<Vec<Bench>, SpecError> {
         let (head, options) = text.split_once('+').unwrap_or((text, ""));

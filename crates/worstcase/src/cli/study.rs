@@ -96,17 +96,22 @@ fn show(study: &Study, style: Style) -> String {
 
 fn cells(study: &Study, variant: Variant, style: Style) -> Vec<String> {
     let cells = study.cells(variant);
-    let count = study.plan(variant).len() as u64;
-    let looked = Nanos(
-        count
-            .saturating_mul(u64::from(cells.samples))
-            .saturating_mul(cells.period.0),
-    );
+    let plan = study.plan(variant);
+    let count = plan.len();
+    let looked = Nanos(plan.iter().map(|c| c.spec.period.0 * u64::from(c.spec.periods)).sum());
     let kernels = cells
         .kernels
         .iter()
         .map(|k| format!("{} ({})", k.kernel, k.preempt.join(", ")));
-    let probes = cells.probes.iter().map(|p| p.name());
+    let probes = cells.probes.iter().map(ToString::to_string);
+    let samples = cells
+        .samples
+        .map_or("as many samples as the probe usually takes".into(), |n| {
+            format!("{n} samples")
+        });
+    let period = cells
+        .period
+        .map_or(String::new(), |p| format!(", every {}", duration::show(p)));
     vec![
         style.bold(&format!(
             "{}: {count} cells, {} of virtual time looked at",
@@ -117,9 +122,7 @@ fn cells(study: &Study, variant: Variant, style: Style) -> Vec<String> {
         format!("  loads    {}", cells.loads.join(", ")),
         format!("  probes   {}", probes.collect::<Vec<_>>().join(", ")),
         format!(
-            "  a cell   {} periods of {} after {} of load alone, priority {}; {} seeds",
-            cells.samples,
-            duration::show(cells.period),
+            "  a cell   {samples}{period}, after {} of load alone, priority {}; {} seeds",
             duration::show(cells.warmup),
             cells.priority,
             cells.seeds

@@ -174,7 +174,11 @@ fn subject_id(subject: &Subject) -> SubjectId {
 pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<CellResult, LabError> {
     let subject = &prepared.subject;
     let label = subject.label();
-    let stamps = stamps::join(raw, subject.machine.mips).map_err(|e| LabError::Stamps(label.clone(), e))?;
+    let mut stamps = stamps::join(raw, subject.machine.mips).map_err(|e| LabError::Stamps(label.clone(), e))?;
+    if raw.record.details.is_some() {
+        // No timer was due: the interrupt that came before has nothing to do with the sample.
+        stamps.samples.iter_mut().for_each(|stamp| stamp.irq_off = None);
+    }
     let said = |key: &str| snapshot.ready.get(key).cloned().unwrap_or_default();
     let described = record::Subject {
         kernel: record::Kernel {

@@ -57,7 +57,7 @@ impl CellResult {
         let spec: CellSpec = raw.spec.parse()?;
         check(raw, &spec, stamps)?;
         let rows = rows(raw, &spec, stamps)?;
-        let id = CellId::new(&subject.id(), &spec.load, spec.probe.name(), spec.seed, None);
+        let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
         let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject))?;
         let of = |pick: fn(&SampleRow) -> Option<Nanos>| -> Option<Summary> {
             let values: Vec<(u32, Nanos)> = rows.iter().filter_map(|r| Some((r.index, pick(r)?))).collect();
@@ -90,6 +90,7 @@ impl CellResult {
             environment: raw.environment.clone(),
             digest: digest(raw.expected, &rows),
             noise: None,
+            details: raw.details.clone(),
             samples: SamplesFile {
                 file: SAMPLES_FILE.to_string(),
                 rows: rows.len() as u64,

@@ -9,6 +9,7 @@
 //! byte-identical files everywhere.
 
 pub mod build;
+mod details;
 pub mod folder;
 pub mod parquet;
 pub mod plan;
@@ -28,6 +29,7 @@ pub use summary::{Quantity, Summary};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use worstcase_probe::bench::Details;
 use worstcase_probe::spec::SpecError;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
@@ -37,13 +39,13 @@ pub const SCHEMA: &str = "worstcase-record/1";
 /// What was asked of the measured machine: [`CellSpec`] with units in the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The instrument's name.
+    /// The instrument with its parameters.
     pub probe: String,
     /// The load with its parameters.
     pub load: String,
-    /// Distance of two due times.
+    /// Distance of two due times; 0 for a probe that has none.
     pub period_ns: u64,
-    /// Number of periods.
+    /// Number of periods, or of repetitions.
     pub periods: u32,
     /// Phase and access patterns.
     pub seed: u64,
@@ -59,10 +61,15 @@ pub struct Cell {
     pub method: Option<Method>,
 }
 
+/// A probe's name, without parameters.
+pub fn probe_name(probe: &str) -> &str {
+    probe.split(':').next().unwrap_or(probe)
+}
+
 /// What a measurement on the host may be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
-    /// What wakes the probe: `nanosleep`, `timerfd`, `posix`, `setitimer` or `rtc`.
+    /// What wakes the probe: `nanosleep`, `timerfd`, `posix`, `setitimer` or `rtc`; `none` for one that no timer wakes.
     pub timer: String,
     /// Its scheduling policy: `fifo:90`, `rr:90`, `deadline` or `other`.
     pub policy: String,
@@ -89,6 +96,11 @@ impl From<&CellSpec> for Cell {
 }
 
 impl Cell {
+    /// The instrument's name, without parameters.
+    pub fn probe_name(&self) -> &str {
+        probe_name(&self.probe)
+    }
+
     /// The cell as it is asked for, to run it again.
     pub fn spec(&self) -> Result<CellSpec, SpecError> {
         Ok(CellSpec {
@@ -223,6 +235,9 @@ pub struct Record {
     /// `noise`: what took the CPU away. Its samples are gaps, due when they began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
+    /// `switch`, `hackbench`, `inversion`: what the probe tells beside its samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
     /// The raw samples.
     pub samples: SamplesFile,
 }
@@ -305,6 +320,7 @@ impl Record {
         if self.summary.latency.is_none() && a.taken > 0 {
             return Err("it has samples but no latency".into());
         }
+        details::check(self)?;
         for quantity in Quantity::ALL {
             if let Some(summary) = self.summary(quantity) {
                 // A period after a missed one has no distance to compare.

@@ -44,7 +44,7 @@ pub struct CellEntry {
 impl CellEntry {
     /// A subject's cell.
     pub fn new(subject: &SubjectId, spec: &CellSpec) -> CellEntry {
-        Self::named(subject, &spec.load, spec.probe.name(), spec.seed, None)
+        Self::named(subject, &spec.load, &spec.probe.to_string(), spec.seed, None)
     }
 
     /// The cell of this name.

@@ -187,7 +187,7 @@ impl CellId {
         CellId(format!(
             "{subject}.{}.{}.s{seed}{cpu}",
             safe(&load.replacen(':', "-", 1)),
-            safe(probe)
+            safe(&probe.replacen(':', "-", 1))
         ))
     }
 
@@ -221,7 +221,7 @@ impl fmt::Display for CellId {
 }
 
 /// Longest part of a name that stays as it is.
-const PART_LEN: usize = 40;
+const PART_LEN: usize = 56;
 
 /// A part of a name. Text that cannot stay as it is keeps its readable beginning and gets a piece of its
 /// SHA-256, so that two different texts never share a name.
@@ -257,6 +257,14 @@ mod tests {
     fn names_are_readable() {
         assert_eq!(id("shm").as_str(), "6.1.0-50-amd64.none.shm.wakeup.s1");
         assert_eq!(id("apps:30").as_str(), "6.1.0-50-amd64.none.apps-30.wakeup.s1");
+        let switch = CellId::new(
+            &SubjectId::lab("6.1", "none", 1000, 256),
+            "idle",
+            "switch:16x16k+futex",
+            2,
+            None,
+        );
+        assert_eq!(switch.as_str(), "6.1.none.idle.switch-16x16k+futex.s2");
         assert_eq!(SubjectId::lab("6.1", "rt", 500, 64).as_str(), "6.1.rt.500mips.64mb");
         let host = CellId::new(&SubjectId::host("6.18", "full"), "cpu+disk", "wakeup", 1, Some(3));
         assert_eq!(host.as_str(), "6.18.full.host.cpu+disk.wakeup.s1.c3");

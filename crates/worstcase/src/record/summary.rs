@@ -80,7 +80,10 @@ impl Quantity {
 impl Quantity {
     /// What it is of a probe, for headings.
     pub fn title_of(self, probe: &str) -> &'static str {
-        match (self, probe) {
+        match (self, super::probe_name(probe)) {
+            (Quantity::Latency, "switch") => "time of a hop: token passed and working set touched",
+            (Quantity::Latency, "hackbench") => "time of a run: all messages sent and received",
+            (Quantity::Latency, "inversion") => "blocking: most urgent thread made ready to mutex owned",
             (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
             (Quantity::Latency, "timerlat") => "latency: timer due to the kernel's timerlat thread",
             _ => self.title(),

@@ -164,14 +164,13 @@ fn cells(raw: RawCells, section: &Range<usize>) -> Checked<Cells> {
     let first_load = loads.first().map_or(loads_at, Spanned::span);
     let cells = Cells {
         kernels: kernels.into_iter().map(kernel).collect::<Checked<_>>()?,
-        probes: probes.iter().map(probe).collect::<Checked<_>>()?,
+        probes: probes.iter().map(probe).collect::<Checked<Vec<_>>>()?.concat(),
         seeds: within(raw.seeds.ok_or_else(|| absent("seeds"))?, 1..=MAX_SEEDS, "seeds")?,
-        samples: within(
-            raw.samples.ok_or_else(|| absent("samples"))?,
-            1..=CellSpec::MAX_PERIODS,
-            "samples",
-        )?,
-        period: raw.period.as_ref().map_or(Ok(Nanos::from_micros(251)), period)?,
+        samples: raw
+            .samples
+            .map(|n| within(n, 1..=CellSpec::MAX_PERIODS, "samples"))
+            .transpose()?,
+        period: raw.period.as_ref().map(period).transpose()?,
         warmup: raw.warmup.as_ref().map_or(Ok(Nanos::from_millis(100)), time)?,
         priority: raw.priority.map_or(Ok(98), |p| within(p, 1..=99, "priority"))?,
         mips: raw.mips.as_ref().map_or(Ok(DEFAULT_MIPS), mips)?,
@@ -228,10 +227,8 @@ fn kernel(raw: RawKernel) -> Checked<KernelChoice> {
     })
 }
 
-fn probe(raw: &Spanned<String>) -> Checked<ProbeKind> {
-    raw.get_ref()
-        .parse()
-        .map_err(|e: worstcase_probe::spec::SpecError| Wrong(raw.span(), e.to_string()))
+fn probe(raw: &Spanned<String>) -> Checked<Vec<ProbeKind>> {
+    ProbeKind::expand(raw.get_ref()).map_err(|e| Wrong(raw.span(), e.to_string()))
 }
 
 fn time(raw: &Spanned<String>) -> Checked<Nanos> {

@@ -53,10 +53,10 @@ pub struct Cells {
     pub probes: Vec<ProbeKind>,
     /// Seeds are 1 to this number.
     pub seeds: u32,
-    /// Periods a cell.
-    pub samples: u32,
-    /// Distance of two due times.
-    pub period: Nanos,
+    /// Periods or repetitions a cell, if not what the probe usually takes.
+    pub samples: Option<u32>,
+    /// Distance of two due times, if not what the probe usually takes.
+    pub period: Option<Nanos>,
     /// The load runs alone for this long.
     pub warmup: Nanos,
     /// Real-time priority of the probe.
@@ -140,15 +140,16 @@ impl Cells {
         for load in &self.loads {
             for probe in &self.probes {
                 for seed in 1..=u64::from(self.seeds) {
-                    specs.push(CellSpec {
+                    let spec = CellSpec {
                         probe: *probe,
                         load: load.clone(),
-                        period: self.period,
-                        periods: self.samples,
+                        period: self.period.unwrap_or(probe.usual_period()),
+                        periods: self.samples.unwrap_or(probe.usual_periods()),
                         seed,
                         warmup: self.warmup,
                         priority: self.priority,
-                    });
+                    };
+                    specs.push(spec.for_probe());
                 }
             }
         }

@@ -36,7 +36,7 @@ fn the_quick_form_is_small_and_boots_each_subject_once() {
     subjects.dedup();
     assert_eq!(subjects.len(), 4);
     // What it does not change is as in the full form.
-    assert_eq!(quick[0].spec.period, study.full.period);
+    assert_eq!(Some(quick[0].spec.period), study.full.period);
     assert_eq!(quick[0].spec.periods, 2_000);
 }
 

@@ -10,8 +10,9 @@ use crate::lab::machine::{Machine, Mips};
 use crate::study::PlannedCell;
 use clap::Args;
 use std::path::Path;
+use std::str::FromStr;
 use worstcase_probe::loads::{LOADS, LoadSpec};
-use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::spec::{ProbeKind, SpecError};
 use worstcase_probe::{CellSpec, Nanos};
 
 /// Which cells.
@@ -26,26 +27,29 @@ pub struct Selection {
     /// Loads, separated by commas; cmd:... alone, given again for more
     #[arg(long = "load", value_name = "LOAD", default_value = "idle", long_help = load_help())]
     loads: Vec<String>,
-    /// Probes, separated by commas: wakeup (clock_nanosleep), response (SIGALRM of an interval timer)
+    /// Probes, separated by commas: wakeup (clock_nanosleep), response (SIGALRM of an interval timer), switch, hackbench,
+    /// inversion; the last three take parameters, e.g. switch:2/16x0/16k (docs/probes.md)
     #[arg(
         long = "probe",
         value_name = "PROBE",
         value_delimiter = ',',
         default_value = "wakeup"
     )]
-    probes: Vec<ProbeKind>,
-    /// Periods of each cell; every one is a sample or counted as missed
-    #[arg(long, default_value_t = 2_000)]
-    samples: u32,
+    probes: Vec<ProbeList>,
+    /// Periods of each cell, every one a sample or counted as missed; or repetitions [default: 2000; switch: 10; hackbench: 4;
+    /// inversion: 500]
+    #[arg(long)]
+    samples: Option<u32>,
     /// Number of seeds, 1 to this number; each shifts the phase of the samples against the kernel's tick
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: u32,
     /// One seed alone
     #[arg(long, conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// Distance of two samples; one that divides the tick sees only one phase of it
-    #[arg(long, default_value = "251us", value_parser = duration::parse)]
-    period: Nanos,
+    /// Distance of two samples; one that divides the tick sees only one phase of it [default: 251us; inversion: three times
+    /// what a round takes]
+    #[arg(long, value_parser = duration::parse)]
+    period: Option<Nanos>,
     /// The load runs alone for this long before the first sample
     #[arg(long, default_value = "100ms", value_parser = duration::parse)]
     warmup: Nanos,
@@ -55,12 +59,29 @@ pub struct Selection {
     /// Virtual CPU speeds, separated by commas: 1000, 500, 250 or 125 million instructions a second
     #[arg(long, value_delimiter = ',', default_value = "1000")]
     mips: Vec<Mips>,
-    /// Memory of the machine, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = Machine::default().memory_mb)]
-    memory: u32,
+    /// Memory of the machine, in MiB; several, separated by commas
+    #[arg(long, value_name = "MIB", value_delimiter = ',', default_values_t = [Machine::default().memory_mb])]
+    memory: Vec<u32>,
     /// A program for cmd: loads, put into the machine with its libraries; may be given again
     #[arg(long = "add", value_name = "PATH[:DEST]")]
     pub added: Vec<Added>,
+}
+
+/// What one word of `--probe` asks for.
+#[derive(Clone, Debug)]
+struct ProbeList {
+    text: String,
+    probes: Vec<ProbeKind>,
+}
+
+impl FromStr for ProbeList {
+    type Err = SpecError;
+    fn from_str(text: &str) -> Result<ProbeList, SpecError> {
+        Ok(ProbeList {
+            text: text.to_string(),
+            probes: ProbeKind::expand(text)?,
+        })
+    }
 }
 
 impl Selection {
@@ -86,11 +107,15 @@ impl Selection {
     }
 
     fn machines(&self) -> Result<Vec<Machine>, LabError> {
-        let machine = |mips: &Mips| Machine {
+        let machine = |(mips, memory_mb): (&Mips, &u32)| Machine {
             mips: *mips,
-            memory_mb: self.memory,
+            memory_mb: *memory_mb,
         };
-        self.mips.iter().map(machine).map(|m| m.check().map(|()| m)).collect()
+        let all = self
+            .mips
+            .iter()
+            .flat_map(|mips| self.memory.iter().map(move |memory| (mips, memory)));
+        all.map(machine).map(|m| m.check().map(|()| m)).collect()
     }
 
     /// Each kernel with each model that it is to be booted in.
@@ -136,17 +161,18 @@ impl Selection {
         };
         let mut specs = Vec::new();
         for load in self.loads()? {
-            for probe in &self.probes {
+            for probe in self.probes.iter().flat_map(|list| &list.probes) {
                 for seed in &seeds {
                     let spec = CellSpec {
                         probe: *probe,
                         load: load.clone(),
-                        period: self.period,
-                        periods: self.samples,
+                        period: self.period.unwrap_or(probe.usual_period()),
+                        periods: self.samples.unwrap_or(probe.usual_periods()),
                         seed: *seed,
                         warmup: self.warmup,
                         priority: self.priority,
                     };
+                    let spec = spec.for_probe();
                     spec.to_text().map_err(|e| LabError::Request(e.to_string()))?;
                     specs.push(spec);
                 }
@@ -182,21 +208,32 @@ impl Selection {
         self.loads.iter().for_each(|l| option("--load", l.clone()));
         option(
             "--probe",
-            self.probes.iter().map(|p| p.name()).collect::<Vec<_>>().join(","),
+            self.probes
+                .iter()
+                .map(|p| p.text.as_str())
+                .collect::<Vec<_>>()
+                .join(","),
         );
-        option("--samples", self.samples.to_string());
+        if let Some(samples) = self.samples {
+            option("--samples", samples.to_string());
+        }
         match self.seed {
             Some(seed) => option("--seed", seed.to_string()),
             None => option("--seeds", self.seeds.to_string()),
         }
-        option("--period", duration::show(self.period));
+        if let Some(period) = self.period {
+            option("--period", duration::show(period));
+        }
         option("--warmup", duration::show(self.warmup));
         option("--priority", self.priority.to_string());
         option(
             "--mips",
             self.mips.iter().map(Mips::to_string).collect::<Vec<_>>().join(","),
         );
-        option("--memory", self.memory.to_string());
+        option(
+            "--memory",
+            self.memory.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+        );
         self.added
             .iter()
             .for_each(|a| option("--add", format!("{}:{}", file_name(&a.source), a.dest)));

@@ -58,6 +58,7 @@ pub fn keep(
         console: Vec::new(),
         environment: environment(spec, done, cpu),
         digest: written.digest,
+        details: None,
         noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, written.sum, &summary)),
         samples: SamplesFile {
             file: crate::record::build::SAMPLES_FILE.to_string(),
