@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
-use worstcase_probe::record::Work;
+use worstcase_probe::bench::Details;
+use worstcase_probe::record::{Sample, SelfCost, Work};
 
 /// Samples of a CPU so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,11 +121,30 @@ pub struct Cause {
     pub max: Nanos,
 }
 
+/// What a probe of [`worstcase_probe::bench`] gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BenchDone {
+    /// When it began.
+    pub start: Nanos,
+    /// Its samples.
+    pub samples: Vec<Sample>,
+    /// What it tells beside them.
+    pub details: Details,
+    /// What measuring cost.
+    pub self_cost: SelfCost,
+    /// Time that the hypervisor took from its CPUs meanwhile, where the kernel counts it.
+    pub steal: Option<Nanos>,
+    /// How long it took.
+    pub measured: Nanos,
+}
+
 /// The end of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
     /// Each CPU.
     pub cpus: Vec<CpuDone>,
+    /// Of a probe that does not measure CPU by CPU.
+    pub bench: Option<BenchDone>,
     /// What the load did while measuring.
     pub work: Vec<Work>,
     /// What was missing and may have changed the result.

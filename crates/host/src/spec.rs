@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use worstcase_probe::Nanos;
+use worstcase_probe::bench::Bench;
 
 /// The instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,11 +20,13 @@ pub enum Probe {
     Noise,
     /// How late the kernel's own timerlat threads are, told by their tracer.
     Timerlat,
+    /// A probe whose sample is not the lateness of a timer.
+    Bench(Bench),
 }
 
 impl Probe {
-    /// All of them.
-    pub const ALL: [Probe; 5] = [
+    /// Those without parameters.
+    pub const TIMED: [Probe; 5] = [
         Probe::Wakeup,
         Probe::Response,
         Probe::Jitter,
@@ -31,7 +34,7 @@ impl Probe {
         Probe::Timerlat,
     ];
 
-    /// Its name.
+    /// Its name without parameters.
     pub const fn name(self) -> &'static str {
         match self {
             Probe::Wakeup => "wakeup",
@@ -39,13 +42,17 @@ impl Probe {
             Probe::Jitter => "jitter",
             Probe::Noise => "noise",
             Probe::Timerlat => "timerlat",
+            Probe::Bench(bench) => bench.name(),
         }
     }
 }
 
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        match self {
+            Probe::Bench(bench) => bench.fmt(f),
+            timed => f.pad(timed.name()),
+        }
     }
 }
 
@@ -65,6 +72,8 @@ pub enum Timer {
     Rtc,
     /// The high-resolution timer of the kernel's timerlat threads.
     Timerlat,
+    /// No timer: the probe has no due times.
+    None,
 }
 
 impl Timer {
@@ -77,6 +86,7 @@ impl Timer {
             Timer::Setitimer => "setitimer",
             Timer::Rtc => "rtc",
             Timer::Timerlat => "timerlat",
+            Timer::None => "none",
         }
     }
 }
@@ -125,13 +135,13 @@ pub struct HostSpec {
     pub timer: Timer,
     /// How it is scheduled.
     pub policy: Policy,
-    /// A measuring thread on each of these CPUs.
+    /// A measuring thread on each of these CPUs; or the CPUs that a [`Probe::Bench`] uses.
     pub cpus: Vec<u32>,
     /// Distance of two due times of a thread.
     pub interval: Nanos,
     /// The due times of each CPU are this much after those of the CPU before it.
     pub distance: Nanos,
-    /// Periods of each thread.
+    /// Periods of each thread, or repetitions.
     pub periods: u32,
     /// The load runs alone for this long before.
     pub warmup: Nanos,

@@ -8,8 +8,10 @@
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
 //! threads   all of them                                timerlat the kernel's threads, read
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
+//! bench     probes that do not measure CPU by CPU
 //! ```
 
+mod bench;
 mod collect;
 mod observe;
 mod rights;

@@ -1,5 +1,6 @@
 //! One measurement: the load, the threads, the collecting, the end.
 
+use super::bench;
 use super::collect::{Collected, Collector};
 use super::observe::{Observed, Observer, Watched};
 use super::rights::Held;
@@ -17,6 +18,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use worstcase_probe::Nanos;
+use worstcase_probe::bench::BenchError;
 use worstcase_probe::loads::LoadError;
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::Work;
@@ -46,6 +48,9 @@ pub enum MeasureError {
     /// The kernel's trace.
     #[error("{0}")]
     Trace(#[source] TraceError),
+    /// A probe of [`worstcase_probe::bench`].
+    #[error(transparent)]
+    Bench(#[from] BenchError),
     /// A file of samples, or the way to the desk.
     #[error("cannot write samples or messages: {0}; is the disk full?")]
     Write(#[from] io::Error),
@@ -56,7 +61,9 @@ impl MeasureError {
     pub fn is_missing(&self) -> bool {
         matches!(
             self,
-            MeasureError::Trace(_) | MeasureError::Load(LoadError::NotAvailable { .. })
+            MeasureError::Trace(_)
+                | MeasureError::Load(LoadError::NotAvailable { .. })
+                | MeasureError::Bench(BenchError::Missing(_))
         )
     }
 }
@@ -81,7 +88,10 @@ pub fn run(
     // Every thread from now on: no SIGALRM but the one that a measuring thread waits for.
     alarm::block();
     after_load();
-    let measured = measure(spec, &mut load, stop, &mut say);
+    let measured = match spec.probe {
+        Probe::Bench(bench) => bench::measure(spec, bench, &mut load, stop, &mut say),
+        _ => measure(spec, &mut load, stop, &mut say),
+    };
     let stopped = load.stop();
     let done = measured?;
     stopped?;
@@ -165,6 +175,7 @@ fn measure(
     add_warnings(&mut warnings, &measured);
     keep_flights(spec, &observed)?;
     Ok(Done {
+        bench: None,
         cpus: cpus_done(&measured, &stats, &steal, &observed),
         work,
         warnings,
@@ -186,7 +197,7 @@ fn tick(sampling: &Sampling, collectors: &[Collector], work: Vec<Work>) -> Messa
 }
 
 /// Sleeps for `length`, or until `stop`.
-fn pause(length: Nanos, stop: &AtomicBool) {
+pub(super) fn pause(length: Nanos, stop: &AtomicBool) {
     let end = clock::monotonic() + length;
     while clock::monotonic() < end && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(COLLECT.min(Duration::from_nanos(end.saturating_sub(clock::monotonic()).0)));

@@ -74,7 +74,7 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
             let hz = (1_000_000_000 / spec.interval.0) as u32;
             Rtc::open(Path::new("/dev/rtc"), hz).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
         }
-        Timer::Timerlat => Err(io::Error::other("it belongs to the probe timerlat")),
+        Timer::Timerlat | Timer::None => Err(io::Error::other("no thread waits for it")),
     };
     result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.timer.name()))
 }

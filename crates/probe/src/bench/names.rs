@@ -9,11 +9,13 @@
 
 use crate::spec::SpecError;
 use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// One probe with all its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// One probe with all its parameters; serialised as its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Bench {
     /// What a context switch costs.
     Switch(Switch),
@@ -107,6 +109,11 @@ pub struct Inversion {
     pub section: Nanos,
     /// CPU time that the middle thread takes.
     pub middle: Nanos,
+}
+
+impl Inversion {
+    /// What the published test asks: nobody waits longer.
+    pub const CRITERION: Nanos = Nanos::from_micros(100);
 }
 
 /// What a mutex does against inversion.
@@ -478,6 +485,19 @@ impl fmt::Display for Bench {
             Bench::Hackbench(h) => h.fmt(f),
             Bench::Inversion(i) => i.fmt(f),
         }
+    }
+}
+
+impl From<Bench> for String {
+    fn from(bench: Bench) -> String {
+        bench.to_string()
+    }
+}
+
+impl TryFrom<String> for Bench {
+    type Error = SpecError;
+    fn try_from(text: String) -> Result<Bench, SpecError> {
+        text.parse()
     }
 }
 

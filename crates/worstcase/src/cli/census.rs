@@ -70,6 +70,14 @@ pub struct CensusArgs {
 /// Why there is no census.
 #[derive(Debug, thiserror::Error)]
 pub enum CensusError {
+    /// No timer is due.
+    #[error(
+        "{cell}: the census asks what a timer's wake-up meets, and nothing of this probe is due by a timer; take it of wakeup or response"
+    )]
+    NoTimer {
+        /// The cell.
+        cell: CellId,
+    },
     /// Nothing to compare with.
     #[error("--diff {asked}: {reason}")]
     NoOther {
@@ -98,7 +106,7 @@ impl CensusError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            CensusError::NoOther { .. } => Exit::Usage,
+            CensusError::NoOther { .. } | CensusError::NoTimer { .. } => Exit::Usage,
             CensusError::Contradiction { .. } => Exit::Measured,
             CensusError::Lab(e) => e.exit(),
             CensusError::Run(e) => e.exit(),
@@ -117,7 +125,13 @@ fn text(args: &CensusArgs) -> Result<String, CensusError> {
     let run = Run::open(&args.run)?;
     let records = match &args.cell {
         Some(id) => vec![run.record(&run.entry(id)?.id)?],
-        None => measured(&run)?,
+        None => {
+            let mut records = measured(&run)?;
+            if records.iter().any(|r| r.details.is_none()) {
+                records.retain(|r| r.details.is_none());
+            }
+            records
+        }
     };
     let other = match &args.diff {
         Some(asked) => Some(other(&run, &records[0], asked)?),
@@ -225,6 +239,11 @@ pub fn summary(run: &Run, how: &How, jobs: NonZeroUsize) -> Result<(), Error> {
 
 /// The census of every cell; `kept` places and owners of each.
 fn all(records: &[Record], how: &How, jobs: NonZeroUsize, kept: usize) -> Result<Vec<Findings>, CensusError> {
+    if let Some(record) = records.iter().find(|r| r.details.is_some()) {
+        return Err(CensusError::NoTimer {
+            cell: record.id.clone(),
+        });
+    }
     let bar = Bar::new();
     bar.begin(0, records.len());
     let taken = parallel(jobs, records, |record| {

@@ -18,6 +18,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_probe::Nanos;
+use worstcase_probe::bench::Details;
 
 mod choice;
 mod error;
@@ -80,7 +81,10 @@ pub struct ExplainArgs {
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let run = Run::open(&args.run)?;
-    let records = run.records()?;
+    let mut records = run.records()?;
+    if args.cell.is_none() && records.iter().any(has_latency) {
+        records.retain(has_latency);
+    }
     let text = match args.all {
         true => all(args, &run, &records)?,
         false => one(args, &run, &records)?,
@@ -99,6 +103,9 @@ fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         Some(id) => Some(comparable(&record, run.record(&run.entry(id)?.id)?)?),
         None => None,
     };
+    if !has_latency(&record) {
+        return Err(ExplainError::NoLatency { cell: record.id }.into());
+    }
     if host::is_host(&record) {
         let story = host::one(args, run, records, &record, args.sample)?;
         let other = match &compared {
@@ -128,6 +135,11 @@ fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
     Ok(shown(args, &told.story, other.as_ref().map(|o| &o.story)))
 }
 
+/// Whether its samples are somebody's lateness.
+fn has_latency(record: &Record) -> bool {
+    !matches!(record.details, Some(Details::Switch(_) | Details::Hackbench(_)))
+}
+
 fn shown(args: &ExplainArgs, story: &Story, other: Option<&Story>) -> String {
     match (other, args.json) {
         (Some(other), true) => json::stories(&[story, other]),
@@ -150,7 +162,7 @@ fn comparable(left: &Record, right: Record) -> Result<Record, ExplainError> {
 /// The worst samples of every cell, by cause.
 fn all(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
     let mut stories: Vec<Story> = Vec::new();
-    for record in records.iter().filter(|r| r.accounting.taken > 0) {
+    for record in records.iter().filter(|r| r.accounting.taken > 0 && has_latency(r)) {
         if host::is_host(record) {
             stories.extend(host::worst(run, records, record, args.each.get())?);
             continue;

@@ -51,7 +51,7 @@ pub struct RunArgs {
     selection: Selection,
     #[command(flatten)]
     how: How,
-    /// Judge every subject: no latency above this, e.g. 100us
+    /// Judge every subject: no latency above this, e.g. 100us [default: 100us if inversion is the only probe]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
 }
@@ -84,7 +84,7 @@ fn run_matrix(args: &RunArgs) -> Result<ExitCode, Error> {
     let selection = &args.selection;
     let plan = |cells| {
         let mut plan = RunPlan::new("lab run", selection.command(), cells);
-        plan.criterion_ns = args.criterion.map(|c| c.0);
+        plan.criterion_ns = args.criterion.or(selection.usual_criterion()).map(|c| c.0);
         plan
     };
     measure(&|terminal| selection.plan(terminal), &selection.added, &args.how, &plan)

@@ -100,8 +100,14 @@ pub fn describe(run: &Run) -> String {
     )
 }
 
+/// How long a cell may take whose work nobody knows beforehand.
+const UNKNOWN_WORK: Duration = Duration::from_secs(1_800);
+
 /// A minute to start with, and the cell's instructions at a tenth of the speed seen on slow machines.
 fn default_limit(run: &Run) -> Duration {
+    if !run.spec.probe.is_periodic() {
+        return UNKNOWN_WORK;
+    }
     let virtual_ns = run.spec.warmup.0 + run.spec.period.0 * u64::from(run.spec.periods);
     let instructions = virtual_ns >> run.prepared.subject.machine.mips.shift();
     Duration::from_secs(60 + instructions / 20_000_000)

@@ -96,14 +96,21 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     for work in &record.work {
         line("work", format!("{} {}", grouped(work.count), plain(&work.unit)));
     }
-    let period = duration::show(Nanos(cell.period_ns));
+    let every = match cell.period_ns {
+        0 => String::new(),
+        period => format!(", every {}", duration::show(Nanos(period))),
+    };
     line(
         "probe",
         plain(&format!(
-            "{}, every {period}, priority {}, seed {}",
+            "{}{every}, priority {}, seed {}",
             cell.probe, cell.priority, cell.seed
         )),
     );
+    if let Some(method) = &cell.method {
+        let cpus: crate::host::CpuList = method.cpus.iter().copied().collect();
+        line("CPUs", cpus.to_string());
+    }
     let a = record.accounting;
     line(
         "accounting",
@@ -116,7 +123,9 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             a.missed_at_ends
         ),
     );
-    line("looked", duration::show(record.looked()));
+    if cell.period_ns > 0 {
+        line("looked", duration::show(record.looked()));
+    }
     if let Some(instructions) = record.instructions {
         line("executed", format!("{} instructions", grouped(instructions.0)));
     }
@@ -151,10 +160,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     }
     if a.taken > 0 {
         out.push(String::new());
-        out.push(style.bold(&format!(
-            "Latency histogram ({}, count on a log scale)",
-            subject.time_unit()
-        )));
+        out.push(style.bold(&format!("Histogram ({}, count on a log scale)", subject.time_unit())));
         out.extend(histogram(gathered));
         out.push(String::new());
         out.push(style.bold(&format!("Worst samples ({})", subject.time_unit())));
@@ -165,7 +171,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         }
     }
     // In the lab the census bounds the run, and says more than an estimate.
-    if subject.venue() == Venue::Host {
+    if subject.venue() == Venue::Host && record.details.is_none() {
         out.push(String::new());
         out.extend(CellTail::of(record, &gathered.peaks, None).lines(style));
     }

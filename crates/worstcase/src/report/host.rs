@@ -36,7 +36,7 @@ pub fn is_host(view: &View) -> bool {
 /// The tables of every probe and load.
 pub fn tables(view: &View, style: Style) -> Vec<String> {
     let mut out = Vec::new();
-    for probe in distinct(view.records.iter().map(|r| r.cell.probe.as_str())) {
+    for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         let of_probe = || view.records.iter().filter(move |r| r.cell.probe == probe);
         for load in distinct(of_probe().map(|r| r.cell.load.as_str())) {
             let records: Vec<&Record> = of_probe().filter(|r| r.cell.load == load).collect();

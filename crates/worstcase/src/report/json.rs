@@ -2,8 +2,10 @@
 
 use super::View;
 use crate::record::{Quantity, Record};
+use crate::stats::points::{self, HackbenchPoint, InversionPoint, SwitchPoint};
 use crate::stats::{Ensemble, ensembles};
 use serde_json::{Value, json};
+use worstcase_probe::bench::Bench;
 
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-show/1";
@@ -36,6 +38,9 @@ pub fn run(view: &View) -> String {
         "cells_planned": view.plan.cells.len(),
         "cells_measured": view.records.len(),
         "ensembles": all,
+        "switch": points::switches(view.records).iter().map(switch).collect::<Vec<_>>(),
+        "hackbench": points::hackbenches(view.records).iter().map(hackbench).collect::<Vec<_>>(),
+        "inversion": points::inversions(view.records).iter().map(inversion).collect::<Vec<_>>(),
         "verdict": verdicts,
         "published": view.plan.published,
     });
@@ -84,5 +89,52 @@ fn ensemble(e: &Ensemble, records: &[Record]) -> Value {
             "median_interval": e.median_max_interval(),
         },
         "seeds": seeds,
+    })
+}
+
+fn switch(p: &SwitchPoint) -> Value {
+    json!({
+        "place": p.place,
+        "probe": Bench::Switch(p.ring),
+        "processes": p.ring.processes,
+        "bytes": p.ring.size,
+        "raw_ns": p.raw.figures(),
+        "hot_ns": p.hot.figures(),
+        "cold_ns": p.cold.figures(),
+        "net_ns": p.net.figures(),
+        "net_cold_ns": p.net_cold.figures(),
+        "voluntary_a_hop": p.voluntary,
+        "involuntary_a_hop": p.involuntary,
+        "migrations": p.migrations,
+    })
+}
+
+fn hackbench(p: &HackbenchPoint) -> Value {
+    let latency = p.latency.as_ref().map(|counted| {
+        let at = |share| points::quantile(counted, share);
+        json!({ "median_ns": at(0.5), "p99_ns": at(0.99), "max_ns": at(1.0) })
+    });
+    json!({
+        "place": p.place,
+        "probe": Bench::Hackbench(p.work),
+        "processes": p.processes,
+        "total_ns": p.total.figures(),
+        "cpu_ns": p.cpu.figures(),
+        "switches_a_message": p.switches,
+        "message_latency": latency,
+    })
+}
+
+fn inversion(p: &InversionPoint) -> Value {
+    json!({
+        "place": p.place,
+        "probe": Bench::Inversion(p.chain),
+        "rounds": p.rounds,
+        "min_ns": p.min,
+        "median_ns": p.median,
+        "p99_ns": p.p99,
+        "max_ns": p.max,
+        "contended": p.contended,
+        "inverted": p.inverted,
     })
 }

@@ -1,9 +1,11 @@
 //! What was measured, for people and for programs. Nothing here measures or decides.
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
-//! give the same to programs. All of them take a [`View`] and return text. [`verdict`] says how sure a verdict is, [`tail`]
+//! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
+//! of `switch`, `hackbench` and `inversion`; [`verdict`] says how sure a verdict is, [`tail`]
 //! what the largest samples say of larger ones.
 
+pub mod bench;
 pub mod cell;
 pub mod csv;
 pub mod format;
@@ -31,6 +33,11 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
+    /// Records whose samples are the lateness of a timer.
+    pub fn timed(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|r| r.details.is_none())
+    }
+
     /// The quantities to show of a probe: the response study asks for both parts of the latency.
     pub fn quantities_of(&self, probe: &str) -> &[Quantity] {
         let split = || {

@@ -2,7 +2,7 @@
 
 use super::format::{grouped, micros, plain, range};
 use super::grid::{Grid, Group};
-use super::{View, host};
+use super::{View, bench, host};
 use crate::duration;
 use crate::record::{Published, Quantity, Record, Subject};
 use crate::stats::{Ensemble, ensembles};
@@ -71,6 +71,7 @@ pub fn run(view: &View, style: Style) -> String {
     } else {
         out.extend(ensemble_tables(view, style));
     }
+    out.extend(bench::tables(view, style));
     out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());
@@ -88,7 +89,7 @@ pub fn run(view: &View, style: Style) -> String {
 /// Subjects as rows, loads as groups of columns.
 fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
     let mut out = Vec::new();
-    for probe in distinct(view.records.iter().map(|r| r.cell.probe.as_str())) {
+    for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         for quantity in view.quantities_of(probe) {
             let all = ensembles(view.records, *quantity);
             let of_probe: Vec<Ensemble> = all.into_iter().filter(|e| e.probe == probe).collect();
@@ -98,7 +99,7 @@ fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
             }
         }
     }
-    if !view.records.is_empty() {
+    if view.timed().next().is_some() {
         out.push(String::new());
         out.push("median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;".into());
         out.push(

@@ -27,7 +27,16 @@ pub struct Interval {
 /// The narrowest symmetric order-statistic interval that reaches [`AIM`], or the widest there is;
 /// nothing for fewer than two values. `sorted` is ascending.
 pub fn of_median(sorted: &[Nanos]) -> Option<Interval> {
-    let n = sorted.len();
+    let (low, high, coverage) = ranks(sorted.len())?;
+    Some(Interval {
+        low: sorted[low],
+        high: sorted[high],
+        coverage,
+    })
+}
+
+/// The places of that interval's ends among `n` ascending values, and its coverage.
+pub fn ranks(n: usize) -> Option<(usize, usize, f64)> {
     if n < 2 {
         return None;
     }
@@ -35,12 +44,8 @@ pub fn of_median(sorted: &[Nanos]) -> Option<Interval> {
     while best < n / 2 && coverage(n, best + 1) >= AIM {
         best += 1;
     }
-    Some(Interval {
-        low: sorted[best - 1],
-        high: sorted[n - best],
-        // Four digits are what a reader can use, and the same on every machine.
-        coverage: (coverage(n, best) * 1e4).round() / 1e4,
-    })
+    // Four digits are what a reader can use, and the same on every machine.
+    Some((best - 1, n - best, (coverage(n, best) * 1e4).round() / 1e4))
 }
 
 /// `1 - 2 P(Binomial(n, 1/2) < k)`.

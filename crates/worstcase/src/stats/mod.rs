@@ -1,15 +1,19 @@
 //! From samples to statements.
 //!
 //! [`distribution`] describes the samples of one cell, [`ensemble`] the seeds of one cell's question,
-//! [`interval`] says how sure a median over seeds is, [`poisson`] whether a count is as expected, [`tail`] what the largest samples
+//! [`interval`] says how sure a median over seeds is, [`points`] what the probes
+//! `switch`, `hackbench` and `inversion` say, of [`values`]; [`poisson`] whether a count is as expected, [`tail`] what the largest samples
 //! say of larger ones. `docs/statistics.md` has the rules with their reasons.
 
 pub mod distribution;
 pub mod ensemble;
 pub mod interval;
+pub mod points;
 pub mod poisson;
 pub mod tail;
+pub mod values;
 
 pub use distribution::{Distribution, Percentile};
 pub use ensemble::{Ensemble, SeedStats, ensembles};
 pub use interval::Interval;
+pub use values::{Figures, Values};

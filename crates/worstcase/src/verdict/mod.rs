@@ -4,6 +4,7 @@
 
 mod doubts;
 mod evidence;
+mod inversion;
 
 pub use doubts::STEAL_ALLOWED;
 pub use evidence::Evidence;
@@ -122,17 +123,29 @@ pub fn verdicts(planned: &[CellEntry], records: &[Record], criterion: &Criterion
         }
     }
     let of = |subject: &SubjectId| {
-        let cells: Vec<&CellEntry> = planned.iter().filter(|c| c.subject == *subject).collect();
-        let records: Vec<&Record> = records.iter().filter(|r| r.subject.id() == *subject).collect();
-        verdict(subject, &cells, &records, criterion)
+        let cells = planned.iter().filter(|c| c.subject == *subject);
+        let cells: Vec<&CellEntry> = cells.filter(|c| inversion::is_judged(&c.probe)).collect();
+        let all: Vec<&Record> = records.iter().filter(|r| r.subject.id() == *subject).collect();
+        verdict(subject, &cells, &all, criterion)
     };
     subjects.into_iter().map(of).collect()
 }
 
-fn verdict(subject: &SubjectId, planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) -> Verdict {
+fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criterion: &Criterion) -> Verdict {
+    let judged: Vec<&Record> = all
+        .iter()
+        .copied()
+        .filter(|r| inversion::is_judged(&r.cell.probe))
+        .collect();
+    let records = judged.as_slice();
     let evidence = Evidence::of(records);
-    let failures = failures(records, criterion);
-    let doubts = doubts::of(planned, records, criterion);
+    let mut failures = failures(records, criterion);
+    failures.extend(inversion::failures(records));
+    let mut doubts = doubts::of(planned, records, criterion);
+    doubts.extend(inversion::doubts(all));
+    if planned.is_empty() {
+        doubts.push("nothing to judge: what was measured is no latency".into());
+    }
     let (outcome, reasons) = match (failures.is_empty(), doubts.is_empty()) {
         (false, _) => (Outcome::Fail, failures),
         (true, false) => (Outcome::Inconclusive, doubts),
@@ -165,7 +178,8 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     let stall = |r: &Record| r.accounting.longest_missed_run.saturating_mul(r.cell.period_ns);
     let stalled = records
         .iter()
-        .filter(|r| r.accounting.missed > 0 && stall(r) >= limit.0);
+        // A round of `inversion` that was left out says nothing of how long somebody waited.
+        .filter(|r| r.details.is_none() && r.accounting.missed > 0 && stall(r) >= limit.0);
     if let Some(worst) = stalled.max_by_key(|r| stall(r)) {
         reasons.push(format!(
             "{} periods of {} missed in a row, so at least that late ({})",

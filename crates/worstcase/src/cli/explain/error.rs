@@ -55,6 +55,14 @@ pub enum ExplainError {
         /// The other.
         right: CellId,
     },
+    /// Nobody was late.
+    #[error(
+        "{cell}: what a switch costs or message passing takes is no latency with a worst sample to explain; explain cells of other probes"
+    )]
+    NoLatency {
+        /// The cell.
+        cell: CellId,
+    },
     /// The window does not fit.
     #[error("{cell}, sample {index}: {source}")]
     Story {
@@ -93,6 +101,7 @@ impl ExplainError {
         match self {
             ExplainError::NoSample { .. }
             | ExplainError::Incomparable { .. }
+            | ExplainError::NoLatency { .. }
             | ExplainError::NoRecordings { .. }
             | ExplainError::NotRecorded { .. }
             | ExplainError::OnlyInTheLab => Exit::Usage,

@@ -58,7 +58,7 @@ impl Watch for Lines {
     fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec) {
         (self.next, self.latest) = (EVERY, None);
         let (title, method) = (words::title(spec), words::method(spec));
-        eprintln!("{nth}/{of} {title}: {method}, for {}", words::clock(spec.length()));
+        eprintln!("{nth}/{of} {title}: {method}, for {}", words::amount(spec));
     }
 
     fn message(&mut self, spec: &HostSpec, message: &Message) {

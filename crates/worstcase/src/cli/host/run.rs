@@ -1,12 +1,14 @@
 //! `worstcase host run`.
 
-use super::choices::{PolicyArg, ProbeArg, TimerArg};
+use super::choices::{PROBES, PolicyArg, ProbeList, TimerArg};
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
 use crate::cli::show;
 use crate::duration;
 use crate::error::Error;
 use crate::host::doctor::examine;
+use crate::host::facts::Tree;
+use crate::host::run::placement::{self, Topology};
 use crate::host::run::{Matrix, Watch, run as run_matrix, subject, timerlat};
 use crate::host::{CpuList, Facts, HostError, StateFolder};
 use crate::record::{Run, RunPlan};
@@ -19,6 +21,7 @@ use worstcase_host::HostSpec;
 use worstcase_host::loads::HostLoad;
 use worstcase_host::spec::{Policy, Probe, Timer};
 use worstcase_probe::Nanos;
+use worstcase_probe::bench::{Bench, Inversion};
 use worstcase_probe::probes::environment;
 
 const HELP: &str = "\
@@ -27,6 +30,8 @@ Examples:
   worstcase host run --load desktop --time 10m --criterion 100us
   worstcase host run --probe response --load cpu+disk --cpus 2-3 --interval 250us
   worstcase host run --probe jitter --load desktop
+  worstcase host run --probe switch:2/16x0/16k --load desktop
+  worstcase host run --probe inversion --criterion 100us
 
 Ctrl-C ends a measurement early; what was taken until then is kept whole.
 As root everything can be measured; without, what is missing is said, and stands in the record.";
@@ -36,8 +41,14 @@ As root everything can be measured; without, what is missing is said, and stands
 #[command(after_help = HELP)]
 pub struct RunArgs {
     /// Instruments, separated by commas
-    #[arg(long = "probe", value_enum, value_delimiter = ',', default_value = "wakeup")]
-    probes: Vec<ProbeArg>,
+    #[arg(
+        long = "probe",
+        value_name = "PROBE",
+        value_delimiter = ',',
+        default_value = "wakeup",
+        long_help = PROBES
+    )]
+    probes: Vec<ProbeList>,
     /// A load (see docs/loads.md), several at once as A+B; may be given again
     #[arg(long = "load", value_name = "LOAD", default_value = "idle")]
     loads: Vec<String>,
@@ -47,7 +58,11 @@ pub struct RunArgs {
     /// How long each measurement takes
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
     time: Nanos,
-    /// Distance of two due times [default: 1ms; jitter: 2048 a second; noise: windows of 100ms]
+    /// switch, hackbench, inversion: how many samples [default: 10, 4, 500]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    samples: Option<u32>,
+    /// Distance of two due times [default: 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: three times what a
+    /// round takes]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     interval: Option<Nanos>,
     /// The due times of each CPU are this much after those of the CPU before it
@@ -83,7 +98,7 @@ pub struct RunArgs {
     /// The run's folder
     #[arg(long, short, default_value = "host-run")]
     output: PathBuf,
-    /// Judge: no latency above this, e.g. 100us
+    /// Judge: no latency above this, e.g. 100us [default: 100us if inversion is the only probe]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
     /// Plain lines while it measures, also on a terminal
@@ -114,11 +129,18 @@ const RTC: &str = "/dev/rtc";
 pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let facts = Facts::of("/".as_ref());
     let matrix = matrix(args, &facts)?;
-    if args.probes.contains(&ProbeArg::Timerlat) {
+    if matrix.specs.iter().any(|spec| spec.probe == Probe::Timerlat) {
         timerlat::check()?;
     }
     let mut plan = RunPlan::new("how late this machine is", command(), matrix.cells());
-    plan.criterion_ns = args.criterion.map(|c| c.0);
+    let only_inversion = matrix
+        .specs
+        .iter()
+        .all(|spec| matches!(spec.probe, Probe::Bench(Bench::Inversion(_))));
+    plan.criterion_ns = args
+        .criterion
+        .or(only_inversion.then_some(Inversion::CRITERION))
+        .map(|c| c.0);
     let run = Run::create(&args.output, plan)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [
@@ -172,10 +194,14 @@ fn matrix(args: &RunArgs, facts: &Facts) -> Result<Matrix, HostError> {
     }
     let cpus: Vec<u32> = cpus.iter().collect();
     let mut specs = Vec::new();
-    for probe in &args.probes {
+    for probe in args.probes.iter().flat_map(|list| &list.0) {
+        let cpus = match probe {
+            Probe::Bench(bench) => placement::place(bench, &Topology::read(&Tree::at("/".as_ref()), &cpus))?,
+            _ => cpus.clone(),
+        };
         for load in &args.loads {
             for seed in 1..=args.seeds {
-                specs.push(spec(args, Probe::from(*probe), load, seed, &cpus)?);
+                specs.push(spec(args, *probe, load, seed, &cpus)?);
             }
         }
     }
@@ -192,6 +218,12 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         .map_err(|e| HostError::Argument(format!("--load: {e}")))?;
     let wrong = |text: &str| Err(HostError::Argument(text.to_string()));
     let has_rtc = std::path::Path::new(RTC).exists();
+    if let Probe::Bench(bench) = probe {
+        return bench_spec(args, bench, load, seed, cpus);
+    }
+    if args.samples.is_some() {
+        return wrong("--samples: for switch, hackbench and inversion; the others measure for --time");
+    }
     let timer = args.timer.map(Timer::from).unwrap_or(match probe {
         Probe::Response => Timer::Posix,
         Probe::Timerlat => Timer::Timerlat,
@@ -252,6 +284,40 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
             Probe::Response => FLIGHTS,
             _ => 0,
         }),
+        work_dir: PathBuf::new(),
+        cgroup: None,
+        tracing: None,
+        samples_dir: PathBuf::new(),
+    })
+}
+
+fn bench_spec(args: &RunArgs, bench: Bench, load: &str, seed: u64, cpus: &[u32]) -> Result<HostSpec, HostError> {
+    let wrong = |text: &str| Err(HostError::Argument(text.to_string()));
+    if args.timer.is_some() || args.distance.0 > 0 || args.flights.is_some_and(|n| n > 0) {
+        return wrong(
+            "--probe switch, hackbench, inversion: no timer wakes them; they take no --timer, --distance or --flights",
+        );
+    }
+    let is_periodic = bench.usual_period().0 > 0;
+    if args.interval.is_some() && !is_periodic {
+        return wrong("--interval: switch and hackbench have none");
+    }
+    Ok(HostSpec {
+        probe: Probe::Bench(bench),
+        timer: Timer::None,
+        policy: match is_periodic {
+            true => Policy::Fifo(args.priority),
+            false => Policy::Other,
+        },
+        cpus: cpus.to_vec(),
+        interval: args.interval.unwrap_or(bench.usual_period()),
+        distance: Nanos(0),
+        periods: args.samples.unwrap_or(bench.usual_samples()),
+        warmup: args.warmup,
+        seed,
+        load: load.to_string(),
+        threshold: Nanos(0),
+        flights: 0,
         work_dir: PathBuf::new(),
         cgroup: None,
         tracing: None,

@@ -11,6 +11,7 @@ use crate::study::PlannedCell;
 use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
+use worstcase_probe::bench::{Bench, Inversion};
 use worstcase_probe::loads::{LOADS, LoadSpec};
 use worstcase_probe::spec::{ProbeKind, SpecError};
 use worstcase_probe::{CellSpec, Nanos};
@@ -104,6 +105,13 @@ impl Selection {
             }
         }
         Ok(planned)
+    }
+
+    /// The limit that is asked of this selection's probes if nobody says another.
+    pub fn usual_criterion(&self) -> Option<Nanos> {
+        let mut probes = self.probes.iter().flat_map(|list| &list.probes);
+        let all = probes.all(|p| matches!(p, ProbeKind::Bench(Bench::Inversion(_))));
+        all.then_some(Inversion::CRITERION)
     }
 
     fn machines(&self) -> Result<Vec<Machine>, LabError> {

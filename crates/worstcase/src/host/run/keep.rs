@@ -10,6 +10,7 @@ use crate::record::{
     Accounting, Cause, Cell, CellId, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
     Summaries, Work, folder,
 };
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -30,7 +31,13 @@ pub fn keep(
     done: &Done,
     cpu: &CpuDone,
 ) -> Result<(), HostError> {
-    let id = CellId::new(&subject.id(), &spec.load, spec.probe.name(), spec.seed, Some(cpu.cpu));
+    let id = CellId::new(
+        &subject.id(),
+        &spec.load,
+        &spec.probe.to_string(),
+        spec.seed,
+        Some(cpu.cpu),
+    );
     let samples = scratch.join(format!("cpu{}.parquet", cpu.cpu));
     let failed = |source: io::Error| HostError::Samples {
         path: samples.clone(),
@@ -125,30 +132,40 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
 /// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
 pub const BOOT_ID: &str = "boot_id";
 
-fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> std::collections::BTreeMap<String, String> {
+fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> BTreeMap<String, String> {
     let mut environment = done.environment.clone();
+    let measured = match spec.probe {
+        Probe::Noise => cpu.spun.0,
+        _ => spec.interval.0 * u64::from(cpu.expected),
+    };
+    environment.insert(BOOT_ID.to_string(), boot_id());
+    environment.insert("dropped_samples".to_string(), cpu.dropped.to_string());
+    add_environment(&mut environment, done, Nanos(measured), cpu.steal);
+    environment
+}
+
+/// Adds what is known of every measurement.
+pub(super) fn add_environment(
+    environment: &mut BTreeMap<String, String>,
+    done: &Done,
+    measured: Nanos,
+    steal: Option<Nanos>,
+) {
     let mut add = |key: &str, value: Option<String>| {
         if let Some(value) = value {
             environment.insert(key.to_string(), value);
         }
     };
-    let measured = match spec.probe {
-        Probe::Noise => cpu.spun.0,
-        _ => spec.interval.0 * u64::from(cpu.expected),
-    };
-    add("measured_ns", Some(measured.to_string()));
-    add(BOOT_ID, Some(boot_id()));
-    add("steal_ns", cpu.steal.map(|n| n.0.to_string()));
+    add("measured_ns", Some(measured.0.to_string()));
+    add("steal_ns", steal.map(|n| n.0.to_string()));
     add("load_notes", (!done.notes.is_empty()).then(|| done.notes.join("; ")));
     add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
-    add("dropped_samples", Some(cpu.dropped.to_string()));
     add("peak_memory_kb", Some(done.peak_memory_kb.to_string()));
     add(
         "lost_trace_events",
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
     add("ended_early", done.stopped.then(|| "1".to_string()));
-    environment
 }
 
 /// Where the periods of the rows went.

@@ -43,11 +43,15 @@ impl Matrix {
         self.specs.iter().flat_map(|spec| self.cells_of(spec)).collect()
     }
 
-    /// A measurement's cells: one a CPU.
+    /// A measurement's cells: one a CPU, or one alone.
     fn cells_of(&self, spec: &HostSpec) -> Vec<CellEntry> {
         let subject = self.subject.id();
-        let entry = |cpu: &u32| CellEntry::named(&subject, &spec.load, spec.probe.name(), spec.seed, Some(*cpu));
-        spec.cpus.iter().map(entry).collect()
+        let probe = spec.probe.to_string();
+        let entry = |cpu: Option<u32>| CellEntry::named(&subject, &spec.load, &probe, spec.seed, cpu);
+        match spec.probe {
+            Probe::Bench(_) => vec![entry(None)],
+            _ => spec.cpus.iter().map(|cpu| entry(Some(*cpu))).collect(),
+        }
     }
 
     fn is_measured(&self, run: &Run, spec: &HostSpec) -> bool {
@@ -89,7 +93,7 @@ pub fn run(
             watch.end();
             result?;
         }
-        measured += 1;
+        measured += usize::from(matrix.is_measured(run, spec));
     }
     drop(applied);
     let undone = journal.finish()?;
@@ -126,6 +130,9 @@ fn one(
         .parse()
         .map_err(|e: SpecError| HostError::Argument(e.to_string()))?;
     let done = measure(&spec, &load, journal, stop, watch)?;
+    if let (Probe::Bench(bench), Some(taken)) = (spec.probe, &done.bench) {
+        return super::bench::keep(run, &matrix.subject, &spec, bench, &done, taken);
+    }
     for cpu in &done.cpus {
         keep(run, scratch.path(), &matrix.subject, &spec, &done, cpu)?;
     }

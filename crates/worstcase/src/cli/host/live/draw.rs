@@ -124,6 +124,10 @@ fn bar(model: &Model, looks: Looks, width: u16) -> Line<'static> {
     let text = match model.phase {
         Phase::Starting => "the load starts".to_string(),
         Phase::WarmUp(time) => format!("the load runs alone for {}", duration::show(time)),
+        Phase::Measuring if length.0 == 0 => {
+            let taken: u64 = model.cpus.iter().map(|c| c.taken).sum();
+            format!("{taken} of {}", words::amount(&model.spec))
+        }
         Phase::Measuring => format!("{} of {}, {left} left", words::clock(elapsed), words::clock(length)),
         Phase::Keeping => "measured; the record is written".to_string(),
     };

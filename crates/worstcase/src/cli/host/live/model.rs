@@ -91,7 +91,11 @@ impl Model {
     pub fn share(&self) -> f64 {
         match self.phase {
             Phase::Keeping => 1.0,
-            _ => (self.elapsed.0 as f64 / self.spec.length().0.max(1) as f64).min(1.0),
+            _ if self.spec.length().0 == 0 => {
+                let taken: u64 = self.cpus.iter().map(|c| c.taken).sum();
+                (taken as f64 / f64::from(self.spec.periods)).min(1.0)
+            }
+            _ => (self.elapsed.0 as f64 / self.spec.length().0 as f64).min(1.0),
         }
     }
 

@@ -19,11 +19,20 @@ pub fn method(spec: &HostSpec) -> String {
         worstcase_host::spec::Probe::Noise => {
             format!("{noun} {cpus}, gaps from {}, {policy}", duration::show(spec.threshold))
         }
+        worstcase_host::spec::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {policy}"),
         _ => format!(
             "{noun} {cpus}, every {}, {}, {policy}",
             duration::show(spec.interval),
             spec.timer.name()
         ),
+    }
+}
+
+/// How much is asked for: `1:00`, or `10 samples` where it is not known how long they take.
+pub fn amount(spec: &HostSpec) -> String {
+    match spec.length() {
+        Nanos(0) => format!("{} samples", grouped(u64::from(spec.periods))),
+        length => clock(length),
     }
 }
 

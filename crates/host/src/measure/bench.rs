@@ -1,0 +1,186 @@
+//! One measurement of a probe that does not measure CPU by CPU: the probe does it, this looks on and tells the desk.
+
+use super::MeasureError;
+use super::run::pause;
+use crate::loads::RunningHostLoad;
+use crate::machine;
+use crate::message::{BenchDone, CpuStats, Done, Message};
+use crate::spec::HostSpec;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_probe::Nanos;
+use worstcase_probe::bench::{Bench, Observer, Placement, Request};
+use worstcase_probe::probes::environment;
+use worstcase_probe::record::{Sample, SelfCost, Work};
+use worstcase_probe::sys::{clock, memory};
+
+/// The first sample begins this long after everything is ready.
+const LEAD: Nanos = Nanos::from_millis(20);
+/// Between two messages.
+const TICK: Nanos = Nanos::from_millis(200);
+
+pub(super) fn measure(
+    spec: &HostSpec,
+    bench: Bench,
+    load: &mut RunningHostLoad,
+    stop: &AtomicBool,
+    say: &mut impl FnMut(&Message) -> io::Result<()>,
+) -> Result<Done, MeasureError> {
+    let everywhere = matches!(bench, Bench::Switch(s) if s.placement == Placement::Free);
+    let request = Request {
+        repetitions: spec.periods,
+        start: spec.start(clock::monotonic() + LEAD, 0),
+        period: spec.interval,
+        priority: spec.policy.priority(),
+        cpus: if everywhere { &[] } else { &spec.cpus },
+    };
+    bench.check_machine(&request)?;
+    load.wait_for_work()?;
+    say(&Message::WarmUp { length: spec.warmup })?;
+    pause(spec.warmup, stop);
+    let environment = environment::read();
+    let start = spec.start(clock::monotonic() + LEAD, 0);
+    let before = Before {
+        work: load.work(),
+        steal: machine::steal(&spec.cpus),
+        faults: memory::faults(),
+        cpu: clock::own_cpu_time()?,
+    };
+    let mut onlooker = Onlooker::new(spec, start, stop, load, before, say);
+    let taken = bench.measure(&Request { start, ..request }, &mut onlooker)?;
+    onlooker.finish()?;
+    let (elapsed, stats, before) = (onlooker.elapsed(), onlooker.stats, onlooker.before);
+    load.check()?;
+    // One that was ended at once may have been too short for work.
+    let stopped = stop.load(Ordering::Relaxed);
+    let work = match stopped {
+        true => load.added_to(&before.work),
+        false => load.work_since(&before.work)?,
+    };
+    let faults = memory::faults();
+    let steal = machine::steal_between(&before.steal, &machine::steal(&spec.cpus));
+    Ok(Done {
+        cpus: Vec::new(),
+        bench: Some(BenchDone {
+            start,
+            samples: taken.samples,
+            details: taken.details,
+            self_cost: SelfCost {
+                cpu_time: clock::own_cpu_time()?.saturating_sub(before.cpu),
+                minor_faults: faults.minor - before.faults.minor,
+                major_faults: faults.major - before.faults.major,
+                ..SelfCost::default()
+            },
+            steal: steal
+                .into_iter()
+                .map(|n| n.map(|n| n.0))
+                .sum::<Option<u64>>()
+                .map(Nanos),
+            measured: elapsed,
+        }),
+        work,
+        warnings: taken.warnings,
+        notes: load.notes().to_vec(),
+        environment,
+        throttled: match bench {
+            Bench::Inversion(_) => machine::may_be_throttled(stats.max_ns),
+            // Nothing of theirs is real-time.
+            Bench::Switch(_) | Bench::Hackbench(_) => Some(false),
+        },
+        stopped,
+        peak_memory_kb: machine::peak_memory_kb(),
+        lost_events: 0,
+    })
+}
+
+/// What was counted when it began.
+struct Before {
+    work: Vec<Work>,
+    steal: Vec<Option<Nanos>>,
+    faults: memory::Faults,
+    cpu: Nanos,
+}
+
+/// Looks on: tells the desk several times a second, and whether the user wants an end.
+struct Onlooker<'a, Say> {
+    start: Nanos,
+    stop: &'a AtomicBool,
+    load: &'a mut RunningHostLoad,
+    before: Before,
+    say: &'a mut Say,
+    stats: CpuStats,
+    next: u64,
+    told: Nanos,
+    failed: Option<MeasureError>,
+}
+
+impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
+    fn new(
+        spec: &HostSpec,
+        start: Nanos,
+        stop: &'a AtomicBool,
+        load: &'a mut RunningHostLoad,
+        before: Before,
+        say: &'a mut Say,
+    ) -> Self {
+        let stats = CpuStats {
+            cpu: spec.cpus.first().copied().unwrap_or(0),
+            ..CpuStats::default()
+        };
+        Onlooker {
+            start,
+            stop,
+            load,
+            before,
+            say,
+            stats,
+            next: 0,
+            told: start,
+            failed: None,
+        }
+    }
+
+    fn elapsed(&self) -> Nanos {
+        clock::monotonic().saturating_sub(self.start)
+    }
+
+    fn tell(&mut self) -> Result<(), MeasureError> {
+        self.load.check()?;
+        let tick = Message::Tick {
+            elapsed: self.elapsed(),
+            cpus: vec![self.stats.clone()],
+            work: self.load.added_to(&self.before.work),
+        };
+        Ok((self.say)(&tick)?)
+    }
+
+    fn tell_if_due(&mut self) {
+        let now = clock::monotonic();
+        if now.saturating_sub(self.told) >= TICK && self.failed.is_none() {
+            self.told = now;
+            self.failed = self.tell().err();
+        }
+    }
+
+    /// Whoever looks on has seen every sample.
+    fn finish(&mut self) -> Result<(), MeasureError> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.tell(),
+        }
+    }
+}
+
+impl<Say: FnMut(&Message) -> io::Result<()>> Observer for Onlooker<'_, Say> {
+    fn sample(&mut self, sample: Sample) {
+        let index = u64::from(sample.index);
+        self.stats.add(index + 1 - self.next, sample.latency.0);
+        self.next = index + 1;
+        self.tell_if_due();
+    }
+
+    fn wants_end(&mut self) -> bool {
+        self.tell_if_due();
+        self.failed.is_some() || self.stop.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,253 @@
+//! What `switch`, `hackbench` and `inversion` say of a point: a subject, a load and a probe's parameters, over all seeds.
+
+use super::Percentile;
+use super::values::Values;
+use crate::record::{Quantity, Record, SubjectId};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use worstcase_probe::Nanos;
+use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchRepetition};
+
+/// Where a point lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The subject.
+    pub subject: SubjectId,
+    /// The load.
+    pub load: String,
+    /// Seeds that were measured.
+    pub seeds: usize,
+}
+
+/// What a switch costs; times in ns a hop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchPoint {
+    /// Where.
+    pub place: Place,
+    /// Which ring.
+    pub ring: Switch,
+    /// Passing, touching and switching.
+    pub raw: Values,
+    /// Passing and touching alone, always the same working set.
+    pub hot: Values,
+    /// Passing and touching alone, each member's working set in turn.
+    pub cold: Values,
+    /// `raw - hot` of each repetition: the switch, and filling the caches again.
+    pub net: Values,
+    /// `raw - cold` of each repetition: the switch alone.
+    pub net_cold: Values,
+    /// Switches a hop because a member waited.
+    pub voluntary: f64,
+    /// Switches a hop because something else got the CPU.
+    pub involuntary: f64,
+    /// Moves to another CPU, of all repetitions, where the kernel tells.
+    pub migrations: Option<u64>,
+}
+
+/// How long message passing takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HackbenchPoint {
+    /// Where.
+    pub place: Place,
+    /// What was passed.
+    pub work: Hackbench,
+    /// Senders and receivers.
+    pub processes: u32,
+    /// Time of each run, in ns.
+    pub total: Values,
+    /// CPU time of each run, in ns.
+    pub cpu: Values,
+    /// Switches a message, of both kinds.
+    pub switches: f64,
+    /// Latency of the messages of all runs: value in ns and how often, ascending.
+    pub latency: Option<Vec<(u64, u64)>>,
+}
+
+/// How long the most urgent thread waited.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InversionPoint {
+    /// Where.
+    pub place: Place,
+    /// Between whom.
+    pub chain: Inversion,
+    /// Rounds.
+    pub rounds: u64,
+    /// The shortest.
+    pub min: Nanos,
+    /// The median over the seeds of each seed's median.
+    pub median: Nanos,
+    /// The same of the 99th percentile, where every seed bears one.
+    pub p99: Option<Nanos>,
+    /// The longest.
+    pub max: Nanos,
+    /// Rounds in which the mutex was owned when the most urgent thread was made ready.
+    pub contended: u64,
+    /// Rounds in which the middle thread ran meanwhile.
+    pub inverted: u64,
+}
+
+/// The points of `switch`, in the order of the records.
+pub fn switches(records: &[Record]) -> Vec<SwitchPoint> {
+    grouped(records)
+        .into_iter()
+        .filter_map(|(place, bench, of)| match bench {
+            Bench::Switch(ring) => switch(place, ring, &of),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The points of `hackbench`.
+pub fn hackbenches(records: &[Record]) -> Vec<HackbenchPoint> {
+    grouped(records)
+        .into_iter()
+        .filter_map(|(place, bench, of)| match bench {
+            Bench::Hackbench(work) => hackbench(place, work, &of),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The points of `inversion`.
+pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
+    grouped(records)
+        .into_iter()
+        .filter_map(|(place, bench, of)| match bench {
+            Bench::Inversion(chain) => inversion(place, chain, &of),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The records of each point.
+fn grouped(records: &[Record]) -> Vec<(Place, Bench, Vec<&Record>)> {
+    let mut all: Vec<(Place, Bench, Vec<&Record>)> = Vec::new();
+    for record in records.iter().filter(|r| r.details.is_some()) {
+        let Ok(bench) = record.cell.probe.parse::<Bench>() else {
+            continue;
+        };
+        let subject = record.subject.id();
+        let same = |(place, other, _): &&mut (Place, Bench, Vec<&Record>)| {
+            place.subject == subject && place.load == record.cell.load && *other == bench
+        };
+        match all.iter_mut().find(same) {
+            Some((place, _, of)) => {
+                place.seeds += 1;
+                of.push(record);
+            }
+            None => {
+                let place = Place {
+                    subject,
+                    load: record.cell.load.clone(),
+                    seeds: 1,
+                };
+                all.push((place, bench, vec![record]));
+            }
+        }
+    }
+    all
+}
+
+fn switch(place: Place, ring: Switch, records: &[&Record]) -> Option<SwitchPoint> {
+    let all: Vec<(u64, &SwitchRepetition)> = records
+        .iter()
+        .filter_map(|r| match &r.details {
+            Some(Details::Switch(d)) => Some(d.repetitions.iter().map(move |repetition| (d.hops, repetition))),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let hops: u64 = all.iter().map(|(hops, _)| hops).sum();
+    let a_hop = |time: fn(&SwitchRepetition) -> f64| Values::new(all.iter().map(|(hops, r)| time(r) / *hops as f64));
+    Some(SwitchPoint {
+        place,
+        ring,
+        raw: a_hop(|r| r.total.0 as f64)?,
+        hot: a_hop(|r| r.hot.0 as f64)?,
+        cold: a_hop(|r| r.cold.0 as f64)?,
+        net: a_hop(|r| r.total.0 as f64 - r.hot.0 as f64)?,
+        net_cold: a_hop(|r| r.total.0 as f64 - r.cold.0 as f64)?,
+        voluntary: all.iter().map(|(_, r)| r.voluntary).sum::<u64>() as f64 / hops as f64,
+        involuntary: all.iter().map(|(_, r)| r.involuntary).sum::<u64>() as f64 / hops as f64,
+        migrations: all.iter().map(|(_, r)| r.migrations).sum(),
+    })
+}
+
+fn hackbench(place: Place, work: Hackbench, records: &[&Record]) -> Option<HackbenchPoint> {
+    let all: Vec<_> = records
+        .iter()
+        .filter_map(|r| match &r.details {
+            Some(Details::Hackbench(d)) => Some(d),
+            _ => None,
+        })
+        .collect();
+    let runs = || all.iter().flat_map(|d| &d.runs);
+    let messages: u64 = all.iter().map(|d| d.messages * d.runs.len() as u64).sum();
+    let switches: u64 = runs().map(|r| r.voluntary + r.involuntary).sum();
+    let mut latency: BTreeMap<u64, u64> = BTreeMap::new();
+    for (value, count) in all.iter().filter_map(|d| d.message_latency.as_ref()).flatten() {
+        *latency.entry(*value).or_default() += count;
+    }
+    Some(HackbenchPoint {
+        place,
+        work,
+        processes: all.first()?.processes,
+        total: Values::new(runs().map(|r| r.total.0 as f64))?,
+        cpu: Values::new(runs().map(|r| r.cpu.0 as f64))?,
+        switches: switches as f64 / messages.max(1) as f64,
+        latency: (!latency.is_empty()).then(|| latency.into_iter().collect()),
+    })
+}
+
+fn inversion(place: Place, chain: Inversion, records: &[&Record]) -> Option<InversionPoint> {
+    let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
+    let counts = records.iter().filter_map(|r| match &r.details {
+        Some(Details::Inversion(d)) => Some((u64::from(d.contended), u64::from(d.inverted))),
+        _ => None,
+    });
+    let (contended, inverted) = counts.fold((0, 0), |sum, n| (sum.0 + n.0, sum.1 + n.1));
+    let middle = |values: Vec<u64>| super::Distribution::new(values.into_iter().map(Nanos)).map(|d| d.median());
+    let p99s: Option<Vec<u64>> = summaries
+        .iter()
+        .map(|s| s.percentiles_ns.get(&Percentile::P99).copied())
+        .collect();
+    Some(InversionPoint {
+        place,
+        chain,
+        rounds: records.iter().map(|r| r.accounting.taken).sum(),
+        min: Nanos(summaries.iter().map(|s| s.min_ns).min()?),
+        median: middle(summaries.iter().map(|s| s.median_ns).collect())?,
+        p99: p99s.and_then(middle),
+        max: Nanos(summaries.iter().map(|s| s.max_ns).max()?),
+        contended,
+        inverted,
+    })
+}
+
+/// The value below which a share of what was counted lies (nearest rank).
+pub fn quantile(counted: &[(u64, u64)], share: f64) -> u64 {
+    let all: u64 = counted.iter().map(|(_, n)| n).sum();
+    let rank = ((all as f64 * share).ceil() as u64).max(1);
+    let mut seen = 0;
+    for (value, count) in counted {
+        seen += count;
+        if seen >= rank {
+            return *value;
+        }
+    }
+    counted.last().map_or(0, |(value, _)| *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_counts() {
+        let counted = [(10, 1), (20, 98), (900, 1)];
+        assert_eq!(
+            [0.0, 0.01, 0.5, 0.99, 1.0].map(|s| quantile(&counted, s)),
+            [10, 10, 20, 20, 900]
+        );
+    }
+}
