@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Bytes of a page on the machines this crate is built for.
 pub const PAGE: usize = 4096;
@@ -77,6 +77,12 @@ pub struct Mapping {
     start: NonNull<u8>,
     len: usize,
 }
+
+// SAFETY: nothing ties mapped memory to the thread that mapped it.
+unsafe impl Send for Mapping {}
+// SAFETY: through a shared reference bytes are read and written volatile, or as atomics, and no slice of them is
+// given out; threads that use them get torn values at worst, as other processes do.
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Zeroed pages that forked children share.
@@ -150,6 +156,19 @@ impl Mapping {
         // SAFETY: the mapping is page-aligned, lives as long as the borrow, and every bit pattern is an
         // AtomicU64; byte-wise writes through `write` are not mixed with words by any user.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / 8) }
+    }
+
+    /// The mapping as half words that several processes may use at once.
+    pub fn half_words(&self) -> &[AtomicU32] {
+        // SAFETY: as for `words`.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / 4) }
+    }
+
+    /// Asks for pages of the smallest size only, whatever this machine does otherwise.
+    pub fn use_small_pages(&self) {
+        // Fails only where the kernel knows no other pages.
+        // SAFETY: the range is this live mapping; which pages back it does not change what it holds.
+        unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_NOHUGEPAGE) };
     }
 
     /// The start of the mapping, for system calls that fill it.

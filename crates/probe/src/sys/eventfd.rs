@@ -1,0 +1,47 @@
+//! An event counter (eventfd) as a place for one token.
+
+use super::check;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::FromRawFd;
+
+/// The counter; forked children share it.
+#[derive(Debug)]
+pub struct EventFd(File);
+
+impl EventFd {
+    /// A counter of 0.
+    pub fn new() -> io::Result<EventFd> {
+        // SAFETY: no pointers are passed.
+        let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) })?;
+        // SAFETY: the descriptor was just made and belongs to nobody else.
+        Ok(EventFd(unsafe { File::from_raw_fd(fd) }))
+    }
+
+    /// Adds 1.
+    #[inline(always)]
+    pub fn add(&self) -> io::Result<()> {
+        (&self.0).write(&1u64.to_ne_bytes()).map(drop)
+    }
+
+    /// Waits until the counter is not 0, sets it to 0 and returns what it was.
+    #[inline(always)]
+    pub fn take(&self) -> io::Result<u64> {
+        let mut value = [0; 8];
+        (&self.0).read_exact(&mut value)?;
+        Ok(u64::from_ne_bytes(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_is_taken() {
+        let counter = EventFd::new().unwrap();
+        counter.add().unwrap();
+        counter.add().unwrap();
+        assert_eq!(counter.take().unwrap(), 2);
+    }
+}
