@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Bytes of a page on the machines this crate is built for.
 pub const PAGE: usize = 4096;
@@ -77,6 +77,12 @@ pub struct Mapping {
     start: NonNull<u8>,
     len: usize,
 }
+
+// SAFETY: a mapping is a place, not a value of some thread; what several threads do in it at once is bound to the same
+// rules as what several processes do: atomics, or single volatile bytes.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Zeroed pages that forked children share.
@@ -150,6 +156,12 @@ impl Mapping {
         // SAFETY: the mapping is page-aligned, lives as long as the borrow, and every bit pattern is an
         // AtomicU64; byte-wise writes through `write` are not mixed with words by any user.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / 8) }
+    }
+
+    /// The mapping as counters that several processes may use at once.
+    pub fn counters(&self) -> &[AtomicU32] {
+        // SAFETY: as for `words`; no user mixes the two widths on one mapping.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / 4) }
     }
 
     /// The start of the mapping, for system calls that fill it.

@@ -5,18 +5,22 @@
 //! sched    policy, priority, nice                             shm     System V segments
 //! signal   masks, signalfd, poll                              aio     reads in flight (Linux AIO)
 //! timer    a POSIX interval timer and its handler             device  mount, device nodes, network interface
-//! process  fork, exec, wait, kill, who reaps
+//! process  fork, exec, wait, kill, who reaps              affinity on which CPUs
+//! usage    CPU time and switches                          limit   resource limits
 //! ```
 
+pub mod affinity;
 pub mod aio;
 pub mod clock;
 pub mod device;
+pub mod limit;
 pub mod memory;
 pub mod process;
 pub mod sched;
 pub mod shm;
 pub mod signal;
 pub mod timer;
+pub mod usage;
 
 use std::io;
 

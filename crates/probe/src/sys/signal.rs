@@ -1,6 +1,7 @@
 //! Signal masks, signals read as data, and waiting for several files at once.
 
 use super::check;
+use crate::units::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -99,6 +100,22 @@ pub fn poll(first: BorrowedFd<'_>, second: Option<BorrowedFd<'_>>) -> io::Result
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) }) {
         Ok(_) => Ok((fds[0].revents != 0, fds[1].revents != 0)),
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok((false, false)),
+        Err(e) => Err(e),
+    }
+}
+
+/// Waits until `fd` can be read (or is at its end), at most `time` (whole milliseconds); says whether it can.
+pub fn poll_for(fd: BorrowedFd<'_>, time: Nanos) -> io::Result<bool> {
+    let mut entry = libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let millis = libc::c_int::try_from(time.0 / 1_000_000).unwrap_or(libc::c_int::MAX);
+    // SAFETY: `entry` is one valid pollfd.
+    match check(unsafe { libc::poll(&mut entry, 1, millis) }) {
+        Ok(ready) => Ok(ready != 0),
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
         Err(e) => Err(e),
     }
 }
