@@ -3,6 +3,9 @@
 //! Loads are forked and so need a process with one thread; this program is its own small test harness: each
 //! test runs in a forked process. No test asserts how fast something is, only what must hold on any machine.
 
+#[path = "machine/hackbench.rs"]
+mod hackbench;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -14,6 +17,9 @@ use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
 use worstcase_probe::sys::{clock, sched, signal};
 use worstcase_probe::{CellSpec, Nanos, RawRecord, probes};
+
+/// The probes whose samples are due at regular times.
+const TIMED: [ProbeKind; 2] = [ProbeKind::Wakeup, ProbeKind::Response];
 
 const TESTS: &[(&str, fn())] = &[
     (
@@ -52,7 +58,7 @@ fn main() -> ExitCode {
     loads::compile::child_main();
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut failed = 0;
-    for (name, test) in TESTS {
+    for (name, test) in TESTS.iter().chain(hackbench::TESTS) {
         if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
             continue;
         }
@@ -178,7 +184,7 @@ fn is_root() -> bool {
 fn every_load_works_and_leaves_nothing() {
     process::adopt_orphans(true).expect("subreaper");
     let segments = orphaned_segments();
-    for probe in ProbeKind::ALL {
+    for probe in TIMED {
         for load in [
             "shm",
             "fork",
@@ -214,7 +220,7 @@ fn every_load_works_and_leaves_nothing() {
 }
 
 fn an_idle_cell_has_no_work() {
-    for probe in ProbeKind::ALL {
+    for probe in TIMED {
         let folder = Folder::new();
         let record = probes::run(&cell(probe, "idle"), &folder.env()).expect("measure");
         check_books(&record);
@@ -231,7 +237,7 @@ fn sampling_takes_no_page_fault() {
     if !is_root() {
         return;
     }
-    for probe in ProbeKind::ALL {
+    for probe in TIMED {
         for load in ["idle", "fork"] {
             let spec = CellSpec {
                 period: Nanos(100_000),
@@ -254,7 +260,7 @@ fn an_ordinary_user_measures_with_warnings() {
         // SAFETY: no pointers are passed; this process does nothing but this test.
         assert_eq!(unsafe { libc::setresuid(65534, 65534, 65534) }, 0);
     }
-    for probe in ProbeKind::ALL {
+    for probe in TIMED {
         for load in ["idle", "shm", "compile"] {
             let record = probes::run(&cell(probe, load), &folder.env()).unwrap_or_else(|e| panic!("{load}: {e}"));
             check_books(&record);
@@ -286,7 +292,7 @@ fn a_planted_stall_is_measured_and_its_periods_missed() {
         }
     })
     .expect("fork");
-    for probe in ProbeKind::ALL {
+    for probe in TIMED {
         let record = probes::run(&cell(probe, "idle"), &Folder::new().env()).expect("measure");
         check_books(&record);
         let longest = record.samples.iter().map(|s| s.latency).max().expect("samples");

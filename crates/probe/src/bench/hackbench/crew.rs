@@ -135,8 +135,13 @@ fn code(board: &Board, done: Result<(), String>) -> i32 {
     }
 }
 
+/// Who was killed left no words; whatever is on the board then is what that did to others.
 fn failed(exit: Exit, board: &Board) -> BenchError {
-    let why = board.message().unwrap_or_else(|| exit.to_string());
+    let words = match exit {
+        Exit::Code(_) => board.message(),
+        Exit::Signal(_) => None,
+    };
+    let why = words.unwrap_or_else(|| exit.to_string());
     BenchError::Books(format!("a sender or receiver failed: {why}"))
 }
 
