@@ -1,4 +1,4 @@
-//! The page that a load's workers and the probe share: counters of work, and room for one error message.
+//! The page that forked workers (of a load, of a probe) and the probe share: counters, and room for one error message.
 
 use crate::sys::memory::{Mapping, PAGE};
 use std::io;
@@ -14,10 +14,10 @@ const MESSAGE_LEN: usize = 1024;
 
 /// Counters and message, shared with every process forked after it was made.
 #[derive(Debug)]
-pub(super) struct Board(Mapping);
+pub(crate) struct Board(Mapping);
 
 impl Board {
-    pub(super) fn new() -> io::Result<Board> {
+    pub(crate) fn new() -> io::Result<Board> {
         Ok(Board(Mapping::shared(PAGE)?))
     }
 
@@ -26,19 +26,19 @@ impl Board {
     }
 
     /// Adds to counter `unit` (its place in [`super::LoadInfo::units`]).
-    pub(super) fn add(&self, unit: usize, n: u64) {
+    pub(crate) fn add(&self, unit: usize, n: u64) {
         assert!(unit < COUNTERS);
         self.word(unit).fetch_add(n, Ordering::Relaxed);
     }
 
     /// Counter `unit` so far.
-    pub(super) fn count(&self, unit: usize) -> u64 {
+    pub(crate) fn count(&self, unit: usize) -> u64 {
         assert!(unit < COUNTERS);
         self.word(unit).load(Ordering::Relaxed)
     }
 
     /// Leaves a message for the probe; the first one stays.
-    pub(super) fn report(&self, message: &str) {
+    pub(crate) fn report(&self, message: &str) {
         let state = self.word(MESSAGE_STATE);
         if state
             .compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed)
@@ -57,7 +57,7 @@ impl Board {
     }
 
     /// The message, once it is complete.
-    pub(super) fn message(&self) -> Option<String> {
+    pub(crate) fn message(&self) -> Option<String> {
         let len = self.word(MESSAGE_STATE).load(Ordering::Acquire).checked_sub(2)? as usize;
         let bytes: Vec<u8> = (0..len.div_ceil(8))
             .flat_map(|i| self.word(MESSAGE + i).load(Ordering::Relaxed).to_le_bytes())

@@ -15,7 +15,7 @@
 
 mod apps;
 mod blockread;
-mod board;
+pub(crate) mod board;
 mod cmd;
 mod command_line;
 pub mod compile;

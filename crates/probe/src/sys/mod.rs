@@ -7,7 +7,7 @@
 //! timer    a POSIX interval timer and its handler             device  mount, device nodes, network interface
 //! process  fork, exec, wait, kill, who reaps                  affinity  which CPUs a thread may run on
 //! futex    wait for a word of memory                          eventfd   an event counter
-//! usage    switches of a thread                               rlimit    resource limits
+//! usage    CPU time and switches                              rlimit    resource limits
 //! ```
 
 pub mod affinity;

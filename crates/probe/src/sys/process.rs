@@ -1,5 +1,6 @@
 //! Forking (from single-threaded processes only), ending and reaping processes.
 
+use super::usage::{self, Usage};
 use super::{check, signal};
 use std::ffi::CString;
 use std::fs::File;
@@ -117,22 +118,27 @@ pub enum Waited {
     NoChild,
 }
 
-/// Reaps a child: `pid` itself, any (-1), or any of the process group `-pid`.
+/// Reaps a child: `pid` itself, any (-1), any of the process group `-pid`, or of this process' own (0).
 pub fn wait(pid: Pid, block: bool) -> io::Result<Waited> {
+    reap(pid, block).map(|(waited, _)| waited)
+}
+
+/// The same, and what the child had used if it ended.
+pub fn reap(pid: Pid, block: bool) -> io::Result<(Waited, Usage)> {
     let flags = if block { 0 } else { libc::WNOHANG };
     let mut status = 0;
+    let mut used = usage::nothing();
     loop {
-        // SAFETY: `status` is a valid integer to fill.
-        match check(unsafe { libc::waitpid(pid, &mut status, flags) }) {
-            Ok(0) => return Ok(Waited::Running),
-            Ok(pid) if libc::WIFSIGNALED(status) => {
-                return Ok(Waited::Ended(pid, Exit::Signal(libc::WTERMSIG(status))));
-            }
-            Ok(pid) => return Ok(Waited::Ended(pid, Exit::Code(libc::WEXITSTATUS(status)))),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) if e.raw_os_error() == Some(libc::ECHILD) => return Ok(Waited::NoChild),
+        // SAFETY: `status` and `used` are a valid integer and a valid rusage to fill.
+        let waited = match check(unsafe { libc::wait4(pid, &mut status, flags, &mut used) }) {
+            Ok(0) => Waited::Running,
+            Ok(pid) if libc::WIFSIGNALED(status) => Waited::Ended(pid, Exit::Signal(libc::WTERMSIG(status))),
+            Ok(pid) => Waited::Ended(pid, Exit::Code(libc::WEXITSTATUS(status))),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) if e.raw_os_error() == Some(libc::ECHILD) => Waited::NoChild,
             Err(e) => return Err(e),
-        }
+        };
+        return Ok((waited, Usage::of(&used)));
     }
 }
 

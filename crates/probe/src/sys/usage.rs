@@ -1,35 +1,71 @@
-//! How often the calling thread gave up the CPU, or lost it.
+//! What a process or thread has used: CPU time, and how often it gave the CPU away.
 
-/// Switches away from a thread since it began.
+use crate::units::Nanos;
+use std::ops::{Add, Sub};
+
+/// From its birth on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Switches {
-    /// Because it waited.
+pub struct Usage {
+    /// User and system time, as the kernel accounts them (in whole microseconds).
+    pub cpu: Nanos,
+    /// Switches because it waited.
     pub voluntary: u64,
-    /// Because something else got the CPU.
+    /// Switches because something else got the CPU.
     pub involuntary: u64,
 }
 
-/// Those of the calling thread (getrusage).
-pub fn own_switches() -> Switches {
-    // SAFETY: rusage holds integers only, for which all zeroes are valid.
-    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
-    // SAFETY: `usage` is a valid rusage to fill; RUSAGE_THREAD always exists.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    Switches {
-        voluntary: usage.ru_nvcsw as u64,
-        involuntary: usage.ru_nivcsw as u64,
+impl Usage {
+    pub(super) fn of(usage: &libc::rusage) -> Usage {
+        let time = |t: libc::timeval| Nanos::from_micros(t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64);
+        Usage {
+            cpu: time(usage.ru_utime) + time(usage.ru_stime),
+            voluntary: usage.ru_nvcsw as u64,
+            involuntary: usage.ru_nivcsw as u64,
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn sleeping_is_giving_up_the_cpu() {
-        let before = own_switches();
-        std::thread::sleep(Duration::from_millis(1));
-        assert!(own_switches().voluntary > before.voluntary);
+impl Add for Usage {
+    type Output = Usage;
+    fn add(self, other: Usage) -> Usage {
+        Usage {
+            cpu: self.cpu + other.cpu,
+            voluntary: self.voluntary + other.voluntary,
+            involuntary: self.involuntary + other.involuntary,
+        }
     }
+}
+
+impl Sub for Usage {
+    type Output = Usage;
+    /// Never below nothing: the parts of a whole are read one after the other.
+    fn sub(self, other: Usage) -> Usage {
+        Usage {
+            cpu: self.cpu.saturating_sub(other.cpu),
+            voluntary: self.voluntary.saturating_sub(other.voluntary),
+            involuntary: self.involuntary.saturating_sub(other.involuntary),
+        }
+    }
+}
+
+/// Of all threads of this process, those that have ended too.
+pub fn own_process() -> Usage {
+    ask(libc::RUSAGE_SELF)
+}
+
+/// Of the calling thread.
+pub fn own_thread() -> Usage {
+    ask(libc::RUSAGE_THREAD)
+}
+
+fn ask(who: libc::c_int) -> Usage {
+    let mut usage = nothing();
+    // SAFETY: `usage` is a valid rusage to fill; both `who` above always exist.
+    unsafe { libc::getrusage(who, &mut usage) };
+    Usage::of(&usage)
+}
+
+pub(super) fn nothing() -> libc::rusage {
+    // SAFETY: rusage holds integers only, for which all zeroes are valid.
+    unsafe { core::mem::zeroed() }
 }

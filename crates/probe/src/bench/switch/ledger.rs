@@ -4,7 +4,7 @@
 //! still wait for the first timed token, and has given up the CPU for that before the clock is read: this one wait is not counted.
 
 use super::board::{Board, Trouble};
-use crate::sys::usage::{self, Switches};
+use crate::sys::usage::{self, Usage};
 use std::fs::File;
 use std::io::Read;
 
@@ -24,7 +24,7 @@ pub(super) struct Ledger<'a> {
     members: usize,
     /// Laps whose order was looked at.
     looked: u64,
-    switches: Switches,
+    switches: Usage,
     moves: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Ledger<'_> {
             member,
             members,
             looked: 0,
-            switches: Switches::default(),
+            switches: Usage::default(),
             moves: None,
         }
     }
@@ -54,12 +54,12 @@ impl Ledger<'_> {
 
     /// Notes the switches so far.
     pub(super) fn note_switches(&mut self) {
-        self.switches = usage::own_switches();
+        self.switches = usage::own_thread();
     }
 
     /// Tells what was counted since, `waits` of them outside the timed laps.
     pub(super) fn close(&self, hops: u64, waits: u64) {
-        let now = usage::own_switches();
+        let now = usage::own_thread();
         let moved = self.moves.zip(own_moves());
         self.board.set_account(
             self.member,

@@ -26,7 +26,7 @@ pub(super) struct Place<'a> {
 pub(super) fn become_member(plan: &Plan, member: usize) -> Result<(), Trouble> {
     sched::Policy::OTHER.apply().map_err(Step::Policy.failed())?;
     match plan.cpu_of(member) {
-        Some(cpu) => affinity::pin(cpu).map_err(Step::Pin.failed()),
+        Some(cpu) => affinity::set(&[cpu]).map_err(Step::Pin.failed()),
         None => Ok(()),
     }
 }

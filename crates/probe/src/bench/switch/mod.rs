@@ -84,7 +84,7 @@ pub fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer
 fn on_one_cpu(cpus: &[u32]) -> Result<bool, BenchError> {
     match cpus {
         [] => {
-            let allowed = affinity::allowed().map_err(BenchError::system("reading the CPUs that may be used"))?;
+            let allowed = affinity::current().map_err(BenchError::system("reading the CPUs that may be used"))?;
             Ok(allowed.len() == 1)
         }
         [first, rest @ ..] => Ok(rest.iter().all(|cpu| cpu == first)),

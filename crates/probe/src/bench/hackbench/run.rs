@@ -1,0 +1,139 @@
+//! One run: from nothing to nothing.
+//!
+//! ```text
+//! children start -> each reports ready -> clock, start signal -> messages -> all have ended, are reaped -> clock
+//! ```
+
+use super::Plan;
+use super::crew::Crew;
+use super::latency::Histogram;
+use super::stage::{BYTES, EARLY, RECEIVED, SENT, Stage, USED};
+use crate::bench::{BenchError, HackbenchRun, Marks, Observer};
+use crate::record::Sample;
+use crate::sys::usage::Usage;
+use crate::sys::{clock, signal};
+use crate::units::Nanos;
+use std::io::{PipeReader, Read, Write};
+use std::os::fd::AsFd;
+
+/// How often the parent looks whether a child failed, and asks whether an end is wanted.
+const LOOK: Nanos = Nanos::from_millis(100);
+
+/// What a run gave.
+pub(super) struct Ran {
+    pub(super) sample: Sample,
+    pub(super) run: HackbenchRun,
+    /// Messages that were received before they were sent.
+    pub(super) early: u64,
+}
+
+/// Does one run; nothing if an end was wanted.
+pub(super) fn run(
+    plan: &Plan,
+    marks: &mut Marks,
+    histogram: &mut Histogram,
+    observer: &mut dyn Observer,
+) -> Result<Option<Ran>, BenchError> {
+    let (mut stage, mut seen, mut signal) = Stage::new(plan)?;
+    let mut crew = Crew::default(); // after the stage: it is dropped before
+    if plan.what.threads {
+        crew.fork_threads(&mut stage)?;
+    } else if !crew.fork(&stage, &mut || observer.wants_end())? {
+        return Ok(None);
+    }
+    stage.alive = None; // the children's copies are left: when the last one ends, `seen` is at its end
+    if !all_ready(&stage, &mut crew, &mut seen, observer)? {
+        return Ok(None);
+    }
+
+    let start = clock::monotonic();
+    signal
+        .write_all(b"!")
+        .map_err(BenchError::system("giving the start signal"))?;
+    while !signal::readable_within(seen.as_fd(), LOOK).map_err(BenchError::system("waiting for the end"))? {
+        crew.look(&stage.board)?;
+        if observer.wants_end() {
+            return Ok(None);
+        }
+    }
+    if !plan.what.threads {
+        crew.join(&stage.board)?; // as a process ends when it is reaped, a thread when it is joined
+    }
+    let end = clock::monotonic();
+    let sample = marks.sample(end - start);
+
+    let used = crew.join(&stage.board)?;
+    balance(&stage)?;
+    if let Some(seats) = stage.seats() {
+        histogram.add(seats.half_words());
+    }
+    let used = if plan.what.threads {
+        used_by_threads(&stage)
+    } else {
+        used
+    };
+    Ok(Some(Ran {
+        sample,
+        run: HackbenchRun {
+            total: sample.latency,
+            cpu: used.cpu,
+            voluntary: used.voluntary,
+            involuntary: used.involuntary,
+        },
+        early: stage.board.count(EARLY),
+    }))
+}
+
+/// Waits until everybody is ready; `false` if an end was wanted.
+fn all_ready(
+    stage: &Stage<'_>,
+    crew: &mut Crew,
+    seen: &mut PipeReader,
+    observer: &mut dyn Observer,
+) -> Result<bool, BenchError> {
+    let mut missing = stage.plan.what.tasks();
+    let mut reports = [0; 4096];
+    while missing > 0 {
+        if observer.wants_end() {
+            return Ok(false);
+        }
+        let doing = BenchError::system("waiting for senders and receivers to be ready");
+        if !signal::readable_within(seen.as_fd(), LOOK).map_err(&doing)? {
+            crew.look(&stage.board)?;
+            continue;
+        }
+        match seen.read(&mut reports).map_err(&doing)? {
+            0 => {
+                crew.join(&stage.board)?;
+                return Err(BenchError::Books(format!("{missing} ended before they were ready")));
+            }
+            n => missing = missing.saturating_sub(n),
+        }
+    }
+    Ok(true)
+}
+
+fn used_by_threads(stage: &Stage<'_>) -> Usage {
+    let [cpu, voluntary, involuntary] = USED.map(|place| stage.board.count(place));
+    Usage {
+        cpu: Nanos(cpu),
+        voluntary,
+        involuntary,
+    }
+}
+
+/// Every message that was to be sent was sent, and came, with every byte.
+fn balance(stage: &Stage<'_>) -> Result<(), BenchError> {
+    let what = &stage.plan.what;
+    let count = |place| stage.board.count(place);
+    let (wanted, bytes) = (what.all_messages(), what.all_messages() * u64::from(what.size));
+    if (count(SENT), count(RECEIVED), count(BYTES)) == (wanted, wanted, bytes) {
+        return Ok(());
+    }
+    Err(BenchError::Books(format!(
+        "of {wanted} messages {} were sent and {} received, with {} of {bytes} bytes",
+        count(SENT),
+        count(RECEIVED),
+        count(BYTES)
+    )))
+}
