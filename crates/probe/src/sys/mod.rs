@@ -5,13 +5,17 @@
 //! sched    policy, priority, nice                             shm     System V segments
 //! signal   masks, signalfd, poll                              aio     reads in flight (Linux AIO)
 //! timer    a POSIX interval timer and its handler             device  mount, device nodes, network interface
-//! process  fork, exec, wait, kill, who reaps
+//! process  fork, exec, wait, kill, who reaps                  pin     on which CPU a thread runs
+//! gate     one thread lets another one pass                   mutex   the C library's, and its owner's priority
 //! ```
 
 pub mod aio;
 pub mod clock;
 pub mod device;
+pub mod gate;
 pub mod memory;
+pub mod mutex;
+pub mod pin;
 pub mod process;
 pub mod sched;
 pub mod shm;
