@@ -59,7 +59,7 @@ pub fn measure(what: &Inversion, request: &Request<'_>, observer: &mut dyn Obser
     let _memory = Locked::take(&mut warnings);
 
     stage.go_on.open();
-    if !look_on(&stage, what.section + what.middle, observer) {
+    if !look_on(&stage, what.section + what.middle + PATIENCE, observer) {
         troupe.abandon();
         return Err(BenchError::Books(format!(
             "a round does not end, its threads still wait for a mutex with '{}'; they end with this process",
@@ -73,8 +73,8 @@ pub fn measure(what: &Inversion, request: &Request<'_>, observer: &mut dyn Obser
     }
 }
 
-/// Hands every sample on, until the last round is over; false if the last one does not end.
-fn look_on(stage: &Stage, work: Nanos, observer: &mut dyn Observer) -> bool {
+/// Hands every sample on, until the last round is over; false if it takes longer than `patience` once an end is wanted.
+fn look_on(stage: &Stage, patience: Nanos, observer: &mut dyn Observer) -> bool {
     let mut give_up: Option<Nanos> = None;
     loop {
         let round_ended = stage.onlooker.pass_before(clock::monotonic() + LOOK);
@@ -86,7 +86,7 @@ fn look_on(stage: &Stage, work: Nanos, observer: &mut dyn Observer) -> bool {
         }
         if give_up.is_none() && observer.wants_end() {
             stage.stop();
-            give_up = Some(clock::monotonic() + work + PATIENCE);
+            give_up = Some(clock::monotonic() + patience);
         }
         if round_ended {
             stage.go_on.open();
@@ -147,5 +147,71 @@ impl Drop for Locked {
         if self.0 {
             memory::unlock_all();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Sample;
+
+    /// Wants an end at the third question.
+    struct Third(u32);
+
+    impl Observer for Third {
+        fn sample(&mut self, _sample: Sample) {
+            unreachable!("there is none");
+        }
+
+        fn wants_end(&mut self) -> bool {
+            self.0 += 1;
+            self.0 >= 3
+        }
+    }
+
+    #[test]
+    fn a_round_that_does_not_end_is_given_up() {
+        let what = Inversion {
+            depth: 1,
+            protocol: Protocol::None,
+            section: Nanos(1_000),
+            middle: Nanos(1_000),
+        };
+        // Nobody plays.
+        let stage = Stage::new(&what, &Cast::new(1, 98).unwrap()).unwrap();
+        let mut third = Third(0);
+        assert!(!look_on(&stage, Nanos(1), &mut third));
+        assert_eq!(third.0, 3);
+        assert!(stage.stops_before(Nanos(u64::MAX / 2)));
+    }
+
+    #[test]
+    fn what_did_not_come_about_is_a_warning() {
+        let mut what: Inversion = match "inversion:1+none".parse() {
+            Ok(super::super::Bench::Inversion(what)) => what,
+            other => panic!("{other:?}"),
+        };
+        let mut marks = Marks::new(3);
+        for _ in 0..3 {
+            marks.sample(Nanos(1));
+        }
+        let mut tally = Tally {
+            marks,
+            contended: 3,
+            inverted: 3,
+        };
+        assert_eq!(taken(&what, &tally, Vec::new()).warnings, Vec::<String>::new());
+        (tally.contended, tally.inverted) = (2, 0);
+        let warnings = taken(&what, &tally, Vec::new()).warnings;
+        assert!(
+            warnings[0].contains("in 1 of 3 rounds the mutex was free"),
+            "{warnings:?}"
+        );
+        assert!(
+            warnings[1].contains("did not come about in 3 of 3 rounds"),
+            "{warnings:?}"
+        );
+        what.protocol = Protocol::Inherit;
+        assert_eq!(taken(&what, &tally, Vec::new()).warnings.len(), 1);
     }
 }
