@@ -5,6 +5,8 @@
 
 #[path = "machine/hackbench.rs"]
 mod hackbench;
+#[path = "machine/inversion.rs"]
+mod inversion;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
     loads::compile::child_main();
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut failed = 0;
-    for (name, test) in TESTS.iter().chain(hackbench::TESTS) {
+    for (name, test) in TESTS.iter().chain(hackbench::TESTS).chain(inversion::TESTS) {
         if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
             continue;
         }

@@ -9,15 +9,24 @@ use crate::units::Nanos;
 #[derive(Debug)]
 pub struct Marks {
     slots: Box<[u64]>,
+    /// Which one each sample is.
+    indices: Box<[u32]>,
     taken: usize,
 }
 
 impl Marks {
     /// For so many samples, at least one.
     pub fn new(samples: u32) -> Marks {
-        let mut slots = vec![0; samples.max(1) as usize].into_boxed_slice();
+        let samples = samples.max(1) as usize;
+        let mut slots = vec![0; samples].into_boxed_slice();
+        let mut indices = vec![0; samples].into_boxed_slice();
         memory::prefault(&mut slots);
-        Marks { slots, taken: 0 }
+        memory::prefault(&mut indices);
+        Marks {
+            slots,
+            indices,
+            taken: 0,
+        }
     }
 
     /// Measuring begins.
@@ -28,8 +37,14 @@ impl Marks {
     /// The next sample. The caller has just read the clock: the read nearest before is taken for the sample's instant.
     #[inline(always)]
     pub fn sample(&mut self, value: Nanos) -> Sample {
+        self.sample_at(self.taken as u32, value)
+    }
+
+    /// As [`Marks::sample`], where samples may be missed: this is number `index`.
+    #[inline(always)]
+    pub fn sample_at(&mut self, index: u32, value: Nanos) -> Sample {
         mark::<{ MarkKind::Sample as u8 }>(&mut self.slots[self.taken], value.0);
-        let index = self.taken as u32;
+        self.indices[self.taken] = index;
         self.taken += 1;
         Sample { index, latency: value }
     }
@@ -42,12 +57,11 @@ impl Marks {
 
     /// The samples, in order.
     pub fn samples(&self) -> Vec<Sample> {
-        let taken = self.slots[..self.taken].iter();
-        taken
-            .zip(0..)
-            .map(|(value, index)| Sample {
+        std::iter::zip(&self.indices, &self.slots)
+            .take(self.taken)
+            .map(|(&index, &value)| Sample {
                 index,
-                latency: Nanos(*value),
+                latency: Nanos(value),
             })
             .collect()
     }
@@ -59,13 +73,14 @@ mod tests {
 
     #[test]
     fn samples_stay_where_they_were_marked() {
-        let mut marks = Marks::new(3);
+        let mut marks = Marks::new(4);
         marks.begin();
         for value in [7, 5] {
             marks.sample(Nanos(value));
         }
+        marks.sample_at(5, Nanos(9));
         marks.end();
         let values: Vec<(u32, u64)> = marks.samples().iter().map(|s| (s.index, s.latency.0)).collect();
-        assert_eq!(values, [(0, 7), (1, 5)]);
+        assert_eq!(values, [(0, 7), (1, 5), (5, 9)]);
     }
 }

@@ -18,7 +18,21 @@ pub fn lock_all() -> io::Result<()> {
     Ok(())
 }
 
-/// Undoes [`lock_all`].
+/// Locks all memory that this process has now, and brings in every page of it.
+pub fn lock_present() -> io::Result<()> {
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::mlockall(libc::MCL_CURRENT) })?;
+    Ok(())
+}
+
+/// Whether some memory of this process is locked already.
+pub fn is_locked() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    locked.is_some_and(|amount| !amount.trim_start().starts_with("0 "))
+}
+
+/// Undoes [`lock_all`] and [`lock_present`].
 pub fn unlock_all() {
     // SAFETY: no arguments; cannot fail for a process that may lock.
     unsafe { libc::munlockall() };

@@ -7,6 +7,7 @@
 //! timer    a POSIX interval timer and its handler             device  mount, device nodes, network interface
 //! process  fork, exec, wait, kill, who reaps                  affinity  which CPUs a thread may run on
 //! futex    wait for a word of memory                          eventfd   an event counter
+//! gate     one thread lets another one pass                   mutex     the C library's, and its owner's priority
 //! usage    CPU time and switches                              rlimit    resource limits
 //! ```
 
@@ -16,7 +17,9 @@ pub mod clock;
 pub mod device;
 pub mod eventfd;
 pub mod futex;
+pub mod gate;
 pub mod memory;
+pub mod mutex;
 pub mod process;
 pub mod rlimit;
 pub mod sched;

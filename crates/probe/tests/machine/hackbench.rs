@@ -6,8 +6,8 @@ use std::fs;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, BenchError, Details, HackbenchDetails, Observer, Request, Taken};
 use worstcase_probe::record::Sample;
-use worstcase_probe::sys::rlimit::Resource;
 use worstcase_probe::sys::process::{self, Pid, Waited};
+use worstcase_probe::sys::rlimit::Resource;
 use worstcase_probe::sys::{affinity, sched, signal};
 
 pub const TESTS: &[(&str, fn())] = &[

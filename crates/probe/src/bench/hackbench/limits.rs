@@ -3,8 +3,8 @@
 use super::crew::STACK;
 use super::latency::SEAT_BYTES;
 use crate::bench::{BenchError, Hackbench, Transport};
-use crate::sys::rlimit::Resource;
 use crate::sys::process;
+use crate::sys::rlimit::Resource;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 

@@ -99,7 +99,9 @@ pub fn measure(what: &Hackbench, request: &Request<'_>, observer: &mut dyn Obser
     let mut runs = Vec::with_capacity(request.repetitions as usize);
     let mut early = 0;
     let files = limits::open_files_needed(what);
-    let _raised = Resource::Files.raise(files).map_err(BenchError::system("raising the limit of open files"))?;
+    let _raised = Resource::Files
+        .raise(files)
+        .map_err(BenchError::system("raising the limit of open files"))?;
 
     clock::sleep_until(request.start);
     marks.begin();

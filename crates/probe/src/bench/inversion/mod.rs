@@ -1,13 +1,217 @@
-//! STUB
+//! Priority inversion on a mutex: how long the most urgent thread waits for one that its least urgent peer owns.
+//!
+//! ```text
+//! cast    who runs at which priority                       rounds  which round begins when
+//! limits  what is refused, and the rights that are needed  lock    a mutex that says whether it is owned
+//! stage   what the threads share                           round   what happened in the current round
+//! actors  what each thread does                            troupe  starting the threads, seeing them end
+//! ```
+//! All threads are pinned to one CPU under SCHED_FIFO. A round: low takes the first mutex; every thread of the chain takes the next
+//! one and blocks on the one before; low reads the clock and makes high ready, which blocks on the last one; low makes middle
+//! ready, works, and unlocks. The sample is the time from low's clock read until high owns the last mutex.
 
-use super::{BenchError, Inversion, Observer, Request, Taken};
+mod actors;
+mod cast;
+mod limits;
+mod lock;
+mod round;
+mod rounds;
+mod stage;
+mod troupe;
+
+use super::{BenchError, Details, Inversion, InversionDetails, Marks, Observer, Protocol, Request, Taken};
+use crate::sys::{affinity, clock, memory};
+use crate::units::Nanos;
+use actors::Tally;
+use cast::Cast;
+use rounds::Rounds;
+use stage::Stage;
+use std::sync::Arc;
+use troupe::Troupe;
+
+/// How often one who looks on is asked while a round takes long.
+const LOOK: Nanos = Nanos::from_millis(100);
+/// How long a round may take beside its work once it is to be the last.
+const PATIENCE: Nanos = Nanos::from_millis(10_000);
 
 /// Refuses what this machine cannot do.
-pub fn check(_what: &Inversion, _request: &Request<'_>) -> Result<(), BenchError> {
-    Err(BenchError::Limit("not there yet".into()))
+pub fn check(what: &Inversion, request: &Request<'_>) -> Result<(), BenchError> {
+    limits::check(what, request)
 }
 
-/// Measures.
-pub fn measure(_what: &Inversion, _request: &Request<'_>, _observer: &mut dyn Observer) -> Result<Taken, BenchError> {
-    Err(BenchError::Limit("not there yet".into()))
+/// Plays the rounds. The calling thread only looks on; the rounds wait for it between one and the next.
+pub fn measure(what: &Inversion, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Taken, BenchError> {
+    let cast = Cast::new(what.depth, request.priority)?;
+    let cpu = match request.cpus.first() {
+        Some(cpu) => *cpu,
+        None => affinity::current().map_err(BenchError::system("cannot read which CPUs are allowed"))?[0],
+    };
+    let rounds = Rounds {
+        start: request.start,
+        period: request.period,
+        count: request.repetitions,
+    };
+    let _policy = limits::take_policy(Cast::ONLOOKER)?;
+    let stage = Arc::new(Stage::new(what, &cast)?);
+    let marks = Marks::new(request.repetitions);
+    let troupe = Troupe::start(Arc::clone(&stage), what, &cast, cpu, rounds, marks)?;
+    let mut warnings = Vec::new();
+    let _memory = Locked::take(&mut warnings);
+
+    stage.go_on.open();
+    if !look_on(&stage, what.section + what.middle + PATIENCE, observer) {
+        troupe.abandon();
+        return Err(BenchError::Books(format!(
+            "a round does not end, its threads still wait for a mutex with '{}'; they end with this process",
+            what.protocol.word()
+        )));
+    }
+    let tally = troupe.end()?;
+    match stage.failure() {
+        Some(error) => Err(error),
+        None => Ok(taken(what, &tally, warnings)),
+    }
+}
+
+/// Hands every sample on, until the last round is over; false if it takes longer than `patience` once an end is wanted.
+fn look_on(stage: &Stage, patience: Nanos, observer: &mut dyn Observer) -> bool {
+    let mut give_up: Option<Nanos> = None;
+    loop {
+        let round_ended = stage.onlooker.pass_before(clock::monotonic() + LOOK);
+        if stage.is_over() {
+            return true;
+        }
+        if round_ended {
+            observer.sample(stage.shown());
+        }
+        if give_up.is_none() && observer.wants_end() {
+            stage.stop();
+            give_up = Some(clock::monotonic() + patience);
+        }
+        if round_ended {
+            stage.go_on.open();
+        } else if give_up.is_some_and(|end| clock::monotonic() > end) {
+            return false;
+        }
+    }
+}
+
+fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> Taken {
+    let samples = tally.marks.samples();
+    let rounds = samples.len() as u32;
+    if tally.contended < rounds {
+        warnings.push(format!(
+            "in {} of {rounds} rounds the mutex was free when the most urgent thread came: these samples hold no wait for its owner",
+            rounds - tally.contended
+        ));
+    }
+    if what.protocol == Protocol::None && tally.inverted < rounds {
+        warnings.push(format!(
+            "the scenario did not come about in {} of {rounds} rounds: nothing is done against inversion, and there was none",
+            rounds - tally.inverted
+        ));
+    }
+    Taken {
+        samples,
+        details: Details::Inversion(InversionDetails {
+            section: what.section,
+            middle: what.middle,
+            contended: tally.contended,
+            inverted: tally.inverted,
+        }),
+        warnings,
+    }
+}
+
+/// Memory that is locked here, given back when dropped. A caller that has locked its own keeps what it has.
+#[derive(Debug)]
+struct Locked(bool);
+
+impl Locked {
+    fn take(warnings: &mut Vec<String>) -> Locked {
+        if memory::is_locked() {
+            return Locked(false);
+        }
+        let locked = memory::lock_present();
+        if let Err(e) = &locked {
+            warnings.push(format!(
+                "memory is not locked ({e}): page faults may be part of the samples; run as root, or give CAP_IPC_LOCK or `ulimit -l unlimited`"
+            ));
+        }
+        Locked(locked.is_ok())
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        if self.0 {
+            memory::unlock_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Sample;
+
+    /// Wants an end at the third question.
+    struct Third(u32);
+
+    impl Observer for Third {
+        fn sample(&mut self, _sample: Sample) {
+            unreachable!("there is none");
+        }
+
+        fn wants_end(&mut self) -> bool {
+            self.0 += 1;
+            self.0 >= 3
+        }
+    }
+
+    #[test]
+    fn a_round_that_does_not_end_is_given_up() {
+        let what = Inversion {
+            depth: 1,
+            protocol: Protocol::None,
+            section: Nanos(1_000),
+            middle: Nanos(1_000),
+        };
+        // Nobody plays.
+        let stage = Stage::new(&what, &Cast::new(1, 98).unwrap()).unwrap();
+        let mut third = Third(0);
+        assert!(!look_on(&stage, Nanos(1), &mut third));
+        assert_eq!(third.0, 3);
+        assert!(stage.stops_before(Nanos(u64::MAX / 2)));
+    }
+
+    #[test]
+    fn what_did_not_come_about_is_a_warning() {
+        let mut what: Inversion = match "inversion:1+none".parse() {
+            Ok(super::super::Bench::Inversion(what)) => what,
+            other => panic!("{other:?}"),
+        };
+        let mut marks = Marks::new(3);
+        for _ in 0..3 {
+            marks.sample(Nanos(1));
+        }
+        let mut tally = Tally {
+            marks,
+            contended: 3,
+            inverted: 3,
+        };
+        assert_eq!(taken(&what, &tally, Vec::new()).warnings, Vec::<String>::new());
+        (tally.contended, tally.inverted) = (2, 0);
+        let warnings = taken(&what, &tally, Vec::new()).warnings;
+        assert!(
+            warnings[0].contains("in 1 of 3 rounds the mutex was free"),
+            "{warnings:?}"
+        );
+        assert!(
+            warnings[1].contains("did not come about in 3 of 3 rounds"),
+            "{warnings:?}"
+        );
+        what.protocol = Protocol::Inherit;
+        assert_eq!(taken(&what, &tally, Vec::new()).warnings.len(), 1);
+    }
 }

@@ -1,0 +1,59 @@
+//! A mutex that says whether it is owned.
+
+use super::stage::Stage;
+use crate::bench::BenchError;
+use crate::sys::mutex::{Mutex, Owned};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A mutex, and whether somebody says that they own it.
+#[derive(Debug)]
+pub(super) struct Lock {
+    mutex: Mutex,
+    owned: AtomicBool,
+}
+
+impl Lock {
+    /// Nobody owns it yet.
+    pub fn new(mutex: Mutex) -> Lock {
+        Lock {
+            mutex,
+            owned: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits until the calling thread owns it.
+    #[inline(always)]
+    pub fn take<'a>(&'a self, stage: &Stage) -> Option<Held<'a>> {
+        match self.mutex.lock() {
+            Ok(owned) => {
+                self.owned.store(true, Ordering::Release);
+                Some(Held {
+                    says: &self.owned,
+                    _owned: owned,
+                })
+            }
+            Err(e) => {
+                stage.fail(BenchError::system("cannot lock a mutex")(e));
+                None
+            }
+        }
+    }
+
+    /// Whether somebody owns it.
+    pub fn is_owned(&self) -> bool {
+        self.owned.load(Ordering::Acquire)
+    }
+}
+
+/// An owned [`Lock`].
+pub(super) struct Held<'a> {
+    says: &'a AtomicBool,
+    _owned: Owned<'a>,
+}
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.says.store(false, Ordering::Release);
+    }
+}
