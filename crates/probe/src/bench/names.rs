@@ -267,11 +267,11 @@ fn product<T: ToString>(rows: &[Vec<String>], values: &[T]) -> Vec<Vec<String>> 
     rows.iter().flat_map(each).collect()
 }
 
-/// `cpus1/2/4` is `cpus1`, `cpus2`, `cpus4`; `pipe/futex` is `pipe`, `futex`.
+/// `cpus1/2/4` is `cpus1`, `cpus2`, `cpus4`; `spin5us/1ms` is `spin5us`, `spin1ms`; `pipe/futex` is `pipe`, `futex`.
 fn alternatives(option: &str) -> Vec<String> {
     let mut parts = option.split('/');
     let first = parts.next().unwrap_or_default();
-    let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let prefix = &first[..first.find(|c: char| c.is_ascii_digit()).unwrap_or(first.len())];
     let numbered = prefix.len() < first.len();
     let rest = parts.map(|part| match numbered {
         true => format!("{prefix}{part}"),
@@ -548,6 +548,10 @@ mod tests {
             ]
         );
         assert_eq!(names("inversion:3"), ["inversion:3+inherit"]);
+        assert_eq!(
+            names("inversion:1+section20us/1ms"),
+            ["inversion:1+inherit+section20us", "inversion:1+inherit+section1ms"]
+        );
         assert_eq!(names("switch").len(), 48);
         assert_eq!(names("hackbench").len(), 4);
         assert_eq!(names("inversion").len(), 12);

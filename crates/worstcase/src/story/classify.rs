@@ -254,9 +254,13 @@ impl Classifier<'_> {
             own.find(|m| m.what == What::Enter(role))
         };
         let wait = of(Role::PiBlock)?;
+        let stacks = &self.walk.stacks;
+        // By name: a function that waits may be come back to, and is another frame then.
+        let waits_in = &stacks.frame(wait.stack).function;
+        let is_there = |m: &Mark| stacks.upwards(m.stack).any(|id| stacks.frame(id).function == *waits_in);
         Some(LockWait {
             at: self.place_of(wait, roles::is_helper),
-            inherits: of(Role::PiBoost).is_some_and(|m| self.walk.stacks.is_within(m.stack, wait.stack)),
+            inherits: of(Role::PiBoost).is_some_and(is_there),
         })
     }
 
