@@ -3,6 +3,9 @@
 //! Loads are forked and so need a process with one thread; this program is its own small test harness: each
 //! test runs in a forked process. No test asserts how fast something is, only what must hold on any machine.
 
+#[path = "machine/switch.rs"]
+mod switch;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -55,7 +58,7 @@ fn main() -> ExitCode {
     loads::compile::child_main();
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut failed = 0;
-    for (name, test) in TESTS {
+    for (name, test) in TESTS.iter().chain(switch::TESTS) {
         if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
             continue;
         }
