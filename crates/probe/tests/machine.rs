@@ -7,6 +7,8 @@
 mod hackbench;
 #[path = "machine/inversion.rs"]
 mod inversion;
+#[path = "machine/switch.rs"]
+mod switch;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,7 +62,12 @@ fn main() -> ExitCode {
     loads::compile::child_main();
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut failed = 0;
-    for (name, test) in TESTS.iter().chain(hackbench::TESTS).chain(inversion::TESTS) {
+    for (name, test) in TESTS
+        .iter()
+        .chain(hackbench::TESTS)
+        .chain(inversion::TESTS)
+        .chain(switch::TESTS)
+    {
         if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
             continue;
         }

@@ -97,14 +97,15 @@ fn check_files(plan: &Plan) -> Result<(), BenchError> {
 fn check_memory(plan: &Plan) -> Result<(), BenchError> {
     let members = plan.members as u64;
     let set = plan.size.next_multiple_of(PAGE) as u64;
-    let wanted = members * (2 * set + PER_PROCESS) / 1024;
+    let wanted = (members * (2 * set + PER_PROCESS)).div_ceil(1 << 20);
     let available = number_in("/proc/meminfo", |text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         line.trim().strip_suffix("kB")
-    });
+    })
+    .map(|kib| kib / 1024);
     match available {
         Some(available) if available < wanted => refused(format!(
-            "switch needs some {wanted} kB of memory for {members} working sets of {} bytes, {available} kB are available: end something, or take fewer or smaller ones",
+            "switch needs some {wanted} MiB of memory for {members} working sets of {} bytes, {available} MiB are available: end something, or take fewer or smaller ones",
             plan.size
         )),
         _ => Ok(()),
@@ -165,7 +166,10 @@ mod tests {
     #[test]
     fn more_than_the_machine_has_is_refused() {
         says(check_tasks(1 << 40), &["1099511627776 processes", "fewer members"]);
-        says(check_memory(&plan("switch:4096x64m")), &["536", "kB are available"]);
+        says(
+            check_memory(&plan("switch:4096x64m")),
+            &["some 524800 MiB", "MiB are available"],
+        );
     }
 
     #[test]
