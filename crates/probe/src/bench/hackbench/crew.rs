@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 /// Stack of a thread; what it calls is a system call or two deep.
-pub(super) const STACK: usize = 64 << 10;
+const STACK: usize = 64 << 10;
 
 /// Children that have not been reaped. Dropping it ends and reaps them.
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! What the probe needs, and whether this machine has it.
 
-use super::crew::STACK;
 use super::latency::SEAT_BYTES;
 use crate::bench::{BenchError, Hackbench, Transport};
 use crate::sys::process;
@@ -8,9 +7,10 @@ use crate::sys::rlimit::Resource;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// Kernel and user memory of one small process, and of one thread beside its stack (measured: 5000 of each).
-const PROCESS: u64 = 256 << 10;
-const THREAD: u64 = 32 << 10;
+/// Kernel and user memory of one small process, and of one thread with the touched part of its stack: somewhat more than
+/// what 5000 of each were seen to take.
+const PROCESS: u64 = 128 << 10;
+const THREAD: u64 = 48 << 10;
 /// A pipe holds 16 pages.
 const PIPE: u64 = 64 << 10;
 /// Files of a run that are none of the channels: two pipes, and one being made.
@@ -130,7 +130,7 @@ pub(super) fn warnings(what: &Hackbench) -> Vec<String> {
 /// Bytes at most, roughly: tasks, full channels, histograms.
 fn memory(what: &Hackbench) -> u64 {
     let task = match what.threads {
-        true => THREAD + STACK as u64,
+        true => THREAD,
         false => PROCESS,
     };
     let channel = match what.transport {

@@ -108,7 +108,7 @@ impl Stage<'_> {
     pub(super) fn receive(&self, mut from: &File, index: usize) -> Result<(), String> {
         self.name_thread("hack-receiver")?;
         let what = &self.plan.what;
-        let mut message = vec![0; what.size as usize];
+        let mut message = vec![1; what.size as usize]; // written to: no page is missing later
         let mut seat = self.latency.as_ref().map(|all| Seat::take(all.half_words(), index));
         let (mut received, mut bytes, mut early) = (0, 0, 0);
         self.wait()?;
