@@ -15,6 +15,7 @@
 mod details;
 pub mod hackbench;
 pub mod inversion;
+mod limits;
 mod marks;
 mod names;
 pub mod switch;

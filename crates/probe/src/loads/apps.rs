@@ -13,7 +13,7 @@ use super::{LoadError, Venue};
 use crate::prng::SplitMix64;
 use crate::sys::memory::{self, Mapping, PAGE};
 use crate::units::Nanos;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 
 /// An application uses this many neighbouring pages before it turns to another place.
 const NEIGHBOURS: u64 = 16;
@@ -34,7 +34,7 @@ pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> 
             .not_available("it drives the whole machine into paging, which this version does in the lab only".into()));
     }
     let apps = u64::from(load.spec().number());
-    let available = available_memory()
+    let available = memory::available()
         .ok_or_else(|| load.not_available("/proc/meminfo does not state MemAvailable (mount /proc)".into()))?;
     let sizes = Sizes::new(available, apps);
     let device = NullBlock {
@@ -115,14 +115,6 @@ impl Sizes {
             first_sweep: files.min(left * 5 / 4 / apps),
         }
     }
-}
-
-/// Bytes that could be had without paging, as the kernel estimates.
-fn available_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }
 
 #[cfg(test)]

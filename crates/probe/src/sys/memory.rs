@@ -38,6 +38,14 @@ pub fn unlock_all() {
     unsafe { libc::munlockall() };
 }
 
+/// Bytes that could be had without paging, as the kernel estimates.
+pub fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// Page faults of this process so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Faults {

@@ -55,7 +55,7 @@ fn state() -> State {
             .collect(),
         limit: Resource::Files.limit().expect("limit"),
         policy: Policy::current().expect("policy"),
-        cpus: affinity::allowed().expect("affinity"),
+        cpus: affinity::current().expect("affinity"),
         children: children_of(process::own_pid()),
     }
 }
@@ -121,7 +121,7 @@ fn never(_: usize, _: usize) -> bool {
 }
 
 fn one_cpu() -> [u32; 1] {
-    [*affinity::allowed().expect("affinity").last().expect("a CPU")]
+    [*affinity::current().expect("affinity").last().expect("a CPU")]
 }
 
 /// That members pass the token on in turn and equally often is looked at by themselves; here it must come out well.
@@ -130,7 +130,7 @@ fn passes_a_token_through_everything() {
     // On a host another thread waits for the desk meanwhile.
     let (held, hold) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || hold.recv());
-    let all = affinity::allowed().expect("affinity");
+    let all = affinity::current().expect("affinity");
     for via in ["pipe", "eventfd", "futex"] {
         for threads in ["", "+threads"] {
             for cpus in [&[], &all[..1], &all[..]] {
@@ -259,8 +259,8 @@ fn set_limit(resource: libc::__rlimit_resource_t, soft: u64, hard: u64) {
 
 fn refuses_what_is_too_much() {
     let refused = |probe: &str, cpus: &[u32]| measure(probe, 1, cpus, never).expect_err(probe).to_string();
-    let error = refused("switch:4096x64m", &[]);
-    assert!(error.contains("MiB are available"), "{error}");
+    let error = refused("switch:1000x64m+futex", &[]);
+    assert!(error.contains("MiB of memory, and the machine leaves"), "{error}");
     let error = refused("switch:2x0", &[1_023]);
     assert!(
         error.starts_with("keeping a member of the ring on its CPU: Invalid argument"),
@@ -268,7 +268,7 @@ fn refuses_what_is_too_much() {
     );
     set_limit(libc::RLIMIT_NOFILE, 100, 100);
     let error = refused("switch:96x0", &[]);
-    assert!(error.contains("a process may have 100 (hard RLIMIT_NOFILE)"), "{error}");
+    assert!(error.contains("the hard RLIMIT_NOFILE leaves 100"), "{error}");
     measure("switch:96x0+futex", 1, &[], never).expect("needs no files");
     if process::is_root() {
         // SAFETY: no pointers are passed; this process does nothing but this test.
@@ -276,7 +276,7 @@ fn refuses_what_is_too_much() {
     }
     set_limit(libc::RLIMIT_NPROC, 50, 50);
     let error = refused("switch:64x0+futex", &[]);
-    assert!(error.contains("this user may have 50 (RLIMIT_NPROC)"), "{error}");
+    assert!(error.contains("and RLIMIT_NPROC leaves"), "{error}");
 }
 
 fn raises_the_limit_of_open_files() {

@@ -30,7 +30,7 @@ use plan::Plan;
 
 /// Refuses what this machine cannot do.
 pub fn check(what: &Switch, request: &Request<'_>) -> Result<(), BenchError> {
-    limits::check(&Plan::new(what, request.cpus))
+    limits::check(what, &Plan::new(what, request.cpus))
 }
 
 /// Measures: each repetition first alone, then a ring of fresh processes.
