@@ -65,7 +65,7 @@ impl Observer for Onlooker {
 fn request(repetitions: u32) -> Request<'static> {
     Request {
         repetitions,
-        start: clock::monotonic() + Nanos::from_millis(5),
+        start: clock::monotonic() + Nanos::from_millis(100),
         period: Nanos::from_millis(4),
         priority: 98,
         cpus: &[],

@@ -1,4 +1,5 @@
 //! `worstcase host` as a user types it.
 
+mod bench;
 mod run;
 mod setup;

@@ -10,18 +10,18 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-struct Desk(TempDir);
+pub struct Desk(TempDir);
 
 impl Desk {
-    fn new() -> Desk {
+    pub fn new() -> Desk {
         Desk(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("worstcase"));
         command
             .args(["host", "run", "--warmup", "10ms", "-o"])
@@ -33,18 +33,18 @@ impl Desk {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
     /// Runs, and gives the records in order of their CPUs.
-    fn measured(&self, arguments: &[&str]) -> Vec<Value> {
+    pub fn measured(&self, arguments: &[&str]) -> Vec<Value> {
         let output = self.run(arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         self.records()
     }
 
-    fn records(&self) -> Vec<Value> {
+    pub fn records(&self) -> Vec<Value> {
         let cells = fs::read_dir(self.path("run/cells")).unwrap().flatten();
         let mut paths: Vec<PathBuf> = cells.map(|e| e.path().join("record.json")).collect();
         paths.sort();
@@ -53,7 +53,7 @@ impl Desk {
     }
 
     /// What is left of the measurement but its run folder.
-    fn left(&self) -> Vec<PathBuf> {
+    pub fn left(&self) -> Vec<PathBuf> {
         let all = fs::read_dir(self.0.path()).unwrap().flatten().map(|e| e.path());
         let mut left: Vec<PathBuf> = all
             .filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("worstcase-"))
@@ -281,7 +281,7 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
 }
 
 /// Processes of the measurement, known by the folder they work in.
-fn processes_below(folder: &Path) -> Vec<PathBuf> {
+pub fn processes_below(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.to_string_lossy().to_string();
     let all = fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
     let is_ours = |p: &PathBuf| {
@@ -297,7 +297,7 @@ fn processes_below(folder: &Path) -> Vec<PathBuf> {
     all.filter(is_ours).collect()
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(120);
     while !is_so() {
         assert!(Instant::now() < end, "{what}: not within two minutes");

@@ -7,6 +7,7 @@
 //! All times compared here are virtual, hence exact: none of these tests depends on how fast or busy the desk is.
 
 mod arguments;
+mod bench;
 mod census;
 mod culprits;
 mod desk;

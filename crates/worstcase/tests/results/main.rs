@@ -1,5 +1,6 @@
 //! What happens to results after measuring, from outside: run folders on disk, verdicts, tables, commands.
 
+mod bench;
 mod census;
 mod cli;
 mod ensembles;

@@ -1,0 +1,110 @@
+//! switch, hackbench and inversion in the lab: what they say is exact there.
+
+use crate::desk::{GENERIC, shared};
+use worstcase::record::Record;
+use worstcase_probe::bench::Details;
+
+fn measure(probe: &str, samples: u32) -> Record {
+    let cell = format!("--kernel {GENERIC} --preempt full --load idle --seed 1 --samples {samples} --probe {probe}");
+    let mut records = shared().measure(&cell);
+    assert_eq!(records.len(), 1);
+    records.remove(0)
+}
+
+/// Time of a hop, and of the same work alone.
+fn hop(probe: &str) -> (f64, f64) {
+    let record = measure(probe, 3);
+    let Some(Details::Switch(details)) = &record.details else {
+        panic!("{:?}", record.details);
+    };
+    let last = details.repetitions.last().unwrap();
+    assert!(last.voluntary >= details.hops * 9 / 10, "{last:?}");
+    let a_hop = |total: worstcase_probe::Nanos| total.0 as f64 / details.hops as f64;
+    (a_hop(last.total), a_hop(last.hot))
+}
+
+#[test]
+fn a_known_wait_in_each_hop_is_found() {
+    let (plain, _) = hop("switch:2x0");
+    let (spun, _) = hop("switch:2x0+spin20us");
+    let found = spun - plain;
+    // A turn of the wait asks for the thread's CPU time, about a microsecond of instructions.
+    assert!((20_000.0..22_000.0).contains(&found), "{found}");
+}
+
+#[test]
+fn touching_is_part_of_the_overhead() {
+    let ((small, small_alone), (large, large_alone)) = (hop("switch:2x0"), hop("switch:2x16k"));
+    let (in_ring, alone) = (large - small, large_alone - small_alone);
+    assert!(
+        in_ring > 1_000.0 && (in_ring - alone).abs() < in_ring / 50.0,
+        "{in_ring} {alone}"
+    );
+}
+
+/// Twice, from nothing: no two runs differ in a single value.
+#[test]
+fn every_probe_repeats_to_the_bit() {
+    for probe in [
+        "switch:4x4k+futex",
+        "hackbench:1x5x20x100+pipes+latency",
+        "inversion:3+none",
+    ] {
+        let cell = format!("--kernel {GENERIC} --preempt full --load fork --samples 4 --seed 1 --probe {probe}");
+        let verified = shared().worstcase("lab verify --runs 2").args(cell.split(' ')).assert();
+        let out = String::from_utf8(verified.success().get_output().stdout.clone()).unwrap();
+        assert!(out.contains("2 runs, one digest"), "{out}");
+    }
+}
+
+#[test]
+fn every_message_has_a_latency() {
+    let record = measure("hackbench:1x5x20x100+latency", 2);
+    let Some(Details::Hackbench(details)) = record.details else {
+        panic!("{:?}", record.details);
+    };
+    assert_eq!((details.processes, details.messages, details.runs.len()), (10, 500, 2));
+    let counted: u64 = details.message_latency.unwrap().iter().map(|(_, n)| n).sum();
+    assert_eq!(counted, 1_000);
+}
+
+fn blocked(probe: &str) -> (u64, u32) {
+    let record = measure(probe, 30);
+    let Some(Details::Inversion(details)) = &record.details else {
+        panic!("{:?}", record.details);
+    };
+    assert_eq!(u64::from(details.contended), record.accounting.taken);
+    (record.summary.latency.unwrap().median_ns, details.inverted)
+}
+
+#[test]
+fn a_known_section_is_what_one_waits_for() {
+    let (short, none) = blocked("inversion:1+inherit");
+    let (long, also_none) = blocked("inversion:1+inherit+section150us");
+    assert_eq!((none, also_none), (0, 0));
+    let found = long - short;
+    assert!((99_000..101_000).contains(&found), "{found}");
+    let (inverted, all) = blocked("inversion:1+none");
+    assert_eq!(all, 30);
+    let middle = inverted - short;
+    assert!((995_000..1_010_000).contains(&middle), "{middle}");
+}
+
+#[test]
+fn a_blocked_threads_story_names_the_owner_and_its_inheritance() {
+    let run = crate::desk::folder();
+    let path = run.path().join("run");
+    let words =
+        format!("lab run --kernel {GENERIC} --preempt full --seed 1 --samples 5 --probe inversion:1/2+inherit -o");
+    shared().worstcase(&words).arg(&path).assert().success();
+    let told = shared().worstcase("explain").arg(&path).assert().success();
+    let text = String::from_utf8(told.get_output().stdout.clone())
+        .unwrap()
+        .replace('\n', " ");
+    assert!(text.contains("futex_lock_pi"), "{text}");
+    assert!(text.contains("worstcase-low"), "{text}");
+    assert!(text.contains("with the probe's priority, which it inherited"), "{text}");
+    let census = shared().worstcase("census").arg(&path).assert().code(2);
+    let error = String::from_utf8(census.get_output().stderr.clone()).unwrap();
+    assert!(error.contains("nothing of this probe is due by a timer"), "{error}");
+}

@@ -1,0 +1,136 @@
+//! Records of `switch` and `inversion`: what is kept, shown and judged.
+
+use crate::fixture::{plan_of, raw, result, spec, subject};
+use worstcase::record::{CellResult, Record};
+use worstcase::report::terminal::Style;
+use worstcase::report::{View, terminal};
+use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
+use worstcase_probe::bench::{Details, InversionDetails, SwitchDetails, SwitchRepetition};
+use worstcase_probe::record::RawRecord;
+use worstcase_probe::{CellSpec, Nanos};
+
+fn of_probe(probe: &str, seed: u64, periods: u32) -> CellSpec {
+    CellSpec {
+        probe: probe.parse().unwrap(),
+        period: Nanos(3_150_000),
+        periods,
+        ..spec("idle", seed)
+    }
+    .for_probe()
+}
+
+/// Ten repetitions of 1 000 hops; the overhead of the last is larger than what it is taken from.
+fn switch(probe: &str) -> RawRecord {
+    let totals: Vec<u64> = (0..10).map(|i| 2_000_000 + i * 10_000).collect();
+    let repetition = |(i, total): (usize, &u64)| SwitchRepetition {
+        total: Nanos(*total),
+        hot: Nanos(if i == 9 { 2_100_000 } else { 500_000 }),
+        cold: Nanos(600_000),
+        voluntary: 1_000,
+        involuntary: 3,
+        migrations: None,
+    };
+    let mut raw = raw(
+        &of_probe(probe, 1, 10),
+        &totals.iter().map(|t| t / 1_000).collect::<Vec<_>>(),
+    );
+    raw.details = Some(Details::Switch(SwitchDetails {
+        hops: 1_000,
+        repetitions: totals.iter().enumerate().map(repetition).collect(),
+    }));
+    raw
+}
+
+fn inversion(protocol: &str, seed: u64, inverted: u32) -> RawRecord {
+    let mut raw = raw(&of_probe(&format!("inversion:2+{protocol}"), seed, 400), &[60_000; 400]);
+    raw.details = Some(Details::Inversion(InversionDetails {
+        section: Nanos(50_000),
+        middle: Nanos(1_000_000),
+        contended: 400,
+        inverted,
+    }));
+    raw
+}
+
+fn shown(all: &[CellResult]) -> String {
+    let records: Vec<Record> = all.iter().map(|r| r.record.clone()).collect();
+    let plan = plan_of(all);
+    terminal::run(
+        &View {
+            plan: &plan,
+            records: &records,
+            quantities: &[],
+            verdicts: None,
+        },
+        Style::PLAIN,
+    )
+}
+
+#[test]
+fn a_net_cost_below_zero_is_shown_with_its_interval() {
+    let all = ["switch:2x0", "switch:2x16k"].map(|probe| result(&subject("6.1", "full"), &switch(probe)));
+    insta::assert_snapshot!(shown(&all));
+}
+
+#[test]
+fn details_that_do_not_fit_the_samples_are_refused() {
+    let change = |change: fn(&mut SwitchDetails)| {
+        let mut raw = switch("switch:2x0");
+        let Some(Details::Switch(details)) = &mut raw.details else {
+            panic!("of switch");
+        };
+        change(details);
+        CellResult::new(subject("6.1", "full"), &raw, &[], None).map(|_| ())
+    };
+    assert!(change(|_| ()).is_ok());
+    assert!(change(|d| drop(d.repetitions.pop())).is_err());
+    assert!(change(|d| d.hops = 0).is_err());
+    let mut none = switch("switch:2x0");
+    none.details = None;
+    let error = CellResult::new(subject("6.1", "full"), &none, &[], None).unwrap_err();
+    assert!(error.to_string().contains("details"), "{error}");
+}
+
+fn judge(raws: impl IntoIterator<Item = RawRecord>) -> Verdict {
+    let all: Vec<_> = raws
+        .into_iter()
+        .map(|raw| result(&subject("6.1", "rt"), &raw))
+        .collect();
+    let records: Vec<Record> = all.iter().map(|r| r.record.clone()).collect();
+    verdicts(&plan_of(&all).cells, &records, &Criterion::new(Nanos(100_000))).remove(0)
+}
+
+#[test]
+fn inheritance_that_works_passes() {
+    let with_control = |seed| [inversion("inherit", seed, 0), inversion("none", seed, 400)];
+    assert_eq!(judge((1..=3).flat_map(with_control)).outcome, Outcome::Pass);
+}
+
+#[test]
+fn one_inverted_round_is_a_fail() {
+    let verdict = judge((1..=3).map(|seed| inversion("inherit", seed, u32::from(seed == 2))));
+    assert_eq!(verdict.outcome, Outcome::Fail);
+    insta::assert_snapshot!(verdict.reasons.join("\n"), @"1 of 400 rounds inverted: a less urgent thread ran while the most urgent one waited, so 'inherit' does not work (idle, inversion:2+inherit, seed 2)");
+}
+
+#[test]
+fn a_control_that_does_not_invert_says_nothing() {
+    let verdict = judge((1..=3).flat_map(|seed| [inversion("inherit", seed, 0), inversion("none", seed, 399)]));
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    assert!(
+        verdict.reasons[0].contains("only 399 of 400 rounds inverted"),
+        "{:?}",
+        verdict.reasons
+    );
+}
+
+#[test]
+fn a_price_is_not_judged() {
+    let verdict = judge([switch("switch:2x0")]);
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    assert!(
+        verdict.reasons.iter().any(|r| r.starts_with("nothing to judge")),
+        "{:?}",
+        verdict.reasons
+    );
+}
