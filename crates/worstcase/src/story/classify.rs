@@ -255,8 +255,10 @@ impl Classifier<'_> {
         };
         let wait = of(Role::PiBlock)?;
         let stacks = &self.walk.stacks;
-        // By name: a function that waits may be come back to, and is another frame then.
-        let waits_in = &stacks.frame(wait.stack).function;
+        // Priority is given on one way down from the lock's function, and waiting is another one.
+        let is_wait = |id: &StackId| stacks.role(*id) == Some(Role::PiBlock);
+        let outermost = stacks.upwards(wait.stack).filter(is_wait).last();
+        let waits_in = &stacks.frame(outermost.unwrap_or(wait.stack)).function;
         let is_there = |m: &Mark| stacks.upwards(m.stack).any(|id| stacks.frame(id).function == *waits_in);
         Some(LockWait {
             at: self.place_of(wait, roles::is_helper),
