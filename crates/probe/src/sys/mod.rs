@@ -7,6 +7,7 @@
 //! timer    a POSIX interval timer and its handler             device  mount, device nodes, network interface
 //! process  fork, exec, wait, kill, who reaps              affinity on which CPUs
 //! usage    CPU time and switches                          limit   resource limits
+//! thread   threads of little stack
 //! ```
 
 pub mod affinity;
@@ -19,6 +20,7 @@ pub mod process;
 pub mod sched;
 pub mod shm;
 pub mod signal;
+pub mod thread;
 pub mod timer;
 pub mod usage;
 
