@@ -1,5 +1,5 @@
-//! Threads that cost as little as the system's own: the standard library's have a second stack for overflows, which
-//! each has to unmap when it ends, and all CPUs of the process have to hear of that.
+//! Threads that cost as little as the system's own: the standard library gives each a second stack for overflows, and
+//! takes it away when the thread ends.
 
 use std::ffi::c_void;
 use std::io;
