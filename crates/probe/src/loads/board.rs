@@ -27,8 +27,13 @@ impl Board {
 
     /// Adds to counter `unit` (its place in [`super::LoadInfo::units`]).
     pub(crate) fn add(&self, unit: usize, n: u64) {
+        self.add_up(unit, n);
+    }
+
+    /// The same, and returns the sum.
+    pub(crate) fn add_up(&self, unit: usize, n: u64) -> u64 {
         assert!(unit < COUNTERS);
-        self.word(unit).fetch_add(n, Ordering::Relaxed);
+        self.word(unit).fetch_add(n, Ordering::Relaxed) + n
     }
 
     /// Counter `unit` so far.

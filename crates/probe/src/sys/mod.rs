@@ -9,6 +9,7 @@
 //! futex    wait for a word of memory                          eventfd   an event counter
 //! gate     one thread lets another one pass                   mutex     the C library's, and its owner's priority
 //! usage    CPU time and switches                              rlimit    resource limits
+//! thread   threads of little stack
 //! ```
 
 pub mod affinity;
@@ -25,6 +26,7 @@ pub mod rlimit;
 pub mod sched;
 pub mod shm;
 pub mod signal;
+pub mod thread;
 pub mod timer;
 pub mod usage;
 

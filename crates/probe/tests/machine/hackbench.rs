@@ -23,8 +23,8 @@ pub const TESTS: &[(&str, fn())] = &[
 ];
 
 /// So many questions of whether to end are surely asked in the middle of a run of 12 senders and receivers: starting
-/// them takes fewer.
-const IN_THE_MIDDLE: u32 = 20;
+/// them takes fewer, unless it takes more than half a second.
+const IN_THE_MIDDLE: u32 = 10;
 /// It takes many seconds.
 const LONG: [&str; 3] = [
     "hackbench:2x3x1000000",

@@ -6,16 +6,13 @@ use crate::bench::{BenchError, Transport};
 use crate::loads::board::Board;
 use crate::sys::process::{self, Exit, Pid, Waited};
 use crate::sys::signal;
+use crate::sys::thread::{self, Body};
 use crate::sys::usage::{self, Usage};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::thread;
-
-/// Stack of a thread; what it calls is a system call or two deep.
-const STACK: usize = 64 << 10;
 
 /// Children that have not been reaped. Dropping it ends and reaps them.
 #[derive(Default)]
@@ -161,34 +158,22 @@ fn run_threads(stage: &Stage<'_>) -> Result<(), String> {
     let made: io::Result<Vec<(File, File)>> = (0..what.receivers()).map(|_| channel(what)).collect();
     let made = made.map_err(|e| format!("making a socket pair or pipe: {e}"))?;
     let (readers, writers): (Vec<File>, Vec<File>) = made.into_iter().unzip();
-    let fail = |message: &str| {
+    let fail = |message: &str| -> ! {
         stage.board.report(message);
         process::exit_now(1)
     };
-    let done = |result: Result<(), String>| {
-        if let Err(message) = result {
-            fail(&message);
+    let done = |result: Result<(), String>| result.unwrap_or_else(|message| fail(&message));
+    let done = &done;
+    let pairs = what.pairs as usize;
+    let mut bodies: Vec<Body<'_>> = Vec::with_capacity(what.tasks());
+    for (group, (readers, writers)) in readers.chunks(pairs).zip(writers.chunks(pairs)).enumerate() {
+        for (i, reader) in readers.iter().enumerate() {
+            bodies.push(Box::new(move || done(stage.receive(reader, group * pairs + i))));
         }
-    };
-    thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(what.tasks());
-        let pairs = what.pairs as usize;
-        for (group, (readers, writers)) in readers.chunks(pairs).zip(writers.chunks(pairs)).enumerate() {
-            for (i, reader) in readers.iter().enumerate() {
-                let body = move || done(stage.receive(reader, group * pairs + i));
-                threads.push(thread::Builder::new().stack_size(STACK).spawn_scoped(scope, body));
-            }
-            for _ in 0..pairs {
-                let body = move || done(stage.send(writers));
-                threads.push(thread::Builder::new().stack_size(STACK).spawn_scoped(scope, body));
-            }
+        for _ in 0..pairs {
+            bodies.push(Box::new(move || done(stage.send(writers))));
         }
-        for thread in threads {
-            match thread {
-                Ok(thread) => drop(thread.join()),
-                Err(e) => fail(&format!("starting a thread: {e}")),
-            }
-        }
-    });
+    }
+    thread::run_all(&bodies, |e| fail(&format!("starting a thread: {e}")));
     Ok(())
 }

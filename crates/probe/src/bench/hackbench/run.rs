@@ -91,26 +91,22 @@ fn all_ready(
     seen: &mut PipeReader,
     observer: &mut dyn Observer,
 ) -> Result<bool, BenchError> {
-    let mut missing = stage.plan.what.tasks();
-    let mut reports = [0; 4096];
-    while missing > 0 {
+    let doing = BenchError::system("waiting for senders and receivers to be ready");
+    while !signal::readable_within(seen.as_fd(), LOOK).map_err(&doing)? {
+        crew.look(&stage.board)?;
         if observer.wants_end() {
             return Ok(false);
         }
-        let doing = BenchError::system("waiting for senders and receivers to be ready");
-        if !signal::readable_within(seen.as_fd(), LOOK).map_err(&doing)? {
-            crew.look(&stage.board)?;
-            continue;
-        }
-        match seen.read(&mut reports).map_err(&doing)? {
-            0 => {
-                crew.join(&stage.board)?;
-                return Err(BenchError::Books(format!("{missing} ended before they were ready")));
-            }
-            n => missing = missing.saturating_sub(n),
-        }
     }
-    Ok(true)
+    match seen.read(&mut [0]).map_err(&doing)? {
+        0 => {
+            crew.join(&stage.board)?;
+            Err(BenchError::Books(
+                "senders and receivers ended before they were ready".into(),
+            ))
+        }
+        _ => Ok(true),
+    }
 }
 
 fn used_by_threads(stage: &Stage<'_>) -> Usage {

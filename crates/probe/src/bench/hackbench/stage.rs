@@ -11,6 +11,9 @@ use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
 
+/// Bytes of a cache line, or a multiple.
+const LINE: usize = 128;
+
 /// Messages sent.
 pub(super) const SENT: usize = 0;
 /// Messages received.
@@ -21,6 +24,8 @@ pub(super) const BYTES: usize = 2;
 pub(super) const EARLY: usize = 3;
 /// What the threads used, if they are threads: CPU time in ns, and the two kinds of switches.
 pub(super) const USED: [usize; 3] = [4, 5, 6];
+/// Senders and receivers that are ready.
+const READY: usize = 7;
 
 /// Made anew for each run, before the first child.
 pub(super) struct Stage<'a> {
@@ -29,7 +34,8 @@ pub(super) struct Stage<'a> {
     pub(super) board: Board,
     /// A seat for each receiver.
     latency: Option<Mapping>,
-    /// Everybody holds it, writes a byte when ready, and closes it by ending: the parent sees both at the other end.
+    /// Everybody holds it, and closes it by ending; the last one to be ready writes a byte. The parent sees both at the
+    /// other end.
     pub(super) alive: Option<PipeWriter>,
     /// Can be read from the start signal on; nobody takes the byte.
     go: PipeReader,
@@ -61,9 +67,12 @@ impl Stage<'_> {
 
     /// A child's first step: SCHED_OTHER, whatever the caller is, on the CPUs that were asked for.
     pub(super) fn enter(&self) -> Result<(), String> {
-        sched::Policy::OTHER
-            .apply()
-            .map_err(|e| format!("cannot run at SCHED_OTHER: {e}"))?;
+        // Not if it is so already: with it, runs on two CPUs were seen to take a third longer.
+        if sched::Policy::current().ok() != Some(sched::Policy::OTHER) {
+            sched::Policy::OTHER
+                .apply()
+                .map_err(|e| format!("cannot run at SCHED_OTHER: {e}"))?;
+        }
         match self.plan.cpus.as_slice() {
             [] => Ok(()),
             cpus => affinity::set(cpus).map_err(|e| format!("cannot run on CPUs {cpus:?}: {e}")),
@@ -74,11 +83,18 @@ impl Stage<'_> {
         process::set_name(name).map_err(|e| format!("cannot take the name {name}: {e}"))
     }
 
+    /// For a message, written to, so that no page is missing later; see [`own_lines`].
+    fn room(&self) -> Vec<u8> {
+        vec![b'-'; self.plan.what.size as usize + 2 * LINE]
+    }
+
     /// Reports ready and waits for the start signal.
     fn wait(&self) -> Result<(), String> {
-        self.board.add(SENT, 0); // the page is present from now on
-        let mut alive = self.alive.as_ref().expect("children hold it until they end");
-        alive.write_all(b"!").map_err(|e| format!("reporting ready: {e}"))?;
+        // Only the last one wakes the parent. From here on the page of the counters is present for everybody.
+        if self.board.add_up(READY, 1) == self.plan.what.tasks() as u64 {
+            let mut alive = self.alive.as_ref().expect("children hold it until they end");
+            alive.write_all(b"!").map_err(|e| format!("reporting ready: {e}"))?;
+        }
         let go = || signal::poll(self.go.as_fd(), None).map_err(|e| format!("waiting for the start: {e}"));
         while !go()?.0 {}
         Ok(())
@@ -88,7 +104,8 @@ impl Stage<'_> {
     pub(super) fn send(&self, receivers: &[File]) -> Result<(), String> {
         self.name_thread("hack-sender")?;
         let what = &self.plan.what;
-        let mut message = vec![b'-'; what.size as usize];
+        let mut room = self.room();
+        let message = own_lines(&mut room);
         let mut sent = 0;
         self.wait()?;
         for _ in 0..what.messages {
@@ -96,7 +113,7 @@ impl Stage<'_> {
                 if what.latency {
                     message[..8].copy_from_slice(&clock::monotonic().0.to_ne_bytes());
                 }
-                to.write_all(&message).map_err(|e| format!("sending: {e}"))?;
+                to.write_all(message).map_err(|e| format!("sending: {e}"))?;
                 sent += 1;
             }
         }
@@ -108,7 +125,8 @@ impl Stage<'_> {
     pub(super) fn receive(&self, mut from: &File, index: usize) -> Result<(), String> {
         self.name_thread("hack-receiver")?;
         let what = &self.plan.what;
-        let mut message = vec![1; what.size as usize]; // written to: no page is missing later
+        let mut room = self.room();
+        let message = own_lines(&mut room);
         let mut seat = self.latency.as_ref().map(|all| Seat::take(all.half_words(), index));
         let (mut received, mut bytes, mut early) = (0, 0, 0);
         self.wait()?;
@@ -136,4 +154,10 @@ impl Stage<'_> {
         self.board.add(EARLY, early);
         Ok(())
     }
+}
+
+/// The middle of a message's room: threads have one heap, and would else share cache lines, which message passing does not ask for.
+fn own_lines(room: &mut [u8]) -> &mut [u8] {
+    let end = room.len() - LINE;
+    &mut room[LINE..end]
 }
