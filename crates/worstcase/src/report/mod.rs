@@ -31,18 +31,25 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// The quantities to show of a probe: the response study asks for both parts of the latency.
+    /// The quantities to show of a probe.
     pub fn quantities_of(&self, probe: &str) -> &[Quantity] {
-        let split = || {
-            let mut of_probe = self.records.iter().filter(|r| r.cell.probe == probe);
-            of_probe.any(|r| r.summary(Quantity::IrqOff).is_some())
-        };
-        match probe {
-            _ if !self.quantities.is_empty() => self.quantities,
-            "response" if split() && !host::is_host(self) => &[Quantity::IrqOff, Quantity::AfterIrq],
-            "timerlat" => &[Quantity::IrqOff, Quantity::Latency],
-            "jitter" => &[Quantity::Jitter],
-            _ => &[Quantity::Latency],
+        match self.quantities {
+            [] => about(probe, self.records),
+            chosen => chosen,
         }
+    }
+}
+
+/// The quantities that a probe is about: the response study asks for both parts of the latency, where the lab split it.
+pub fn about(probe: &str, records: &[Record]) -> &'static [Quantity] {
+    let split = || {
+        let mut of_probe = records.iter().filter(|r| r.cell.probe == probe);
+        of_probe.any(|r| r.summary(Quantity::IrqOff).is_some())
+    };
+    match probe {
+        "response" if split() && !host::is_host(records) => &[Quantity::IrqOff, Quantity::AfterIrq],
+        "timerlat" => &[Quantity::IrqOff, Quantity::Latency],
+        "jitter" => &[Quantity::Jitter],
+        _ => &[Quantity::Latency],
     }
 }

@@ -66,7 +66,7 @@ pub fn run(view: &View, style: Style) -> String {
             plain(&view.plan.command.join(" "))
         ));
     }
-    if host::is_host(view) {
+    if host::is_host(view.records) {
         out.extend(host::tables(view, style));
     } else {
         out.extend(ensemble_tables(view, style));

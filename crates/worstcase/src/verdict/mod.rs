@@ -5,7 +5,7 @@
 mod doubts;
 mod evidence;
 
-pub use doubts::STEAL_ALLOWED;
+pub use doubts::{STEAL_ALLOWED, another_model, interference};
 pub use evidence::Evidence;
 
 use crate::duration;
