@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! worstcase lab run --kernel debian:6.1 --load idle,shm,procread --samples 1000 --seeds 40 -o RUN
-//! cargo run --release -p worstcase --example false_alarms -- RUN [TURNS]
+//! cargo run -p worstcase --example false_alarms -- RUN [TURNS]
 //! ```
 
 use std::collections::BTreeSet;
@@ -18,10 +18,16 @@ use worstcase_probe::prng::SplitMix64;
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
     let path = PathBuf::from(arguments.next().expect("name a run's folder"));
-    let turns: u32 = arguments.next().map_or(1_000, |n| n.to_string_lossy().parse().expect("a number of turns"));
+    let turns: u32 = arguments
+        .next()
+        .map_or(1_000, |n| n.to_string_lossy().parse().expect("a number of turns"));
     let whole = Side::open(&path).expect("a run");
     let seeds: Vec<u64> = whole.cells[0].seeds.iter().map(|s| s.seed).collect();
-    println!("{} cells, {} seeds, {turns} turns, tolerance {TOLERANCE}", whole.cells.len(), seeds.len());
+    println!(
+        "{} cells, {} seeds, {turns} turns, tolerance {TOLERANCE}",
+        whole.cells.len(),
+        seeds.len()
+    );
     println!("seeds  FAIL    INCONCLUSIVE  compare says a word  found: one cell 1.2x  1.5x    2x");
     for each in [3, 4, 5, 6, 8, 10, 15, 20] {
         if 2 * each > seeds.len() {
@@ -56,13 +62,19 @@ fn halves(whole: &Side, seeds: &[u64]) {
         let (baseline, run) = (chosen(whole, &pair[..5]), chosen(whole, &pair[5..]));
         let said = gate(&baseline, &run, &[], TOLERANCE).expect("the same cells");
         let largest = Pair::new(&baseline, &baseline.cells[0], &run, &run.cells[0]);
-        println!("seeds {pair:?}: {} ({} measures a cell)", said.outcome, largest.changes.len());
+        println!(
+            "seeds {pair:?}: {} ({} measures a cell)",
+            said.outcome,
+            largest.changes.len()
+        );
     }
 }
 
 fn deal(seeds: &[u64], count: usize, random: &mut SplitMix64) -> Vec<u64> {
     let mut left = seeds.to_vec();
-    (0..count).map(|_| left.swap_remove(random.below(left.len() as u64) as usize)).collect()
+    (0..count)
+        .map(|_| left.swap_remove(random.below(left.len() as u64) as usize))
+        .collect()
 }
 
 fn chosen(side: &Side, seeds: &[u64]) -> Side {

@@ -123,9 +123,9 @@ fn round_numbers() -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::poisson;
     use crate::census::join::join;
     use crate::census::testing::{Load, moment, section, taken};
+    use crate::stats::poisson;
     use worstcase_probe::Instructions;
     use worstcase_probe::census::Kind;
     use worstcase_probe::prng::SplitMix64;

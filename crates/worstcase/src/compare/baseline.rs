@@ -78,7 +78,10 @@ fn check(side: &Side) -> Result<(), String> {
             return Err(format!("{} has no seed, or one twice", name()));
         }
         let before = &side.cells[..place];
-        if before.iter().any(|c| c.subject == cell.subject && c.how.same_cell(&cell.how)) {
+        if before
+            .iter()
+            .any(|c| c.subject == cell.subject && c.how.same_cell(&cell.how))
+        {
             return Err(format!("{} is there twice", name()));
         }
     }

@@ -1,7 +1,7 @@
 //! One cell on both sides: what is compared of it, by how much it differs, and what the test says.
 
-use super::side::{Figures, Group, Seed, Side};
 use super::How;
+use super::side::{Figures, Group, Seed, Side};
 use crate::record::{Quantity, SubjectId};
 use crate::stats::ranks::{RankTest, Shift};
 use serde::Serialize;
@@ -236,7 +236,8 @@ impl Pair {
         }
         let missed = |cell: &Group| cell.seeds.iter().map(|s| s.missed).collect();
         let missed = Change::new(None, Measure::Missed, missed(of_a), missed(of_b));
-        pair.changes.extend(missed.filter(|m| !(m.constant() && m.a.highest == 0)));
+        pair.changes
+            .extend(missed.filter(|m| !(m.constant() && m.a.highest == 0)));
         pair
     }
 
@@ -274,7 +275,11 @@ impl Pair {
 }
 
 fn quantities(a: &Group, b: &Group) -> Vec<Quantity> {
-    let all = a.seeds.iter().chain(&b.seeds).flat_map(|s| s.quantities.keys().copied());
+    let all = a
+        .seeds
+        .iter()
+        .chain(&b.seeds)
+        .flat_map(|s| s.quantities.keys().copied());
     let set: std::collections::BTreeSet<Quantity> = all.collect();
     set.into_iter().collect()
 }

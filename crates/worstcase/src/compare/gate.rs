@@ -58,7 +58,10 @@ pub struct Cell {
 impl Cell {
     /// Its largest measure, for the order.
     fn size(&self) -> f64 {
-        let sizes = self.measures.iter().map(|m| m.change.ratio.map_or(m.change.difference.best, |r| r.best));
+        let sizes = self
+            .measures
+            .iter()
+            .map(|m| m.change.ratio.map_or(m.change.difference.best, |r| r.best));
         sizes.fold(0.0, f64::max)
     }
 }
@@ -83,22 +86,38 @@ pub struct Gate {
 /// Judges a run.
 pub fn gate(baseline: &Side, run: &Side, mapped: &[Mapped], tolerance: f64) -> Result<Gate, CompareError> {
     let pairing = pair(baseline, run, mapped, false)?;
-    let pairs: Vec<Found> = pairing.pairs.iter().map(|(a, b)| Found::new(baseline, a, run, b)).collect();
+    let pairs: Vec<Found> = pairing
+        .pairs
+        .iter()
+        .map(|(a, b)| Found::new(baseline, a, run, b))
+        .collect();
     let family: Vec<f64> = pairs.iter().flat_map(Found::tested).map(|c| c.test.greater).collect();
     let corrected = holm(&family);
     let mut corrected = corrected.into_iter();
-    let mut cells: Vec<Cell> =
-        pairs.iter().map(|found| found.judge(&mut corrected, family.len(), &pairs, tolerance)).collect();
+    let mut cells: Vec<Cell> = pairs
+        .iter()
+        .map(|found| found.judge(&mut corrected, family.len(), &pairs, tolerance))
+        .collect();
     let (new, missing): (Vec<_>, Vec<_>) = pairing.unmatched.into_iter().partition(|u| u.side == Which::B);
     cells.extend(missing.into_iter().map(not_compared));
-    cells.sort_by(|x, y| (y.outcome, y.size()).partial_cmp(&(x.outcome, x.size())).expect("sizes are numbers"));
+    cells.sort_by(|x, y| {
+        (y.outcome, y.size())
+            .partial_cmp(&(x.outcome, x.size()))
+            .expect("sizes are numbers")
+    });
     let mut reasons = Vec::new();
     if let Some(first) = run.unfinished.first() {
         let missing = run.unfinished.len();
-        reasons.push(format!("{missing} planned cells of the run were not measured, the first is {first}"));
+        reasons.push(format!(
+            "{missing} planned cells of the run were not measured, the first is {first}"
+        ));
     }
     let worst = cells.iter().map(|c| c.outcome).max().unwrap_or(Outcome::Inconclusive);
-    let of_run = if reasons.is_empty() { Outcome::Pass } else { Outcome::Inconclusive };
+    let of_run = if reasons.is_empty() {
+        Outcome::Pass
+    } else {
+        Outcome::Inconclusive
+    };
     Ok(Gate {
         outcome: worst.max(of_run),
         reasons,
@@ -141,7 +160,8 @@ impl Found {
         // A median says little of the worst case, but is all there is where the samples bear no percentile.
         let p99 = |c: &Change| c.measure == Measure::P99;
         let borne: Vec<_> = pair.changes.iter().filter(|c| p99(c)).map(|c| c.quantity).collect();
-        pair.changes.retain(|c| c.measure != Measure::Median || !borne.contains(&c.quantity));
+        pair.changes
+            .retain(|c| c.measure != Measure::Median || !borne.contains(&c.quantity));
         let mut found = Found {
             proven: None,
             doubts: doubts(of_baseline, of_run),
@@ -168,13 +188,7 @@ impl Found {
         self.pair.changes.iter().filter(move |c| judged && could_show(c))
     }
 
-    fn judge(
-        &self,
-        corrected: &mut impl Iterator<Item = f64>,
-        tests: usize,
-        all: &[Found],
-        tolerance: f64,
-    ) -> Cell {
+    fn judge(&self, corrected: &mut impl Iterator<Item = f64>, tests: usize, all: &[Found], tolerance: f64) -> Cell {
         let several = self.pair.several();
         let mut cell = Cell {
             baseline: self.pair.a.clone(),
@@ -210,7 +224,11 @@ impl Found {
             cell.outcome = Outcome::Fail;
         } else if least(a, b) > LEVEL / tests.max(1) as f64 {
             cell.outcome = Outcome::Inconclusive;
-            let could: usize = all.iter().flat_map(|f| &f.pair.changes).filter(|c| !c.constant()).count();
+            let could: usize = all
+                .iter()
+                .flat_map(|f| &f.pair.changes)
+                .filter(|c| !c.constant())
+                .count();
             cell.reasons.push(format!(
                 "too few seeds to tell: {a} in the baseline, {b} in the run; needs {} in each",
                 needed(LEVEL / could.max(1) as f64)
@@ -218,7 +236,8 @@ impl Found {
         }
         if !self.pair.lacking.is_empty() {
             cell.outcome = cell.outcome.max(Outcome::Inconclusive);
-            cell.reasons.push(format!("some seeds have no {}", self.pair.lacking.join(", no ")));
+            cell.reasons
+                .push(format!("some seeds have no {}", self.pair.lacking.join(", no ")));
         }
         cell
     }

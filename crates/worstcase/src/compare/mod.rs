@@ -55,7 +55,9 @@ pub enum CompareError {
         what: String,
     },
     /// A baseline of half a run.
-    #[error("a baseline needs a finished run: {missing} cells are not measured, the first is {first}; to go on: {command}")]
+    #[error(
+        "a baseline needs a finished run: {missing} cells are not measured, the first is {first}; to go on: {command}"
+    )]
     Unfinished {
         /// How many.
         missing: usize,

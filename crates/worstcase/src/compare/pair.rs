@@ -18,7 +18,10 @@ impl std::str::FromStr for Mapped {
     type Err = String;
     fn from_str(text: &str) -> Result<Mapped, String> {
         match text.split_once('=') {
-            Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok(Mapped { a: a.into(), b: b.into() }),
+            Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok(Mapped {
+                a: a.into(),
+                b: b.into(),
+            }),
             _ => Err("write two subjects as A=B".to_string()),
         }
     }
@@ -71,7 +74,11 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[Mapped], only: bool) -> Resu
             }
             continue;
         };
-        let of_b = || b.cells.iter().filter(|c| c.subject == *other && c.how.same_cell(&cell.how));
+        let of_b = || {
+            b.cells
+                .iter()
+                .filter(|c| c.subject == *other && c.how.same_cell(&cell.how))
+        };
         match of_b().find(|c| unlike(a, cell, b, c).is_none()).or(of_b().next()) {
             Some(found) => match unlike(a, cell, b, found) {
                 None => pairing.pairs.push((cell, found)),
@@ -130,7 +137,13 @@ fn unlike(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Option<String> {
 fn method(how: &How) -> String {
     how.method.as_ref().map_or("-".to_string(), |m| {
         let cpus: Vec<String> = m.cpus.iter().map(u32::to_string).collect();
-        format!("{} {} on CPUs {}, {} ns apart", m.timer, m.policy, cpus.join(","), m.distance_ns)
+        format!(
+            "{} {} on CPUs {}, {} ns apart",
+            m.timer,
+            m.policy,
+            cpus.join(","),
+            m.distance_ns
+        )
     })
 }
 
@@ -148,8 +161,16 @@ fn subjects(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Vec<(Su
     }
     let rules: [fn(&Subject, &Subject) -> bool; 2] = [|x, y| x.id() == y.id(), alike];
     for rule in rules {
-        let free_a: Vec<&Subject> = a.subjects.iter().filter(|s| !pairs.iter().any(|p| p.0 == s.id())).collect();
-        let free_b: Vec<&Subject> = b.subjects.iter().filter(|s| !pairs.iter().any(|p| p.1 == s.id())).collect();
+        let free_a: Vec<&Subject> = a
+            .subjects
+            .iter()
+            .filter(|s| !pairs.iter().any(|p| p.0 == s.id()))
+            .collect();
+        let free_b: Vec<&Subject> = b
+            .subjects
+            .iter()
+            .filter(|s| !pairs.iter().any(|p| p.1 == s.id()))
+            .collect();
         for x in &free_a {
             let partners: Vec<&&Subject> = free_b.iter().filter(|y| rule(x, y)).collect();
             // Two that would fit are a guess, and a comparison must not rest on one.

@@ -2,9 +2,7 @@
 
 use super::CompareError;
 use super::baseline;
-use crate::record::{
-    Cell, CellId, Machine, Method, Quantity, Record, Run, RunError, Subject, SubjectId, Venue,
-};
+use crate::record::{Cell, CellId, Machine, Method, Quantity, Record, Run, RunError, Subject, SubjectId, Venue};
 use crate::report::about;
 use crate::stats::Percentile;
 use crate::verdict::{another_model, interference};
@@ -162,7 +160,9 @@ impl Side {
                 subjects.push(record.subject.clone());
             }
         }
-        let cells = groups.into_iter().map(|(subject, how, of)| group(subject, how, &of, records));
+        let cells = groups
+            .into_iter()
+            .map(|(subject, how, of)| group(subject, how, &of, records));
         Side {
             title: String::new(),
             command: Vec::new(),

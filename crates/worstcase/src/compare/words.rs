@@ -66,7 +66,11 @@ impl Compared {
     /// The largest change: of those shown, if there are any.
     pub fn size(&self) -> f64 {
         let shown = |s: &&Said| !self.shown() || matches!(s.word, Word::Better | Word::Worse);
-        self.said.iter().filter(shown).map(|s| s.change.size()).fold(0.0, f64::max)
+        self.said
+            .iter()
+            .filter(shown)
+            .map(|s| s.change.size())
+            .fold(0.0, f64::max)
     }
 }
 
@@ -86,12 +90,18 @@ pub fn compare(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Comp
     let pairing = pair(a, b, mapped, only)?;
     if pairing.pairs.is_empty() {
         return Err(CompareError::NothingInCommon {
-            why: pairing.unmatched.first().map(|u| format!("{}, {}: {}", u.subject, u.how.name(), u.why)),
+            why: pairing
+                .unmatched
+                .first()
+                .map(|u| format!("{}, {}: {}", u.subject, u.how.name(), u.why)),
         });
     }
     let pairs: Vec<Pair> = pairing.pairs.iter().map(|(x, y)| Pair::new(a, x, b, y)).collect();
     // What no outcome could have shown takes part in no correction.
-    let family: Vec<f64> = changes(&pairs).filter(|(p, c)| tested(p, c)).map(|(_, c)| c.test.two_sided()).collect();
+    let family: Vec<f64> = changes(&pairs)
+        .filter(|(p, c)| tested(p, c))
+        .map(|(_, c)| c.test.two_sided())
+        .collect();
     let mut corrected = benjamini_hochberg(&family).into_iter();
     let mut cells: Vec<Compared> = Vec::new();
     for pair in pairs {
@@ -107,7 +117,11 @@ pub fn compare(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Comp
         }
         cells.push(Compared { pair, said });
     }
-    cells.sort_by(|x, y| (y.shown(), y.size()).partial_cmp(&(x.shown(), x.size())).expect("sizes are numbers"));
+    cells.sort_by(|x, y| {
+        (y.shown(), y.size())
+            .partial_cmp(&(x.shown(), x.size()))
+            .expect("sizes are numbers")
+    });
     Ok(Comparison {
         cells,
         unmatched: pairing.unmatched,
@@ -116,7 +130,9 @@ pub fn compare(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Comp
 }
 
 fn changes(pairs: &[Pair]) -> impl Iterator<Item = (&Pair, &Change)> {
-    pairs.iter().flat_map(|pair| pair.changes.iter().map(move |change| (pair, change)))
+    pairs
+        .iter()
+        .flat_map(|pair| pair.changes.iter().map(move |change| (pair, change)))
 }
 
 fn tested(pair: &Pair, change: &Change) -> bool {
@@ -131,7 +147,9 @@ fn word(pair: &Pair, change: &Change, p: Option<f64>) -> Word {
         Some(p) if p <= LEVEL => Word::Better,
         Some(_) => Word::NoDifferenceShown,
         None if change.constant() => Word::Equal,
-        None if 2.0 * least(a, b) > LEVEL => Word::TooFewSeeds { needs: needed(LEVEL / 2.0) },
+        None if 2.0 * least(a, b) > LEVEL => Word::TooFewSeeds {
+            needs: needed(LEVEL / 2.0),
+        },
         None => Word::NoDifferenceShown,
     }
 }

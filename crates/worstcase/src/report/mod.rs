@@ -1,15 +1,18 @@
 //! What was measured, for people and for programs. Nothing here measures or decides.
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
-//! give the same to programs. All of them take a [`View`] and return text. [`verdict`] says how sure a verdict is, [`tail`]
+//! give the same to programs. All of them take a [`View`] and return text. [`compare`] and [`mod@gate`] tell of two runs. [`verdict`] says how sure a verdict is, [`tail`]
 //! what the largest samples say of larger ones.
 
 pub mod cell;
+pub mod compare;
 pub mod csv;
 pub mod format;
+pub mod gate;
 pub mod grid;
 pub mod host;
 pub mod json;
+pub mod markdown;
 pub mod tail;
 pub mod terminal;
 pub mod verdict;

@@ -45,7 +45,7 @@ impl Style {
     }
 
     /// A verdict's word, told apart without colour too.
-    fn outcome(self, outcome: Outcome) -> String {
+    pub fn outcome(self, outcome: Outcome) -> String {
         let code = match outcome {
             Outcome::Pass => "32",
             Outcome::Inconclusive => "33",

@@ -59,7 +59,9 @@ pub fn least(a: usize, b: usize) -> f64 {
 
 /// The fewest values on each side with which a one-sided probability can be as small as `level`.
 pub fn needed(level: f64) -> usize {
-    (1..).find(|n| least(*n, *n) <= level).expect("it falls fourfold with each")
+    (1..)
+        .find(|n| least(*n, *n) <= level)
+        .expect("it falls fourfold with each")
 }
 
 /// Twice the rank of each value, first of `a`, then of `b`; and the sum of t^3 - t over ties.
