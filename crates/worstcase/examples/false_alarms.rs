@@ -8,7 +8,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use worstcase::compare::change::Pair;
 use worstcase::compare::gate::{TOLERANCE, gate};
 use worstcase::compare::{Side, compare};
 use worstcase::verdict::Outcome;
@@ -29,7 +28,7 @@ fn main() {
         seeds.len()
     );
     println!("seeds  FAIL    INCONCLUSIVE  compare says a word  found: one cell 1.2x  1.5x    2x");
-    for each in [3, 4, 5, 6, 8, 10, 15, 20] {
+    for each in [3, 4, 5, 6, 8, 10] {
         if 2 * each > seeds.len() {
             break;
         }

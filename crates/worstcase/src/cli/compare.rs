@@ -7,8 +7,9 @@ use crate::compare::words::{Compared, Said, Word};
 use crate::compare::{CompareError, Comparison, Mapped, Side, compare};
 use crate::error::{Error, Exit};
 use crate::lab::added::Added;
-use crate::record::{Quantity, Record, Run, SubjectId, Venue};
+use crate::record::{Quantity, Record, Run, SubjectId};
 use crate::report::compare::{Shown, json, markdown, terminal};
+use crate::report::format::shell;
 use crate::report::terminal::Style;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -135,35 +136,36 @@ fn worsening(comparison: &Comparison) -> Option<&Compared> {
 
 /// This command, with the story.
 fn again(args: &CompareArgs) -> String {
-    let mut words = vec!["worstcase compare".to_string(), args.a.display().to_string()];
+    let mut words = ["worstcase", "compare"].map(String::from).to_vec();
+    words.push(args.a.display().to_string());
     words.extend(args.b.iter().map(|b| b.display().to_string()));
-    if let (Some(subject), Some(with)) = (&args.subject, &args.with) {
-        words.push(format!("--subject {subject} --with {with}"));
+    for (option, subject) in [("--subject", &args.subject), ("--with", &args.with)] {
+        words.extend(subject.iter().flat_map(|s| [option.to_string(), s.clone()]));
     }
-    words.extend(args.map.iter().map(|m| format!("--map {}={}", m.a, m.b)));
+    words.extend(
+        args.map
+            .iter()
+            .flat_map(|m| ["--map".to_string(), format!("{}={}", m.a, m.b)]),
+    );
     words.push("--explain".to_string());
-    words.join(" ")
+    shell(&words)
 }
 
-/// The worst sample of the cell on either side, side by side.
+/// The worst samples of the cell on either side: of the seed whose maximum grew most, or the worst of all seeds where no
+/// seed is on both sides.
 fn story(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, Error> {
     let (run_a, run_b) = (Run::open(&args.a)?, Run::open(path_b)?);
     let (records_a, records_b) = (run_a.records()?, run_b.records()?);
-    let latest = |records: &'_ [Record], subject: &SubjectId| -> Option<Record> {
-        let how = &worst.pair.how;
-        let of = |r: &&Record| {
-            r.subject.id() == *subject
-                && r.cell.load == how.load
-                && r.cell.probe == how.probe
-                && r.subject.venue() == Venue::Lab
+    let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
+    let seed = seeds.max_by_key(|m| m.difference_ns).map(|m| m.seed);
+    let latest = |records: &[Record], subject: &SubjectId| -> Option<Record> {
+        let cell = |r: &&Record| {
+            let same = r.cell.load == worst.pair.how.load && r.cell.probe == worst.pair.how.probe;
+            same && r.subject.id() == *subject && seed.is_none_or(|seed| r.cell.seed == seed)
         };
         let max = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
-        records
-            .iter()
-            .filter(of)
-            .filter(|r| max(r).is_some())
-            .max_by_key(max)
-            .cloned()
+        let all = records.iter().filter(cell).filter(|r| max(r).is_some());
+        all.max_by_key(max).cloned()
     };
     let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
         return Err(CompareCliError::NothingWorse.into());

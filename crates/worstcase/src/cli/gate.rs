@@ -6,6 +6,7 @@ use crate::compare::{CompareError, Mapped, Side, baseline};
 use crate::duration;
 use crate::error::Exit;
 use crate::record::{Record, Run, RunError};
+use crate::report::format::shell;
 use crate::report::gate::{Shown, json, junit, markdown, terminal};
 use crate::report::terminal::Style;
 use crate::stats::ranks::{least, needed};
@@ -184,14 +185,22 @@ fn written(path: &Path, side: &Side) -> String {
 
 /// The command that asks again.
 fn again(args: &GateArgs) -> String {
-    let mut words = vec!["worstcase gate".to_string(), args.run.display().to_string()];
-    words.extend(args.baseline.iter().map(|b| format!("--baseline {}", b.display())));
-    if args.tolerance != Share(TOLERANCE) {
-        words.push(format!("--tolerance {}", args.tolerance));
+    let mut words = ["worstcase", "gate"].map(String::from).to_vec();
+    words.push(args.run.display().to_string());
+    let mut option = |name: &str, value: String| words.extend([name.to_string(), value]);
+    if let Some(baseline) = &args.baseline {
+        option("--baseline", baseline.display().to_string());
     }
-    words.extend(args.criterion.map(|c| format!("--criterion {}ns", c.0)));
-    words.extend(args.map.iter().map(|m| format!("--map {}={}", m.a, m.b)));
-    words.join(" ")
+    if args.tolerance != Share(TOLERANCE) {
+        option("--tolerance", args.tolerance.to_string());
+    }
+    if let Some(limit) = args.criterion {
+        option("--criterion", format!("{}ns", limit.0));
+    }
+    for mapped in &args.map {
+        option("--map", format!("{}={}", mapped.a, mapped.b));
+    }
+    shell(&words)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), GateError> {

@@ -7,7 +7,7 @@ pub fn text(foreign: &str) -> String {
     let mut out = String::new();
     for c in plain(foreign).chars() {
         match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '<' | '>' | '&' | '|' | '#' | '@' | '~' | '!' | '$' => {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '&' | '|' | '#' | '@' | '~' | '$' => {
                 out += &format!("&#{};", u32::from(c));
             }
             c => out.push(c),
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn foreign_text_stays_text() {
-        assert_eq!(text("a|b <i>@x\n"), "a&#124;b &#60;i&#62;&#64;x\u{fffd}");
+        assert_eq!(text("a|b <i>@x\n"), "a&#124;b &#60;i>&#64;x\u{fffd}");
         assert_eq!(commands(&["echo ```".into()]), "````sh\necho ```\n````");
     }
 }

@@ -2,8 +2,10 @@
 
 mod census;
 mod cli;
+mod compare;
 mod ensembles;
 mod fixture;
+mod gate;
 mod host;
 mod records;
 mod run_folder;

@@ -189,8 +189,10 @@ impl Selection {
             Some(seed) => option("--seed", seed.to_string()),
             None => option("--seeds", self.seeds.to_string()),
         }
-        option("--period", duration::show(self.period));
-        option("--warmup", duration::show(self.warmup));
+        // As it is typed: without a space.
+        let typed = |length| duration::show(length).replace(' ', "");
+        option("--period", typed(self.period));
+        option("--warmup", typed(self.warmup));
         option("--priority", self.priority.to_string());
         option(
             "--mips",

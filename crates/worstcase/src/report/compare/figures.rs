@@ -39,6 +39,7 @@ pub fn times(ratio: f64) -> String {
     match ratio {
         100.0.. => format!("{ratio:.0}"),
         10.0.. => format!("{ratio:.1}"),
+        ..0.1 => format!("{ratio:.3}"),
         _ => format!("{ratio:.2}"),
     }
 }

@@ -3,6 +3,7 @@
 use super::figures::{probability, ratio, ratio_interval, signed, value};
 use super::{Shown, exact, word};
 use crate::compare::words::{Compared, Said, Word};
+use crate::report::format::shell;
 use crate::report::markdown::{commands, table, text};
 
 /// The text.
@@ -45,7 +46,7 @@ pub fn lines(shown: &Shown) -> String {
         out.push(format!("{note}  "));
     }
     out.push(String::new());
-    let mut again = vec![shown.a.command.join(" "), shown.b.command.join(" ")];
+    let mut again = vec![shell(&shown.a.command), shell(&shown.b.command)];
     again.dedup();
     again.extend(shown.why.clone());
     out.push(commands(&again));

@@ -3,6 +3,7 @@
 use super::{Shown, why};
 use crate::compare::gate::{Cell, Judged};
 use crate::report::compare::figures::{probability, ratio, ratio_interval, value};
+use crate::report::format::shell;
 use crate::report::markdown::{commands, table, text};
 use crate::verdict::Outcome;
 
@@ -65,7 +66,7 @@ pub fn lines(shown: &Shown) -> String {
         "Again:".to_string(),
         String::new(),
     ]);
-    out.push(commands(&[shown.run.command.join(" "), shown.command.clone()]));
+    out.push(commands(&[shell(&shown.run.command), shown.command.clone()]));
     out.push(String::new());
     out.join("\n")
 }
