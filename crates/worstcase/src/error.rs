@@ -5,7 +5,9 @@
 
 use crate::cache::CacheError;
 use crate::cli::census::CensusError;
+use crate::cli::compare::CompareCliError;
 use crate::cli::explain::ExplainError;
+use crate::cli::gate::GateError;
 use crate::cli::show::ShowError;
 use crate::cli::verdict::VerdictError;
 use crate::host::HostError;
@@ -18,7 +20,7 @@ use crate::study::StudyError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `show --gate`). Never an error.
+    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`, `show --gate`). Never an error.
     Fail = 1,
     /// The command line or a file given by the user is wrong.
     Usage = 2,
@@ -48,6 +50,12 @@ pub enum Error {
     /// Judging a run.
     #[error(transparent)]
     Verdict(#[from] VerdictError),
+    /// Comparing two runs.
+    #[error(transparent)]
+    Compare(#[from] CompareCliError),
+    /// Comparing a run with a baseline.
+    #[error(transparent)]
+    Gate(#[from] GateError),
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
@@ -77,6 +85,8 @@ impl Error {
             Error::Lab(e) => e.exit(),
             Error::Show(e) => e.exit(),
             Error::Verdict(e) => e.exit(),
+            Error::Compare(e) => e.exit(),
+            Error::Gate(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,

@@ -8,6 +8,7 @@
 //! record   what a cell gave, and the run folder   <- measured machine
 //! stats    distributions, ensembles of seeds      <- records
 //! verdict  PASS, FAIL or INCONCLUSIVE             <- records
+//! compare  two runs, and the gate of a baseline    <- records
 //! report   terminal, JSON, CSV                    <- stats, verdicts
 //! census   every stretch that delays a wake-up  <- replayed cells
 //! cli      the commands: a thin executable in front of this library
@@ -17,6 +18,7 @@
 pub mod cache;
 pub mod census;
 pub mod cli;
+pub mod compare;
 pub mod debuginfo;
 pub mod digest;
 pub mod duration;

@@ -4,7 +4,7 @@ use super::expected::Expectation;
 use super::join::Joined;
 use super::places::function;
 use super::taken::Taken;
-use crate::stats::poisson;
+use crate::stats::many;
 use serde::Serialize;
 use worstcase_probe::Nanos;
 
@@ -104,7 +104,7 @@ pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
         }
     };
     let mut rows: Vec<Row> = thresholds.iter().map(row).collect();
-    let corrected = poisson::holm(&rows.iter().map(|r| r.p).collect::<Vec<f64>>());
+    let corrected = many::holm(&rows.iter().map(|r| r.p).collect::<Vec<f64>>());
     rows.iter_mut().zip(corrected).for_each(|(row, p)| row.p = p);
     Tail {
         agrees: Some(rows.iter().all(|r| r.p >= LEVEL)),
@@ -125,6 +125,7 @@ mod tests {
     use super::*;
     use crate::census::join::join;
     use crate::census::testing::{Load, moment, section, taken};
+    use crate::stats::poisson;
     use worstcase_probe::Instructions;
     use worstcase_probe::census::Kind;
     use worstcase_probe::prng::SplitMix64;

@@ -140,6 +140,33 @@ fn has_latency(record: &Record) -> bool {
     !matches!(record.details, Some(Details::Switch(_) | Details::Hackbench(_)))
 }
 
+/// The worst samples of two cells of the lab, of one run or of two, side by side.
+pub(super) fn beside(
+    (run_a, records_a, a): (&Run, &[Record], &Record),
+    (run_b, records_b, b): (&Run, &[Record], &Record),
+    qemu: Option<PathBuf>,
+    added: Vec<Added>,
+) -> Result<String, Error> {
+    let args = ExplainArgs {
+        run: run_a.dir().to_path_buf(),
+        cell: None,
+        sample: Choice::Worst,
+        compare: None,
+        all: false,
+        each: NonZeroUsize::MIN,
+        json: false,
+        folded: None,
+        flame: None,
+        perfetto: None,
+        debug_info: None,
+        qemu,
+        added,
+    };
+    let (left, _) = tell_one(&args, run_a, records_a, a, Choice::Worst)?;
+    let (right, _) = tell_one(&args, run_b, records_b, b, Choice::Worst)?;
+    Ok(compare::terminal(&left.story, &right.story))
+}
+
 fn shown(args: &ExplainArgs, story: &Story, other: Option<&Story>) -> String {
     match (other, args.json) {
         (Some(other), true) => json::stories(&[story, other]),

@@ -1,7 +1,9 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
 pub mod census;
+pub mod compare;
 pub mod explain;
+pub mod gate;
 pub mod host;
 pub mod kernels;
 pub mod lab;
@@ -26,8 +28,8 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, and show with --gate)
-  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, and show with --gate)
+  1  a verdict is FAIL (only verdict, gate, and show with --gate)
+  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, and show with --gate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
   5  storage failed";
@@ -45,6 +47,10 @@ pub enum Command {
     Show(show::ShowArgs),
     /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
     Verdict(verdict::VerdictArgs),
+    /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
+    Compare(compare::CompareArgs),
+    /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
+    Gate(gate::GateArgs),
     /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
     Explain(Box<explain::ExplainArgs>),
     /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
@@ -70,6 +76,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Lab(command) => lab::run(command),
         Command::Show(args) => Ok(show::run(&args)?),
         Command::Verdict(args) => Ok(verdict::run(&args)?),
+        Command::Compare(args) => compare::run(&args),
+        Command::Gate(args) => Ok(gate::run(&args)?),
         Command::Explain(args) => explain::run(&args),
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),

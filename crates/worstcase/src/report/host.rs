@@ -25,12 +25,8 @@ const PARTS: [Quantity; 6] = [
 ];
 
 /// Whether a run is of this machine alone.
-pub fn is_host(view: &View) -> bool {
-    !view.records.is_empty()
-        && view
-            .records
-            .iter()
-            .all(|r| matches!(r.subject.machine, Machine::Host(_)))
+pub fn is_host(records: &[Record]) -> bool {
+    !records.is_empty() && records.iter().all(|r| matches!(r.subject.machine, Machine::Host(_)))
 }
 
 /// The tables of every probe and load.

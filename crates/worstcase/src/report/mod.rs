@@ -2,16 +2,19 @@
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
 //! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
-//! of `switch`, `hackbench` and `inversion`; [`verdict`] says how sure a verdict is, [`tail`]
+//! of `switch`, `hackbench` and `inversion`; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
 //! what the largest samples say of larger ones.
 
 pub mod bench;
 pub mod cell;
+pub mod compare;
 pub mod csv;
 pub mod format;
+pub mod gate;
 pub mod grid;
 pub mod host;
 pub mod json;
+pub mod markdown;
 pub mod tail;
 pub mod terminal;
 pub mod verdict;
@@ -38,18 +41,25 @@ impl View<'_> {
         self.records.iter().filter(|r| r.details.is_none())
     }
 
-    /// The quantities to show of a probe: the response study asks for both parts of the latency.
+    /// The quantities to show of a probe.
     pub fn quantities_of(&self, probe: &str) -> &[Quantity] {
-        let split = || {
-            let mut of_probe = self.records.iter().filter(|r| r.cell.probe == probe);
-            of_probe.any(|r| r.summary(Quantity::IrqOff).is_some())
-        };
-        match probe {
-            _ if !self.quantities.is_empty() => self.quantities,
-            "response" if split() && !host::is_host(self) => &[Quantity::IrqOff, Quantity::AfterIrq],
-            "timerlat" => &[Quantity::IrqOff, Quantity::Latency],
-            "jitter" => &[Quantity::Jitter],
-            _ => &[Quantity::Latency],
+        match self.quantities {
+            [] => about(probe, self.records),
+            chosen => chosen,
         }
+    }
+}
+
+/// The quantities that a probe is about: the response study asks for both parts of the latency, where the lab split it.
+pub fn about(probe: &str, records: &[Record]) -> &'static [Quantity] {
+    let split = || {
+        let mut of_probe = records.iter().filter(|r| r.cell.probe == probe);
+        of_probe.any(|r| r.summary(Quantity::IrqOff).is_some())
+    };
+    match probe {
+        "response" if split() && !host::is_host(records) => &[Quantity::IrqOff, Quantity::AfterIrq],
+        "timerlat" => &[Quantity::IrqOff, Quantity::Latency],
+        "jitter" => &[Quantity::Jitter],
+        _ => &[Quantity::Latency],
     }
 }

@@ -45,7 +45,7 @@ impl Style {
     }
 
     /// A verdict's word, told apart without colour too.
-    fn outcome(self, outcome: Outcome) -> String {
+    pub fn outcome(self, outcome: Outcome) -> String {
         let code = match outcome {
             Outcome::Pass => "32",
             Outcome::Inconclusive => "33",
@@ -66,7 +66,7 @@ pub fn run(view: &View, style: Style) -> String {
             plain(&view.plan.command.join(" "))
         ));
     }
-    if host::is_host(view) {
+    if host::is_host(view.records) {
         out.extend(host::tables(view, style));
     } else {
         out.extend(ensemble_tables(view, style));

@@ -1,8 +1,7 @@
 //! Does a number of events fit the number that was expected?
 //!
 //! The exact two-sided test: the probability, under a Poisson law with the expected mean, of all numbers that are no
-//! more likely than the one that was seen (as `poisson.test` of R does). Several tests at once are corrected by Holm's
-//! step-down method (S. Holm, Scandinavian Journal of Statistics 6, 1979), which needs no independence between them.
+//! more likely than the one that was seen (as `poisson.test` of R does).
 
 /// Likelihoods as close as this are equal: rounding must not decide what is no more likely.
 const EQUAL: f64 = 1e-7;
@@ -29,19 +28,6 @@ pub fn two_sided(expected: f64, seen: u64) -> f64 {
         .min(1.0)
 }
 
-/// Holm's correction: what each of several p values is worth beside the others, in their order.
-pub fn holm(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut corrected = vec![0.0; values.len()];
-    let mut least = 0.0_f64;
-    for (rank, place) in order.iter().enumerate() {
-        least = least.max((values.len() - rank) as f64 * values[*place]).min(1.0);
-        corrected[*place] = least;
-    }
-    corrected
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,13 +49,6 @@ mod tests {
         }
         assert_eq!((two_sided(0.0, 0), two_sided(0.0, 1)), (1.0, 0.0));
         assert!(two_sided(2.0, 5_000) < 1e-300);
-    }
-
-    #[test]
-    fn holm_corrects_step_by_step() {
-        assert_eq!(holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
-        assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
-        assert!(holm(&[]).is_empty());
     }
 
     /// The promise, tried: a true expectation is refused no more often than the level says, a false one is.

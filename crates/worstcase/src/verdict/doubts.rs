@@ -75,7 +75,7 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
 }
 
 /// Host: what took the CPU away beside the kernel under test, or may have. Not to know is no PASS.
-fn interference(records: &[&Record]) -> Vec<String> {
+pub fn interference(records: &[&Record]) -> Vec<String> {
     let host: Vec<&&Record> = records.iter().filter(|r| r.subject.venue() == Venue::Host).collect();
     let of = |count: usize| format!("in {count} of {} cells", host.len());
     let mut reasons = Vec::new();
@@ -124,7 +124,8 @@ fn warnings(records: &[&Record]) -> Vec<String> {
         .collect()
 }
 
-fn another_model(records: &[&Record]) -> Option<String> {
+/// Whether the kernel runs another preemption model than it was asked to.
+pub fn another_model(records: &[&Record]) -> Option<String> {
     let preempt = records.iter().map(|r| &r.subject.preempt);
     let (asked, runs) = preempt
         .filter_map(|p| Some((p.asked.as_ref()?, &p.in_force)))

@@ -6,7 +6,7 @@ mod doubts;
 mod evidence;
 mod inversion;
 
-pub use doubts::STEAL_ALLOWED;
+pub use doubts::{STEAL_ALLOWED, another_model, interference};
 pub use evidence::Evidence;
 
 use crate::duration;

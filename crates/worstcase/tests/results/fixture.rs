@@ -217,3 +217,28 @@ pub fn write(dir: &Path) -> Run {
     }
     run
 }
+
+/// Seeds of one load on one kernel whose maxima differ by a few percent; `factor` times as late as they should be.
+pub fn ensemble(label: &str, load: &str, seeds: std::ops::RangeInclusive<u64>, factor: f64) -> Vec<CellResult> {
+    let mut subject = subject(label, "full");
+    if let Machine::Lab(lab) = &mut subject.machine {
+        // A kernel that is slower is another machine.
+        lab.key = format!("{label} {factor}");
+    }
+    let cell = |seed: u64| {
+        let mut random = SplitMix64::new(seed * 77 + load.len() as u64);
+        let worst = 80_000 + random.below(4_000);
+        let late = latencies(1, worst)
+            .into_iter()
+            .map(|ns| (ns as f64 * factor) as u64 + random.below(40));
+        result(&subject, &raw(&spec(load, seed), &late.collect::<Vec<u64>>()))
+    };
+    seeds.map(cell).collect()
+}
+
+/// Writes a run of these cells.
+pub fn write_cells(dir: &Path, results: &[CellResult]) -> Run {
+    let run = Run::create(dir, plan_of(results)).unwrap();
+    results.iter().for_each(|r| run.write_cell(r).unwrap());
+    run
+}

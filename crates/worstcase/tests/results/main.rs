@@ -3,8 +3,10 @@
 mod bench;
 mod census;
 mod cli;
+mod compare;
 mod ensembles;
 mod fixture;
+mod gate;
 mod host;
 mod records;
 mod run_folder;

@@ -229,10 +229,12 @@ impl Selection {
             Some(seed) => option("--seed", seed.to_string()),
             None => option("--seeds", self.seeds.to_string()),
         }
+        // As it is typed: without a space.
+        let typed = |length| duration::show(length).replace(' ', "");
         if let Some(period) = self.period {
-            option("--period", duration::show(period));
+            option("--period", typed(period));
         }
-        option("--warmup", duration::show(self.warmup));
+        option("--warmup", typed(self.warmup));
         option("--priority", self.priority.to_string());
         option(
             "--mips",

@@ -1,0 +1,179 @@
+//! `worstcase compare`: two runs, cell by cell.
+
+use super::explain;
+use super::show::print;
+use crate::compare::change::{Change, Measure};
+use crate::compare::words::{Compared, Said, Word};
+use crate::compare::{CompareError, Comparison, Mapped, Side, compare};
+use crate::error::{Error, Exit};
+use crate::lab::added::Added;
+use crate::record::{Quantity, Record, Run, SubjectId};
+use crate::report::compare::{Shown, json, markdown, terminal};
+use crate::report::format::shell;
+use crate::report::terminal::Style;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase compare BEFORE AFTER
+  worstcase compare RUN --subject none --with full         two subjects of one run; a part of a name will do
+  worstcase compare BEFORE AFTER --map 6.1.0-50-amd64.full=6.12.1-amd64.lazy
+  worstcase compare BEFORE AFTER --explain                 replays both worst samples of the largest worsening
+  worstcase compare BEFORE AFTER --markdown > comment.md
+
+Cells belong together if load, probe and CPU are the same. Subjects: as --map says; the only one on each side; those of
+one name; those that differ in the kernel alone. Only what was measured alike compares (period, periods, warm-up,
+priority, timer); the rest is listed with its reason.
+better and worse are said only of what an exact rank test over the seeds shows (level 0.05, all tests of the comparison
+corrected together), so it takes at least 4 seeds on each side. In the lab the samples are compared bit by bit, too.")]
+pub struct CompareArgs {
+    /// The run to compare with: its folder, or a baseline's file
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The run that is compared [default: A, with --subject and --with]
+    #[arg(value_name = "B", required_unless_present = "with")]
+    b: Option<PathBuf>,
+    /// Only this subject of A; a part of its name will do
+    #[arg(long, value_name = "SUBJECT", requires = "with", conflicts_with = "map")]
+    subject: Option<String>,
+    /// The subject of B to compare it with
+    #[arg(long, value_name = "SUBJECT", requires = "subject")]
+    with: Option<String>,
+    /// A subject of A and the one of B that belongs to it; may be given again
+    #[arg(long, value_name = "A=B")]
+    map: Vec<Mapped>,
+    /// Print JSON (worstcase-compare/1), times in ns
+    #[arg(long)]
+    json: bool,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// In the lab: tell what is behind the largest worsening
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    explain: bool,
+    /// With --explain: the QEMU that measured the runs [default: qemu-system-x86_64 on the search path]
+    #[arg(long, value_name = "PATH", requires = "explain")]
+    qemu: Option<PathBuf>,
+    /// With --explain: the programs that were added when the runs were measured
+    #[arg(long = "add", value_name = "PATH[:DEST]", requires = "explain")]
+    added: Vec<Added>,
+}
+
+/// Why there is no story.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareCliError {
+    /// Comparing failed.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// Nothing got worse, or not in the lab.
+    #[error(
+        "--explain tells of a cell of the lab that is later than before, and there is none; see `worstcase explain --help`"
+    )]
+    NothingWorse,
+}
+
+impl CompareCliError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            CompareCliError::Compare(e) => e.exit(),
+            CompareCliError::NothingWorse => Exit::Usage,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
+    let path_b = args.b.as_ref().unwrap_or(&args.a);
+    let open = |path: &Path| Side::open(path).map_err(CompareCliError::from);
+    let (a, b) = (open(&args.a)?, open(path_b)?);
+    let chosen = args
+        .subject
+        .clone()
+        .zip(args.with.clone())
+        .map(|(a, b)| Mapped { a, b });
+    let only = chosen.is_some();
+    let mapped: Vec<Mapped> = args.map.iter().cloned().chain(chosen).collect();
+    let comparison = compare(&a, &b, &mapped, only).map_err(CompareCliError::from)?;
+    let worst = worsening(&comparison).filter(|c| a.in_lab(&c.pair.a) && b.in_lab(&c.pair.b));
+    let shown = Shown {
+        a: &a,
+        b: &b,
+        comparison: &comparison,
+        why: worst.filter(|_| !args.explain).map(|_| again(args)),
+    };
+    let text = match (args.json, args.markdown) {
+        (true, _) => json::document(&shown),
+        (_, true) => markdown::lines(&shown),
+        _ => terminal::lines(&shown, Style::of_stdout()),
+    };
+    print(&text).map_err(Error::Output)?;
+    if args.explain {
+        let worst = worst.ok_or(CompareCliError::NothingWorse)?;
+        let told = story(args, path_b, worst)?;
+        print(&format!("\n{told}")).map_err(Error::Output)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The cell whose maximum grew most: of those that the test shows, if it shows any.
+fn worsening(comparison: &Comparison) -> Option<&Compared> {
+    let grew = |cell: &Compared, shown: bool| -> f64 {
+        let of = |s: &&Said| s.change.measure == Measure::Max && (!shown || s.word == Word::Worse);
+        let by = |c: &Change| if c.difference.best > 0.0 { c.size() } else { 0.0 };
+        cell.said.iter().filter(of).map(|s| by(&s.change)).fold(0.0, f64::max)
+    };
+    let most = |shown: bool| {
+        let cells = comparison.cells.iter().filter(|c| grew(c, shown) > 0.0);
+        cells.max_by(|x, y| grew(x, shown).total_cmp(&grew(y, shown)))
+    };
+    most(true).or_else(|| most(false))
+}
+
+/// This command, with the story.
+fn again(args: &CompareArgs) -> String {
+    let mut words = ["worstcase", "compare"].map(String::from).to_vec();
+    words.push(args.a.display().to_string());
+    words.extend(args.b.iter().map(|b| b.display().to_string()));
+    for (option, subject) in [("--subject", &args.subject), ("--with", &args.with)] {
+        words.extend(subject.iter().flat_map(|s| [option.to_string(), s.clone()]));
+    }
+    words.extend(
+        args.map
+            .iter()
+            .flat_map(|m| ["--map".to_string(), format!("{}={}", m.a, m.b)]),
+    );
+    words.push("--explain".to_string());
+    shell(&words)
+}
+
+/// The worst samples of the cell on either side: of the seed whose maximum grew most, or the worst of all seeds where no
+/// seed is on both sides.
+fn story(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, Error> {
+    let (run_a, run_b) = (Run::open(&args.a)?, Run::open(path_b)?);
+    let (records_a, records_b) = (run_a.records()?, run_b.records()?);
+    let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
+    let seed = seeds.max_by_key(|m| m.difference_ns).map(|m| m.seed);
+    let latest = |records: &[Record], subject: &SubjectId| -> Option<Record> {
+        let cell = |r: &&Record| {
+            let same = r.cell.load == worst.pair.how.load && r.cell.probe == worst.pair.how.probe;
+            same && r.subject.id() == *subject && seed.is_none_or(|seed| r.cell.seed == seed)
+        };
+        let max = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
+        let all = records.iter().filter(cell).filter(|r| max(r).is_some());
+        all.max_by_key(max).cloned()
+    };
+    let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
+        return Err(CompareCliError::NothingWorse.into());
+    };
+    explain::beside(
+        (&run_a, &records_a, &left),
+        (&run_b, &records_b, &right),
+        args.qemu.clone(),
+        args.added.clone(),
+    )
+}

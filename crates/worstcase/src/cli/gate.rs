@@ -1,0 +1,211 @@
+//! `worstcase gate`: is a run worse than a baseline, as text and as exit code.
+
+use super::show::print;
+use crate::compare::gate::{TOLERANCE, gate};
+use crate::compare::{CompareError, Mapped, Side, baseline};
+use crate::duration;
+use crate::error::Exit;
+use crate::record::{Record, Run, RunError};
+use crate::report::format::shell;
+use crate::report::gate::{Shown, json, junit, markdown, terminal};
+use crate::report::terminal::Style;
+use crate::stats::ranks::{least, needed};
+use crate::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
+use clap::Args;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use worstcase_probe::Nanos;
+
+/// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase gate RUN --write-baseline baseline.json
+  worstcase gate RUN --baseline baseline.json --junit gate.xml --markdown gate.md
+  worstcase gate RUN --baseline baseline.json --tolerance 25% --criterion 200us
+
+Exit code: 0 PASS, 1 a cell is worse (FAIL) or above the criterion, 2 INCONCLUSIVE, or the input is wrong.
+A cell FAILs if p99 (the median where the samples bear no p99), maximum or missed periods are higher by more than the
+tolerance and an exact rank test over the seeds shows it; the probability of any false FAIL is below 5 %.
+In the lab the same inputs give the same samples: a rerun always PASSes.
+INCONCLUSIVE: too few seeds to tell, cells that are missing or were not measured alike, interference, new warnings.
+With 6 seeds on each side up to 46 tests can tell (2 to 3 for each cell); see docs/ci.md.")]
+pub struct GateArgs {
+    /// The run's folder
+    run: PathBuf,
+    /// What to compare with: a file that --write-baseline wrote, or a run's folder
+    #[arg(long, value_name = "FILE", required_unless_present = "write_baseline")]
+    baseline: Option<PathBuf>,
+    /// Write a baseline of this run, to be kept in the repository
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "junit", "markdown", "json", "criterion", "map"])]
+    write_baseline: Option<PathBuf>,
+    /// What p99, maximum and missed periods may be higher by
+    #[arg(long, value_name = "SHARE", default_value_t = Share(TOLERANCE))]
+    tolerance: Share,
+    /// No latency above this either, e.g. 100us
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    criterion: Option<Nanos>,
+    /// A subject of the baseline and the one of the run that belongs to it; may be given again
+    #[arg(long, value_name = "OLD=NEW")]
+    map: Vec<Mapped>,
+    /// Write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write Markdown, for a pull request
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Print JSON (worstcase-gate/1), times in ns
+    #[arg(long)]
+    json: bool,
+}
+
+/// A share, typed as `10%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Share(f64);
+
+impl std::str::FromStr for Share {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Share, String> {
+        let percent: Option<f64> = text.strip_suffix('%').and_then(|number| number.parse().ok());
+        let allowed = percent.filter(|p| (0.0..=1_000.0).contains(p));
+        allowed
+            .map(|p| Share(p / 100.0))
+            .ok_or_else(|| "write a percentage from 0% to 1000%, e.g. 10%".to_string())
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}%", self.0 * 100.0)
+    }
+}
+
+/// Why a run cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Comparing failed.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// No XML.
+    #[error("cannot write JUnit XML: {0}")]
+    Junit(#[from] quick_junit::SerializeError),
+    /// A file cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        cause: io::Error,
+    },
+    /// The output failed.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl GateError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            GateError::Run(e) => e.exit(),
+            GateError::Compare(e) => e.exit(),
+            GateError::Junit(_) | GateError::Write { .. } | GateError::Output(_) => Exit::Storage,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
+    let run = Run::open(&args.run)?;
+    let side = Side::of_run(&run)?;
+    if let Some(path) = &args.write_baseline {
+        baseline::write(path, &side)?;
+        print(&written(path, &side))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let path = args.baseline.as_ref().expect("clap asks for one of both");
+    let baseline = Side::open(path)?;
+    let gated = gate(&baseline, &side, &args.map, args.tolerance.0)?;
+    let records = run.records()?;
+    let criterion = args.criterion.map(|limit| judge(&run, &records, limit));
+    let outcome = match &criterion {
+        Some((_, verdicts)) => gated.outcome.max(worst(verdicts)),
+        None => gated.outcome,
+    };
+    let shown = Shown {
+        outcome,
+        gate: &gated,
+        baseline: &baseline,
+        run: &side,
+        command: again(args),
+        criterion: criterion.map(|(criterion, verdicts)| (criterion, verdicts, records.as_slice())),
+    };
+    if let Some(path) = &args.junit {
+        write(path, &junit::document(&shown)?)?;
+    }
+    if let Some(path) = &args.markdown {
+        write(path, &markdown::lines(&shown))?;
+    }
+    print(&match args.json {
+        true => json::document(&shown),
+        false => terminal::lines(&shown, Style::of_stdout()),
+    })?;
+    Ok(ExitCode::from(Outcome::exit_code(outcome)))
+}
+
+fn judge(run: &Run, records: &[Record], limit: Nanos) -> (Criterion, Vec<Verdict>) {
+    let criterion = Criterion::of(limit, records);
+    (criterion, verdicts(&run.plan().cells, records, &criterion))
+}
+
+/// What was kept, and whether a gate can rest on it.
+fn written(path: &Path, side: &Side) -> String {
+    let fewest = side.cells.iter().map(|c| c.seeds.len()).min().unwrap_or(0);
+    // p99 and maximum of each quantity, if nothing is missed.
+    let tests: usize = side
+        .cells
+        .iter()
+        .map(|c| 2 * c.seeds.first().map_or(0, |s| s.quantities.len()))
+        .sum();
+    let level = crate::compare::gate::LEVEL / tests.max(1) as f64;
+    let mut text = format!(
+        "wrote {}: {} cells, {fewest} seeds or more of each\n",
+        path.display(),
+        side.cells.len()
+    );
+    if least(fewest, fewest) > level {
+        let needs = needed(level);
+        text += &format!("too few seeds for a run of other inputs: {tests} tests need {needs} in baseline and run\n");
+    }
+    text
+}
+
+/// The command that asks again.
+fn again(args: &GateArgs) -> String {
+    let mut words = ["worstcase", "gate"].map(String::from).to_vec();
+    words.push(args.run.display().to_string());
+    let mut option = |name: &str, value: String| words.extend([name.to_string(), value]);
+    if let Some(baseline) = &args.baseline {
+        option("--baseline", baseline.display().to_string());
+    }
+    if args.tolerance != Share(TOLERANCE) {
+        option("--tolerance", args.tolerance.to_string());
+    }
+    if let Some(limit) = args.criterion {
+        option("--criterion", format!("{}ns", limit.0));
+    }
+    for mapped in &args.map {
+        option("--map", format!("{}={}", mapped.a, mapped.b));
+    }
+    shell(&words)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), GateError> {
+    std::fs::write(path, text).map_err(|cause| GateError::Write {
+        path: path.to_path_buf(),
+        cause,
+    })
+}

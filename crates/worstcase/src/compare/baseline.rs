@@ -1,0 +1,92 @@
+//! The file that a gate compares with: `worstcase-baseline/1`, small enough for a repository.
+
+use super::{CompareError, Side};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The form of the file; see the versioning policy in `docs/formats.md`.
+pub const SCHEMA: &str = "worstcase-baseline/1";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Baseline {
+    schema: String,
+    tool_version: String,
+    #[serde(flatten)]
+    side: Side,
+}
+
+/// The schema alone, read first: a file of another version must be refused for that.
+#[derive(Debug, Deserialize)]
+struct Form {
+    schema: String,
+}
+
+/// Keeps what a finished run says.
+pub fn write(path: &Path, side: &Side) -> Result<(), CompareError> {
+    if let Some(first) = side.unfinished.first() {
+        return Err(CompareError::Unfinished {
+            missing: side.unfinished.len(),
+            first: first.clone(),
+            command: side.command.join(" "),
+        });
+    }
+    let baseline = Baseline {
+        schema: SCHEMA.to_string(),
+        tool_version: env!("CARGO_PKG_VERSION").to_string(),
+        side: side.clone(),
+    };
+    let mut json = serde_json::to_vec_pretty(&baseline).expect("plain values are serialised");
+    json.push(b'\n');
+    std::fs::write(path, json).map_err(|cause| CompareError::Write {
+        path: path.to_path_buf(),
+        cause,
+    })
+}
+
+/// Reads it again.
+pub fn read(path: &Path) -> Result<Side, CompareError> {
+    let refused = |what: String| CompareError::NotABaseline {
+        path: path.to_path_buf(),
+        what,
+    };
+    let json = std::fs::read(path).map_err(|cause| CompareError::Read {
+        path: path.to_path_buf(),
+        cause,
+    })?;
+    let form: Form = serde_json::from_slice(&json).map_err(|e| refused(e.to_string()))?;
+    if form.schema != SCHEMA {
+        return Err(refused(format!(
+            "its schema is '{}', this worstcase reads '{SCHEMA}'",
+            form.schema
+        )));
+    }
+    let baseline: Baseline = serde_json::from_slice(&json).map_err(|e| refused(e.to_string()))?;
+    check(&baseline.side).map_err(refused)?;
+    Ok(baseline.side)
+}
+
+/// What contradicts itself, in words.
+fn check(side: &Side) -> Result<(), String> {
+    for (place, cell) in side.cells.iter().enumerate() {
+        let name = || format!("{}, {}", cell.subject, cell.how.name());
+        if side.subject(&cell.subject).is_none() {
+            return Err(format!("it does not describe the subject of {}", name()));
+        }
+        let seeds: BTreeSet<u64> = cell.seeds.iter().map(|s| s.seed).collect();
+        if seeds.is_empty() || seeds.len() != cell.seeds.len() {
+            return Err(format!("{} has no seed, or one twice", name()));
+        }
+        let before = &side.cells[..place];
+        if before
+            .iter()
+            .any(|c| c.subject == cell.subject && c.how.same_cell(&cell.how))
+        {
+            return Err(format!("{} is there twice", name()));
+        }
+    }
+    match side.cells.is_empty() {
+        true => Err("it has no cell".to_string()),
+        false => Ok(()),
+    }
+}

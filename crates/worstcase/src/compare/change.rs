@@ -1,0 +1,285 @@
+//! One cell on both sides: what is compared of it, by how much it differs, and what the test says.
+
+use super::How;
+use super::side::{Figures, Group, Seed, Side};
+use crate::record::{Quantity, SubjectId};
+use crate::stats::ranks::{RankTest, Shift};
+use serde::Serialize;
+use std::fmt;
+use worstcase_probe::Nanos;
+
+/// What is compared of a cell's seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Measure {
+    /// Each seed's median.
+    Median,
+    /// Each seed's 99th percentile.
+    P99,
+    /// Each seed's maximum.
+    Max,
+    /// Each seed's missed periods.
+    Missed,
+}
+
+impl Measure {
+    const OF_SAMPLES: [Measure; 3] = [Measure::Median, Measure::P99, Measure::Max];
+
+    fn of(self, figures: &Figures) -> Option<Nanos> {
+        match self {
+            Measure::Median => Some(figures.median),
+            Measure::P99 => figures.p99,
+            Measure::Max => Some(figures.max),
+            Measure::Missed => None,
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Measure::Median => "median",
+            Measure::P99 => "p99",
+            Measure::Max => "max",
+            Measure::Missed => "missed",
+        })
+    }
+}
+
+/// A measure over the seeds of a side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Values {
+    /// The median over the seeds: a value that one of them gave.
+    pub median: u64,
+    /// The lowest.
+    pub lowest: u64,
+    /// The highest.
+    pub highest: u64,
+    /// In order of the seeds; ns, or periods.
+    pub of_seeds: Vec<u64>,
+}
+
+impl Values {
+    fn new(of_seeds: Vec<u64>) -> Option<Values> {
+        let mut sorted = of_seeds.clone();
+        sorted.sort_unstable();
+        Some(Values {
+            median: *sorted.get(sorted.len().checked_sub(1)? / 2)?,
+            lowest: *sorted.first()?,
+            highest: *sorted.last()?,
+            of_seeds,
+        })
+    }
+}
+
+/// A measure on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// Of what; nothing for missed periods.
+    pub quantity: Option<Quantity>,
+    /// Which measure.
+    pub measure: Measure,
+    /// The first side.
+    pub a: Values,
+    /// The second.
+    pub b: Values,
+    /// How much more the second has.
+    pub difference: Shift,
+    /// How many times as much; nothing if the first side has a zero.
+    pub ratio: Option<Shift>,
+    /// The test of its own.
+    #[serde(skip)]
+    pub test: RankTest,
+}
+
+impl Change {
+    fn new(quantity: Option<Quantity>, measure: Measure, a: Vec<u64>, b: Vec<u64>) -> Option<Change> {
+        let (a, b) = (Values::new(a)?, Values::new(b)?);
+        let ratio = (a.lowest > 0).then(|| Shift::of(&a.of_seeds, &b.of_seeds, |x, y| y as f64 / x as f64));
+        Some(Change {
+            quantity,
+            measure,
+            difference: Shift::of(&a.of_seeds, &b.of_seeds, |x, y| y as f64 - x as f64)?,
+            ratio: ratio.flatten(),
+            test: RankTest::of(&a.of_seeds, &b.of_seeds)?,
+            a,
+            b,
+        })
+    }
+
+    /// Its name: the quantity where a cell has several.
+    pub fn name(&self, several: bool) -> String {
+        match self.quantity.filter(|_| several) {
+            Some(quantity) => format!("{quantity} {}", self.measure),
+            None => self.measure.to_string(),
+        }
+    }
+
+    /// Whether every seed of both sides has the same value.
+    pub fn constant(&self) -> bool {
+        self.a.lowest.min(self.b.lowest) == self.a.highest.max(self.b.highest)
+    }
+
+    /// How large the change is, whatever its direction: the logarithm of the ratio.
+    pub fn size(&self) -> f64 {
+        match &self.ratio {
+            Some(ratio) if ratio.best > 0.0 => ratio.best.ln().abs(),
+            _ if self.difference.best == 0.0 => 0.0,
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// In the lab: seeds of both sides, sample by sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Exact {
+    /// Seeds that both sides have.
+    pub common: usize,
+    /// Those of them with equal digests: the same samples.
+    pub identical: usize,
+    /// Of each that differs.
+    pub maxima: Vec<MaxDifference>,
+}
+
+/// By how much a seed's maximum differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MaxDifference {
+    /// The seed.
+    pub seed: u64,
+    /// Of the first quantity of the probe.
+    pub quantity: Quantity,
+    /// How much more the second side has.
+    pub difference_ns: i64,
+}
+
+impl Exact {
+    fn of(a: &[Seed], b: &[Seed]) -> Exact {
+        let common: Vec<(&Seed, &Seed)> = a
+            .iter()
+            .filter_map(|x| Some((x, b.iter().find(|y| y.seed == x.seed)?)))
+            .collect();
+        let different = common.iter().filter(|(x, y)| x.digest != y.digest);
+        let maximum = |(x, y): &(&Seed, &Seed)| {
+            let (quantity, figures) = x.quantities.first_key_value()?;
+            let other = y.quantities.get(quantity)?;
+            Some(MaxDifference {
+                seed: x.seed,
+                quantity: *quantity,
+                difference_ns: other.max.0.wrapping_sub(figures.max.0) as i64,
+            })
+        };
+        Exact {
+            common: common.len(),
+            identical: common.iter().filter(|(x, y)| x.digest == y.digest).count(),
+            maxima: different.filter_map(maximum).collect(),
+        }
+    }
+
+    /// Whether every seed that both sides have gave the same samples.
+    pub fn all_identical(&self) -> bool {
+        self.common > 0 && self.common == self.identical
+    }
+}
+
+/// A cell on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The first side's subject.
+    pub a: SubjectId,
+    /// The second's.
+    pub b: SubjectId,
+    /// The cell.
+    #[serde(flatten)]
+    pub how: How,
+    /// Units of the times, the first side's and the second's.
+    pub units: [String; 2],
+    /// Seeds of each side.
+    pub seeds: [usize; 2],
+    /// In the lab: the exact comparison.
+    pub exact: Option<Exact>,
+    /// Measure by measure.
+    #[serde(skip)]
+    pub changes: Vec<Change>,
+    /// Measures that a seed of either side lacks.
+    pub lacking: Vec<String>,
+}
+
+impl Pair {
+    /// Compares.
+    pub fn new(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Pair {
+        let unit = |side: &Side, cell: &Group| side.subject(&cell.subject).map_or(String::new(), |s| s.time_unit());
+        let mut pair = Pair {
+            a: of_a.subject.clone(),
+            b: of_b.subject.clone(),
+            how: of_a.how.clone(),
+            units: [unit(a, of_a), unit(b, of_b)],
+            seeds: [of_a.seeds.len(), of_b.seeds.len()],
+            exact: a.in_lab(&of_a.subject).then(|| Exact::of(&of_a.seeds, &of_b.seeds)),
+            changes: Vec::new(),
+            lacking: Vec::new(),
+        };
+        for quantity in quantities(of_a, of_b) {
+            for measure in Measure::OF_SAMPLES {
+                let values = |cell: &Group| -> Vec<Option<u64>> {
+                    let of = |s: &Seed| Some(measure.of(s.quantities.get(&quantity)?)?.0);
+                    cell.seeds.iter().map(of).collect()
+                };
+                let (x, y) = (values(of_a), values(of_b));
+                let all = |values: &[Option<u64>]| values.iter().copied().collect::<Option<Vec<u64>>>();
+                match (all(&x), all(&y)) {
+                    (Some(x), Some(y)) => pair.changes.extend(Change::new(Some(quantity), measure, x, y)),
+                    // No seed of either has it: there is nothing to compare.
+                    _ if x.iter().chain(&y).all(Option::is_none) => (),
+                    _ => pair.lacking.push(format!("{quantity} {measure}")),
+                }
+            }
+        }
+        let missed = |cell: &Group| cell.seeds.iter().map(|s| s.missed).collect();
+        let missed = Change::new(None, Measure::Missed, missed(of_a), missed(of_b));
+        pair.changes
+            .extend(missed.filter(|m| !(m.constant() && m.a.highest == 0)));
+        pair
+    }
+
+    /// Whether the samples of one subject were of more than one quantity.
+    pub fn several(&self) -> bool {
+        let mut quantities = self.changes.iter().filter_map(|c| c.quantity);
+        let first = quantities.next();
+        quantities.any(|q| Some(q) != first)
+    }
+
+    /// Whether nothing is different: the same samples on both sides.
+    pub fn identical(&self) -> bool {
+        let same = |e: &Exact| e.all_identical() && self.seeds == [e.common; 2];
+        self.exact.as_ref().is_some_and(same)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        format!("{}: {}", self.subjects(), self.how.name())
+    }
+
+    /// Its subjects.
+    pub fn subjects(&self) -> String {
+        match self.a == self.b {
+            true => self.a.to_string(),
+            false => format!("{} -> {}", self.a, self.b),
+        }
+    }
+
+    /// The units of its times.
+    pub fn unit(&self) -> String {
+        let [a, b] = &self.units;
+        if a == b { a.clone() } else { format!("{a} against {b}") }
+    }
+}
+
+fn quantities(a: &Group, b: &Group) -> Vec<Quantity> {
+    let all = a
+        .seeds
+        .iter()
+        .chain(&b.seeds)
+        .flat_map(|s| s.quantities.keys().copied());
+    let set: std::collections::BTreeSet<Quantity> = all.collect();
+    set.into_iter().collect()
+}

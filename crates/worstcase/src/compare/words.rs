@@ -1,0 +1,155 @@
+//! Which changes are called better or worse: those that the test shows, all changes of a comparison taken together.
+
+use super::change::{Change, Pair};
+use super::pair::{Mapped, Unmatched, pair};
+use super::{CompareError, Side};
+use crate::stats::many::benjamini_hochberg;
+use crate::stats::ranks::{least, needed};
+use serde::Serialize;
+
+/// Share of wrong words among all that are said.
+pub const LEVEL: f64 = 0.05;
+
+/// What may be said of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "word", rename_all = "snake_case")]
+pub enum Word {
+    /// The second side is higher.
+    Worse,
+    /// The second side is lower.
+    Better,
+    /// The test shows none.
+    NoDifferenceShown,
+    /// The same samples.
+    Identical,
+    /// Every seed of both sides has the same value.
+    Equal,
+    /// No outcome of the test could have shown one.
+    TooFewSeeds {
+        /// Seeds of each side with which one can.
+        needs: usize,
+    },
+}
+
+/// A change with its word.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Said {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Probability of one as large by chance.
+    pub p: f64,
+    /// The same beside all other changes; nothing where no test could show any.
+    pub p_corrected: Option<f64>,
+    /// What may be said.
+    #[serde(flatten)]
+    pub word: Word,
+}
+
+/// A cell with its words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// Cell and sides.
+    #[serde(flatten)]
+    pub pair: Pair,
+    /// Its changes.
+    #[serde(rename = "changes")]
+    pub said: Vec<Said>,
+}
+
+impl Compared {
+    /// Whether a change of it is called better or worse.
+    pub fn shown(&self) -> bool {
+        self.said.iter().any(|s| matches!(s.word, Word::Better | Word::Worse))
+    }
+
+    /// The largest change: of those shown, if there are any.
+    pub fn size(&self) -> f64 {
+        let shown = |s: &&Said| !self.shown() || matches!(s.word, Word::Better | Word::Worse);
+        self.said
+            .iter()
+            .filter(shown)
+            .map(|s| s.change.size())
+            .fold(0.0, f64::max)
+    }
+}
+
+/// Two sides, compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Cells, the largest change first; those that the test shows before the others.
+    pub cells: Vec<Compared>,
+    /// Cells that are not compared.
+    pub unmatched: Vec<Unmatched>,
+    /// Changes that were tested together.
+    pub tests: usize,
+}
+
+/// Compares two sides.
+pub fn compare(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Comparison, CompareError> {
+    let pairing = pair(a, b, mapped, only)?;
+    if pairing.pairs.is_empty() {
+        return Err(CompareError::NothingInCommon {
+            why: pairing
+                .unmatched
+                .first()
+                .map(|u| format!("{}, {}: {}", u.subject, u.how.name(), u.why)),
+        });
+    }
+    let pairs: Vec<Pair> = pairing.pairs.iter().map(|(x, y)| Pair::new(a, x, b, y)).collect();
+    // What no outcome could have shown takes part in no correction.
+    let family: Vec<f64> = changes(&pairs)
+        .filter(|(p, c)| tested(p, c))
+        .map(|(_, c)| c.test.two_sided())
+        .collect();
+    let mut corrected = benjamini_hochberg(&family).into_iter();
+    let mut cells: Vec<Compared> = Vec::new();
+    for pair in pairs {
+        let mut said = Vec::new();
+        for change in &pair.changes {
+            let p_corrected = if tested(&pair, change) { corrected.next() } else { None };
+            said.push(Said {
+                p: change.test.two_sided(),
+                p_corrected,
+                word: word(&pair, change, p_corrected),
+                change: change.clone(),
+            });
+        }
+        cells.push(Compared { pair, said });
+    }
+    cells.sort_by(|x, y| {
+        (y.shown(), y.size())
+            .partial_cmp(&(x.shown(), x.size()))
+            .expect("sizes are numbers")
+    });
+    Ok(Comparison {
+        cells,
+        unmatched: pairing.unmatched,
+        tests: family.len(),
+    })
+}
+
+fn changes(pairs: &[Pair]) -> impl Iterator<Item = (&Pair, &Change)> {
+    pairs
+        .iter()
+        .flat_map(|pair| pair.changes.iter().map(move |change| (pair, change)))
+}
+
+fn tested(pair: &Pair, change: &Change) -> bool {
+    !pair.identical() && change.test.least_two_sided() <= LEVEL
+}
+
+fn word(pair: &Pair, change: &Change, p: Option<f64>) -> Word {
+    let [a, b] = pair.seeds;
+    match p {
+        _ if pair.identical() => Word::Identical,
+        Some(p) if p <= LEVEL && change.test.greater < change.test.less => Word::Worse,
+        Some(p) if p <= LEVEL => Word::Better,
+        Some(_) => Word::NoDifferenceShown,
+        None if change.constant() => Word::Equal,
+        None if 2.0 * least(a, b) > LEVEL => Word::TooFewSeeds {
+            needs: needed(LEVEL / 2.0),
+        },
+        None => Word::NoDifferenceShown,
+    }
+}

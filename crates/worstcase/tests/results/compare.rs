@@ -1,0 +1,171 @@
+//! `worstcase compare`, as users type it.
+
+use crate::fixture::{ensemble, write_cells};
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::path::{Path, PathBuf};
+use worstcase::record::CellResult;
+
+fn worstcase(arguments: &[&str], paths: &[&Path]) -> Command {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command
+        .env_remove("NO_COLOR")
+        .arg("compare")
+        .args(paths)
+        .args(arguments);
+    command
+}
+
+fn kept(results: &[CellResult]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    write_cells(&path, results);
+    (dir, path)
+}
+
+/// Two loads; of the second run one is 1.5 times as late.
+fn two(seeds: std::ops::RangeInclusive<u64>) -> [Vec<CellResult>; 2] {
+    let of = |shm: f64| {
+        [
+            ensemble("6.1", "shm", seeds.clone(), shm),
+            ensemble("6.1", "fork", seeds.clone(), 1.0),
+        ]
+        .concat()
+    };
+    [of(1.0), of(1.5)]
+}
+
+fn json(arguments: &[&str], paths: &[&Path]) -> serde_json::Value {
+    let out = worstcase(&[arguments, &["--json"]].concat(), paths).assert().success();
+    serde_json::from_slice(&out.get_output().stdout).unwrap()
+}
+
+#[test]
+fn the_change_comes_first_and_what_is_the_same_is_said_to_the_bit() {
+    let [a, b] = two(1..=6);
+    let ((_a, a), (_b, b)) = (kept(&a), kept(&b));
+    let out = worstcase(&[], &[&a, &b]).assert().success();
+    let text = String::from_utf8(out.get_output().stdout.clone()).unwrap();
+    assert!(text.lines().all(|l| l.chars().count() <= 150), "too wide:\n{text}");
+    let [worse, same] = ["shm, wakeup", "fork, wakeup"].map(|cell| text.find(cell).unwrap());
+    assert!(worse < same, "{text}");
+    for words in [
+        "2 cells compared: 1 with something worse, 0 with something better, 1 identical to the bit, 0 not compared",
+        "exact: different, 6 seeds of 6",
+        "exact: identical to the bit, 6 seeds of 6",
+        "--explain",
+    ] {
+        assert!(text.contains(words), "no '{words}' in:\n{text}");
+    }
+    let shm = &json(&[], &[&a, &b])["cells"][0];
+    assert_eq!((&shm["load"], &shm["exact"]["identical"]), (&"shm".into(), &0.into()));
+    let max = shm["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|c| c["measure"] == "max")
+        .unwrap();
+    assert_eq!(max["word"], "worse");
+    // Six against six, two-sided, one of three tests whose p are equal.
+    assert!(
+        (max["p_corrected"].as_f64().unwrap() - 2.0 / 924.0).abs() < 1e-9,
+        "{max}"
+    );
+    let ratio = &max["ratio"];
+    assert!(
+        ratio["low"].as_f64() < Some(1.5) && ratio["high"].as_f64() > Some(1.5),
+        "{ratio}"
+    );
+    let markdown = worstcase(&["--markdown"], &[&a, &b]).assert().success();
+    let text = String::from_utf8(markdown.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("| worse | 6.1.full | shm, wakeup | max |"), "{text}");
+    // The other way round it is an improvement.
+    assert_eq!(json(&[], &[&b, &a])["cells"][0]["changes"][0]["word"], "better");
+}
+
+#[test]
+fn three_seeds_tell_nothing_but_that_the_samples_differ() {
+    let [a, b] = two(1..=3);
+    let ((_a, a), (_b, b)) = (kept(&a), kept(&b));
+    let said = contains("too few seeds, needs 4")
+        .and(contains("different, 3 seeds of 3"))
+        .and(contains("  worse").not());
+    worstcase(&[], &[&a, &b]).assert().success().stdout(said);
+}
+
+#[test]
+fn other_seeds_of_the_same_are_no_change() {
+    let ((_a, a), (_b, b)) = (kept(&two(1..=6)[0]), kept(&two(7..=12)[0]));
+    let said = contains("0 with something worse, 0 with something better, 0 identical")
+        .and(contains("no seed is on both sides"));
+    worstcase(&[], &[&a, &b]).assert().success().stdout(said);
+}
+
+#[test]
+fn subjects_find_each_other() {
+    let all = [ensemble("6.1", "shm", 1..=4, 1.0), ensemble("6.12", "shm", 1..=4, 2.0)].concat();
+    let ((_a, a), (_b, b), (_both, both)) = (kept(&all[..4]), kept(&all[4..]), kept(&all));
+    // The only one on each side.
+    assert_eq!(json(&[], &[&a, &b])["cells"][0]["b"], "6.12.full");
+    // Of one run, by a part of the name.
+    let within = json(&["--subject", "6.1.", "--with", "6.12"], &[&both]);
+    assert_eq!(
+        (&within["cells"][0]["a"], &within["cells"][0]["b"]),
+        (&"6.1.full".into(), &"6.12.full".into())
+    );
+    let crossed = json(&["--map", "6.1.full=6.12.full"], &[&both, &both]);
+    assert_eq!(crossed["cells"].as_array().unwrap().len(), 2);
+    let unknown = contains("more than one subject is called '6.1'; there are: 6.1.full, 6.12.full");
+    worstcase(&["--subject", "6.1", "--with", "6.12"], &[&both])
+        .assert()
+        .code(2)
+        .stderr(unknown);
+    worstcase(&["--subject", "7", "--with", "6.12"], &[&both])
+        .assert()
+        .code(2)
+        .stderr(contains("no subject is called '7'"));
+}
+
+#[test]
+fn what_has_no_partner_is_listed() {
+    let [a, mut b] = two(1..=4);
+    b.retain(|r| r.record.cell.load == "shm");
+    b.extend(ensemble("6.1", "idle", 1..=4, 1.0));
+    let ((_a, a), (_b, b)) = (kept(&a), kept(&b));
+    let said = contains("A: 6.1.full: fork, wakeup: not in B").and(contains("B: 6.1.full: idle, wakeup: not in A"));
+    worstcase(&[], &[&a, &b])
+        .assert()
+        .success()
+        .stdout(said.and(contains("1 cells compared")));
+    let ((_x, x), (_y, y)) = (
+        kept(&ensemble("6.1", "idle", 1..=4, 1.0)),
+        kept(&ensemble("6.1", "fork", 1..=4, 1.0)),
+    );
+    let one_line = contains("no cell of the one side compares").and(contains('\n').count(1));
+    worstcase(&[], &[&x, &y]).assert().code(2).stdout("").stderr(one_line);
+}
+
+#[test]
+fn bad_input_is_one_line_and_two() {
+    let (dir, run) = kept(&ensemble("6.1", "idle", 1..=4, 1.0));
+    let file = dir.path().join("b\n\x1b.json");
+    std::fs::write(&file, "{\"schema\": \"worstcase-baseline/2\"}").unwrap();
+    let one_line = || predicate::function(|text: &str| text.lines().count() == 1 && !text.contains('\x1b'));
+    worstcase(&[], &[&run, &file])
+        .assert()
+        .code(2)
+        .stderr(contains("worstcase-baseline/2"));
+    for bad in ["nowhere", "/dev/null"] {
+        worstcase(&[], &[&run, bad.as_ref()])
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(one_line());
+    }
+    worstcase(&["--explain"], &[&run, &run])
+        .assert()
+        .code(2)
+        .stderr(contains("there is none"));
+    worstcase(&[], &[&run]).assert().code(2);
+}

@@ -1,0 +1,279 @@
+//! `worstcase gate`, as CI types it.
+
+use crate::fixture::{ensemble, host_raw, on_cpu, write_cells};
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::fs;
+use std::path::{Path, PathBuf};
+use worstcase::record::CellResult;
+use worstcase_probe::prng::SplitMix64;
+
+fn gate(run: &Path) -> Command {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command.env_remove("NO_COLOR").arg("gate").arg(run);
+    command
+}
+
+/// A baseline of some cells, and a run of others.
+struct Desk {
+    _dir: tempfile::TempDir,
+    baseline: PathBuf,
+    run: PathBuf,
+}
+
+impl Desk {
+    fn new(baseline: &[CellResult], run: &[CellResult]) -> Desk {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name| dir.path().join(name);
+        write_cells(&path("before"), baseline);
+        write_cells(&path("run"), run);
+        let wrote = gate(&path("before"))
+            .arg("--write-baseline")
+            .arg(path("baseline.json"))
+            .assert();
+        wrote.success().stdout(contains("wrote"));
+        Desk {
+            baseline: path("baseline.json"),
+            run: path("run"),
+            _dir: dir,
+        }
+    }
+
+    fn gate(&self) -> Command {
+        let mut command = gate(&self.run);
+        command.arg("--baseline").arg(&self.baseline);
+        command
+    }
+}
+
+/// Two loads, of which `shm` is so many times as late.
+fn cells(seeds: std::ops::RangeInclusive<u64>, shm: f64) -> Vec<CellResult> {
+    [
+        ensemble("6.1", "shm", seeds.clone(), shm),
+        ensemble("6.1", "fork", seeds, 1.0),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_rerun_never_fails_however_few_its_seeds() {
+    for seeds in [1, 2, 6] {
+        let desk = Desk::new(&cells(1..=seeds, 1.0), &cells(1..=seeds, 1.0));
+        desk.gate()
+            .assert()
+            .code(0)
+            .stdout(contains(format!("PASS          identical to the bit ({seeds} seeds)")));
+    }
+}
+
+#[test]
+fn a_planted_regression_fails() {
+    let desk = Desk::new(&cells(1..=6, 1.0), &cells(1..=6, 1.3));
+    let said = contains("FAIL 2 cells against the baseline: 1 worse, 0 inconclusive, 1 pass")
+        .and(contains("6.1.full: shm, wakeup   FAIL"))
+        .and(contains("max 8"))
+        .and(contains("x1.30"));
+    desk.gate().assert().code(1).stdout(said);
+    // A faster kernel does not.
+    let faster = Desk::new(&cells(1..=6, 1.3), &cells(1..=6, 1.0));
+    faster.gate().assert().code(0);
+    // Nor does what is within the tolerance.
+    desk.gate().args(["--tolerance", "40%"]).assert().code(0);
+    let slight = Desk::new(&cells(1..=6, 1.0), &cells(1..=6, 1.08));
+    slight.gate().assert().code(0);
+    slight.gate().args(["--tolerance", "5%"]).assert().code(1);
+}
+
+#[test]
+fn other_seeds_of_the_same_do_not_fail() {
+    let desk = Desk::new(&cells(1..=6, 1.0), &cells(7..=12, 1.0));
+    desk.gate()
+        .assert()
+        .code(0)
+        .stdout(contains("2 pass").and(contains("identical").not()));
+    let worse = Desk::new(&cells(1..=6, 1.0), &cells(7..=12, 1.3));
+    worse.gate().assert().code(1);
+}
+
+#[test]
+fn too_few_seeds_are_no_pass() {
+    // Two tests of each of two cells at 5 %: 1 in 80.
+    let desk = Desk::new(&cells(1..=3, 1.0), &cells(4..=6, 1.0));
+    let said = contains("too few seeds to tell: 3 in the baseline, 3 in the run; needs 5 in each");
+    desk.gate().assert().code(2).stdout(said);
+    let worse = Desk::new(&cells(1..=3, 1.0), &cells(1..=3, 9.0));
+    worse.gate().assert().code(2).stdout(contains("1 inconclusive, 1 pass"));
+}
+
+#[test]
+fn what_is_missing_or_not_alike_is_no_pass() {
+    let [shm, fork] = ["shm", "fork"].map(|load| ensemble("6.1", load, 1..=6, 1.0));
+    let both = [shm.clone(), fork.clone()].concat();
+    Desk::new(&both, &shm)
+        .gate()
+        .assert()
+        .code(2)
+        .stdout(contains("6.1.full: fork, wakeup  INCONCLUSIVE  not in the run"));
+    let new = contains("not in the baseline, so not judged: 6.1.full: fork, wakeup");
+    Desk::new(&shm, &both).gate().assert().code(0).stdout(new);
+    let mut slower = shm.clone();
+    slower.iter_mut().for_each(|r| r.record.cell.period_ns = 1_000_000);
+    let unlike = contains("not measured alike: period 251 us against 1 ms");
+    Desk::new(&shm, &slower).gate().assert().code(2).stdout(unlike);
+    let desk = Desk::new(&shm, &shm);
+    fs::remove_dir_all(desk.run.join("cells").join(shm[5].record.id.as_str())).unwrap();
+    desk.gate()
+        .assert()
+        .code(2)
+        .stdout(contains("1 planned cells of the run were not measured"));
+    let dir = desk.baseline.with_file_name("other.json");
+    gate(&desk.run)
+        .arg("--write-baseline")
+        .arg(dir)
+        .assert()
+        .code(2)
+        .stderr(contains("needs a finished run"));
+}
+
+#[test]
+fn one_machine_that_gives_two_answers_is_no_pass() {
+    let mut other = cells(1..=6, 1.01);
+    for (result, first) in other.iter_mut().zip(cells(1..=6, 1.0)) {
+        result.record.subject = first.record.subject;
+    }
+    Desk::new(&cells(1..=6, 1.0), &other)
+        .gate()
+        .assert()
+        .code(2)
+        .stdout(contains("worstcase lab verify"));
+}
+
+#[test]
+fn a_criterion_may_fail_a_run_that_is_no_worse() {
+    let desk = Desk::new(&cells(1..=6, 1.0), &cells(1..=6, 1.0));
+    desk.gate().args(["--criterion", "1ms"]).assert().code(0);
+    desk.gate()
+        .args(["--criterion", "50us"])
+        .assert()
+        .code(1)
+        .stdout(contains("0 worse"));
+}
+
+/// CPUs of the host: latencies of seeds around a level.
+fn host(level: u64, salt: u64) -> Vec<CellResult> {
+    let of = |seed: u64| {
+        let mut random = SplitMix64::new(seed * 31 + salt);
+        let latencies: Vec<u64> = (0..20_000).map(|_| level + random.below(level)).collect();
+        on_cpu(1, &host_raw(seed, &latencies))
+    };
+    (1..=5).map(of).collect()
+}
+
+#[test]
+fn the_host_needs_the_test_and_quiet() {
+    Desk::new(&host(20_000, 0), &host(20_000, 9)).gate().assert().code(0);
+    Desk::new(&host(20_000, 0), &host(25_000, 9))
+        .gate()
+        .assert()
+        .code(1)
+        .stdout(contains("idle, wakeup, CPU 1"));
+    // The same samples are no proof on the host, and two seeds too few.
+    Desk::new(&host(20_000, 0)[..2], &host(20_000, 0)[..2])
+        .gate()
+        .assert()
+        .code(2);
+    let mut disturbed = host(25_000, 9);
+    disturbed[0]
+        .record
+        .environment
+        .insert("rt_throttled".into(), "3".into());
+    Desk::new(&host(20_000, 0), &disturbed)
+        .gate()
+        .assert()
+        .code(2)
+        .stdout(contains("throttling"));
+    let mut warned = host(25_000, 9);
+    warned[0].record.warnings.push("SCHED_FIFO was refused".into());
+    Desk::new(&host(20_000, 0), &warned)
+        .gate()
+        .assert()
+        .code(2)
+        .stdout(contains("the baseline does not have: SCHED_FIFO"));
+}
+
+#[test]
+fn markdown_junit_and_json() {
+    let hostile = "cmd:a|b <i>`@x`&\"";
+    let cells = |factor: f64| {
+        [
+            ensemble("6.1", hostile, 1..=5, factor),
+            ensemble("6.1", "fork", 1..=5, 1.0),
+        ]
+        .concat()
+    };
+    let desk = Desk::new(&cells(1.0), &cells(1.5));
+    let at = |name| desk.run.with_file_name(name);
+    let mut command = desk.gate();
+    command
+        .arg("--junit")
+        .arg(at("gate.xml"))
+        .arg("--markdown")
+        .arg(at("gate.md"))
+        .arg("--json");
+    let out = command.assert().code(1);
+    let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
+    assert_eq!(
+        (&json["schema"], &json["outcome"]),
+        (&"worstcase-gate/1".into(), &"FAIL".into())
+    );
+    assert_eq!(
+        (&json["cells"][0]["load"], &json["cells"][1]["outcome"]),
+        (&hostile.into(), &"PASS".into())
+    );
+    let xml = fs::read_to_string(at("gate.xml")).unwrap();
+    insta::assert_snapshot!("gate_junit", xml);
+    let report = quick_junit::Report::deserialize_from_str(&xml).unwrap();
+    assert_eq!((report.tests, report.failures, report.errors), (2, 1, 0));
+    assert_eq!(
+        report.test_suites[0].test_cases[0].name.as_str(),
+        format!("{hostile}, wakeup")
+    );
+    let markdown = fs::read_to_string(at("gate.md")).unwrap();
+    let place = desk.run.parent().unwrap().display().to_string();
+    insta::assert_snapshot!("gate_markdown", markdown.replace(&place, "PLACE"));
+}
+
+#[test]
+fn bad_input_is_one_line_and_two() {
+    let desk = Desk::new(&cells(1..=2, 1.0), &cells(1..=2, 1.0));
+    let one_line = || predicate::function(|text: &str| text.lines().count() == 1 && !text.contains('\x1b'));
+    let bad = desk.run.with_file_name("bad\x1b.json");
+    let whole = fs::read_to_string(&desk.baseline).unwrap();
+    for text in [
+        "",
+        "[1]",
+        &whole[..whole.len() / 2],
+        &whole.replace("worstcase-baseline/1", "worstcase-baseline/\x1b"),
+        &whole.replace("\"seed\": 2", "\"seed\": 1"),
+        &whole.replace("\"subject\": \"6.1.full\"", "\"subject\": \"other\""),
+    ] {
+        fs::write(&bad, text).unwrap();
+        gate(&desk.run)
+            .arg("--baseline")
+            .arg(&bad)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(one_line());
+    }
+    for arguments in [
+        &["--baseline", "/nowhere"][..],
+        &[],
+        &["--baseline", "x", "--tolerance", "ten"],
+    ] {
+        gate(&desk.run).args(arguments).assert().code(2).stdout("");
+    }
+    let full = desk.gate().args(["--junit", "/dev/full"]).assert().code(5).stdout("");
+    full.stderr(one_line());
+}
