@@ -103,7 +103,7 @@ impl Drawing<'_, '_> {
         }
         let head = Head {
             id: self.id,
-            title: format!("{}; load {}", question.title(), plain(self.load)),
+            title: format!("{}, load {}", question.title(), plain(self.load)),
             about: about(&panels),
             x,
             limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),

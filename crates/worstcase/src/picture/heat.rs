@@ -26,7 +26,7 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Picture {
     Picture::Heat(Heat {
         head: Head {
             id: question.id("heat"),
-            title: format!("worst case: {}", question.title()),
+            title: format!("largest {}", question.title()),
             about,
             x: Axis::named("load", question.loads.iter().map(|l| plain(l)).collect()),
             y: Axis::named("subject", names),
