@@ -8,6 +8,7 @@ use crate::cli::census::CensusError;
 use crate::cli::compare::CompareCliError;
 use crate::cli::explain::ExplainError;
 use crate::cli::gate::GateError;
+use crate::cli::plot::PlotError;
 use crate::cli::show::ShowError;
 use crate::cli::verdict::VerdictError;
 use crate::host::HostError;
@@ -56,6 +57,9 @@ pub enum Error {
     /// Comparing a run with a baseline.
     #[error(transparent)]
     Gate(#[from] GateError),
+    /// Drawing a run.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
@@ -87,6 +91,7 @@ impl Error {
             Error::Verdict(e) => e.exit(),
             Error::Compare(e) => e.exit(),
             Error::Gate(e) => e.exit(),
+            Error::Plot(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,

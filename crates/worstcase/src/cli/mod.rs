@@ -7,6 +7,7 @@ pub mod gate;
 pub mod host;
 pub mod kernels;
 pub mod lab;
+pub mod plot;
 mod progress;
 pub mod show;
 pub mod study;
@@ -51,6 +52,8 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
     Gate(gate::GateArgs),
+    /// Draw a run: each picture as an SVG file, for papers
+    Plot(plot::PlotArgs),
     /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
     Explain(Box<explain::ExplainArgs>),
     /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
@@ -78,6 +81,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Verdict(args) => Ok(verdict::run(&args)?),
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => Ok(gate::run(&args)?),
+        Command::Plot(args) => plot::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Explain(args) => explain::run(&args),
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
