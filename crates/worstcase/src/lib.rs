@@ -10,6 +10,7 @@
 //! verdict  PASS, FAIL or INCONCLUSIVE             <- records
 //! report   terminal, JSON, CSV                    <- stats, verdicts
 //! census   every stretch that delays a wake-up  <- replayed cells
+//! picture  what a picture shows, and SVG           <- records, stats
 //! cli      the commands: a thin executable in front of this library
 //! ```
 //! Every step takes values and returns values; a run folder is enough for every step after measuring.
@@ -25,6 +26,7 @@ pub mod host;
 pub mod kernels;
 pub mod lab;
 mod payload;
+pub mod picture;
 pub mod record;
 pub mod report;
 pub mod stats;
