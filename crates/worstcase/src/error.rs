@@ -6,6 +6,7 @@
 use crate::cache::CacheError;
 use crate::cli::census::CensusError;
 use crate::cli::explain::ExplainError;
+use crate::cli::report::ReportError;
 use crate::cli::show::ShowError;
 use crate::cli::verdict::VerdictError;
 use crate::host::HostError;
@@ -45,6 +46,9 @@ pub enum Error {
     /// Showing a run.
     #[error(transparent)]
     Show(#[from] ShowError),
+    /// Writing a report.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// Judging a run.
     #[error(transparent)]
     Verdict(#[from] VerdictError),
@@ -76,6 +80,7 @@ impl Error {
             Error::Cache(e) => e.exit(),
             Error::Lab(e) => e.exit(),
             Error::Show(e) => e.exit(),
+            Error::Report(e) => e.exit(),
             Error::Verdict(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),

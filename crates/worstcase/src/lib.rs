@@ -8,7 +8,7 @@
 //! record   what a cell gave, and the run folder   <- measured machine
 //! stats    distributions, ensembles of seeds      <- records
 //! verdict  PASS, FAIL or INCONCLUSIVE             <- records
-//! report   terminal, JSON, CSV                    <- stats, verdicts
+//! report   terminal, JSON, CSV, HTML              <- stats, verdicts, pictures
 //! census   every stretch that delays a wake-up  <- replayed cells
 //! picture  what a picture shows, and SVG           <- records, stats
 //! cli      the commands: a thin executable in front of this library

@@ -2,13 +2,14 @@
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
 //! give the same to programs. All of them take a [`View`] and return text. [`verdict`] says how sure a verdict is, [`tail`]
-//! what the largest samples say of larger ones.
+//! what the largest samples say of larger ones. [`html`] is the page that people open: pictures, stories, all of it in one file.
 
 pub mod cell;
 pub mod csv;
 pub mod format;
 pub mod grid;
 pub mod host;
+pub mod html;
 pub mod json;
 pub mod tail;
 pub mod terminal;

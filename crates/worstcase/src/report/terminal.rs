@@ -141,7 +141,7 @@ fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: 
 }
 
 /// Kernel and preemption model, and the machine where it is not the default one.
-fn row_label(subject: &Subject) -> String {
+pub(super) fn row_label(subject: &Subject) -> String {
     let id = subject.id();
     let label = &subject.kernel.label;
     plain(&match id.as_str().strip_prefix(&format!("{label}.")) {
@@ -160,13 +160,13 @@ fn numbers(e: &Ensemble) -> Vec<String> {
 }
 
 /// The clocks of these subjects.
-fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<String> {
+pub(super) fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<String> {
     let units: BTreeSet<String> = subjects.map(Subject::time_unit).collect();
     units.into_iter().collect()
 }
 
 /// On how much the numbers of a table rest.
-fn looked(all: &[Ensemble]) -> String {
+pub(super) fn looked(all: &[Ensemble]) -> String {
     fn span<T: Ord + Copy>(all: &[Ensemble], of: fn(&Ensemble) -> T, show: fn(T) -> String) -> String {
         let values: BTreeSet<T> = all.iter().map(of).collect();
         let ends = values.first().zip(values.last());
@@ -181,7 +181,7 @@ fn looked(all: &[Ensemble]) -> String {
 }
 
 /// Missed periods and warnings: nothing that was lost goes unsaid.
-fn losses(records: &[Record]) -> Vec<String> {
+pub(super) fn losses(records: &[Record]) -> Vec<String> {
     let mut lines = Vec::new();
     let missed: Vec<&Record> = records.iter().filter(|r| r.accounting.missed > 0).collect();
     let total: u64 = missed.iter().map(|r| r.accounting.missed).sum();

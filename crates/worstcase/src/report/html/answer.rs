@@ -1,0 +1,227 @@
+//! What was asked and what came out, in plain words.
+
+use super::part::{command, distinct, label};
+use crate::duration;
+use crate::record::{Quantity, Record, Venue};
+use crate::report::View;
+use crate::report::format::{grouped, micros};
+use crate::report::terminal::units;
+use crate::stats::{Ensemble, ensembles};
+use crate::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
+use serde::Serialize;
+use worstcase_probe::Nanos;
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// In a few words.
+    headline: String,
+    /// Of the verdicts, if there was a criterion.
+    outcome: Option<Outcome>,
+    /// What more there is to say, a sentence each.
+    lines: Vec<String>,
+    /// What is not there yet, and how to get it.
+    unfinished: Option<String>,
+    /// The limit, if there is one.
+    limit: Option<String>,
+    verdicts: Vec<Judged>,
+}
+
+#[derive(Debug, Serialize)]
+struct Judged {
+    subject: String,
+    label: String,
+    outcome: Outcome,
+    reasons: Vec<String>,
+    rests_on: String,
+}
+
+impl Answer {
+    /// Of a run.
+    pub fn of(view: &View) -> Answer {
+        let (planned, measured) = (view.plan.cells.len(), view.records.len());
+        let unfinished = (measured < planned).then(|| {
+            format!(
+                "Not finished: {measured} of {planned} cells are measured, and only of these this page speaks. To go on: {}",
+                command(view.plan)
+            )
+        });
+        let mut lines: Vec<String> = extremes(view);
+        lines.extend(amount(view));
+        let (headline, outcome) = match &view.verdicts {
+            _ if view.records.is_empty() => ("Nothing is measured yet.".to_string(), None),
+            Some((criterion, verdicts)) => (judged(view, criterion, verdicts), Some(worst(verdicts))),
+            None => (lines.remove(0), None),
+        };
+        let verdicts = view.verdicts.iter().flat_map(|(criterion, verdicts)| {
+            verdicts.iter().map(|v| Judged {
+                subject: v.subject.to_string(),
+                label: label(view.records, &v.subject),
+                outcome: v.outcome,
+                reasons: v.reasons.clone(),
+                rests_on: rests_on(&v.evidence, criterion),
+            })
+        });
+        Answer {
+            headline,
+            outcome,
+            lines,
+            unfinished,
+            limit: view.verdicts.as_ref().map(|(c, _)| duration::show(c.limit)),
+            verdicts: verdicts.collect(),
+        }
+    }
+}
+
+/// `1 of 4 subjects keeps every latency within 100 us; 3 do not.`
+fn judged(view: &View, criterion: &Criterion, verdicts: &[Verdict]) -> String {
+    let of = |outcome| verdicts.iter().filter(move |v| v.outcome == outcome);
+    let count = |outcome| of(outcome).count();
+    let limit = format!("{}{}", duration::show(criterion.limit), clock(view));
+    let (pass, fail, open) = (count(Outcome::Pass), count(Outcome::Fail), count(Outcome::Inconclusive));
+    let all = verdicts.len();
+    if let [one] = verdicts {
+        let name = label(view.records, &one.subject);
+        return match one.outcome {
+            Outcome::Pass => format!("{name} keeps every latency within {limit}."),
+            Outcome::Fail => format!("{name} does not keep every latency within {limit}."),
+            Outcome::Inconclusive => {
+                format!("Whether {name} keeps every latency within {limit} cannot be said from what was measured.")
+            }
+        };
+    }
+    let mut text = match pass {
+        0 if fail == all => return format!("None of {all} subjects keeps every latency within {limit}."),
+        0 => format!("None of {all} subjects was shown to keep every latency within {limit}"),
+        _ if pass == all => return format!("All {all} subjects keep every latency within {limit}."),
+        1 => format!("1 of {all} subjects keeps every latency within {limit}"),
+        _ => format!("{pass} of {all} subjects keep every latency within {limit}"),
+    };
+    if pass == 1 {
+        text += &of(Outcome::Pass)
+            .map(|v| format!(": {}", label(view.records, &v.subject)))
+            .collect::<String>();
+    }
+    if fail > 0 {
+        text += &format!("; {fail} {}", if fail == 1 { "does not" } else { "do not" });
+    }
+    if open > 0 {
+        text += &format!("; of {open} it cannot be said");
+    }
+    text + "."
+}
+
+/// In the lab a limit is compared with virtual time, which no sentence may leave out.
+fn clock(view: &View) -> &'static str {
+    match view.records.iter().any(|r| r.subject.venue() == Venue::Lab) {
+        true => " of virtual time",
+        false => "",
+    }
+}
+
+/// For each probe and quantity where the worst case is best and worst.
+fn extremes(view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    for probe in distinct(view.records.iter().map(|r| r.cell.probe.clone())) {
+        for quantity in view.quantities_of(&probe) {
+            let mut all = ensembles(view.records, *quantity);
+            all.retain(|e| e.probe == probe);
+            let name = name(*quantity, &probe);
+            let unit = units(
+                view.records
+                    .iter()
+                    .filter(|r| r.cell.probe == probe)
+                    .map(|r| &r.subject),
+            )
+            .join(", ");
+            lines.extend(extreme(view, &name, &unit, &all));
+        }
+    }
+    lines
+}
+
+/// `response, irq_off: the worst case is ...`
+fn name(quantity: Quantity, probe: &str) -> String {
+    match quantity {
+        Quantity::Latency if probe == "noise" => "Longest gap".to_string(),
+        Quantity::IrqOff => format!("Worst interrupt-off time ({probe})"),
+        Quantity::AfterIrq => format!("Worst response after the interrupt ({probe})"),
+        Quantity::Jitter => "Worst jitter, either way".to_string(),
+        _ => format!("Worst latency ({probe})"),
+    }
+}
+
+fn extreme(view: &View, name: &str, unit: &str, all: &[Ensemble]) -> Option<String> {
+    let mut subjects: Vec<&Ensemble> = Vec::new();
+    for e in all {
+        match subjects.iter_mut().find(|s| s.subject == e.subject) {
+            Some(worst) if worst.max() < e.max() => *worst = e,
+            Some(_) => {}
+            None => subjects.push(e),
+        }
+    }
+    let (low, high) = (
+        subjects.iter().min_by_key(|e| e.max())?,
+        subjects.iter().max_by_key(|e| e.max())?,
+    );
+    let at = |e: &Ensemble| format!("{}, load {}", label(view.records, &e.subject), e.load);
+    if low.subject == high.subject {
+        let medians = all.iter().map(Ensemble::median);
+        let median = medians
+            .max()
+            .filter(|_| all.len() == 1)
+            .map_or_else(String::new, |m| format!("; median {}", micros(m)));
+        let load = &high.load;
+        return Some(format!("{name}: {} {unit}, load {load}{median}.", micros(high.max())));
+    }
+    let times = high.max().0 as f64 / low.max().0.max(1) as f64;
+    let times = match times {
+        10.0.. => format!("{times:.0}"),
+        _ => format!("{times:.1}"),
+    };
+    Some(format!(
+        "{name}: from {} ({}) to {} {unit} ({}), {times} times as much.",
+        micros(low.max()),
+        at(low),
+        micros(high.max()),
+        at(high)
+    ))
+}
+
+/// `Measured: 4 subjects under 3 loads ...`
+fn amount(view: &View) -> Option<String> {
+    let records = view.records;
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let subjects = distinct(records.iter().map(|r| r.subject.id().to_string())).len();
+    let loads = distinct(records.iter().map(|r| r.cell.load.clone()));
+    let probes = distinct(records.iter().map(|r| r.cell.probe.clone()));
+    let seeds = distinct(records.iter().map(|r| r.cell.seed.to_string())).len();
+    let sum = |of: fn(&Record) -> u64| records.iter().map(of).sum::<u64>();
+    records.first()?;
+    Some(format!(
+        "Measured: {} under {} with {}, {}; {} samples in {}{}, {} of {} periods missed.",
+        count(subjects, "subject"),
+        count(loads.len(), "load"),
+        count(probes.len(), "probe"),
+        count(seeds, "seed"),
+        grouped(sum(|r| r.accounting.taken)),
+        duration::about(Nanos(sum(|r| r.looked().0))),
+        clock(view),
+        grouped(sum(|r| r.accounting.missed)),
+        grouped(sum(|r| r.accounting.expected)),
+    ))
+}
+
+fn rests_on(e: &Evidence, criterion: &Criterion) -> String {
+    let mut text = format!(
+        "{} samples in {}, {} cells",
+        grouped(e.samples),
+        duration::about(e.looked_ns),
+        e.cells
+    );
+    // The rule of three.
+    if e.samples >= 3 && e.max_ns <= criterion.limit {
+        text += &format!("; fewer than 1 in {} periods above (95 %)", grouped(e.samples / 3));
+    }
+    text
+}
