@@ -8,7 +8,9 @@ use crate::error::Exit;
 use crate::picture::{self, Options};
 use crate::record::{Quantity, Record, Run, RunError, Venue};
 use crate::report::View;
+use crate::report::format::plain;
 use crate::report::html::{Heard, RunPart, StoryPart, page};
+use crate::story::render::flame::folded;
 use crate::verdict::{Criterion, verdicts};
 use clap::Args;
 use std::io;
@@ -95,9 +97,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
     }
     output::write(&args.output, page.as_bytes()).map_err(failed)?;
     let size = page.len() as f64 / 1e6;
-    let said = format!("{} ({size:.1} MB): open it in a browser\n", args.output.display());
-    print(&crate::report::format::plain(said.trim_end())).map_err(failed)?;
-    print("\n").map_err(failed)?;
+    let said = format!("{} ({size:.1} MB): open it in a browser", args.output.display());
+    print(&(plain(&said) + "\n")).map_err(failed)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -135,10 +136,9 @@ fn stories(args: &ReportArgs, run: &Run, records: &[Record], steps: &Steps) -> R
     for record in worst_cells(records) {
         steps.say(&format!("telling why {} was late", record.id));
         let story = match record.subject.venue() {
-            Venue::Host => worst_of_host(run, records, record)?.as_ref().map(StoryPart::from),
+            Venue::Host => worst_of_host(run, records, record)?.map(|story| StoryPart::new(&story, None)),
             Venue::Lab if args.stories => worst_of_lab(&args.means, run, records, record)?
-                .as_ref()
-                .map(StoryPart::from),
+                .map(|told| StoryPart::new(&told.story, Some(&folded(&told)))),
             Venue::Lab => None,
         };
         stories.extend(story);

@@ -280,31 +280,3 @@ impl Picture {
         }
     }
 }
-
-/// STUB
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// a
-    pub limit: Option<worstcase_probe::Nanos>,
-    /// a
-    pub dots: usize,
-    /// a
-    pub panel_dots: usize,
-}
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            limit: None,
-            dots: 60_000,
-            panel_dots: 4_000,
-        }
-    }
-}
-/// STUB
-pub fn of_run(
-    _: &crate::record::Run,
-    _: &[crate::record::Record],
-    _: Options,
-) -> Result<Vec<Picture>, crate::record::RunError> {
-    Ok(vec![])
-}

@@ -1,10 +1,10 @@
 //! A story, ready to be drawn: a timeline of spans, and a flame graph.
 
 use crate::report::format::{micros, micros_exact};
-use crate::story::render::flame::{NARROWEST, folded};
+use crate::story::Story;
+use crate::story::render::flame::NARROWEST;
 use crate::story::render::terminal::{chain, describe, places, shown};
 use crate::story::spans::Span;
-use crate::story::{Story, Told};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
@@ -54,8 +54,9 @@ struct Flame {
     called: Vec<Flame>,
 }
 
-impl From<&Story> for StoryPart {
-    fn from(story: &Story) -> StoryPart {
+impl StoryPart {
+    /// Of a story, with the folded stacks of what ran, if they are known.
+    pub fn new(story: &Story, folded: Option<&str>) -> StoryPart {
         let (sample, blame, at_due) = (story.sample(), story.blame(), story.at_due());
         StoryPart {
             subject: sample.subject.clone(),
@@ -74,16 +75,7 @@ impl From<&Story> for StoryPart {
             },
             spans: story.spans().iter().map(span).collect(),
             notes: story.notes().to_vec(),
-            flame: None,
-        }
-    }
-}
-
-impl From<&Told> for StoryPart {
-    fn from(told: &Told) -> StoryPart {
-        StoryPart {
-            flame: Some(Box::new(flame(&folded(told)))),
-            ..StoryPart::from(&told.story)
+            flame: folded.map(|folded| Box::new(flame(folded))),
         }
     }
 }

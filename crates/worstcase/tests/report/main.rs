@@ -1,0 +1,11 @@
+//! The report's page in a real Chromium: everything is drawn, nothing is asked of anybody, names stay names.
+
+mod chromium;
+mod command;
+mod drawn;
+#[path = "../results/fixture.rs"]
+mod fixture;
+mod hostile;
+mod looks;
+mod many;
+mod pages;
