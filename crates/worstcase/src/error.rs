@@ -6,6 +6,7 @@
 use crate::cache::CacheError;
 use crate::cli::census::CensusError;
 use crate::cli::explain::ExplainError;
+use crate::cli::plot::PlotError;
 use crate::cli::report::ReportError;
 use crate::cli::show::ShowError;
 use crate::cli::verdict::VerdictError;
@@ -52,6 +53,9 @@ pub enum Error {
     /// Judging a run.
     #[error(transparent)]
     Verdict(#[from] VerdictError),
+    /// Drawing a run.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
@@ -82,6 +86,7 @@ impl Error {
             Error::Show(e) => e.exit(),
             Error::Report(e) => e.exit(),
             Error::Verdict(e) => e.exit(),
+            Error::Plot(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,

@@ -5,6 +5,7 @@ pub mod explain;
 pub mod host;
 pub mod kernels;
 pub mod lab;
+pub mod plot;
 mod progress;
 pub mod report;
 pub mod show;
@@ -48,6 +49,8 @@ pub enum Command {
     Report(report::ReportArgs),
     /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
     Verdict(verdict::VerdictArgs),
+    /// Draw a run: each picture as an SVG file, for papers
+    Plot(plot::PlotArgs),
     /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
     Explain(Box<explain::ExplainArgs>),
     /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
@@ -74,6 +77,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Show(args) => Ok(show::run(&args)?),
         Command::Report(args) => Ok(report::run(&args)?),
         Command::Verdict(args) => Ok(verdict::run(&args)?),
+        Command::Plot(args) => plot::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Explain(args) => explain::run(&args),
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),

@@ -35,7 +35,7 @@ mod packages;
 pub mod preempt;
 mod sources;
 mod store;
-mod version;
+pub mod version;
 
 pub use debian::catalog as fetch_catalog;
 pub use error::KernelError;

@@ -90,6 +90,7 @@ impl CellResult {
             environment: raw.environment.clone(),
             digest: digest(raw.expected, &rows),
             noise: None,
+            details: raw.details.clone(),
             samples: SamplesFile {
                 file: SAMPLES_FILE.to_string(),
                 rows: rows.len() as u64,

@@ -28,6 +28,7 @@ pub use summary::{Quantity, Summary};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use worstcase_probe::bench::Details;
 use worstcase_probe::spec::SpecError;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
@@ -223,6 +224,9 @@ pub struct Record {
     /// `noise`: what took the CPU away. Its samples are gaps, due when they began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
+    /// `switch`, `hackbench`, `inversion`: what they tell beside their samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
     /// The raw samples.
     pub samples: SamplesFile,
 }

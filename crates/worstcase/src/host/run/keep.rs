@@ -59,6 +59,7 @@ pub fn keep(
         environment: environment(spec, done, cpu),
         digest: written.digest,
         noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, written.sum, &summary)),
+        details: None,
         samples: SamplesFile {
             file: crate::record::build::SAMPLES_FILE.to_string(),
             rows: cpu.taken,

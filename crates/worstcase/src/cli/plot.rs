@@ -1,0 +1,145 @@
+//! `worstcase plot`: the pictures of a run as SVG files.
+
+use super::show::print;
+use crate::duration;
+use crate::error::Exit;
+use crate::picture::svg::{Theme, draw};
+use crate::picture::{Options, Picture, of_run, some_of_run};
+use crate::record::{Run, RunError};
+use crate::report::format::plain;
+use clap::Args;
+use std::io;
+use std::path::PathBuf;
+use worstcase_probe::Nanos;
+
+/// Draw a run: each picture as an SVG file, for papers
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase plot RUN
+  worstcase plot RUN --list
+  worstcase plot RUN -o figures --picture heat-wakeup-latency
+  worstcase plot RUN -o figures --picture dots --dark
+
+Which pictures there are depends on what was measured; docs/pictures.md tells how to read each. A file is as wide as a
+column (88 mm, more for many panels), has no title page, script or font of its own, and is the same for the same run.")]
+pub struct PlotArgs {
+    /// The run's folder
+    run: PathBuf,
+    /// Folder for the files; what is there under the same names is replaced
+    #[arg(short, long, value_name = "DIR", default_value = "pictures")]
+    output: PathBuf,
+    /// Only pictures of this name, or whose name begins so (`dots`, `heat-wakeup`)
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    picture: Vec<String>,
+    /// Print the pictures' names, titles and how to read them; write nothing
+    #[arg(long, conflicts_with = "dark")]
+    list: bool,
+    /// Light on dark, for slides
+    #[arg(long)]
+    dark: bool,
+    /// Mark this limit on latency, e.g. 100us (default: the run's own criterion)
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    criterion: Option<Nanos>,
+}
+
+/// Why nothing can be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum PlotError {
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// No cell is there.
+    #[error("{}: no cell was measured yet, so there is nothing to draw; give the run's command again: {command}", dir.display())]
+    Nothing {
+        /// The run's folder.
+        dir: PathBuf,
+        /// The command of the run.
+        command: String,
+    },
+    /// No picture of that name.
+    #[error("this run has no picture '{0}'; see worstcase plot RUN --list")]
+    Unknown(String),
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}; choose another folder with -o", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The output failed.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl PlotError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            PlotError::Run(e) => e.exit(),
+            PlotError::Nothing { .. } | PlotError::Unknown(_) => Exit::Usage,
+            PlotError::Write { .. } | PlotError::Output(_) => Exit::Storage,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &PlotArgs) -> Result<(), PlotError> {
+    let run = Run::open(&args.run)?;
+    let records = run.records()?;
+    if records.is_empty() {
+        return Err(PlotError::Nothing {
+            dir: args.run.clone(),
+            command: run.plan().command.join(" "),
+        });
+    }
+    let options = Options {
+        limit: args.criterion,
+        ..Options::default()
+    };
+    let chosen =
+        |id: &str, wanted: &str| id == wanted || id.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('-'));
+    let pictures = match args.picture.is_empty() {
+        true => of_run(&run, &records, options)?,
+        false => some_of_run(&run, &records, options, |id| args.picture.iter().any(|w| chosen(id, w)))?,
+    };
+    if let Some(unknown) = args
+        .picture
+        .iter()
+        .find(|w| !pictures.iter().any(|p| chosen(&p.head().id, w)))
+    {
+        return Err(PlotError::Unknown(plain(unknown)));
+    }
+    if args.list {
+        return Ok(print(&listed(&pictures))?);
+    }
+    let theme = if args.dark { Theme::Dark } else { Theme::Light };
+    std::fs::create_dir_all(&args.output).map_err(|source| PlotError::Write {
+        path: args.output.clone(),
+        source,
+    })?;
+    let mut said = String::new();
+    for picture in &pictures {
+        let path = args.output.join(format!("{}.svg", picture.head().id));
+        std::fs::write(&path, draw(picture, theme)).map_err(|source| PlotError::Write {
+            path: path.clone(),
+            source,
+        })?;
+        said += &format!("{}\n", plain(&path.display().to_string()));
+    }
+    Ok(print(&said)?)
+}
+
+fn listed(pictures: &[Picture]) -> String {
+    let of = |picture: &Picture| {
+        let head = picture.head();
+        format!(
+            "{}\n  {}\n  {}\n",
+            plain(&head.id),
+            plain(&head.title),
+            plain(&head.about)
+        )
+    };
+    pictures.iter().map(of).collect()
+}

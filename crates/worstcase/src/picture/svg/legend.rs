@@ -1,0 +1,94 @@
+//! What the lines of a picture mean, below it.
+
+use super::canvas::{Anchor, Canvas, TEXT};
+use super::theme::{dash, marker};
+
+/// Height of a row.
+pub const ROW: f64 = 15.0;
+/// Room for the sample of a line.
+const SAMPLE: f64 = 26.0;
+const GAP: f64 = 12.0;
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    text: String,
+    sign: Sign,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Series { style: usize, marked: bool },
+    Limit,
+}
+
+impl Entry {
+    /// A line, with markers or without.
+    pub fn series(label: &str, style: usize, marked: bool) -> Entry {
+        Entry {
+            text: label.to_string(),
+            sign: Sign::Series { style, marked },
+        }
+    }
+
+    /// The criterion.
+    pub fn limit(text: String) -> Entry {
+        Entry {
+            text,
+            sign: Sign::Limit,
+        }
+    }
+}
+
+/// Entries in rows that fit a width.
+pub struct Legend {
+    rows: Vec<Vec<(f64, Entry)>>,
+}
+
+impl Legend {
+    /// Of these.
+    pub fn new(canvas: &Canvas, entries: Vec<Entry>, width: f64) -> Legend {
+        let font = canvas.font();
+        let mut rows: Vec<Vec<(f64, Entry)>> = Vec::new();
+        let mut x = f64::INFINITY;
+        for mut entry in entries {
+            entry.text = font.fit(&entry.text, width - SAMPLE);
+            let needed = SAMPLE + font.width(&entry.text);
+            if x + needed > width {
+                rows.push(Vec::new());
+                x = 0.0;
+            }
+            let row = rows.last_mut().expect("the first entry begins a row");
+            row.push((x, entry));
+            x += needed + GAP;
+        }
+        Legend { rows }
+    }
+
+    /// Its height.
+    pub fn height(&self) -> f64 {
+        self.rows.len() as f64 * ROW
+    }
+
+    /// Draws it from there down.
+    pub fn draw(&self, canvas: &mut Canvas, left: f64, top: f64) {
+        let font = canvas.font();
+        for (i, row) in self.rows.iter().enumerate() {
+            let y = top + (i as f64 + 0.5) * ROW;
+            for (x, entry) in row {
+                let (from, to) = ((left + x, y), (left + x + SAMPLE - TEXT / 2.0, y));
+                match entry.sign {
+                    Sign::Limit => canvas.line(from, to, canvas.theme.limit(), 1.2, "5 3"),
+                    Sign::Series { style, marked } => {
+                        let colour = canvas.theme.colour(style);
+                        canvas.line(from, to, colour, 1.5, dash(style));
+                        if marked {
+                            canvas.marker(((from.0 + to.0) / 2.0, y), marker(style), colour, false);
+                        }
+                    }
+                }
+                canvas.text(left + x + SAMPLE, y, Anchor::Start, font, &entry.text);
+            }
+        }
+    }
+}

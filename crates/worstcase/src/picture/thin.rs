@@ -1,0 +1,216 @@
+//! Thinning while samples stream by, in bounded memory, without losing what matters.
+//!
+//! As long as all samples fit, all are kept. Beyond that a grid over the panel is filled: of each column of time the largest and the
+//! smallest sample are always kept, and of each place of the grid the first sample that fell there, so that of samples that would be
+//! drawn over each other one remains. If those are still too many, a fixed choice among the places is made. No random
+//! number, no clock: the same samples give the same dots.
+
+use worstcase_probe::prng::SplitMix64;
+
+/// A sample: when, in ns since the first was due, and its value in ns.
+pub type Dot = (u64, i64);
+
+/// Places of a column of the grid.
+const ROWS: usize = 120;
+
+/// What is known of the samples before they are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// All of them are within so many ns, about.
+    pub length: u64,
+    /// Smallest value.
+    pub low: i64,
+    /// Largest value.
+    pub high: i64,
+    /// Places are spread over the logarithm of the value.
+    pub log: bool,
+    /// Dots wanted, at most.
+    pub budget: usize,
+}
+
+/// Takes samples, gives dots.
+pub struct Thinner {
+    frame: Frame,
+    taken: u64,
+    all: Vec<Dot>,
+    grid: Option<Grid>,
+}
+
+struct Grid {
+    places: Vec<Option<Dot>>,
+    columns: Vec<Option<(Dot, Dot)>>,
+}
+
+impl Thinner {
+    /// For a panel.
+    pub fn new(frame: Frame) -> Thinner {
+        Thinner {
+            frame,
+            taken: 0,
+            all: Vec::new(),
+            grid: None,
+        }
+    }
+
+    /// Takes a sample.
+    pub fn add(&mut self, dot: Dot) {
+        self.taken += 1;
+        if let Some(grid) = &mut self.grid {
+            return grid.add(&self.frame, dot);
+        }
+        self.all.push(dot);
+        if self.all.len() > self.frame.budget {
+            let mut grid = Grid::new(&self.frame);
+            for dot in std::mem::take(&mut self.all) {
+                grid.add(&self.frame, dot);
+            }
+            self.grid = Some(grid);
+        }
+    }
+
+    /// How many samples were taken, and the dots in order of time.
+    pub fn finish(self) -> (u64, Vec<Dot>) {
+        let mut dots = match self.grid {
+            Some(grid) => grid.choose(self.frame.budget),
+            None => self.all,
+        };
+        dots.sort_unstable();
+        (self.taken, dots)
+    }
+}
+
+impl Frame {
+    /// An eighth of the dots for the largest of each column, an eighth for the smallest.
+    fn columns(&self) -> usize {
+        (self.budget / 8).clamp(1, 500)
+    }
+
+    fn column(&self, time: u64) -> usize {
+        let columns = self.columns();
+        let column = u128::from(time) * columns as u128 / u128::from(self.length.max(1));
+        usize::try_from(column).unwrap_or(columns).min(columns - 1)
+    }
+
+    fn row(&self, value: i64) -> usize {
+        let scale = |v: i64| match self.log {
+            true => (v.max(1) as f64).ln(),
+            false => v as f64,
+        };
+        let (low, high) = (scale(self.low), scale(self.high));
+        let share = if high > low {
+            (scale(value) - low) / (high - low)
+        } else {
+            0.0
+        };
+        ((share * ROWS as f64) as usize).min(ROWS - 1)
+    }
+}
+
+impl Grid {
+    fn new(frame: &Frame) -> Grid {
+        Grid {
+            places: vec![None; frame.columns() * ROWS],
+            columns: vec![None; frame.columns()],
+        }
+    }
+
+    fn add(&mut self, frame: &Frame, dot: Dot) {
+        let column = frame.column(dot.0);
+        let place = &mut self.places[column * ROWS + frame.row(dot.1)];
+        place.get_or_insert(dot);
+        let (least, most) = self.columns[column].get_or_insert((dot, dot));
+        if dot.1 < least.1 {
+            *least = dot;
+        }
+        if dot.1 > most.1 {
+            *most = dot;
+        }
+    }
+
+    fn choose(self, budget: usize) -> Vec<Dot> {
+        let mut dots: Vec<Dot> = self.columns.into_iter().flatten().flat_map(|(a, b)| [a, b]).collect();
+        dots.sort_unstable();
+        dots.dedup();
+        let is_kept = |dot: &Dot| dots.binary_search(dot).is_ok();
+        let places = self.places.into_iter().enumerate();
+        let mut others: Vec<(usize, Dot)> = places.filter_map(|(i, d)| Some((i, d?))).collect();
+        others.retain(|(_, dot)| !is_kept(dot));
+        let room = budget.saturating_sub(dots.len());
+        if others.len() > room {
+            others.sort_by_cached_key(|(place, _)| SplitMix64::new(*place as u64).next_u64());
+            others.truncate(room);
+        }
+        dots.extend(others.into_iter().map(|(_, dot)| dot));
+        dots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frame(dots: &[Dot], budget: usize, log: bool) -> Frame {
+        Frame {
+            length: dots.iter().map(|d| d.0).max().unwrap_or(0) + 1,
+            low: dots.iter().map(|d| d.1).min().unwrap_or(0),
+            high: dots.iter().map(|d| d.1).max().unwrap_or(0),
+            log,
+            budget,
+        }
+    }
+
+    fn thin(frame: Frame, dots: &[Dot]) -> (u64, Vec<Dot>) {
+        let mut thinner = Thinner::new(frame);
+        dots.iter().for_each(|d| thinner.add(*d));
+        thinner.finish()
+    }
+
+    fn some(count: u64) -> Vec<Dot> {
+        let mut random = SplitMix64::new(7);
+        (0..count)
+            .map(|i| (i * 1_000, 2_000 + random.below(900) as i64))
+            .collect()
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole() {
+        let dots = some(400);
+        assert_eq!(thin(frame(&dots, 400, false), &dots), (400, dots.clone()));
+        let (taken, thinned) = thin(frame(&dots, 399, false), &dots);
+        assert!(taken == 400 && thinned.len() <= 399);
+    }
+
+    #[test]
+    fn one_late_sample_among_many_stays() {
+        let mut dots = some(300_000);
+        dots[123_456].1 = 9_000_000;
+        dots[200_000].1 = 1;
+        for log in [false, true] {
+            let (taken, thinned) = thin(frame(&dots, 1_000, log), &dots);
+            assert_eq!(taken, 300_000);
+            assert!(thinned.len() <= 1_000, "{}", thinned.len());
+            assert!(thinned.contains(&dots[123_456]) && thinned.contains(&dots[200_000]));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn dots_are_samples_and_the_extremes_are_among_them(
+            values in prop::collection::vec(prop_oneof![-50_i64..50, any::<i32>().prop_map(i64::from)], 1..3_000),
+            budget in 1_usize..600,
+            log: bool,
+        ) {
+            let dots: Vec<Dot> = values.into_iter().enumerate().map(|(i, v)| (i as u64, v)).collect();
+            let frame = frame(&dots, budget, log);
+            let (taken, thinned) = thin(frame, &dots);
+            prop_assert_eq!(taken, dots.len() as u64);
+            prop_assert!(thinned.len() <= budget.max(2 * frame.columns()));
+            prop_assert!(thinned.windows(2).all(|w| w[0] < w[1]));
+            prop_assert!(thinned.iter().all(|d| dots.binary_search(d).is_ok()));
+            let ends = |dots: &[Dot]| (dots.iter().map(|d| d.1).min(), dots.iter().map(|d| d.1).max());
+            prop_assert_eq!(ends(&thinned), ends(&dots));
+        }
+    }
+}
