@@ -141,7 +141,7 @@ fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: 
 }
 
 /// Kernel and preemption model, and the machine where it is not the default one.
-pub(super) fn row_label(subject: &Subject) -> String {
+fn row_label(subject: &Subject) -> String {
     let id = subject.id();
     let label = &subject.kernel.label;
     plain(&match id.as_str().strip_prefix(&format!("{label}.")) {

@@ -45,12 +45,12 @@ fn the_answer_is_there() {
     let mut browser = opened(&page.path);
     let headline = browser.text("document.querySelector('.headline').textContent");
     assert!(
-        headline.contains("1 of 3 subjects keeps every latency within 100 us of virtual time"),
+        headline.contains("2 of 3 subjects keep every latency within 100 us of virtual time; 1 does not."),
         "{headline}"
     );
     let all = browser.text("document.querySelector('main').textContent");
     for said in [
-        "6.1.0-50-rt-amd64 rt",
+        "6.1 rt",
         "about 200",
         "QEMU",
         "7.2.22",
@@ -65,15 +65,12 @@ fn filters_take_away_and_give_back() {
     let page = synthetic();
     let mut browser = opened(&page.path);
     let shown = "document.querySelectorAll('.panel, main section table tbody tr').length";
-    let named = "[...document.querySelectorAll('.panel, main section:not(:last-child) tbody tr')].filter((n) => n.textContent.includes('6.1.0-50-rt')).length";
-    let before = browser.number(shown);
-    assert!(browser.number(named) > 0);
     let click = |subject: &str| {
         format!("document.querySelector('input[data-filter=\"subject\"][value=\"{subject}\"]').click()")
     };
     browser.eval(&click("6.1.0-50-rt-amd64.rt"));
     assert!(browser.number(shown) < before);
-    assert_eq!(browser.number("[...document.querySelectorAll('section tbody tr')].filter((n) => n.offsetParent && n.querySelector('th')?.textContent.startsWith('6.1.0-50-rt')).length"), 0);
+    assert_eq!(browser.number("[...document.querySelectorAll('section tbody tr')].filter((n) => n.offsetParent && n.querySelector('th')?.textContent.startsWith('6.1 rt')).length"), 0);
     assert!(
         browser
             .text("document.querySelector('.filters summary').textContent")

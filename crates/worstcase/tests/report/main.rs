@@ -3,6 +3,7 @@
 mod chromium;
 mod command;
 mod drawn;
+#[allow(dead_code, reason = "shared: not every test needs all of it")]
 #[path = "../results/fixture.rs"]
 mod fixture;
 mod hostile;

@@ -70,9 +70,10 @@ pub fn show_all(browser: &mut Chromium) {
     browser.eval(
         "(async () => {
             const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+            document.querySelectorAll('.group').forEach((group) => { group.open = true; });
             for (const chart of document.querySelectorAll('.chart')) {
                 chart.scrollIntoView({ behavior: 'instant' });
-                while (chart.offsetParent && !echarts.getInstanceByDom(chart)) await frame();
+                while (chart.checkVisibility() && !echarts.getInstanceByDom(chart)) await frame();
             }
             await frame();
         })()",

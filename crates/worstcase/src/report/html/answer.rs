@@ -1,6 +1,6 @@
 //! What was asked and what came out, in plain words.
 
-use super::part::{command, distinct, label};
+use super::part::{Labels, command, distinct};
 use crate::duration;
 use crate::record::{Quantity, Record, Venue};
 use crate::report::View;
@@ -38,7 +38,7 @@ struct Judged {
 
 impl Answer {
     /// Of a run.
-    pub fn of(view: &View) -> Answer {
+    pub fn of(view: &View, labels: &Labels) -> Answer {
         let (planned, measured) = (view.plan.cells.len(), view.records.len());
         let unfinished = (measured < planned).then(|| {
             format!(
@@ -46,17 +46,17 @@ impl Answer {
                 command(view.plan)
             )
         });
-        let mut lines: Vec<String> = extremes(view);
+        let mut lines: Vec<String> = extremes(view, labels);
         lines.extend(amount(view));
         let (headline, outcome) = match &view.verdicts {
             _ if view.records.is_empty() => ("Nothing is measured yet.".to_string(), None),
-            Some((criterion, verdicts)) => (judged(view, criterion, verdicts), Some(worst(verdicts))),
+            Some((criterion, verdicts)) => (judged(view, labels, criterion, verdicts), Some(worst(verdicts))),
             None => (lines.remove(0), None),
         };
         let verdicts = view.verdicts.iter().flat_map(|(criterion, verdicts)| {
             verdicts.iter().map(|v| Judged {
                 subject: v.subject.to_string(),
-                label: label(view.records, &v.subject),
+                label: labels.get(&v.subject),
                 outcome: v.outcome,
                 reasons: v.reasons.clone(),
                 rests_on: rests_on(&v.evidence, criterion),
@@ -74,14 +74,14 @@ impl Answer {
 }
 
 /// `1 of 4 subjects keeps every latency within 100 us; 3 do not.`
-fn judged(view: &View, criterion: &Criterion, verdicts: &[Verdict]) -> String {
+fn judged(view: &View, labels: &Labels, criterion: &Criterion, verdicts: &[Verdict]) -> String {
     let of = |outcome| verdicts.iter().filter(move |v| v.outcome == outcome);
     let count = |outcome| of(outcome).count();
     let limit = format!("{}{}", duration::show(criterion.limit), clock(view));
     let (pass, fail, open) = (count(Outcome::Pass), count(Outcome::Fail), count(Outcome::Inconclusive));
     let all = verdicts.len();
     if let [one] = verdicts {
-        let name = label(view.records, &one.subject);
+        let name = labels.get(&one.subject);
         return match one.outcome {
             Outcome::Pass => format!("{name} keeps every latency within {limit}."),
             Outcome::Fail => format!("{name} does not keep every latency within {limit}."),
@@ -99,7 +99,7 @@ fn judged(view: &View, criterion: &Criterion, verdicts: &[Verdict]) -> String {
     };
     if pass == 1 {
         text += &of(Outcome::Pass)
-            .map(|v| format!(": {}", label(view.records, &v.subject)))
+            .map(|v| format!(": {}", labels.get(&v.subject)))
             .collect::<String>();
     }
     if fail > 0 {
@@ -120,7 +120,7 @@ fn clock(view: &View) -> &'static str {
 }
 
 /// For each probe and quantity where the worst case is best and worst.
-fn extremes(view: &View) -> Vec<String> {
+fn extremes(view: &View, labels: &Labels) -> Vec<String> {
     let mut lines = Vec::new();
     for probe in distinct(view.records.iter().map(|r| r.cell.probe.clone())) {
         for quantity in view.quantities_of(&probe) {
@@ -134,7 +134,7 @@ fn extremes(view: &View) -> Vec<String> {
                     .map(|r| &r.subject),
             )
             .join(", ");
-            lines.extend(extreme(view, &name, &unit, &all));
+            lines.extend(extreme(labels, &name, &unit, &all));
         }
     }
     lines
@@ -151,7 +151,7 @@ fn name(quantity: Quantity, probe: &str) -> String {
     }
 }
 
-fn extreme(view: &View, name: &str, unit: &str, all: &[Ensemble]) -> Option<String> {
+fn extreme(labels: &Labels, name: &str, unit: &str, all: &[Ensemble]) -> Option<String> {
     let mut subjects: Vec<&Ensemble> = Vec::new();
     for e in all {
         match subjects.iter_mut().find(|s| s.subject == e.subject) {
@@ -164,7 +164,7 @@ fn extreme(view: &View, name: &str, unit: &str, all: &[Ensemble]) -> Option<Stri
         subjects.iter().min_by_key(|e| e.max())?,
         subjects.iter().max_by_key(|e| e.max())?,
     );
-    let at = |e: &Ensemble| format!("{}, load {}", label(view.records, &e.subject), e.load);
+    let at = |e: &Ensemble| format!("{}, load {}", labels.get(&e.subject), e.load);
     if low.subject == high.subject {
         let medians = all.iter().map(Ensemble::median);
         let median = medians

@@ -3,7 +3,7 @@
 //! A figure's label is text for people: `response, shm, rt, worst`. Only if every part of it is a word that is known here,
 //! and the run has cells of all of it, a figure of ours stands beside it.
 
-use super::part::{distinct, label};
+use super::part::{Labels, distinct};
 use crate::record::{Published, Quantity, Record, RunPlan};
 use crate::report::format::micros;
 use crate::report::terminal::units;
@@ -68,18 +68,18 @@ impl Meant {
 }
 
 /// All published figures of a run.
-pub fn beside(plan: &RunPlan, records: &[Record]) -> Vec<Beside> {
+pub fn beside(plan: &RunPlan, records: &[Record], labels: &Labels) -> Vec<Beside> {
     let one = |figure: &Published| Beside {
         label: figure.label.clone(),
         value: figure.value.clone(),
         unit: figure.unit.clone(),
         source: figure.source.clone(),
-        ours: Meant::by(&figure.label).map_or_else(Vec::new, |meant| ours(&meant, records)),
+        ours: Meant::by(&figure.label).map_or_else(Vec::new, |meant| ours(&meant, records, labels)),
     };
     plan.published.iter().map(one).collect()
 }
 
-fn ours(meant: &Meant, records: &[Record]) -> Vec<Ours> {
+fn ours(meant: &Meant, records: &[Record], labels: &Labels) -> Vec<Ours> {
     let Some((_, quantity)) = meant.quantity else {
         return Vec::new();
     };
@@ -92,7 +92,7 @@ fn ours(meant: &Meant, records: &[Record]) -> Vec<Ours> {
         let subject = records.iter().map(|r| &r.subject).find(|s| s.id() == worst.subject);
         Some(Ours {
             subject: id.clone(),
-            label: label(&records, &worst.subject),
+            label: labels.get(&worst.subject),
             median: micros(loads.iter().map(|e| e.median()).max()?),
             max: micros(worst.max()),
             unit: units(subject.into_iter()).join(""),

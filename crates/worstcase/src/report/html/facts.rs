@@ -1,6 +1,6 @@
 //! What was measured on: what all subjects share, and in what they differ.
 
-use super::part::{distinct, label};
+use super::part::{Labels, distinct};
 use crate::record::{Machine, Record, Subject};
 use crate::report::format::grouped;
 use serde::Serialize;
@@ -29,12 +29,12 @@ struct Fact {
 
 impl Facts {
     /// Of these records.
-    pub fn of(records: &[Record]) -> Facts {
+    pub fn of(records: &[Record], labels: &Labels) -> Facts {
         let mut subjects: Vec<SubjectFacts> = Vec::new();
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
             subjects.push(SubjectFacts {
-                label: label(records, &of[0].subject.id()),
+                label: labels.get(&of[0].subject.id()),
                 facts: facts(&of[0].subject)
                     .into_iter()
                     .chain(said(&of))

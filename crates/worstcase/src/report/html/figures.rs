@@ -1,6 +1,6 @@
 //! The numbers: a table for each probe and quantity, a row for each subject and load.
 
-use super::part::label;
+use super::part::Labels;
 use crate::duration;
 use crate::record::SubjectId;
 use crate::report::View;
@@ -37,7 +37,7 @@ struct Row {
 }
 
 /// All of a run.
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &View, labels: &Labels) -> Vec<Table> {
     let mut tables = Vec::new();
     for probe in distinct(view.records.iter().map(|r| r.cell.probe.as_str())) {
         for quantity in view.quantities_of(probe) {
@@ -52,17 +52,17 @@ pub fn tables(view: &View) -> Vec<Table> {
                 title: quantity.title_of(probe),
                 unit: units(of_probe.map(|r| &r.subject)).join(", "),
                 rests: looked(&all),
-                rows: all.iter().map(|e| row(view, e)).collect(),
+                rows: all.iter().map(|e| row(labels, e)).collect(),
             });
         }
     }
     tables
 }
 
-fn row(view: &View, e: &Ensemble) -> Row {
+fn row(labels: &Labels, e: &Ensemble) -> Row {
     Row {
         subject: e.subject.clone(),
-        label: label(view.records, &e.subject),
+        label: labels.get(&e.subject),
         load: e.load.clone(),
         median: micros(e.median()),
         p99: e.p99().map_or_else(String::new, micros),

@@ -6,9 +6,10 @@ use super::facts::Facts;
 use super::figures::Table;
 use super::story::StoryPart;
 use crate::picture::Picture;
+use crate::picture::cast::Cast;
 use crate::record::{Record, RunPlan, SubjectId, Venue};
 use crate::report::View;
-use crate::report::terminal::{losses, row_label};
+use crate::report::terminal::losses;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ pub struct RunPart {
     title: String,
     venue: &'static str,
     /// What is shown of a subject.
-    labels: BTreeMap<String, String>,
+    labels: Labels,
     subjects: Vec<String>,
     loads: Vec<String>,
     probes: Vec<String>,
@@ -47,7 +48,7 @@ impl RunPart {
     pub fn new(view: &View, heard: Heard) -> RunPart {
         let plan = view.plan;
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));
-        let tables = super::figures::tables(view);
+        let labels = Labels::of(plan, view.records);
         RunPart {
             title: plan.title.clone(),
             venue: match view.records.first().map(|r| r.subject.venue()) {
@@ -55,24 +56,20 @@ impl RunPart {
                 Some(Venue::Lab) => "lab",
                 None => "",
             },
-            labels: plan
-                .cells
-                .iter()
-                .map(|c| (c.subject.to_string(), label(view.records, &c.subject)))
-                .collect(),
             subjects: distinct(plan.cells.iter().map(|c| c.subject.to_string())),
             loads,
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
-            answer: Answer::of(view),
-            tables,
+            answer: Answer::of(view, &labels),
+            tables: super::figures::tables(view, &labels),
             pictures: heard.pictures,
             stories: heard.stories,
-            beside: super::beside::beside(plan, view.records),
+            beside: super::beside::beside(plan, view.records, &labels),
             losses: match view.records {
                 [] => Vec::new(),
                 records => losses(records),
             },
-            facts: Facts::of(view.records),
+            facts: Facts::of(view.records, &labels),
+            labels,
             command: command(plan),
             tool_version: plan.tool_version.clone(),
         }
@@ -84,10 +81,27 @@ impl RunPart {
     }
 }
 
-/// What is shown of a subject; its name if nothing of it was measured.
-pub(super) fn label(records: &[Record], id: &SubjectId) -> String {
-    let subject = records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
-    subject.map_or_else(|| id.to_string(), row_label)
+/// What is shown of each subject: as in its pictures.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Labels(BTreeMap<SubjectId, String>);
+
+impl Labels {
+    fn of(plan: &RunPlan, records: &[Record]) -> Labels {
+        let mut labels: BTreeMap<SubjectId, String> = plan
+            .cells
+            .iter()
+            .map(|c| (c.subject.clone(), c.subject.to_string()))
+            .collect();
+        let cast = Cast::new(plan, records, None);
+        labels.extend(cast.actors.into_iter().map(|actor| (actor.id, actor.label)));
+        Labels(labels)
+    }
+
+    /// Of a subject of the run.
+    pub fn get(&self, id: &SubjectId) -> String {
+        self.0.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
 }
 
 /// Every value once, in the order in which it comes first.

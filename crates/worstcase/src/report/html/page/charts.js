@@ -75,6 +75,13 @@ const short = (value) => {
   return `${Number((value / by).toPrecision(4))}${letter}`;
 };
 
+// Ends of an axis are labelled only if they are round numbers, or if nothing else would be.
+const isRound = (value, { from, to, log }) => {
+  if (value !== from && value !== to) return true;
+  const between = log ? Math.floor(Math.log10(to)) - Math.ceil(Math.log10(from)) >= 0 : true;
+  return !between || Number(value.toPrecision(log ? 1 : 2)) === value;
+};
+
 // An axis of ECharts from one of ours.
 const axisOf = (axis, { vertical = false, label = short } = {}) => {
   const named = axis.names?.length > 0;
@@ -85,7 +92,7 @@ const axisOf = (axis, { vertical = false, label = short } = {}) => {
     nameLocation: vertical ? 'end' : 'middle',
     nameGap: vertical ? 8 : 26,
     nameTextStyle: { color: variable('--soft'), fontSize: 12, align: vertical ? 'left' : 'center' },
-    axisLabel: { color: variable('--soft'), hideOverlap: true, ...(named ? {} : { formatter: label }) },
+    axisLabel: { color: variable('--soft'), hideOverlap: true, ...(named ? {} : { formatter: (value) => (isRound(value, axis) ? label(value) : '') }) },
     axisLine: { show: !vertical, lineStyle: { color: variable('--line') } },
     axisTick: { show: !vertical, lineStyle: { color: variable('--line') } },
     splitLine: { show: vertical, lineStyle: { color: variable('--grid') } },
@@ -105,7 +112,7 @@ const limitLine = (limit, axis) => (limit === undefined ? undefined : {
 // Zooming needs a key, so that the page still scrolls.
 const ZOOM = [{ type: 'inside', xAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false, moveOnMouseMove: 'ctrl' }];
 
-const legend = (series) => el('ul', { class: 'legend' }, series.map((one) => {
+const legend = (series, more = () => '') => el('ul', { class: 'legend' }, series.map((one) => {
   const place = el('li');
   const draw = () => {
     const { colour, dash, marker } = styleOf(one.style);
@@ -120,7 +127,7 @@ const legend = (series) => el('ul', { class: 'legend' }, series.map((one) => {
     };
     place.replaceChildren(svg('svg', { width: 32, height: 12, 'aria-hidden': 'true' },
       svg('line', { x1: 0, x2: 32, y1: 6, y2: 6, stroke: colour, 'stroke-width': 2, 'stroke-dasharray': dash === 'solid' ? '' : dash.join(' ') }),
-      shapes[shape]()), name(one.label));
+      shapes[shape]()), name(`${one.label}${more(one)}`));
   };
   place.redraw = draw;
   draw();
@@ -130,13 +137,13 @@ themeListeners.push(() => document.querySelectorAll('.legend li').forEach((place
 
 addEventListener('beforeprint', () => {
   printing = true;
-  document.querySelectorAll('details.story').forEach((story) => { story.dataset.was = story.open; story.open = true; });
+  document.querySelectorAll('details.story, details.group').forEach((part) => { part.dataset.was = part.open; part.open = true; });
   document.documentElement.dataset.before = document.documentElement.dataset.theme ?? 'system';
   setTheme('light');
   charts.forEach((_, host) => drawChart(host));
 });
 addEventListener('afterprint', () => {
   printing = false;
-  document.querySelectorAll('details.story').forEach((story) => { story.open = story.dataset.was === 'true'; });
+  document.querySelectorAll('details.story, details.group').forEach((part) => { part.open = part.dataset.was === 'true'; });
   setTheme(document.documentElement.dataset.before);
 });

@@ -15,9 +15,8 @@ const histogramSeries = (picture, one) => {
     type: 'line', step: 'end', name: one.label, data, ...style, showSymbol: false, symbolSize: 7,
     areaStyle: { color: style.itemStyle.color, opacity: 0.1, origin: 'start' },
     markPoint: last < 0 ? undefined : {
-      silent: true, symbol: style.symbol, symbolSize: 9,
+      silent: true, symbol: style.symbol, symbolSize: 9, label: { show: false },
       data: [{ coord: [Math.min(one.max, picture.x.to), one.counts[last]] }],
-      label: { show: true, position: 'top', formatter: `max ${figure(one.max)}`, color: variable('--ink'), fontSize: 11 },
     },
   };
 };
@@ -37,17 +36,27 @@ const histogramOption = (picture, panel) => () => ({
   })),
 });
 
-const nines = (oneIn) => `${Number((100 - 100 / oneIn).toPrecision(10))} %`;
+// 1 in 1000 is above: 99.9 % are not.
+const nines = (oneIn) => {
+  const digits = Math.max(0, Math.ceil(Math.log10(oneIn)) - 2);
+  return `${Number((100 - 100 / oneIn).toFixed(digits + (Math.log10(oneIn) % 1 === 0 ? 0 : 1)))} %`;
+};
+
+// A marker at every so many points of a curve: enough to tell curves apart.
+const MARKED = 12;
 
 const percentilesOption = (picture, panel) => () => ({
-  tooltip: tooltip(({ seriesName, value }) => [seriesName, value[2] === 'max' ? `largest of ${plural(value[0], 'sample')}: ${figure(value[1])}` : `${nines(value[0])} are at most ${withUnit(figure(value[1]), picture.y.unit)}`]),
-  xAxis: axisOf(picture.x, { label: nines }),
+  tooltip: { ...tooltip(() => []), trigger: 'axis', formatter: (at) => {
+    const lines = at.map(({ seriesName, value }) => (value[2] === 'max' ? `${seriesName}: largest of ${plural(value[0], 'sample')} ${figure(value[1])}` : `${seriesName}: ${nines(value[0])} are at most ${figure(value[1])}`));
+    return el('div', {}, lines.map((line) => el('div', {}, name(line))));
+  } },
+  xAxis: { ...axisOf(picture.x, { label: nines }), name: 'part of the samples' },
   yAxis: axisOf(picture.y, { vertical: true }),
   grid: { left: 8, right: 30, top: 30, bottom: 26, containLabel: true },
   series: panel.series.flatMap((one, i) => {
     const style = lineStyle(one);
     return [
-      { type: 'line', name: one.label, data: one.points, ...style, symbolSize: 5, showAllSymbol: true, markLine: i === 0 ? limitLine(picture.limit, 'yAxis') : undefined },
+      { type: 'line', name: one.label, data: one.points, ...style, showAllSymbol: true, symbolSize: (_, { dataIndex }) => (dataIndex % MARKED === 0 ? 6 : 0.1), markLine: i === 0 ? limitLine(picture.limit, 'yAxis') : undefined },
       { type: 'scatter', name: one.label, data: [[...one.max, 'max']], symbol: style.symbol, symbolSize: 11, itemStyle: { color: 'transparent', borderColor: style.itemStyle.color, borderWidth: 2 } },
     ];
   }),
@@ -79,6 +88,7 @@ const linesOption = (picture, panel) => () => ({
 const CURVES = {
   histogram: {
     option: histogramOption,
+    more: (one) => `, max ${figure(one.max)}`,
     says: (one, picture) => `${one.label}: ${plural(one.samples, 'sample')}, max ${withUnit(figure(one.max), picture.x.unit)}`,
     table: (picture, panel, series) => table({
       caption: `${picture.title}, ${panel.label}: samples from (${picture.x.unit}) to below`,
@@ -90,6 +100,7 @@ const CURVES = {
   },
   percentiles: {
     option: percentilesOption,
+    more: (one) => `, max ${figure(one.max[1])}`,
     says: (one, picture) => `${one.label}: largest of ${plural(one.max[0], 'sample')} ${withUnit(figure(one.max[1]), picture.y.unit)}`,
     table: (picture, panel, series) => table({
       caption: `${picture.title}, ${panel.label}: at most (${picture.y.unit}) are`,

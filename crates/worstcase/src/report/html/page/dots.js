@@ -30,7 +30,7 @@ const dotsPanel = (picture, panel, group) => {
       }],
     };
   }, group);
-  return { host, node: el('div', { class: 'panel' }, el('h4', {}, name(panel.label)), el('p', {}, `${behind}${missed}; ${most}.`), host) };
+  return { host, node: el('div', { class: 'panel' }, el('p', { class: 'panel-title' }, name(panel.label)), el('p', {}, `${behind}${missed}; ${most}.`), host) };
 };
 
 const dotsTable = (picture, panels) => table({

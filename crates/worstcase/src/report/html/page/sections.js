@@ -33,7 +33,7 @@ const thenAndNow = (run) => table({
 // Headings of the sections that a run has, in order.
 const sections = (run) => [
   run.answer.verdicts.length > 0 && ['Verdicts', () => verdicts(run)],
-  run.pictures.length > 0 && ['Pictures', () => run.pictures.map((picture) => pictureFigure(run, picture))],
+  run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.stories.length > 0 && ['Why: the worst samples', () => run.stories.map((story) => storyPart(run, story))],
   run.tables.length > 0 && ['Numbers', () => run.tables.flatMap((of) => numbers(run, of))],
   run.beside.length > 0 && ['Then and now', () => thenAndNow(run)],
