@@ -77,9 +77,11 @@ const short = (value) => {
 
 // Ends of an axis are labelled only if they are round numbers, or if nothing else would be.
 const isRound = (value, { from, to, log }) => {
-  if (value !== from && value !== to) return true;
+  // An end comes back through a logarithm, not to the last bit.
+  const is = (end) => Math.abs(value - end) <= 1e-9 * Math.abs(end);
+  if (!is(from) && !is(to)) return true;
   const between = log ? Math.floor(Math.log10(to)) - Math.ceil(Math.log10(from)) >= 0 : true;
-  return !between || Number(value.toPrecision(log ? 1 : 2)) === value;
+  return !between || Math.abs(Number(value.toPrecision(log ? 1 : 2)) - value) <= 1e-9 * Math.abs(value) && !(log && value < 1 && to > 100);
 };
 
 // An axis of ECharts from one of ours.
