@@ -77,8 +77,8 @@ const short = (value) => {
 
 // Ends of an axis are labelled only if they are round numbers, or if nothing else would be.
 const isRound = (value, { from, to, log }) => {
-  // An end comes back through a logarithm, not to the last bit.
-  const is = (end) => Math.abs(value - end) <= 1e-9 * Math.abs(end);
+  // An end comes back through a logarithm, rounded.
+  const is = (end) => Math.abs(value - end) <= 1e-3 * Math.abs(end);
   if (!is(from) && !is(to)) return true;
   const between = log ? Math.floor(Math.log10(to)) - Math.ceil(Math.log10(from)) >= 0 : true;
   return !between || Math.abs(Number(value.toPrecision(log ? 1 : 2)) - value) <= 1e-9 * Math.abs(value) && !(log && value < 1 && to > 100);
@@ -139,13 +139,13 @@ themeListeners.push(() => document.querySelectorAll('.legend li').forEach((place
 
 addEventListener('beforeprint', () => {
   printing = true;
-  document.querySelectorAll('details.story, details.group').forEach((part) => { part.dataset.was = part.open; part.open = true; });
+  document.querySelectorAll('details.story').forEach((part) => { part.dataset.was = part.open; part.open = true; });
   document.documentElement.dataset.before = document.documentElement.dataset.theme ?? 'system';
   setTheme('light');
   charts.forEach((_, host) => drawChart(host));
 });
 addEventListener('afterprint', () => {
   printing = false;
-  document.querySelectorAll('details.story, details.group').forEach((part) => { part.open = part.dataset.was === 'true'; });
+  document.querySelectorAll('details.story').forEach((part) => { part.open = part.dataset.was === 'true'; });
   setTheme(document.documentElement.dataset.before);
 });

@@ -1,7 +1,12 @@
 // Histograms, percentile curves and lines: several series in a panel, each with a colour, a dash and a marker.
 const lineStyle = (of, width = 2) => {
   const { colour, dash, marker } = styleOf(of.style);
-  return { symbol: marker, itemStyle: { color: colour }, lineStyle: { color: colour, type: dash, width } };
+  const empty = marker.startsWith('empty');
+  return {
+    symbol: marker.replace('empty', '').toLowerCase(),
+    itemStyle: { color: empty ? variable('--card') : colour, borderColor: colour, borderWidth: empty ? 1.5 : 0 },
+    lineStyle: { color: colour, type: dash, width },
+  };
 };
 
 const histogramSeries = (picture, one) => {
@@ -13,7 +18,7 @@ const histogramSeries = (picture, one) => {
   const last = one.counts.findLastIndex((count) => count > 0);
   return {
     type: 'line', step: 'end', name: one.label, data, ...style, showSymbol: false, symbolSize: 7,
-    areaStyle: { color: style.itemStyle.color, opacity: 0.1, origin: 'start' },
+    areaStyle: { color: style.lineStyle.color, opacity: 0.1, origin: 'start' },
     markPoint: last < 0 ? undefined : {
       silent: true, symbol: style.symbol, symbolSize: 9, label: { show: false },
       data: [{ coord: [Math.min(one.max, picture.x.to), one.counts[last]] }],
@@ -57,7 +62,7 @@ const percentilesOption = (picture, panel) => () => ({
     const style = lineStyle(one);
     return [
       { type: 'line', name: one.label, data: one.points, ...style, showAllSymbol: true, symbolSize: (_, { dataIndex }) => (dataIndex % MARKED === 0 ? 6 : 0.1), markLine: i === 0 ? limitLine(picture.limit, 'yAxis') : undefined },
-      { type: 'scatter', name: one.label, data: [[...one.max, 'max']], symbol: style.symbol, symbolSize: 11, itemStyle: { color: 'transparent', borderColor: style.itemStyle.color, borderWidth: 2 } },
+      { type: 'scatter', name: one.label, data: [[...one.max, 'max']], symbol: style.symbol, symbolSize: 11, itemStyle: { color: 'transparent', borderColor: style.lineStyle.color, borderWidth: 2 } },
     ];
   }),
 });

@@ -31,7 +31,7 @@ const heatMap = (picture) => {
     place.replaceChildren(rows.length === 0 || shown.length === 0 ? el('p', { class: 'empty' }, 'The filter leaves nothing of this picture.')
       : el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': picture.title },
         el('table', { class: 'heat' },
-          el('caption', {}, `${withUnit('Values', picture.unit ? `in ${picture.unit}` : '')}; the darker a cell, the later.`),
+          captionOf(`${withUnit('Values', picture.unit ? `in ${picture.unit}` : '')}; the darker a cell, the later.`),
           el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'Subject'), judged && el('th', { scope: 'col' }, 'Verdict'), shown.map((i) => el('th', { scope: 'col' }, name(loads[i]))))),
           el('tbody', {}, rows.map((row) => el('tr', {}, el('th', { scope: 'row' }, name(row.label)), judged && el('td', {}, row.outcome ? outcomeMark(row.outcome) : '–'), shown.map((i) => cell(row.cells[i]))))))));
   };

@@ -13,6 +13,7 @@ const verdicts = (run) => {
   const place = el('div');
   const draw = () => place.replaceChildren(table({
     caption: `No latency above ${run.answer.limit}`,
+    kind: 'verdicts',
     columns: [{ title: 'Subject' }, { title: 'Verdict' }, { title: 'Why' }, { title: 'Rests on' }],
     rows: run.answer.verdicts.filter(isShown).map((v) => [v.label, outcomeMark(v.outcome),
       v.reasons.length === 1 ? v.reasons[0] : el('ul', {}, v.reasons.map((reason) => el('li', {}, name(reason)))), v.rests_on]),

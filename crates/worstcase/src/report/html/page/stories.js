@@ -9,7 +9,7 @@ const timeline = (story) => {
     el('td', { class: 'number strong' }, span.length));
   return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Timeline of the sample' },
     el('table', { class: 'timeline' },
-      el('caption', {}, `From the due time to the sample; ${story.unit}. Striped: what delayed it. Plain: the way that every wake-up takes.`),
+      captionOf(`From the due time to the sample; ${story.unit}. Striped: what delayed it. Plain: the way that every wake-up takes.`),
       el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'Span'), el('th', { scope: 'col', class: 'lane' }, 'Time'), el('th', { scope: 'col', class: 'number' }, 'From'), el('th', { scope: 'col', class: 'number' }, 'Takes'))),
       el('tbody', {}, story.spans.map(row), el('tr', {}, el('th', { scope: 'row' }, 'sum'), el('td'), el('td'), el('td', { class: 'number strong' }, story.latency)))));
 };

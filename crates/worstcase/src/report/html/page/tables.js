@@ -1,3 +1,6 @@
+// A caption stays in sight while its table scrolls.
+const captionOf = (text) => el('caption', {}, el('span', {}, text));
+
 // Tables that scroll within themselves, with a caption and headings that a screen reader can use.
 const table = ({ caption, columns, rows, tall = false, kind = '' }) => {
   const cell = (column, value, i) => {
@@ -7,7 +10,7 @@ const table = ({ caption, columns, rows, tall = false, kind = '' }) => {
   };
   return el('div', { class: `scroll${tall ? ' tall' : ''}`, tabindex: '0', role: 'region', 'aria-label': caption },
     el('table', { class: kind },
-      el('caption', {}, caption),
+      captionOf(caption),
       el('thead', {}, el('tr', {}, columns.map((c) => el('th', { scope: 'col', class: c.number ? 'number' : null }, c.title)))),
       el('tbody', {}, rows.map((row) => el('tr', {}, row.map((value, i) => cell(columns[i], value, i)))))));
 };
