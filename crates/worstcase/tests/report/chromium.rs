@@ -157,6 +157,8 @@ impl Chromium {
         self.call("Emulation.setDeviceMetricsOverride", size);
         let features = json!([{"name": "prefers-color-scheme", "value": colours}]);
         self.call("Emulation.setEmulatedMedia", json!({"features": features}));
+        // The page hears of it with a frame.
+        self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     }
 
     /// What it complained of: exceptions, errors and warnings in its console.

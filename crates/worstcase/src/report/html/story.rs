@@ -18,6 +18,8 @@ pub struct StoryPart {
     index: u32,
     unit: String,
     latency: String,
+    /// The same to the nanosecond.
+    sum: String,
     latency_ns: u64,
     mechanism: &'static str,
     sentence: String,
@@ -65,6 +67,7 @@ impl StoryPart {
             index: sample.index,
             unit: sample.unit.clone(),
             latency: micros(sample.latency_ns),
+            sum: micros_exact(sample.latency_ns),
             latency_ns: sample.latency_ns.0,
             mechanism: blame.mechanism.title(),
             sentence: blame.sentence.clone(),
@@ -94,7 +97,7 @@ fn span(span: &Span) -> SpanPart {
         format!("{} {percent} %", share.function)
     });
     let most: Vec<String> = most.collect();
-    if !most.is_empty() {
+    if !most.is_empty() && !name.is_path {
         details.push(format!("most in {}", most.join(", ")));
     }
     SpanPart {

@@ -11,7 +11,7 @@ const timeline = (story) => {
     el('table', { class: 'timeline' },
       captionOf(`From the due time to the sample; ${story.unit}. Striped: what delayed it. Plain: the way that every wake-up takes.`),
       el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'Span'), el('th', { scope: 'col', class: 'lane' }, 'Time'), el('th', { scope: 'col', class: 'number' }, 'From'), el('th', { scope: 'col', class: 'number' }, 'Takes'))),
-      el('tbody', {}, story.spans.map(row), el('tr', {}, el('th', { scope: 'row' }, 'sum'), el('td'), el('td'), el('td', { class: 'number strong' }, story.latency)))));
+      el('tbody', {}, story.spans.map(row), el('tr', {}, el('th', { scope: 'row' }, 'sum'), el('td'), el('td'), el('td', { class: 'number strong' }, story.sum)))));
 };
 
 const storyPart = (run, story) => {
