@@ -143,9 +143,13 @@ impl<'a> Question<'a> {
         format!("{kind}-{}-{}", slug(self.probe), self.quantity)
     }
 
-    /// For titles: what is shown, before "timer due to ...".
-    pub fn title(&self) -> &'static str {
-        self.quantity.title_of(self.probe)
+    /// For titles: `latency (timer due to user code)`.
+    pub fn title(&self) -> String {
+        let title = self.quantity.title_of(self.probe);
+        match title.split_once(": ") {
+            Some((name, meaning)) => format!("{name} ({meaning})"),
+            None => title.to_string(),
+        }
     }
 
     /// For axes.

@@ -103,7 +103,7 @@ impl Drawing<'_, '_> {
         }
         let head = Head {
             id: self.id,
-            title: format!("{}; load {}", question.title(), plain(self.load)),
+            title: format!("{}, load {}", question.title(), plain(self.load)),
             about: about(&panels),
             x,
             limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
@@ -123,8 +123,8 @@ fn about(panels: &[DotsPanel]) -> String {
     text += &match dots == samples {
         true => format!(" All {} samples are drawn.", grouped(samples)),
         false => format!(
-            " {} of {} samples are drawn: of each column of time the largest and the smallest, and of samples in one \
-             place one; {} are left out.",
+            " {} of {} samples are drawn: of each column of time the largest and the smallest, and a choice that leaves \
+             crowded places crowded and lonely samples where they are; {} are left out.",
             grouped(dots),
             grouped(samples),
             grouped(samples - dots)

@@ -7,6 +7,9 @@ use crate::report::format::{micros, plain};
 use crate::verdict::{Criterion, verdicts};
 use worstcase_probe::Nanos;
 
+/// The colours span at least this factor: small differences look small.
+const LEAST_RANGE: f64 = 2.0;
+
 /// A picture for each question.
 pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
     cast.questions().iter().map(|q| picture(cast, q)).collect()
@@ -26,7 +29,7 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Picture {
     Picture::Heat(Heat {
         head: Head {
             id: question.id("heat"),
-            title: format!("worst case: {}", question.title()),
+            title: format!("largest {}", question.title()),
             about,
             x: Axis::named("load", question.loads.iter().map(|l| plain(l)).collect()),
             y: Axis::named("subject", names),
@@ -34,7 +37,7 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Picture {
         },
         unit: cast.micros.clone(),
         from: if from.is_finite() { from } else { 0.0 },
-        to,
+        to: to.max(from.min(to) * LEAST_RANGE),
         rows,
     })
 }

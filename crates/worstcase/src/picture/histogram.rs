@@ -56,7 +56,7 @@ impl<'q, 'a> Rows<'q, 'a> {
         };
         let head = Head {
             id: String::new(),
-            title: question.title().to_string(),
+            title: format!("samples over {}", question.title()),
             about: "How many samples (logarithmic) have which value; all seeds together. A mark on the axis is the \
                     largest sample. No sample is left out."
                 .into(),
@@ -98,7 +98,7 @@ impl<'q, 'a> Rows<'q, 'a> {
         });
         let mut picture = self.picture(self.question.id("against"), panels.collect());
         if let Picture::Histogram(h) = &mut picture {
-            h.head.title += &format!("; {} subjects against each other", actors.len());
+            h.head.title += &format!("; {} subjects", actors.len());
         }
         picture
     }

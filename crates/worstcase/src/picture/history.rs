@@ -46,7 +46,7 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
     Some(Picture::Lines(Lines {
         head: Head {
             id: question.id("history"),
-            title: format!("worst case over kernel versions: {}", question.title()),
+            title: format!("largest {} over kernel versions", question.title()),
             about: "Kernel versions from the oldest to the newest. A point is the median over the seeds of each seed's maximum, its bar the \
                     interval of that median. In `worst of all loads` it is that of the load which is worst for the kernel."
                 .into(),

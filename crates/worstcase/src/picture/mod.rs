@@ -23,6 +23,8 @@ mod spread;
 pub mod svg;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod thin;
 
 pub use model::*;

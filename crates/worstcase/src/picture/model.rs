@@ -193,9 +193,9 @@ pub struct Heat {
     pub head: Head,
     /// Of the values.
     pub unit: String,
-    /// The smallest value, for the colours (logarithmic).
+    /// Where the colours begin: the smallest value. They are logarithmic.
     pub from: f64,
-    /// The largest.
+    /// Where they end: the largest, or twice the smallest.
     pub to: f64,
     /// One a subject, in the order of the names of y.
     pub rows: Vec<HeatRow>,

@@ -31,7 +31,9 @@ fn student(freedom: usize) -> f64 {
         // Expansion in 1/freedom (Abramowitz and Stegun 26.7.5), exact to the third digit from here on.
         _ => {
             let (z, f) = (1.959_964_f64, freedom as f64);
-            z + (z.powi(3) + z) / (4.0 * f) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * f * f)
+            z + (z.powi(3) + z) / (4.0 * f)
+                + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * f.powi(2))
+                + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / (384.0 * f.powi(3))
         }
     }
 }

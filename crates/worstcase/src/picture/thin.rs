@@ -1,10 +1,11 @@
 //! Thinning while samples stream by, in bounded memory, without losing what matters.
 //!
-//! As long as all samples fit, all are kept. Beyond that a grid over the panel is filled: of each column of time the largest and the
-//! smallest sample are always kept, and of each place of the grid the first sample that fell there, so that of samples that would be
-//! drawn over each other one remains. If those are still too many, a fixed choice among the places is made. No random
-//! number, no clock: the same samples give the same dots.
+//! As long as all samples fit, all are kept. Beyond that, of each column of time the largest and the smallest sample are always kept.
+//! The rest is shared by two choices: one among all samples, which keeps crowded places crowded, and one among the places of a grid,
+//! of each the first sample that fell there, which keeps the lonely ones. Both choices are by a fixed order: no clock, no
+//! random number, the same samples give the same dots.
 
+use std::collections::{BTreeSet, BinaryHeap};
 use worstcase_probe::prng::SplitMix64;
 
 /// A sample: when, in ns since the first was due, and its value in ns.
@@ -39,6 +40,14 @@ pub struct Thinner {
 struct Grid {
     places: Vec<Option<Dot>>,
     columns: Vec<Option<(Dot, Dot)>>,
+    /// Those samples that come first in the fixed order.
+    crowd: BinaryHeap<(u64, Dot)>,
+    taken: u64,
+}
+
+/// A place in a fixed order without a pattern.
+fn order(number: u64) -> u64 {
+    SplitMix64::new(number).next_u64()
 }
 
 impl Thinner {
@@ -85,6 +94,11 @@ impl Frame {
         (self.budget / 8).clamp(1, 500)
     }
 
+    /// Three eighths for all samples; as many remain for the places.
+    fn crowd(&self) -> usize {
+        self.budget * 3 / 8
+    }
+
     fn column(&self, time: u64) -> usize {
         let columns = self.columns();
         let column = u128::from(time) * columns as u128 / u128::from(self.length.max(1));
@@ -111,6 +125,8 @@ impl Grid {
         Grid {
             places: vec![None; frame.columns() * ROWS],
             columns: vec![None; frame.columns()],
+            crowd: BinaryHeap::new(),
+            taken: 0,
         }
     }
 
@@ -118,6 +134,13 @@ impl Grid {
         let column = frame.column(dot.0);
         let place = &mut self.places[column * ROWS + frame.row(dot.1)];
         place.get_or_insert(dot);
+        self.taken += 1;
+        let rank = (order(self.taken), dot);
+        if self.crowd.len() < frame.crowd() {
+            self.crowd.push(rank);
+        } else if let Some(mut last) = self.crowd.peek_mut().filter(|last| rank < **last) {
+            *last = rank;
+        }
         let (least, most) = self.columns[column].get_or_insert((dot, dot));
         if dot.1 < least.1 {
             *least = dot;
@@ -128,20 +151,19 @@ impl Grid {
     }
 
     fn choose(self, budget: usize) -> Vec<Dot> {
-        let mut dots: Vec<Dot> = self.columns.into_iter().flatten().flat_map(|(a, b)| [a, b]).collect();
-        dots.sort_unstable();
-        dots.dedup();
-        let is_kept = |dot: &Dot| dots.binary_search(dot).is_ok();
+        let extremes = self.columns.into_iter().flatten().flat_map(|(a, b)| [a, b]);
+        let mut dots: BTreeSet<Dot> = extremes.collect();
+        dots.extend(self.crowd.into_iter().map(|(_, dot)| dot));
         let places = self.places.into_iter().enumerate();
-        let mut others: Vec<(usize, Dot)> = places.filter_map(|(i, d)| Some((i, d?))).collect();
-        others.retain(|(_, dot)| !is_kept(dot));
-        let room = budget.saturating_sub(dots.len());
-        if others.len() > room {
-            others.sort_by_cached_key(|(place, _)| SplitMix64::new(*place as u64).next_u64());
-            others.truncate(room);
+        let mut others: Vec<(usize, Dot)> = places.filter_map(|(i, dot)| Some((i, dot?))).collect();
+        others.sort_by_cached_key(|(place, _)| order(*place as u64));
+        for (_, dot) in others {
+            if dots.len() >= budget {
+                break;
+            }
+            dots.insert(dot);
         }
-        dots.extend(others.into_iter().map(|(_, dot)| dot));
-        dots
+        dots.into_iter().collect()
     }
 }
 
@@ -194,6 +216,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn crowded_places_stay_crowded() {
+        let lonely = |i: u64| i % 100 == 0;
+        let value = |i: u64| {
+            if lonely(i) {
+                10_000 + (i * 7_919 % 1_000_000) as i64
+            } else {
+                2_000 + (i % 7) as i64
+            }
+        };
+        let dots: Vec<Dot> = (0..1_000_000).map(|i| (i, value(i))).collect();
+        let (_, thinned) = thin(frame(&dots, 4_000, false), &dots);
+        let low = thinned.iter().filter(|d| d.1 < 10_000).count();
+        assert!((1_900..3_000).contains(&low), "{low} of {}", thinned.len());
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
@@ -206,7 +244,7 @@ mod tests {
             let frame = frame(&dots, budget, log);
             let (taken, thinned) = thin(frame, &dots);
             prop_assert_eq!(taken, dots.len() as u64);
-            prop_assert!(thinned.len() <= budget.max(2 * frame.columns()));
+            prop_assert!(thinned.len() <= budget.max(2));
             prop_assert!(thinned.windows(2).all(|w| w[0] < w[1]));
             prop_assert!(thinned.iter().all(|d| dots.binary_search(d).is_ok()));
             let ends = |dots: &[Dot]| (dots.iter().map(|d| d.1).min(), dots.iter().map(|d| d.1).max());

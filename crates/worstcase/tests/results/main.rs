@@ -5,6 +5,7 @@ mod cli;
 mod ensembles;
 mod fixture;
 mod host;
+mod pictures;
 mod records;
 mod run_folder;
 mod studies;

@@ -84,7 +84,7 @@ pub fn picture(
     };
     let width = COLUMN + (columns - 1) as f64 * MORE;
     let mut y = title(&mut canvas, head, width);
-    let y_ticks = ticks(&head.y, (panel_height / 26.0) as usize);
+    let y_ticks = ticks(&head.y, (panel_height / if head.y.log { 17.0 } else { 28.0 }) as usize);
     let font = canvas.font();
     let widest = y_ticks.iter().map(|t| font.width(&t.text)).fold(0.0, f64::max);
     let left = EDGE + LINE + widest + 5.0;

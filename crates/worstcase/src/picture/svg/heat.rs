@@ -4,7 +4,9 @@ use super::canvas::{Anchor, Canvas, Font, TEXT};
 use super::frame::title;
 use super::theme::Theme;
 use crate::picture::{Axis, Heat, HeatCell};
+use crate::report::format::micros;
 use crate::verdict::Outcome;
+use worstcase_probe::Nanos;
 
 const EDGE: f64 = 8.0;
 const ROW: f64 = 20.0;
@@ -49,10 +51,9 @@ pub fn draw(theme: Theme, heat: &Heat) -> String {
         colour: canvas.theme.faint(),
         ..font
     };
-    let unit = format!(
-        "{}; colour: logarithm of the value, {} to {}",
-        heat.unit, heat.from, heat.to
-    );
+    let us = |value: f64| micros(Nanos((value * 1_000.0).round() as u64));
+    let (least, most) = (us(heat.from), us(heat.to));
+    let unit = format!("{}; colour: logarithm of the value, {least} to {most}", heat.unit);
     for line in faint.wrap(&unit, width - 2.0 * EDGE) {
         canvas.text(EDGE, y + 8.0, Anchor::Start, faint, &line);
         y += 15.0;

@@ -11,7 +11,7 @@ use crate::report::format::grouped;
 pub fn histogram(theme: Theme, histogram: &Histogram) -> String {
     let of = |series: &[HistogramSeries]| series.iter().map(|s| s.of.clone()).collect();
     let panels: Vec<(Of, Vec<Of>)> = histogram.panels.iter().map(|p| (p.of.clone(), of(&p.series))).collect();
-    let (mut captions, legend) = captions(&panels, false);
+    let (mut captions, legend) = captions(&panels, true);
     for (caption, panel) in captions.iter_mut().zip(&histogram.panels) {
         let samples: u64 = panel.series.iter().map(|s| s.samples).sum();
         let missed: u64 = panel.series.iter().map(|s| s.missed).sum();
@@ -100,6 +100,12 @@ pub fn lines(theme: Theme, lines: &Lines) -> String {
         .collect();
     let (captions, legend) = captions(&panels, true);
     let height = height(panels.len());
+    let styles = lines
+        .panels
+        .iter()
+        .flat_map(|p| &p.series)
+        .map(|s| s.of.style % MOST_SERIES);
+    let middle = styles.max().unwrap_or(0) as f64 / 2.0;
     picture(
         theme,
         &lines.head,
@@ -109,17 +115,20 @@ pub fn lines(theme: Theme, lines: &Lines) -> String {
         legend,
         |canvas, i, area| {
             for line in &lines.panels[i].series {
-                draw_line(canvas, area, line);
+                draw_line(canvas, area, line, middle);
             }
         },
     )
 }
 
-fn draw_line(canvas: &mut Canvas, area: &Area<'_>, line: &Line) {
+fn draw_line(canvas: &mut Canvas, area: &Area<'_>, line: &Line, middle: f64) {
     let style = line.of.style;
     let colour = canvas.theme.colour(style);
-    // Intervals of several lines at one place would lie over each other.
-    let aside = ((style % MOST_SERIES) as f64 - 3.0) * 1.8;
+    // Intervals of several lines at one named place would lie over each other; a number's place is not moved.
+    let aside = match area.head.x.names.is_empty() {
+        true => 0.0,
+        false => ((style % MOST_SERIES) as f64 - middle) * 1.8,
+    };
     let place = |point: &LinePoint, y: f64| {
         let (x, y) = area.at(point.x, y);
         (x + aside, y)

@@ -116,12 +116,12 @@ impl Theme {
     }
 }
 
-/// Of a series' line.
+/// Of a series' line. The ninth has the colour of the first, but another dash.
 pub fn dash(style: usize) -> &'static str {
-    DASHES[style % DASHES.len()]
+    DASHES[(style + style / DASHES.len()) % DASHES.len()]
 }
 
 /// Of a series' points.
 pub fn marker(style: usize) -> Marker {
-    MARKERS[style % MARKERS.len()]
+    MARKERS[(style + style / MARKERS.len()) % MARKERS.len()]
 }
