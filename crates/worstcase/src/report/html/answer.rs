@@ -1,12 +1,11 @@
 //! What was asked and what came out, in plain words.
 
+use super::extremes::extremes;
 use super::part::{Labels, command, distinct};
 use crate::duration;
-use crate::record::{Quantity, Record, Venue};
+use crate::record::{Record, Venue};
 use crate::report::View;
-use crate::report::format::{grouped, micros};
-use crate::report::terminal::units;
-use crate::stats::{Ensemble, ensembles};
+use crate::report::format::grouped;
 use crate::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
 use serde::Serialize;
 use worstcase_probe::Nanos;
@@ -117,75 +116,6 @@ fn clock(view: &View) -> &'static str {
         true => " of virtual time",
         false => "",
     }
-}
-
-/// For each probe and quantity where the worst case is best and worst.
-fn extremes(view: &View, labels: &Labels) -> Vec<String> {
-    let mut lines = Vec::new();
-    for probe in distinct(view.records.iter().map(|r| r.cell.probe.clone())) {
-        for quantity in view.quantities_of(&probe) {
-            let mut all = ensembles(view.records, *quantity);
-            all.retain(|e| e.probe == probe);
-            let name = name(*quantity, &probe);
-            let unit = units(
-                view.records
-                    .iter()
-                    .filter(|r| r.cell.probe == probe)
-                    .map(|r| &r.subject),
-            )
-            .join(", ");
-            lines.extend(extreme(labels, &name, &unit, &all));
-        }
-    }
-    lines
-}
-
-/// `response, irq_off: the worst case is ...`
-fn name(quantity: Quantity, probe: &str) -> String {
-    match quantity {
-        Quantity::Latency if probe == "noise" => "Longest gap".to_string(),
-        Quantity::IrqOff => format!("Worst interrupt-off time ({probe})"),
-        Quantity::AfterIrq => format!("Worst response after the interrupt ({probe})"),
-        Quantity::Jitter => "Worst jitter, either way".to_string(),
-        _ => format!("Worst latency ({probe})"),
-    }
-}
-
-fn extreme(labels: &Labels, name: &str, unit: &str, all: &[Ensemble]) -> Option<String> {
-    let mut subjects: Vec<&Ensemble> = Vec::new();
-    for e in all {
-        match subjects.iter_mut().find(|s| s.subject == e.subject) {
-            Some(worst) if worst.max() < e.max() => *worst = e,
-            Some(_) => {}
-            None => subjects.push(e),
-        }
-    }
-    let (low, high) = (
-        subjects.iter().min_by_key(|e| e.max())?,
-        subjects.iter().max_by_key(|e| e.max())?,
-    );
-    let at = |e: &Ensemble| format!("{}, load {}", labels.get(&e.subject), e.load);
-    if low.subject == high.subject {
-        let medians = all.iter().map(Ensemble::median);
-        let median = medians
-            .max()
-            .filter(|_| all.len() == 1)
-            .map_or_else(String::new, |m| format!("; median {}", micros(m)));
-        let load = &high.load;
-        return Some(format!("{name}: {} {unit}, load {load}{median}.", micros(high.max())));
-    }
-    let times = high.max().0 as f64 / low.max().0.max(1) as f64;
-    let times = match times {
-        10.0.. => format!("{times:.0}"),
-        _ => format!("{times:.1}"),
-    };
-    Some(format!(
-        "{name}: from {} ({}) to {} {unit} ({}), {times} times as much.",
-        micros(low.max()),
-        at(low),
-        micros(high.max()),
-        at(high)
-    ))
 }
 
 /// `Measured: 4 subjects under 3 loads ...`

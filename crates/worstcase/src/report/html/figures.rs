@@ -1,15 +1,16 @@
-//! The numbers: a table for each probe and quantity, a row for each subject and load.
+//! The numbers: a table for each question, a row for each subject, probe and load.
 
+use super::extremes::{Question, questions};
 use super::part::Labels;
 use crate::duration;
 use crate::record::SubjectId;
 use crate::report::View;
 use crate::report::format::{grouped, micros, range};
-use crate::report::terminal::{distinct, looked, units};
-use crate::stats::{Ensemble, ensembles};
+use crate::report::terminal::looked;
+use crate::stats::Ensemble;
 use serde::Serialize;
 
-/// A probe's quantity.
+/// A question's figures.
 #[derive(Debug, Serialize)]
 pub struct Table {
     probe: String,
@@ -24,6 +25,7 @@ pub struct Table {
 struct Row {
     subject: SubjectId,
     label: String,
+    probe: String,
     load: String,
     median: String,
     p99: String,
@@ -38,31 +40,21 @@ struct Row {
 
 /// All of a run.
 pub fn tables(view: &View, labels: &Labels) -> Vec<Table> {
-    let mut tables = Vec::new();
-    for probe in distinct(view.records.iter().map(|r| r.cell.probe.as_str())) {
-        for quantity in view.quantities_of(probe) {
-            let mut all = ensembles(view.records, *quantity);
-            all.retain(|e| e.probe == probe);
-            if all.is_empty() {
-                continue;
-            }
-            let of_probe = view.records.iter().filter(|r| r.cell.probe == probe);
-            tables.push(Table {
-                probe: probe.to_string(),
-                title: quantity.title_of(probe),
-                unit: units(of_probe.map(|r| &r.subject)).join(", "),
-                rests: looked(&all),
-                rows: all.iter().map(|e| row(labels, e)).collect(),
-            });
-        }
-    }
-    tables
+    let table = |question: Question| Table {
+        probe: question.family.to_string(),
+        title: question.quantity.title_of(question.probe),
+        rests: looked(&question.ensembles),
+        rows: question.ensembles.iter().map(|e| row(labels, e)).collect(),
+        unit: question.unit,
+    };
+    questions(view).into_iter().map(table).collect()
 }
 
 fn row(labels: &Labels, e: &Ensemble) -> Row {
     Row {
         subject: e.subject.clone(),
         label: labels.get(&e.subject),
+        probe: e.probe.clone(),
         load: e.load.clone(),
         median: micros(e.median()),
         p99: e.p99().map_or_else(String::new, micros),

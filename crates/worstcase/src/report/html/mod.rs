@@ -3,6 +3,7 @@
 //! ```text
 //! Run, Record, Picture, Story -> RunPart       part: all that is said of a run, as plain data
 //!     answer    the verdicts, in words
+//!     extremes  where they are smallest and largest, in words
 //!     figures   the numbers behind it, subject by load
 //!     beside    published figures, with ours
 //!     facts     what was measured on
@@ -14,6 +15,7 @@
 mod answer;
 mod beside;
 mod embed;
+mod extremes;
 mod facts;
 mod figures;
 mod part;

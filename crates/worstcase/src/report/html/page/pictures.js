@@ -25,10 +25,10 @@ const pictureTables = (picture) => {
 
 // Pictures of one question stay together: `dots-wakeup-latency-shm` is of `wakeup-latency`.
 const questionOf = (run, picture) => {
-  const probe = probesOf(run, picture)[0];
+  const probe = probesOf(run, picture)[0]?.split(':')[0];
   const words = picture.id.split('-');
   const quantity = QUANTITIES.find((one) => words.includes(one));
-  return probe && quantity ? `${probe}, ${quantity}` : 'All together';
+  return [probe, quantity].filter(Boolean).join(', ') || 'All together';
 };
 const QUANTITIES = ['irq_off', 'after_irq', 'handler', 'scheduling', 'return', 'unexplained', 'jitter', 'latency'];
 

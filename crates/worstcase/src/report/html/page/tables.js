@@ -28,19 +28,20 @@ const laterTable = (make) => {
 
 const numbers = (run, of) => {
   const host = run.venue === 'host';
+  const many = new Set(of.rows.map((row) => row.probe)).size > 1;
   const columns = [
-    { title: 'Subject' }, { title: 'Load' }, { title: 'Median', number: true }, { title: 'p99', number: true },
+    { title: 'Subject' }, ...(many ? [{ title: 'Probe' }] : []), { title: 'Load' }, { title: 'Median', number: true }, { title: 'p99', number: true },
     { title: 'Max', number: true, strong: true }, { title: host ? 'Max of CPUs' : 'Max of seeds', number: true },
     { title: host ? 'Cells' : 'Seeds', number: true }, { title: 'Samples', number: true }, { title: 'Looked at', number: true },
     { title: 'Missed', number: true },
   ];
   const place = el('div');
   const draw = () => {
-    const rows = of.rows.filter((row) => isShown({ ...row, probe: of.probe }));
+    const rows = of.rows.filter(isShown);
     place.replaceChildren(rows.length === 0 ? el('p', { class: 'empty' }, 'The filter leaves nothing of this table.') : table({
       caption: `Times in ${of.unit}. Each figure rests on: ${of.rests.replace('each figure rests on: ', '')}.`,
       columns,
-      rows: rows.map((r) => [r.label, r.load, r.median, r.p99 || '–', r.max, r.of_seeds || '–', r.seeds, r.samples, r.looked, r.missed]),
+      rows: rows.map((r) => [r.label, ...(many ? [r.probe] : []), r.load, r.median, r.p99 || '–', r.max, r.of_seeds || '–', r.seeds, r.samples, r.looked, r.missed]),
     }));
   };
   onFilter(draw);
