@@ -13,6 +13,7 @@ demo: build
 	$(WORSTCASE) study run preemption-models --quick --output demo-run
 
 test: prepare
+	scripts/prepare-tests
 	scripts/test
 
 # Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two.

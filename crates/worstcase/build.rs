@@ -2,6 +2,8 @@
 //! `payload.rs` includes it, so that the executable is the whole tool.
 //!
 //! The guest's bytes are part of every lab result: they must not depend on where the source lies, so paths are remapped.
+//!
+//! It also puts there what the report's page carries: ECharts, out of the source of a package that Cargo brings.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,6 +65,34 @@ fn main() {
     for payload in PAYLOADS {
         build(payload, &workspace, &out);
     }
+    copy_echarts(&workspace, &out);
+}
+
+/// The package whose source holds ECharts, where in it, and the feature that makes Cargo bring it.
+const ECHARTS: (&str, &str, &str) = ("charming", "src/asset/echarts-5.5.1.min.js", "worstcase/echarts-source");
+
+/// Cargo is asked where the package lies: it knows, vendored or not, with the network or without.
+fn copy_echarts(workspace: &Path, out: &Path) {
+    let (package, file, feature) = ECHARTS;
+    let metadata = Command::new(env("CARGO"))
+        .current_dir(workspace)
+        .args(["metadata", "--quiet", "--format-version=1", "--locked"])
+        .args(["--features", feature, "--filter-platform", &env("TARGET")])
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&metadata.stderr);
+    assert!(
+        metadata.status.success(),
+        "cargo cannot bring the source of {package}: {said}Without a network, `cargo fetch --locked` must have run before"
+    );
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).expect("cargo writes JSON");
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let found = packages.find(|p| p["name"] == package);
+    let manifest = found.and_then(|p| p["manifest_path"].as_str());
+    let folder = Path::new(manifest.expect("Cargo.toml names it")).with_file_name("");
+    std::fs::copy(folder.join(file), out.join("echarts.min.js"))
+        .unwrap_or_else(|e| panic!("{} of {package} cannot be copied: {e}", file));
 }
 
 fn build(payload: &Payload, workspace: &Path, out: &Path) {

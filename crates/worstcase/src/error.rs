@@ -9,6 +9,7 @@ use crate::cli::compare::CompareCliError;
 use crate::cli::explain::ExplainError;
 use crate::cli::gate::GateError;
 use crate::cli::plot::PlotError;
+use crate::cli::report::ReportError;
 use crate::cli::show::ShowError;
 use crate::cli::verdict::VerdictError;
 use crate::host::HostError;
@@ -48,6 +49,9 @@ pub enum Error {
     /// Showing a run.
     #[error(transparent)]
     Show(#[from] ShowError),
+    /// Writing a report.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// Judging a run.
     #[error(transparent)]
     Verdict(#[from] VerdictError),
@@ -88,6 +92,7 @@ impl Error {
             Error::Cache(e) => e.exit(),
             Error::Lab(e) => e.exit(),
             Error::Show(e) => e.exit(),
+            Error::Report(e) => e.exit(),
             Error::Verdict(e) => e.exit(),
             Error::Compare(e) => e.exit(),
             Error::Gate(e) => e.exit(),

@@ -9,7 +9,7 @@
 //! stats    distributions, ensembles of seeds      <- records
 //! verdict  PASS, FAIL or INCONCLUSIVE             <- records
 //! compare  two runs, and the gate of a baseline    <- records
-//! report   terminal, JSON, CSV                    <- stats, verdicts
+//! report   terminal, JSON, CSV, HTML              <- stats, verdicts, pictures
 //! census   every stretch that delays a wake-up  <- replayed cells
 //! picture  what a picture shows, and SVG           <- records, stats
 //! cli      the commands: a thin executable in front of this library

@@ -6,7 +6,6 @@ use crate::compare::change::{Change, Measure};
 use crate::compare::words::{Compared, Said, Word};
 use crate::compare::{CompareError, Comparison, Mapped, Side, compare};
 use crate::error::{Error, Exit};
-use crate::lab::added::Added;
 use crate::record::{Quantity, Record, Run, SubjectId};
 use crate::report::compare::{Shown, json, markdown, terminal};
 use crate::report::format::shell;
@@ -55,12 +54,9 @@ pub struct CompareArgs {
     /// In the lab: tell what is behind the largest worsening
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     explain: bool,
-    /// With --explain: the QEMU that measured the runs [default: qemu-system-x86_64 on the search path]
-    #[arg(long, value_name = "PATH", requires = "explain")]
-    qemu: Option<PathBuf>,
-    /// With --explain: the programs that were added when the runs were measured
-    #[arg(long = "add", value_name = "PATH[:DEST]", requires = "explain")]
-    added: Vec<Added>,
+    /// With --explain: what replays the cells.
+    #[command(flatten)]
+    means: explain::Means,
 }
 
 /// Why there is no story.
@@ -170,10 +166,5 @@ fn story(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, 
     let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
         return Err(CompareCliError::NothingWorse.into());
     };
-    explain::beside(
-        (&run_a, &records_a, &left),
-        (&run_b, &records_b, &right),
-        args.qemu.clone(),
-        args.added.clone(),
-    )
+    explain::beside(&args.means, (&run_a, &records_a, &left), (&run_b, &records_b, &right))
 }

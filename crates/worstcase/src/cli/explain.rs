@@ -70,6 +70,14 @@ pub struct ExplainArgs {
     /// A vmlinux of the kernel with debug information [default: what `kernels get --debug` brought]
     #[arg(long, value_name = "PATH", conflicts_with_all = ["all", "compare"])]
     debug_info: Option<PathBuf>,
+    /// What replays it
+    #[command(flatten)]
+    means: Means,
+}
+
+/// What a cell of the lab is replayed with.
+#[derive(Debug, Args)]
+pub struct Means {
     /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
     #[arg(long, value_name = "PATH")]
     qemu: Option<PathBuf>,
@@ -142,28 +150,17 @@ fn has_latency(record: &Record) -> bool {
 
 /// The worst samples of two cells of the lab, of one run or of two, side by side.
 pub(super) fn beside(
+    means: &Means,
     (run_a, records_a, a): (&Run, &[Record], &Record),
     (run_b, records_b, b): (&Run, &[Record], &Record),
-    qemu: Option<PathBuf>,
-    added: Vec<Added>,
 ) -> Result<String, Error> {
-    let args = ExplainArgs {
-        run: run_a.dir().to_path_buf(),
-        cell: None,
-        sample: Choice::Worst,
-        compare: None,
-        all: false,
-        each: NonZeroUsize::MIN,
-        json: false,
-        folded: None,
-        flame: None,
-        perfetto: None,
-        debug_info: None,
-        qemu,
-        added,
+    let worst = |run, records, record: &Record| {
+        worst_of_lab(means, run, records, record)?.ok_or_else(|| ExplainError::NoSample {
+            cell: record.id.clone(),
+            asked: Choice::Worst,
+        })
     };
-    let (left, _) = tell_one(&args, run_a, records_a, a, Choice::Worst)?;
-    let (right, _) = tell_one(&args, run_b, records_b, b, Choice::Worst)?;
+    let (left, right) = (worst(run_a, records_a, a)?, worst(run_b, records_b, b)?);
     Ok(compare::terminal(&left.story, &right.story))
 }
 
@@ -197,7 +194,7 @@ fn all(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Erro
         let mut rows = rows(run, record)?;
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
         rows.truncate(args.each.get());
-        let (told, _) = tell(args, record, records, &rows)?;
+        let (told, _) = tell(&args.means, args.debug_info.as_deref(), record, records, &rows)?;
         stories.extend(told.into_iter().map(|t| t.story));
     }
     let stories: Vec<&Story> = stories.iter().collect();
@@ -237,13 +234,38 @@ fn tell_one(
         cell: record.id.clone(),
         asked: choice,
     })?;
-    let (mut told, lines) = tell(args, record, records, &[chosen])?;
+    let (mut told, lines) = tell(&args.means, args.debug_info.as_deref(), record, records, &[chosen])?;
     Ok((told.remove(0), lines))
+}
+
+/// The story of a cell's worst sample, with what its flame graph is drawn from.
+pub(super) fn worst_of_lab(
+    means: &Means,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+) -> Result<Option<Told>, ExplainError> {
+    let rows = rows(run, record)?;
+    let Some(worst) = choose(&rows, Choice::Worst) else {
+        return Ok(None);
+    };
+    let (mut told, _) = tell(means, None, record, records, &[worst])?;
+    Ok(told.pop())
+}
+
+/// The story of a cell's worst sample on this machine, if something was recorded.
+pub(super) fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<Option<Story>, ExplainError> {
+    match host::worst(run, records, record, 1) {
+        Ok(mut stories) => Ok(stories.pop()),
+        Err(ExplainError::NoRecordings { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
 }
 
 /// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
 fn tell(
-    args: &ExplainArgs,
+    means: &Means,
+    debug_info: Option<&Path>,
     record: &Record,
     records: &[Record],
     rows: &[(usize, SampleRow)],
@@ -252,7 +274,7 @@ fn tell(
         executions,
         symbols,
         lines,
-    } = retell(args, record, rows)?;
+    } = retell(means, debug_info, record, rows)?;
     let around = Around {
         floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
         peers: peers(record, records),

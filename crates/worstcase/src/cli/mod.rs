@@ -9,6 +9,7 @@ pub mod kernels;
 pub mod lab;
 pub mod plot;
 mod progress;
+pub mod report;
 pub mod show;
 pub mod study;
 pub mod verdict;
@@ -46,6 +47,8 @@ pub enum Command {
     Lab(lab::LabCommand),
     /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
     Show(show::ShowArgs),
+    /// Write runs as one page that works offline: the answer, pictures, stories, and what it was measured on
+    Report(report::ReportArgs),
     /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
     Verdict(verdict::VerdictArgs),
     /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
@@ -78,6 +81,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::run(command),
         Command::Show(args) => Ok(show::run(&args)?),
+        Command::Report(args) => Ok(report::run(&args)?),
         Command::Verdict(args) => Ok(verdict::run(&args)?),
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => Ok(gate::run(&args)?),

@@ -2,6 +2,7 @@
 
 use crate::lab::matrix::Progress;
 use crate::record::CellId;
+use crate::report::format::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,5 +68,32 @@ impl Progress for Bar {
         self.bar.inc(1);
         self.done.fetch_add(1, Ordering::Relaxed);
         self.say(&format!("measured {cell}"));
+    }
+}
+
+/// What a command does that has no cells to count, on standard error.
+pub struct Steps(ProgressBar);
+
+impl Steps {
+    /// Shown only on a terminal.
+    pub fn new() -> Steps {
+        let target = match std::io::stderr().is_terminal() {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}").expect("a constant template"));
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Steps(bar)
+    }
+
+    /// What is done now.
+    pub fn say(&self, what: &str) {
+        self.0.set_message(plain(what));
+    }
+
+    /// Takes it off the terminal.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
     }
 }

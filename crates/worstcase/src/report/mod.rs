@@ -4,6 +4,7 @@
 //! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
 //! of `switch`, `hackbench` and `inversion`; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
 //! what the largest samples say of larger ones.
+//! [`html`] is the page that people open: pictures, stories, all of it in one file.
 
 pub mod bench;
 pub mod cell;
@@ -13,6 +14,7 @@ pub mod format;
 pub mod gate;
 pub mod grid;
 pub mod host;
+pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod tail;

@@ -161,13 +161,13 @@ fn numbers(e: &Ensemble) -> Vec<String> {
 }
 
 /// The clocks of these subjects.
-fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<String> {
+pub(super) fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<String> {
     let units: BTreeSet<String> = subjects.map(Subject::time_unit).collect();
     units.into_iter().collect()
 }
 
 /// On how much the numbers of a table rest.
-fn looked(all: &[Ensemble]) -> String {
+pub(super) fn looked(all: &[Ensemble]) -> String {
     fn span<T: Ord + Copy>(all: &[Ensemble], of: fn(&Ensemble) -> T, show: fn(T) -> String) -> String {
         let values: BTreeSet<T> = all.iter().map(of).collect();
         let ends = values.first().zip(values.last());
@@ -182,7 +182,7 @@ fn looked(all: &[Ensemble]) -> String {
 }
 
 /// Missed periods and warnings: nothing that was lost goes unsaid.
-fn losses(records: &[Record]) -> Vec<String> {
+pub(super) fn losses(records: &[Record]) -> Vec<String> {
     let mut lines = Vec::new();
     let missed: Vec<&Record> = records.iter().filter(|r| r.accounting.missed > 0).collect();
     let total: u64 = missed.iter().map(|r| r.accounting.missed).sum();

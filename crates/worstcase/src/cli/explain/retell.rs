@@ -1,6 +1,6 @@
 //! From a record back to the machine that gave it, and its replay.
 
-use super::{ExplainArgs, ExplainError};
+use super::{ExplainError, Means};
 use crate::cache::Cache;
 use crate::cli::kernels::Terminal;
 use crate::debuginfo::{DebugInfo, kept};
@@ -11,6 +11,7 @@ use crate::lab::qemu::Qemu;
 use crate::record::{Record, SampleRow};
 use crate::story::execution::{Execution, Symbols};
 use crate::story::lines::Lines;
+use std::path::Path;
 
 /// What a cell's stories are made of.
 pub struct Retold {
@@ -23,12 +24,17 @@ pub struct Retold {
 }
 
 /// Runs the record's cell again, for these samples (place in the record, row).
-pub fn retell(args: &ExplainArgs, record: &Record, rows: &[(usize, SampleRow)]) -> Result<Retold, ExplainError> {
-    let qemu = Qemu::find(args.qemu.as_deref())?;
+pub fn retell(
+    means: &Means,
+    debug_info: Option<&Path>,
+    record: &Record,
+    rows: &[(usize, SampleRow)],
+) -> Result<Retold, ExplainError> {
+    let qemu = Qemu::find(means.qemu.as_deref())?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let again = Again::of(record, &args.added, &qemu, &options, None)?;
-    let lines = lines(args, record, &again, &options.cache)?;
+    let again = Again::of(record, &means.added, &qemu, &options, None)?;
+    let lines = lines(debug_info, record, &again, &options.cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
     let executions = again.replay(&options.cache, &places)?;
     Ok(Retold {
@@ -39,9 +45,14 @@ pub fn retell(args: &ExplainArgs, record: &Record, rows: &[(usize, SampleRow)]) 
 }
 
 /// From the file that was named, which must be of this kernel, or from what the cache has of its build.
-fn lines(args: &ExplainArgs, record: &Record, again: &Again, cache: &Cache) -> Result<Box<dyn Lines>, ExplainError> {
+fn lines(
+    debug_info: Option<&Path>,
+    record: &Record,
+    again: &Again,
+    cache: &Cache,
+) -> Result<Box<dyn Lines>, ExplainError> {
     let running = again.build_id()?;
-    if let Some(path) = &args.debug_info {
+    if let Some(path) = debug_info {
         let kernel = &record.subject.kernel.release;
         let info = DebugInfo::open(path, again.symbols())?;
         return Ok(Box::new(info.must_be_of(path, kernel, running.as_ref())?));

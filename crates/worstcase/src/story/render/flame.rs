@@ -54,7 +54,7 @@ pub fn differential_svg(before: &Told, after: &Told) -> Result<Vec<u8>, FlameErr
 }
 
 /// Frames with less than this part of the time, in per cent, are left out: spires of a pixel's width hide the rest.
-const NARROWEST: f64 = 0.25;
+pub const NARROWEST: f64 = 0.25;
 
 fn draw(folded: &str, title: &str, told: &Told, is_difference: bool) -> Result<Vec<u8>, FlameError> {
     let mut options = flamegraph::Options::default();

@@ -99,7 +99,7 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
 }
 
 /// What happens, with what belongs to the kind.
-fn describe(span: &Span) -> String {
+pub fn describe(span: &Span) -> String {
     let title = span.what.name().title;
     let task = format!("{} ({})", span.task.comm, span.task.pid);
     match &span.what {
@@ -115,7 +115,8 @@ fn describe(span: &Span) -> String {
     }
 }
 
-fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
+/// Where it was switched off and on, or what it waits for.
+pub fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
     let both = match kind {
         Kind::OtherThread {
             wait: Some(LockWait { at, inherits: true }),
@@ -134,7 +135,8 @@ fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
         .collect()
 }
 
-fn shown(place: &Place) -> String {
+/// A place in one line.
+pub fn shown(place: &Place) -> String {
     let by = place.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
     let at = place.offset_ns.map_or("before the window".to_string(), |ns| {
         let sign = if ns < 0 { "-" } else { "+" };

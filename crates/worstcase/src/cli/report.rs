@@ -1,0 +1,162 @@
+//! `worstcase report`: runs as one page.
+
+use super::explain::{ExplainError, Means, worst_of_host, worst_of_lab};
+use super::progress::Steps;
+use super::show::print;
+use crate::duration;
+use crate::error::Exit;
+use crate::picture::{self, Options};
+use crate::record::{Quantity, Record, Run, RunError, Venue};
+use crate::report::View;
+use crate::report::format::plain;
+use crate::report::html::{Heard, RunPart, StoryPart, page};
+use crate::story::render::flame::folded;
+use crate::verdict::{Criterion, verdicts};
+use clap::Args;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use worstcase_probe::Nanos;
+
+mod output;
+
+/// Write runs as one page that works offline: the answer, pictures, stories, and what it was measured on
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase report RUN
+  worstcase report RUN --stories -o why.html
+  worstcase report BEFORE AFTER --criterion 100us -o both.html
+
+The page is one file that asks no server for anything. A run that is not finished is shown as far as it is, and says so.")]
+pub struct ReportArgs {
+    /// The runs' folders
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// The page; one that is there is replaced, `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// Judge every subject: no latency above this, e.g. 100us (default: each run's own criterion)
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    criterion: Option<Nanos>,
+    /// Replay each subject's worst cell of the lab and tell why its worst sample was late (stories of this machine's
+    /// recordings are always told)
+    #[arg(long)]
+    stories: bool,
+    /// What replays them
+    #[command(flatten)]
+    means: Means,
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A story cannot be told.
+    #[error(transparent)]
+    Story(#[from] ExplainError),
+    /// The page cannot be written.
+    #[error("cannot write {}: {source}; choose another file with -o", path.display())]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ReportError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ReportError::Run(e) => e.exit(),
+            ReportError::Story(e) => e.exit(),
+            ReportError::Write { .. } => Exit::Storage,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
+    // A run that is not there is said before the others are read.
+    let runs: Vec<Run> = args.runs.iter().map(|dir| Run::open(dir)).collect::<Result<_, _>>()?;
+    let steps = Steps::new();
+    let parts = runs.iter().map(|run| part(args, run, &steps, runs.len()));
+    let parts: Vec<RunPart> = parts.collect::<Result<_, _>>()?;
+    steps.finish();
+    let page = page(&parts);
+    let failed = |source| ReportError::Write {
+        path: args.output.clone(),
+        source,
+    };
+    if args.output == Path::new("-") {
+        print(&page).map_err(failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::write(&args.output, page.as_bytes()).map_err(failed)?;
+    let size = page.len() as f64 / 1e6;
+    let said = format!("{} ({size:.1} MB): open it in a browser", args.output.display());
+    print(&(plain(&said) + "\n")).map_err(failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunPart, ReportError> {
+    steps.say(&format!("reading {}", run.dir().display()));
+    let records = run.records()?;
+    let limit = args.criterion.or(run.plan().criterion_ns.map(Nanos));
+    let whole = Options::default();
+    let options = Options {
+        limit,
+        // All runs together have the room of one.
+        dots: whole.dots / runs,
+        ..whole
+    };
+    let heard = Heard {
+        pictures: picture::of_run(run, &records, options)?,
+        stories: stories(args, run, &records, steps)?,
+    };
+    let criterion = limit.map(|limit| Criterion::of(limit, &records));
+    let view = View {
+        plan: run.plan(),
+        records: &records,
+        quantities: &[],
+        verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
+    };
+    Ok(RunPart::new(&view, heard))
+}
+
+/// Probes whose samples have a story.
+const TOLD: [&str; 2] = ["wakeup", "response"];
+
+/// Of each subject's worst cell.
+fn stories(args: &ReportArgs, run: &Run, records: &[Record], steps: &Steps) -> Result<Vec<StoryPart>, ReportError> {
+    let mut stories = Vec::new();
+    for record in worst_cells(records) {
+        steps.say(&format!("telling why {} was late", record.id));
+        let story = match record.subject.venue() {
+            Venue::Host => worst_of_host(run, records, record)?.map(|story| StoryPart::new(&story, None)),
+            Venue::Lab if args.stories => worst_of_lab(&args.means, run, records, record)?
+                .map(|told| StoryPart::new(&told.story, Some(&folded(&told)))),
+            Venue::Lab => None,
+        };
+        stories.extend(story);
+    }
+    Ok(stories)
+}
+
+/// Each subject's cell with the highest latency, in the order of the records.
+fn worst_cells(records: &[Record]) -> Vec<&Record> {
+    let latency = |r: &Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
+    let mut worst: Vec<&Record> = Vec::new();
+    let told = |r: &&Record| TOLD.contains(&r.cell.probe.as_str()) && latency(r).is_some();
+    for record in records.iter().filter(told) {
+        match worst.iter_mut().find(|w| w.subject.id() == record.subject.id()) {
+            Some(so_far) if latency(record) > latency(so_far) => *so_far = record,
+            Some(_) => {}
+            None => worst.push(record),
+        }
+    }
+    worst
+}

@@ -1,0 +1,123 @@
+//! A report as one page that works offline: the answer first, then pictures, numbers, stories, and what it was measured on.
+//!
+//! ```text
+//! Run, Record, Picture, Story -> RunPart       part: all that is said of a run, as plain data
+//!     answer    the verdicts, in words
+//!     extremes  where they are smallest and largest, in words
+//!     figures   the numbers behind it, subject by load
+//!     beside    published figures, with ours
+//!     facts     what was measured on
+//!     story     spans and a flame graph
+//! RunPart -> page                              embed: as JSON, which no parser takes for anything else
+//! ```
+//! `page/` has what is drawn and how: HTML, CSS and scripts of ours, with ECharts in front. Everything foreign is data there.
+
+mod answer;
+mod beside;
+mod embed;
+mod extremes;
+mod facts;
+mod figures;
+mod part;
+mod story;
+
+pub use part::{Heard, RunPart};
+pub use story::StoryPart;
+
+use serde::Serialize;
+
+/// The form of the data in the page.
+const SCHEMA: &str = "worstcase-report/1";
+
+/// Apache ECharts with its notice, under the Apache License 2.0; put there by the build script.
+const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
+const SHELL: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+/// In the order in which they need each other.
+const SCRIPTS: [&str; 14] = [
+    include_str!("page/dom.js"),
+    include_str!("page/colours.js"),
+    include_str!("page/filters.js"),
+    include_str!("page/tables.js"),
+    include_str!("page/charts.js"),
+    include_str!("page/dots.js"),
+    include_str!("page/curves.js"),
+    include_str!("page/heat.js"),
+    include_str!("page/pictures.js"),
+    include_str!("page/flame.js"),
+    include_str!("page/stories.js"),
+    include_str!("page/facts.js"),
+    include_str!("page/sections.js"),
+    include_str!("page/main.js"),
+];
+
+#[derive(Serialize)]
+struct Page<'a> {
+    schema: &'static str,
+    tool_version: &'static str,
+    runs: &'a [RunPart],
+}
+
+/// The page.
+pub fn page(runs: &[RunPart]) -> String {
+    let data = embed::json(&Page {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        runs,
+    });
+    let title = match runs {
+        [one] => one.title().to_string(),
+        _ => format!("{} runs of worstcase", runs.len()),
+    };
+    let ours = format!("'use strict';(() => {{\n{}\n}})();", SCRIPTS.join("\n"));
+    let scripts = format!("{} {}", embed::allowed(ECHARTS), embed::allowed(&ours));
+    let title = embed::text(&title);
+    let parts = [
+        ("TITLE", title.as_str()),
+        ("SCRIPTS", &scripts),
+        ("STYLE", STYLE),
+        ("ECHARTS", ECHARTS),
+        ("DATA", &data),
+        ("SCRIPT", &ours),
+    ];
+    filled(SHELL, &parts)
+}
+
+/// The shell with each `{{NAME}}` once replaced, in order; what is put in is not looked at again.
+fn filled(shell: &str, parts: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(shell.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
+    let mut rest = shell;
+    for (name, text) in parts {
+        let (before, after) = rest.split_once(&format!("{{{{{name}}}}}")).expect("the shell names it");
+        out.push_str(before);
+        out.push_str(text);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_do_not_end_their_element() {
+        for script in SCRIPTS.into_iter().chain([ECHARTS]) {
+            let script = script.to_lowercase();
+            assert!(!script.contains("</script") && !script.contains("<!--") && !script.contains('\r'));
+        }
+    }
+
+    #[test]
+    fn the_licence_of_what_is_carried_stays() {
+        let page = page(&[]);
+        assert!(page.contains("Licensed to the Apache Software Foundation"));
+        assert!(!page.contains("{{"), "all of the shell is filled");
+    }
+
+    #[test]
+    fn what_is_put_in_is_not_looked_at_again() {
+        assert_eq!(filled("a{{X}}b{{Y}}c", &[("X", "{{Y}}"), ("Y", "2")]), "a{{Y}}b2c");
+    }
+}

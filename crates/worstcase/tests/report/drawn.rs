@@ -1,0 +1,111 @@
+//! Everything is drawn, and the filters work.
+
+use crate::pages::{opened, show_all, synthetic};
+
+#[test]
+fn every_picture_is_drawn_and_nobody_is_asked() {
+    let page = synthetic();
+    let mut browser = opened(&page.path);
+    assert!(
+        browser.number("document.querySelectorAll('figure').length") >= 4,
+        "pictures of several kinds"
+    );
+    // Of each series there are pixels in its own colour; axes and texts have others.
+    let blank = browser.eval(
+        "[...document.querySelectorAll('.chart')].flatMap((chart) => {
+            const canvas = chart.querySelector('canvas');
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            const seen = new Set();
+            for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 150) seen.add(data.slice(i, i + 3).map((c) => c >> 3).join());
+            const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) >> 3).join();
+            const colours = echarts.getInstanceByDom(chart).getOption().series.map((s) => s.lineStyle?.color ?? s.itemStyle.borderColor ?? s.itemStyle.color);
+            return colours.filter((colour) => typeof colour === 'string' && !seen.has(rgb(colour)));
+        }).length",
+    );
+    assert_eq!(blank, 0);
+    // As many series as the data has.
+    let wrong = browser.eval(
+        "(() => {
+            const run = JSON.parse(document.getElementById('data').textContent).runs[0];
+            const factor = { dots: 1, histogram: 1, percentiles: 2, lines: 2 };
+            return run.pictures.filter((p) => p.kind !== 'heat').filter((picture) => {
+                const figure = document.querySelector(`[data-picture=\"${picture.id}\"]`);
+                const drawn = [...figure.querySelectorAll('.chart')].map((c) => echarts.getInstanceByDom(c).getOption().series.length);
+                const few = picture.kind === 'dots' && picture.panels.some((panel, i) => {
+                    const [series] = echarts.getInstanceByDom(figure.querySelectorAll('.chart')[i]).getOption().series;
+                    return series.data.length !== panel.points.length;
+                });
+                const wanted = picture.panels.map((panel) => (panel.series?.length ?? 1) * factor[picture.kind]);
+                return few || drawn.join() !== wanted.join();
+            }).map((p) => p.id).join();
+        })()",
+    );
+    assert_eq!(wrong, "");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    assert_eq!(browser.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn the_answer_is_there() {
+    let page = synthetic();
+    let mut browser = opened(&page.path);
+    let headline = browser.text("document.querySelector('.headline').textContent");
+    assert!(
+        headline.contains("2 of 3 subjects keep every latency within 100 us of virtual time; 1 does not."),
+        "{headline}"
+    );
+    let all = browser.text("document.querySelector('main').textContent");
+    for said in [
+        "6.1 rt",
+        "about 200",
+        "QEMU",
+        "7.2.22",
+        "worstcase study run preemption-models --quick",
+    ] {
+        assert!(all.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn filters_take_away_and_give_back() {
+    let page = synthetic();
+    let mut browser = opened(&page.path);
+    let shown = "document.querySelectorAll('.panel, main section table tbody tr').length";
+    let before = browser.number(shown);
+    let named = "[...document.querySelectorAll('section tbody tr')].filter((n) => n.querySelector('th').textContent.startsWith('6.1 rt')).length";
+    assert!(browser.number(named) > 0);
+    let click = |subject: &str| {
+        format!("document.querySelector('input[data-filter=\"subject\"][value=\"{subject}\"]').click()")
+    };
+    browser.eval(&click("6.1.0-50-rt-amd64.rt"));
+    assert!(browser.number(shown) < before);
+    assert_eq!(browser.number(named), 0);
+    assert!(
+        browser
+            .text("document.querySelector('.filters summary').textContent")
+            .contains("2 of 3 subjects")
+    );
+    browser.eval(&click("6.1.0-50-rt-amd64.rt"));
+    assert_eq!(browser.number(shown), before);
+    browser
+        .eval("[...document.querySelectorAll('.filters button')].find((b) => b.ariaLabel === 'Show no load').click()");
+    assert_eq!(browser.number("document.querySelectorAll('.chart').length"), 0);
+    assert!(browser.number("document.querySelectorAll('.empty').length") > 0);
+    browser.eval(
+        "[...document.querySelectorAll('.filters button')].find((b) => b.ariaLabel === 'Show all loads').click()",
+    );
+    show_all(&mut browser);
+    assert_eq!(browser.number(shown), before);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn every_picture_has_its_data_as_a_table() {
+    let page = synthetic();
+    let mut browser = opened(&page.path);
+    browser.eval("document.querySelectorAll('details.data').forEach((d) => { d.open = true; })");
+    let without = browser.eval(
+        "new Promise((done) => setTimeout(() => done([...document.querySelectorAll('figure')].filter((f) => f.querySelectorAll('tbody tr').length === 0).length), 50))",
+    );
+    assert_eq!(without, 0);
+}

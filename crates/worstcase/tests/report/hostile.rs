@@ -1,0 +1,127 @@
+//! Names from outside stay text, wherever they are shown; and nothing leaves the page.
+
+use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
+use crate::pages::{opened, part, written};
+use worstcase::record::{Machine, Run};
+use worstcase::report::html::StoryPart;
+use worstcase::story::Story;
+use worstcase::story::blame::{Blame, Mechanism};
+use worstcase::story::spans::{AtDue, Kind, Sample, Span, Task};
+use worstcase_probe::Nanos;
+
+const EVIL: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{202e}&lt;b&gt;${1}{{DATA}}";
+/// What is left of it on the page: only what steers the direction of writing is replaced.
+const SHOWN: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{fffd}&lt;b&gt;${1}{{DATA}}";
+
+fn story() -> Story {
+    let sample = Sample {
+        cell: EVIL.into(),
+        subject: EVIL.into(),
+        load: EVIL.into(),
+        preempt: "none".into(),
+        unit: "virtual us".into(),
+        index: 1,
+        latency_ns: Nanos(1_000),
+    };
+    let blame = Blame {
+        mechanism: Mechanism::OtherThread,
+        function: None,
+        caller: None,
+        source: None,
+        system_call: None,
+        length_ns: Nanos(1_000),
+        sentence: EVIL.into(),
+        remedy: EVIL.into(),
+    };
+    let task = Task {
+        pid: 7,
+        comm: EVIL.into(),
+    };
+    let span = Span {
+        what: Kind::OtherThread {
+            task: task.clone(),
+            owns_lock: false,
+            wait: None,
+        },
+        start_ns: Nanos(0),
+        length_ns: Nanos(1_000),
+        instructions: None,
+        task,
+        chain: Vec::new(),
+        most: None,
+        functions: Vec::new(),
+        lines: Vec::new(),
+    };
+    Story::new(sample, AtDue::default(), blame, vec![span], vec![EVIL.into()]).unwrap()
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut results = Vec::new();
+    for preempt in ["none", EVIL] {
+        let mut measured = subject(EVIL, preempt);
+        measured.kernel.version = EVIL.into();
+        let Machine::Lab(lab) = &mut measured.machine else {
+            unreachable!()
+        };
+        lab.command_line = EVIL.into();
+        for seed in 1..=2 {
+            let spec = worstcase_probe::CellSpec {
+                load: format!("cmd:{EVIL}"),
+                ..spec("idle", seed)
+            };
+            let mut raw = raw(&spec, &latencies(seed, 90_000));
+            raw.warnings = vec![EVIL.into()];
+            raw.environment.insert(EVIL.into(), EVIL.into());
+            results.push(result(&measured, &raw));
+        }
+    }
+    let mut plan = plan_of(&results);
+    plan.title = EVIL.into();
+    plan.command = vec![EVIL.into()];
+    plan.published[0].label = EVIL.into();
+    plan.published[0].source = EVIL.into();
+    let run = Run::create(&dir.path().join("run"), plan).unwrap();
+    results.iter().for_each(|r| run.write_cell(r).unwrap());
+    let folded = format!("{};inner 1000\n", EVIL.replace(';', "_"));
+    let page = written(&[part(&run, vec![StoryPart::new(&story(), Some(&folded))])]);
+    let mut browser = opened(&page.path);
+    browser.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
+    // Tooltips are made when they are shown.
+    browser.eval(
+        "document.querySelectorAll('.chart').forEach((chart) => echarts.getInstanceByDom(chart)?.dispatchAction({ type: 'showTip', seriesIndex: 0, dataIndex: 0 }))",
+    );
+    browser.eval("new Promise((done) => setTimeout(done, 200))");
+    assert_eq!(browser.eval("window.owned ?? 0"), 0);
+    assert_eq!(
+        browser.number("document.querySelectorAll('img, iframe, object, script').length"),
+        3,
+        "the page's own scripts alone"
+    );
+    assert_eq!(browser.text("document.querySelector('h1').textContent"), SHOWN);
+    assert_eq!(browser.text("document.title"), SHOWN);
+    let all = browser.text("document.querySelector('main').textContent");
+    assert!(all.matches(SHOWN).count() > 10 && !all.contains('\u{202e}'));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    assert_eq!(browser.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn the_page_may_ask_nobody() {
+    let page = crate::pages::synthetic();
+    let mut browser = opened(&page.path);
+    for attempt in [
+        "fetch('https://worstcase.invalid/').then(() => 'sent')",
+        "new Promise((done) => { const i = new Image(); i.onload = () => done('sent'); i.onerror = () => done('refused'); i.src = 'https://worstcase.invalid/i.png'; })",
+        "new Promise((done) => { const s = document.createElement('script'); s.onerror = () => done('refused'); s.onload = () => done('sent'); s.src = 'https://worstcase.invalid/s.js'; document.body.append(s); })",
+    ] {
+        let tried = format!(
+            "new Promise((done) => {{
+                document.addEventListener('securitypolicyviolation', () => done('refused by the policy'), {{ once: true }});
+                ({attempt}).catch(() => {{}});
+            }})"
+        );
+        assert_eq!(browser.text(&tried), "refused by the policy");
+    }
+}

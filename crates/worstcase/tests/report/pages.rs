@@ -1,0 +1,81 @@
+//! Pages to look at.
+
+use crate::chromium::Chromium;
+use crate::fixture;
+use std::path::{Path, PathBuf};
+use worstcase::picture::{self, Options};
+use worstcase::record::Run;
+use worstcase::report::View;
+use worstcase::report::html::{Heard, RunPart, StoryPart, page};
+use worstcase::verdict::{Criterion, verdicts};
+use worstcase_probe::Nanos;
+
+/// A page on disk; its folder lives as long as this.
+pub struct Page {
+    _dir: tempfile::TempDir,
+    pub path: PathBuf,
+    pub bytes: usize,
+}
+
+/// The section of a run, judged against 100 us.
+pub fn part(run: &Run, stories: Vec<StoryPart>) -> RunPart {
+    let records = run.records().unwrap();
+    let criterion = Criterion::of(Nanos(100_000), &records);
+    let options = Options {
+        limit: Some(criterion.limit),
+        ..Options::default()
+    };
+    let heard = Heard {
+        pictures: picture::of_run(run, &records, options).unwrap(),
+        stories,
+    };
+    let view = View {
+        plan: run.plan(),
+        records: &records,
+        quantities: &[],
+        verdicts: Some((criterion, verdicts(&run.plan().cells, &records, &criterion))),
+    };
+    RunPart::new(&view, heard)
+}
+
+pub fn written(parts: &[RunPart]) -> Page {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.html");
+    let text = page(parts);
+    std::fs::write(&path, &text).unwrap();
+    Page {
+        path,
+        bytes: text.len(),
+        _dir: dir,
+    }
+}
+
+/// The synthetic run's page.
+pub fn synthetic() -> Page {
+    let dir = tempfile::tempdir().unwrap();
+    let run = fixture::write(&dir.path().join("run"));
+    written(&[part(&run, Vec::new())])
+}
+
+/// Opens a page and brings every chart into sight once.
+pub fn opened(path: &Path) -> Chromium {
+    let mut browser = Chromium::start();
+    browser.open(path);
+    show_all(&mut browser);
+    browser
+}
+
+/// Charts are drawn when they are seen.
+pub fn show_all(browser: &mut Chromium) {
+    browser.eval(
+        "(async () => {
+            const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+            document.querySelectorAll('.group').forEach((group) => { group.open = true; });
+            for (const chart of document.querySelectorAll('.chart')) {
+                chart.scrollIntoView({ behavior: 'instant' });
+                while (chart.checkVisibility() && !echarts.getInstanceByDom(chart)) await frame();
+            }
+            await frame();
+        })()",
+    );
+}
