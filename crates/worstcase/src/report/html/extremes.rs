@@ -126,7 +126,14 @@ mod tests {
 
     #[test]
     fn probes_of_a_grid_ask_one_question() {
-        let families = ["switch:2x16k+pipe", "hackbench:2", "inversion:1+none", "wakeup", "cmd:x"].map(family);
+        let families = [
+            "switch:2x16k+pipe",
+            "hackbench:2",
+            "inversion:1+none",
+            "wakeup",
+            "cmd:x",
+        ]
+        .map(family);
         assert_eq!(families, ["switch", "hackbench", "inversion", "wakeup", "cmd:x"]);
     }
 }
