@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn crowded_places_stay_crowded() {
-        let lonely = |i: u64| i % 100 == 0;
+        let lonely = |i: u64| i.is_multiple_of(100);
         let value = |i: u64| {
             if lonely(i) {
                 10_000 + (i * 7_919 % 1_000_000) as i64
