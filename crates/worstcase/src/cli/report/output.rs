@@ -29,11 +29,13 @@ pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The name of a file that is gone helps nobody.
+/// The system's words, without the name of a file that is gone.
 fn without_path(error: io::Error) -> io::Error {
-    error
-        .raw_os_error()
-        .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+    let inner = error.get_ref().and_then(|wrapped| wrapped.source());
+    let system = inner
+        .and_then(|e| e.downcast_ref::<io::Error>())
+        .and_then(io::Error::raw_os_error);
+    system.map_or(error, io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]
@@ -51,9 +53,7 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         assert_eq!(write(dir.path(), b"").unwrap_err().kind(), io::ErrorKind::IsADirectory);
-        assert_eq!(
-            write(&dir.path().join("no/file"), b"").unwrap_err().kind(),
-            io::ErrorKind::NotFound
-        );
+        let said = write(&dir.path().join("no/file"), b"").unwrap_err().to_string();
+        assert_eq!(said, "No such file or directory (os error 2)");
     }
 }
