@@ -18,24 +18,17 @@ pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
+    // Said in the system's words; else it is of a file that nobody asked for.
+    fs::metadata(folder)?;
     let mut file = tempfile::Builder::new()
         .prefix(".worstcase-")
         // Less what the umask takes away, as of any file.
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)
-        .map_err(without_path)?;
+        .map_err(|e| io::Error::from(e.kind()))?;
     file.write_all(data)?;
     file.persist(&target).map_err(|e| e.error)?;
     Ok(())
-}
-
-/// The system's words, without the name of a file that is gone.
-fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|wrapped| wrapped.source());
-    let system = inner
-        .and_then(|e| e.downcast_ref::<io::Error>())
-        .and_then(io::Error::raw_os_error);
-    system.map_or(error, io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]
