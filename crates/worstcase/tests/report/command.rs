@@ -89,7 +89,11 @@ fn what_cannot_be_is_one_line() {
     };
     asks(&["nothing"], 2, "nothing is not a run");
     asks(&["run", "nothing"], 2, "nothing is not a run");
-    asks(&["run", "-o", "no/page.html"], 5, "cannot write no/page.html");
+    asks(
+        &["run", "-o", "no/page.html"],
+        5,
+        "cannot write no/page.html: No such file or directory",
+    );
     asks(&["run", "-o", "run"], 5, "cannot write run: is a directory");
     assert!(!dir.path().join("report.html").exists(), "nothing was written");
     fs::write(

@@ -33,13 +33,16 @@ impl Facts {
         let mut subjects: Vec<SubjectFacts> = Vec::new();
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
+            let mut facts = facts(&of[0].subject);
+            // Of what the machine says, only what is not said above.
+            let more = said(&of)
+                .into_iter()
+                .filter(|new| facts.iter().all(|known| known.value != new.value));
+            let more: Vec<Fact> = more.collect();
+            facts.extend(more.into_iter().chain(cost(&of)));
             subjects.push(SubjectFacts {
                 label: labels.get(&of[0].subject.id()),
-                facts: facts(&of[0].subject)
-                    .into_iter()
-                    .chain(said(&of))
-                    .chain(cost(&of))
-                    .collect(),
+                facts,
                 subject: id,
             });
         }

@@ -7,7 +7,7 @@ const timeline = (story) => {
     el('td', { class: 'lane' }, lane(span)),
     el('td', { class: 'number' }, span.start),
     el('td', { class: 'number strong' }, span.length));
-  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Timeline of the sample' },
+  return el('div', { class: story.spans.length > 25 ? 'scroll tall' : 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Timeline of the sample' },
     el('table', { class: 'timeline' },
       captionOf(`From the due time to the sample; ${story.unit}. Striped: what delayed it. Plain: the way that every wake-up takes.`),
       el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'Span'), el('th', { scope: 'col', class: 'lane' }, 'Time'), el('th', { scope: 'col', class: 'number' }, 'From'), el('th', { scope: 'col', class: 'number' }, 'Takes'))),
