@@ -4,11 +4,12 @@ use super::lab::{self, How};
 use super::show::print;
 use crate::duration;
 use crate::error::Error;
-use crate::kernels::ResolveOptions;
-use crate::record::RunPlan;
+use crate::kernels::{self, ResolveOptions, preempt};
+use crate::record::{CellEntry, RunPlan};
 use crate::report::terminal::{self, Style};
-use crate::study::{self, Study, Variant};
+use crate::study::{self, ALL_MODELS, Cells, PlannedCell, Study, StudyError, Variant};
 use clap::Subcommand;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
 use worstcase_probe::Nanos;
@@ -25,6 +26,9 @@ pub enum StudyCommand {
         /// Measure the study's few quick cells instead of all
         #[arg(long)]
         quick: bool,
+        /// Measure the study's part for this machine, instead of the one for the lab
+        #[arg(long)]
+        host: bool,
         /// Where, and with how many machines at once
         #[command(flatten)]
         how: How,
@@ -43,7 +47,13 @@ pub enum StudyCommand {
 pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
     let text = match &command {
         StudyCommand::List => list(),
-        StudyCommand::Run { study, quick, how } => return measure(study, *quick, how),
+        StudyCommand::Run {
+            study,
+            quick,
+            host: true,
+            how,
+        } => return measure_host(study, *quick, how),
+        StudyCommand::Run { study, quick, how, .. } => return measure(study, *quick, how),
         StudyCommand::Show { study, toml: true } => study::text(study)?,
         StudyCommand::Show { study, toml: false } => show(&study::load(study)?, Style::of_stdout()),
     };
@@ -54,16 +64,62 @@ pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
 fn measure(name: &str, quick: bool, how: &How) -> Result<ExitCode, Error> {
     let study = study::load(name)?;
     let variant = if quick { Variant::Quick } else { Variant::Full };
-    let planned = |_: &ResolveOptions<'_>| Ok(study.plan(variant));
+    let planned = |options: &ResolveOptions<'_>| every_model(study.plan(variant), options);
+    lab::measure(&planned, &[], how, &|cells| described(&study, quick, cells))
+}
+
+/// The cells, with every model that its kernel can boot where a cell asks for all.
+fn every_model(cells: Vec<PlannedCell>, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, Error> {
+    let mut models: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for cell in &cells {
+        if cell.preempt == ALL_MODELS && !models.contains_key(&cell.kernel) {
+            let kernel = kernels::resolve(&cell.kernel, options)?;
+            let names = preempt::models(&kernel)?.iter().map(|m| m.model.to_string()).collect();
+            models.insert(cell.kernel.clone(), names);
+        }
+    }
+    // A subject's cells stand together: it is booted once.
+    for group in cells
+        .chunk_by(|a, b| (&a.kernel, &a.preempt, a.mips, a.memory_mb) == (&b.kernel, &b.preempt, b.mips, b.memory_mb))
+    {
+        let asked = std::slice::from_ref(&group[0].preempt);
+        let names = match group[0].preempt == ALL_MODELS {
+            true => &models[&group[0].kernel],
+            false => asked,
+        };
+        for preempt in names {
+            all.extend(group.iter().map(|cell| PlannedCell {
+                preempt: preempt.clone(),
+                ..cell.clone()
+            }));
+        }
+    }
+    Ok(all)
+}
+
+/// The study's part for this machine, as `worstcase host run` would measure it.
+fn measure_host(name: &str, quick: bool, how: &How) -> Result<ExitCode, Error> {
+    let study = study::load(name)?;
+    let Some(part) = &study.host else {
+        return Err(StudyError::NoHost { name: study.name }.into());
+    };
+    let arguments = if quick { &part.quick } else { &part.full };
     let plan = |cells| {
-        let mut command: Vec<String> = ["worstcase", "study", "run", &study.name].map(str::to_string).to_vec();
-        command.extend(quick.then(|| "--quick".to_string()));
-        let mut plan = RunPlan::new(&format!("{}: {}", study.name, study.title), command, cells);
-        plan.criterion_ns = study.criterion.map(|c| c.0);
-        plan.published = study.published.clone();
+        let mut plan = described(&study, quick, cells);
+        plan.command.push("--host".into());
         plan
     };
-    lab::measure(&planned, &[], how, &plan)
+    super::host::run_for(arguments, &how.output, &plan)
+}
+
+fn described(study: &Study, quick: bool, cells: Vec<CellEntry>) -> RunPlan {
+    let mut command: Vec<String> = ["worstcase", "study", "run", &study.name].map(str::to_string).to_vec();
+    command.extend(quick.then(|| "--quick".to_string()));
+    let mut plan = RunPlan::new(&format!("{}: {}", study.name, study.title), command, cells);
+    plan.criterion_ns = study.criterion.map(|c| c.0);
+    plan.published = study.published.clone();
+    plan
 }
 
 fn list() -> String {
@@ -95,15 +151,42 @@ fn show(study: &Study, style: Style) -> String {
 }
 
 fn cells(study: &Study, variant: Variant, style: Style) -> Vec<String> {
-    let cells = study.cells(variant);
     let plan = study.plan(variant);
-    let count = plan.len();
     let looked = Nanos(plan.iter().map(|c| c.spec.period.0 * u64::from(c.spec.periods)).sum());
+    let each = match plan.iter().any(|c| c.preempt == ALL_MODELS) {
+        true => ", each for every preemption model of its kernel",
+        false => "",
+    };
+    let heading = format!(
+        "{}: {} cells{each}, {} of virtual time looked at",
+        variant.name(),
+        plan.len(),
+        duration::show(looked)
+    );
+    let mut lines = vec![style.bold(&heading)];
+    for part in study.cells(variant) {
+        lines.extend(one_part(part));
+    }
+    if let Some(host) = &study.host {
+        let arguments = match variant {
+            Variant::Quick => &host.quick,
+            Variant::Full => &host.full,
+        };
+        lines.push(format!("  with --host: worstcase host run {}", arguments.join(" ")));
+    }
+    lines
+}
+
+fn one_part(cells: &Cells) -> Vec<String> {
     let kernels = cells
         .kernels
         .iter()
         .map(|k| format!("{} ({})", k.kernel, k.preempt.join(", ")));
-    let probes = cells.probes.iter().map(ToString::to_string);
+    let probes: Vec<String> = cells.probes.iter().map(ToString::to_string).collect();
+    let probes = match &probes[..] {
+        [first, .., last] if probes.len() > 6 => format!("{first} ... {last}, {} in all", probes.len()),
+        all => all.join(", "),
+    };
     let samples = cells
         .samples
         .map_or("as many samples as the probe usually takes".into(), |n| {
@@ -113,14 +196,9 @@ fn cells(study: &Study, variant: Variant, style: Style) -> Vec<String> {
         .period
         .map_or(String::new(), |p| format!(", every {}", duration::show(p)));
     vec![
-        style.bold(&format!(
-            "{}: {count} cells, {} of virtual time looked at",
-            variant.name(),
-            duration::show(looked)
-        )),
         format!("  kernels  {}", kernels.collect::<Vec<_>>().join("; ")),
         format!("  loads    {}", cells.loads.join(", ")),
-        format!("  probes   {}", probes.collect::<Vec<_>>().join(", ")),
+        format!("  probes   {probes}"),
         format!(
             "  a cell   {samples}{period}, after {} of load alone, priority {}; {} seeds",
             duration::show(cells.warmup),

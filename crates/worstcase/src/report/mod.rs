@@ -2,7 +2,7 @@
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
 //! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
-//! of `switch`, `hackbench` and `inversion`; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
+//! of `switch`, `hackbench` and `inversion`; [`ladder`] a verdict with its price; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
 //! what the largest samples say of larger ones.
 //! [`html`] is the page that people open: pictures, stories, all of it in one file.
 
@@ -16,6 +16,7 @@ pub mod grid;
 pub mod host;
 pub mod html;
 pub mod json;
+pub mod ladder;
 pub mod markdown;
 pub mod tail;
 pub mod terminal;

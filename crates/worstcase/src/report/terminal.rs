@@ -2,7 +2,7 @@
 
 use super::format::{grouped, micros, plain, range};
 use super::grid::{Grid, Group};
-use super::{View, bench, host};
+use super::{View, bench, host, ladder};
 use crate::duration;
 use crate::record::{Published, Quantity, Record, Subject};
 use crate::stats::{Ensemble, ensembles};
@@ -77,6 +77,11 @@ pub fn run(view: &View, style: Style) -> String {
         out.push(String::new());
         out.push(verdict_heading(criterion, view.records, style));
         out.extend(verdict_lines(verdicts, style));
+        let ladder = ladder::lines(view, style);
+        if !ladder.is_empty() {
+            out.push(String::new());
+            out.extend(ladder);
+        }
     }
     if !view.plan.published.is_empty() {
         out.push(String::new());
@@ -142,7 +147,7 @@ fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: 
 }
 
 /// Kernel and preemption model, and the machine where it is not the default one.
-fn row_label(subject: &Subject) -> String {
+pub(super) fn row_label(subject: &Subject) -> String {
     let id = subject.id();
     let label = &subject.kernel.label;
     plain(&match id.as_str().strip_prefix(&format!("{label}.")) {

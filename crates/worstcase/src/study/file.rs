@@ -1,6 +1,7 @@
 //! The form of a study file and its checks. Every error names the file, the line, and what is allowed.
 
-use super::{Cells, KernelChoice, Study};
+use super::host::{self, RawHost};
+use super::{ALL_MODELS, Cells, KernelChoice, Study};
 use crate::duration;
 use crate::kernels::preempt::Model;
 use crate::lab::machine::{Machine, Mips};
@@ -28,6 +29,12 @@ pub enum StudyError {
         name: String,
         /// The names that exist.
         known: String,
+    },
+    /// Nothing for this machine.
+    #[error("the study '{name}' asks nothing of this machine; give the command without --host")]
+    NoHost {
+        /// The study.
+        name: String,
     },
     /// No such file.
     #[error("cannot read the study {path}: {cause}")]
@@ -60,6 +67,7 @@ struct RawStudy {
     criterion: Option<Spanned<String>>,
     full: Spanned<RawCells>,
     quick: Option<RawCells>,
+    host: Option<RawHost>,
     #[serde(default)]
     published: Vec<Published>,
 }
@@ -77,6 +85,9 @@ struct RawCells {
     priority: Option<Spanned<u8>>,
     mips: Option<Spanned<u32>>,
     memory_mb: Option<Spanned<u32>>,
+    /// Cells that differ in some of this; without parts there is one.
+    #[serde(default)]
+    part: Vec<RawCells>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -124,23 +135,43 @@ fn check(raw: RawStudy) -> Checked<Study> {
     }
     let at_full = raw.full.span();
     let full = raw.full.into_inner();
-    let quick = merge(raw.quick.unwrap_or_default(), &full);
+    let quick = raw.quick.unwrap_or_default();
+    let quick_parts = match (quick.part.is_empty(), full.part.is_empty()) {
+        (false, _) => parts(&merge(quick.clone(), &full)),
+        (true, false) => parts(&full).iter().map(|part| merge(quick.clone(), part)).collect(),
+        (true, true) => vec![merge(quick, &full)],
+    };
+    let all = |raw: Vec<RawCells>| {
+        raw.into_iter()
+            .map(|part| cells(part, &at_full))
+            .collect::<Checked<Vec<Cells>>>()
+    };
     Ok(Study {
         name: raw.name.into_inner(),
         title: raw.title,
         question: raw.question,
         source: raw.source,
         criterion: raw.criterion.as_ref().map(time).transpose()?,
-        full: cells(full, &at_full)?,
-        quick: cells(quick, &at_full)?,
+        full: all(parts(&full))?,
+        quick: all(quick_parts)?,
+        host: raw.host.map(host::check),
         published: raw.published,
     })
 }
 
-/// `over`, and what it does not say from `base`.
+/// Each part, with what it does not say from the whole; the whole alone if it has none.
+fn parts(whole: &RawCells) -> Vec<RawCells> {
+    match whole.part.is_empty() {
+        true => vec![whole.clone()],
+        false => whole.part.iter().map(|part| merge(part.clone(), whole)).collect(),
+    }
+}
+
+/// `over`, and what it does not say from `base`; the parts are those of `over`.
 fn merge(over: RawCells, base: &RawCells) -> RawCells {
     let base = base.clone();
     RawCells {
+        part: over.part,
         kernels: over.kernels.or(base.kernels),
         loads: over.loads.or(base.loads),
         probes: over.probes.or(base.probes),
@@ -212,9 +243,9 @@ fn kernel(raw: RawKernel) -> Checked<KernelChoice> {
     }
     let preempt = list(raw.preempt, "preempt")?;
     for mode in &preempt {
-        if mode.get_ref().parse::<Model>().is_err() {
+        if mode.get_ref() != ALL_MODELS && mode.get_ref().parse::<Model>().is_err() {
             let what = format!(
-                "unknown preemption model '{}'; allowed: {}",
+                "unknown preemption model '{}'; allowed: {}, and {ALL_MODELS}",
                 mode.get_ref().escape_debug(),
                 Model::ALL.map(Model::name).join(", ")
             );

@@ -4,15 +4,30 @@
 //! [`Study::plan`] gives the cells in the order in which they run: a subject is booted once.
 
 mod file;
+mod host;
 
 pub use file::StudyError;
+pub use host::HostPart;
 
 use crate::record::Published;
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
 
 /// Studies inside the tool: name and text.
-const BUILT_IN: [(&str, &str); 1] = [("preemption-models", include_str!("preemption-models.toml"))];
+const BUILT_IN: [(&str, &str); 6] = [
+    ("preemption-models", include_str!("built_in/preemption-models.toml")),
+    ("realfeel-jitter", include_str!("built_in/realfeel-jitter.toml")),
+    ("scheduler-scaling", include_str!("built_in/scheduler-scaling.toml")),
+    (
+        "interrupt-and-switch",
+        include_str!("built_in/interrupt-and-switch.toml"),
+    ),
+    ("kernel-flavours", include_str!("built_in/kernel-flavours.toml")),
+    ("kernel-history", include_str!("built_in/kernel-history.toml")),
+];
+
+/// Stands for every preemption model that a kernel can boot.
+pub const ALL_MODELS: &str = "all";
 
 /// Which cells of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +95,12 @@ pub struct Study {
     pub source: String,
     /// Limit on the latency, if the question has one.
     pub criterion: Option<Nanos>,
-    /// All cells.
-    pub full: Cells,
+    /// All cells, part by part.
+    pub full: Vec<Cells>,
     /// Cells for a first look.
-    pub quick: Cells,
+    pub quick: Vec<Cells>,
+    /// What it asks of this machine, if it does.
+    pub host: Option<HostPart>,
     /// Published figures.
     pub published: Vec<Published>,
 }
@@ -105,16 +122,28 @@ pub struct PlannedCell {
 
 impl Study {
     /// The cells of a variant.
-    pub fn cells(&self, variant: Variant) -> &Cells {
+    pub fn cells(&self, variant: Variant) -> &[Cells] {
         match variant {
             Variant::Quick => &self.quick,
             Variant::Full => &self.full,
         }
     }
 
-    /// Every cell of a variant: by kernel, preemption model, load, probe, seed.
+    /// Every cell of a variant, once: by part, kernel, preemption model, load, probe, seed. A preemption model may be [`ALL_MODELS`].
     pub fn plan(&self, variant: Variant) -> Vec<PlannedCell> {
-        let cells = self.cells(variant);
+        let mut plan: Vec<PlannedCell> = Vec::new();
+        for cell in self.cells(variant).iter().flat_map(Cells::plan) {
+            if !plan.contains(&cell) {
+                plan.push(cell);
+            }
+        }
+        plan
+    }
+}
+
+impl Cells {
+    fn plan(&self) -> Vec<PlannedCell> {
+        let cells = self;
         let mut plan = Vec::new();
         for choice in &cells.kernels {
             for preempt in &choice.preempt {
@@ -131,9 +160,7 @@ impl Study {
         }
         plan
     }
-}
 
-impl Cells {
     /// What runs on each subject.
     fn specs(&self) -> Vec<CellSpec> {
         let mut specs = Vec::new();

@@ -174,7 +174,7 @@ fn one_cell_in_detail() {
     after_irq: timer interrupt to user code (virtual us at 1000 MIPS)
       min 2.284  mean 7.920  median 2.293  p90 21.272  p99 75.328  max 82.783 (sample 417)
 
-    Latency histogram (virtual us at 1000 MIPS, count on a log scale)
+    Histogram (virtual us at 1000 MIPS, count on a log scale)
           2.00 to     3.00         683  ################################################
           3.00 to     5.00          96  #################################
           5.00 to     7.00          33  #########################

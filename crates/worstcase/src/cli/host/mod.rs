@@ -11,8 +11,9 @@ mod show;
 use crate::error::Error;
 use crate::host::restore::left_over;
 use crate::host::{HostError, StateFolder, guard};
-use clap::{Args, Subcommand};
-use std::path::PathBuf;
+use crate::record::{CellEntry, RunPlan};
+use clap::{Args, Parser, Subcommand};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The subcommands.
@@ -53,6 +54,18 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
         }
         HostCommand::Restore => restore::run(&left_over(&StateFolder::open()?)?),
     }
+}
+
+/// Measures this machine with these arguments of `worstcase host run`; `plan` describes the run.
+pub fn run_for(
+    arguments: &[String],
+    output: &Path,
+    plan: &dyn Fn(Vec<CellEntry>) -> RunPlan,
+) -> Result<ExitCode, Error> {
+    settle();
+    let args = run::Parsed::try_parse_from(["host run".to_string()].iter().chain(arguments))
+        .map_err(|e| HostError::Argument(e.to_string().lines().next().unwrap_or_default().to_string()))?;
+    run::measure(&args.of(output), &StateFolder::open()?, plan)
 }
 
 /// Undoes what killed commands left, before another begins. Looking at a machine works without a place for journals.

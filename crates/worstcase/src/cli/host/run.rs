@@ -11,9 +11,9 @@ use crate::host::facts::Tree;
 use crate::host::run::placement::{self, Topology};
 use crate::host::run::{Matrix, Watch, run as run_matrix, subject, timerlat};
 use crate::host::{CpuList, Facts, HostError, StateFolder};
-use crate::record::{Run, RunPlan};
-use clap::Args;
-use std::path::PathBuf;
+use crate::record::{CellEntry, Run, RunPlan};
+use clap::{Args, Parser};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -125,22 +125,48 @@ const FLIGHTS: usize = 10;
 const TIMERLAT_POLICY: Policy = Policy::Fifo(95);
 const RTC: &str = "/dev/rtc";
 
+/// The same arguments on their own.
+#[derive(Debug, Parser)]
+pub struct Parsed {
+    #[command(flatten)]
+    args: RunArgs,
+}
+
+impl Parsed {
+    /// With the run's folder.
+    pub fn of(self, output: &Path) -> RunArgs {
+        RunArgs {
+            output: output.to_path_buf(),
+            ..self.args
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
+    measure(args, state, &|cells| {
+        RunPlan::new("how late this machine is", command(), cells)
+    })
+}
+
+/// Measures what the arguments say; `plan` describes the run.
+pub fn measure(
+    args: &RunArgs,
+    state: &StateFolder,
+    plan: &dyn Fn(Vec<CellEntry>) -> RunPlan,
+) -> Result<ExitCode, Error> {
     let facts = Facts::of("/".as_ref());
     let matrix = matrix(args, &facts)?;
     if matrix.specs.iter().any(|spec| spec.probe == Probe::Timerlat) {
         timerlat::check()?;
     }
-    let mut plan = RunPlan::new("how late this machine is", command(), matrix.cells());
+    let mut plan = plan(matrix.cells());
     let only_inversion = matrix
         .specs
         .iter()
         .all(|spec| matches!(spec.probe, Probe::Bench(Bench::Inversion(_))));
-    plan.criterion_ns = args
-        .criterion
-        .or(only_inversion.then_some(Inversion::CRITERION))
-        .map(|c| c.0);
+    let asked = args.criterion.map(|c| c.0).or(plan.criterion_ns);
+    plan.criterion_ns = asked.or(only_inversion.then_some(Inversion::CRITERION.0));
     let run = Run::create(&args.output, plan)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [
