@@ -79,6 +79,17 @@ fn a_missing_cell_a_warning_or_another_mode_is_never_a_pass() {
     assert_eq!(warned.outcome, Outcome::Inconclusive);
     assert_eq!(warned.reasons, ["warning in 1 of 3 cells: memory could not be locked"]);
 
+    let mut rt = subject("6.12", "rt");
+    rt.preempt.in_force = "rt lazy".into();
+    let all: Vec<_> = (1..=3)
+        .map(|seed| result(&rt, &raw(&spec("shm", seed), &[50_000; 1_000])))
+        .collect();
+    assert_eq!(
+        judge(&all, LIMIT)[0].outcome,
+        Outcome::Pass,
+        "rt, and lazy for ordinary tasks"
+    );
+
     let mut lazy = subject("7.3", "none");
     lazy.preempt.in_force = "lazy".into();
     let all: Vec<_> = (1..=3)
