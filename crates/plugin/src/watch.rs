@@ -33,6 +33,8 @@ struct Watch {
     main_loop: MainLoop,
     /// Address and count of the last clock read since the last mark.
     clock_read: Option<(u64, Instructions)>,
+    /// Measuring is over: what follows is the way to the machine's end.
+    measured: bool,
 }
 
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
@@ -57,6 +59,7 @@ pub fn start(log: Option<Log>, timer_entry: Option<u64>) -> Result<(), String> {
         marks: Marks::default(),
         main_loop: MainLoop::find()?,
         clock_read: None,
+        measured: false,
     });
     Ok(())
 }
@@ -110,6 +113,7 @@ impl OnAccess for MarkStore {
             watch.push(EventKind::UserTsc, read_at, count);
         }
         watch.push(event, vaddr, Instructions(count));
+        watch.measured = kind == MarkKind::End;
     }
 }
 
@@ -143,7 +147,7 @@ struct Halt;
 impl OnStart for Halt {
     fn run(_: u64) {
         if let Some(watch) = lock().as_ref() {
-            watch.main_loop.await_rest();
+            watch.main_loop.await_rest(watch.measured);
         }
     }
 }
