@@ -8,6 +8,7 @@ use crate::cli::census::CensusError;
 use crate::cli::compare::CompareCliError;
 use crate::cli::explain::ExplainError;
 use crate::cli::gate::GateError;
+use crate::cli::man::ManError;
 use crate::cli::plot::PlotError;
 use crate::cli::report::ReportError;
 use crate::cli::show::ShowError;
@@ -64,6 +65,9 @@ pub enum Error {
     /// Drawing a run.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// Writing the manual.
+    #[error(transparent)]
+    Man(#[from] ManError),
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
@@ -97,6 +101,7 @@ impl Error {
             Error::Compare(e) => e.exit(),
             Error::Gate(e) => e.exit(),
             Error::Plot(e) => e.exit(),
+            Error::Man(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,

@@ -32,11 +32,12 @@ const OWNERS: usize = 10;
 #[command(after_help = "\
 Examples:
   worstcase census RUN                                   a table of all cells, seeds of a subject together
-  worstcase census RUN --cell 6.1.0-50-amd64.full.shm.wakeup.s1
+  worstcase census RUN --cell 6.1.0-56-amd64.full.shm.wakeup.s1
   worstcase census RUN --cell ID --diff OTHER-ID         what the other cell of this run does otherwise
   worstcase census RUN --cell ID --diff OTHER-RUN        the other run's cell with the same load, probe and seed
   worstcase census RUN --cell ID --diff OTHER-RUN/cells/OTHER-ID
 
+Only in the lab, and only of wakeup and response: the others wait for no timer.
 The replay must give the same samples and events again; if it does not, nothing is told.")]
 pub struct CensusArgs {
     /// The run's folder

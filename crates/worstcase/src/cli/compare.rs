@@ -20,7 +20,7 @@ use std::process::ExitCode;
 Examples:
   worstcase compare BEFORE AFTER
   worstcase compare RUN --subject none --with full         two subjects of one run; a part of a name will do
-  worstcase compare BEFORE AFTER --map 6.1.0-50-amd64.full=6.12.1-amd64.lazy
+  worstcase compare BEFORE AFTER --map 6.1.0-56-amd64.full=6.12.1-amd64.lazy
   worstcase compare BEFORE AFTER --explain                 replays both worst samples of the largest worsening
   worstcase compare BEFORE AFTER --markdown > comment.md
 
@@ -28,7 +28,8 @@ Cells belong together if load, probe and CPU are the same. Subjects: as --map sa
 one name; those that differ in the kernel alone. Only what was measured alike compares (period, periods, warm-up,
 priority, timer); the rest is listed with its reason.
 better and worse are said only of what an exact rank test over the seeds shows (level 0.05, all tests of the comparison
-corrected together), so it takes at least 4 seeds on each side. In the lab the samples are compared bit by bit, too.")]
+corrected together), so it takes at least 4 seeds on each side. In the lab the samples are compared bit by bit, too.
+Exit code: 0 whatever changed; worstcase gate decides.")]
 pub struct CompareArgs {
     /// The run to compare with: its folder, or a baseline's file
     #[arg(value_name = "A")]

@@ -30,11 +30,13 @@ mod retell;
 #[command(after_help = "\
 Examples:
   worstcase explain RUN
-  worstcase explain RUN --cell 6.1.0-50-amd64.none.shm.wakeup.s1 --sample p99.9
-  worstcase explain RUN --compare 6.1.0-50-amd64.full.shm.wakeup.s1 --flame grown.svg
+  worstcase explain RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1 --sample p99.9
+  worstcase explain RUN --compare 6.1.0-56-amd64.full.shm.wakeup.s1 --flame grown.svg
   worstcase explain RUN --all -k 5
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
+Of this machine, stories are told from the traces that `worstcase host run --flights N` kept (response keeps 10).
+switch and hackbench have no worst wake-up: nothing can be told of them; of inversion, why a blocked thread waited.
 The replay must give the same samples and events again; if it does not, nothing is told.
 After `worstcase kernels get --debug KERNEL` its stories tell lines of source code.")]
 pub struct ExplainArgs {

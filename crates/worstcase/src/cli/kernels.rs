@@ -32,6 +32,29 @@ const MODULES_OF_INTEREST: [&str; 12] = [
     "ublk_drv",
 ];
 
+/// Examples of the group.
+pub(super) const HELP: &str = "\
+Examples:
+  worstcase kernels list
+  worstcase kernels get debian:6.1 debian:6.1-rt
+  worstcase kernels show debian:6.12";
+
+const LIST_HELP: &str = "\
+Examples:
+  worstcase kernels list
+  worstcase kernels list --all --refresh
+  worstcase kernels list --json";
+
+const GET_HELP: &str = "\
+Examples:
+  worstcase kernels get debian:6.1 debian:6.1-rt
+  worstcase kernels get --debug debian:6.12                explain then tells lines of source code";
+
+const SHOW_HELP: &str = "\
+Examples:
+  worstcase kernels show debian:6.12
+  worstcase kernels show ./bzImage,config=.config --json";
+
 const NAMES: &str = "\
 A kernel's name is one of:
   debian:6.1  debian:6.1-rt  debian:7.2-cloud   the newest of a series in Debian's archive, by flavour
@@ -54,6 +77,7 @@ pub enum KernelsCommand {
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
+#[command(after_help = LIST_HELP)]
 pub struct ListArgs {
     /// Every version, also what the archive no longer has in full, and unsigned ones
     #[arg(long)]
@@ -68,7 +92,7 @@ pub struct ListArgs {
 
 /// Arguments of `get`.
 #[derive(Debug, Args)]
-#[command(after_help = NAMES)]
+#[command(after_help = format!("{GET_HELP}\n\n{NAMES}"))]
 pub struct GetArgs {
     /// Kernels, for example debian:6.1 debian:6.1-rt
     #[arg(required = true, value_name = "NAME")]
@@ -83,7 +107,7 @@ pub struct GetArgs {
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
-#[command(after_help = NAMES)]
+#[command(after_help = format!("{SHOW_HELP}\n\n{NAMES}"))]
 pub struct ShowArgs {
     /// The kernel; one of the archive is downloaded if it is not in the cache
     #[arg(value_name = "NAME")]

@@ -32,16 +32,33 @@ pub enum LabCommand {
     Verify(VerifyArgs),
 }
 
+/// Examples of the group.
+pub(super) const HELP: &str = "\
+Examples:
+  worstcase lab run --kernel debian:6.1 --load shm,fork
+  worstcase lab verify --kernel debian:6.1 --preempt none --load fork --seed 1";
+
+const VERIFY_HELP: &str = "\
+Examples:
+  worstcase lab verify --kernel debian:6.1 --preempt none --load fork --seed 1
+  worstcase lab verify --kernel debian:6.1 --seed 1 --runs 4 --fresh-boots
+
+Exit code: 0 one digest, 4 two runs of a cell differ.";
+
 const RUN_HELP: &str = "\
 Examples:
   worstcase lab run --kernel debian:6.1 --load shm,fork
   worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --seeds 10 -o two-kernels
   worstcase lab run --kernel ./bzImage,config=.config --load fork --criterion 100us
+  worstcase lab run --kernel debian:6.1 --probe switch:2/16x0/16k,inversion
+  worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
 
 A run that was interrupted goes on where it stopped when the same command is given again.
 Times are virtual: instructions at a stated rate. A cell that was measured before, with the same
-inputs, is taken from the cache.";
+inputs, is taken from the cache.
+
+Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict and gate decide by them.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -58,7 +75,7 @@ pub struct RunArgs {
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code 4 if two runs differ.")]
+#[command(after_help = VERIFY_HELP)]
 pub struct VerifyArgs {
     #[command(flatten)]
     selection: Selection,

@@ -2,11 +2,13 @@
 
 pub mod census;
 pub mod compare;
+pub mod completions;
 pub mod explain;
 pub mod gate;
 pub mod host;
 pub mod kernels;
 pub mod lab;
+pub mod man;
 pub mod plot;
 mod progress;
 pub mod report;
@@ -15,7 +17,7 @@ pub mod study;
 pub mod verdict;
 
 use crate::error::Error;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Measures how late Linux can be, which kernel or setting is better, and why.
@@ -28,6 +30,14 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
+Examples:
+  worstcase lab run --kernel debian:6.1 --load procread,fork -o mine     measure kernels in QEMU
+  worstcase explain mine                                                  why the worst sample was late
+  worstcase report mine                                                   one page of it
+  worstcase host run --load desktop --time 10m                            measure this machine
+
+Every command has examples: worstcase COMMAND --help.
+
 Exit codes:
   0  done
   1  a verdict is FAIL (only verdict, gate, and show with --gate)
@@ -39,10 +49,10 @@ Exit codes:
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    #[command(subcommand)]
+    #[command(subcommand, after_help = kernels::HELP)]
     /// Find, download and look at kernels
     Kernels(kernels::KernelsCommand),
-    #[command(subcommand)]
+    #[command(subcommand, after_help = lab::HELP)]
     /// Boot kernels in QEMU under instruction-counted time and measure them
     Lab(lab::LabCommand),
     /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
@@ -61,12 +71,16 @@ pub enum Command {
     Explain(Box<explain::ExplainArgs>),
     /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
     Census(Box<census::CensusArgs>),
-    #[command(subcommand)]
+    #[command(subcommand, after_help = study::HELP)]
     /// List, show and run studies: files that ask a question and name the cells that answer it
     Study(study::StudyCommand),
-    #[command(subcommand)]
-    /// Look at this machine: what it is, and what of it harms latency
+    #[command(subcommand, after_help = host::HELP)]
+    /// Measure this machine, and look at it: what it is, and what of it harms latency
     Host(host::HostCommand),
+    /// Write the manual's pages: worstcase.1 and one for each command
+    Man(man::ManArgs),
+    /// Print what completes this command line in a shell: bash, zsh, fish, elvish or powershell
+    Completions(completions::CompletionsArgs),
     #[command(hide = true)]
     /// Restores this machine when the worstcase that started it is killed
     HostGuard(host::GuardArgs),
@@ -90,7 +104,28 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
         Command::Host(command) => host::run(command),
+        Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
+        Command::Completions(args) => completions::run(&args),
         Command::HostGuard(args) => host::run_guard(&args),
         Command::HostWorker => host::run_worker(),
+    }
+}
+
+/// The command line as users see it: without what worstcase and its tests alone use.
+fn visible() -> clap::Command {
+    shown(&Cli::command())
+}
+
+fn shown(command: &clap::Command) -> clap::Command {
+    let bare = clap::Command::new(command.get_name().to_string())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .after_help(command.get_after_help().cloned().unwrap_or_default())
+        .subcommand_required(command.is_subcommand_required_set())
+        .subcommand_value_name("COMMAND")
+        .args(command.get_arguments().filter(|a| !a.is_hide_set()).cloned())
+        .subcommands(command.get_subcommands().filter(|c| !c.is_hide_set()).map(shown));
+    match command.get_version() {
+        Some(version) => bare.version(version.to_string()),
+        None => bare,
     }
 }

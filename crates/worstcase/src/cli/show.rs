@@ -17,7 +17,7 @@ use worstcase_probe::Nanos;
 Examples:
   worstcase show RUN
   worstcase show RUN --criterion 100us --gate
-  worstcase show RUN --cell 6.1.0-50-amd64.none.shm.wakeup.s1
+  worstcase show RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1
   worstcase show RUN --csv > run.csv
 
 Exit code with --gate: 0 every subject PASSes, 1 one FAILs, 2 none FAILs but one is INCONCLUSIVE.

@@ -14,11 +14,32 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use worstcase_probe::Nanos;
 
+/// Examples of the group.
+pub(super) const HELP: &str = "\
+Examples:
+  worstcase study list
+  worstcase study show preemption-models
+  worstcase study run preemption-models --quick -o demo-run";
+
+const RUN_HELP: &str = "\
+Examples:
+  worstcase study run preemption-models --quick -o demo-run
+  worstcase study run ./mine.toml --jobs 4
+
+Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict and gate decide by them.";
+
+const SHOW_HELP: &str = "\
+Examples:
+  worstcase study show preemption-models
+  worstcase study show preemption-models --toml > mine.toml";
+
 /// List and show studies: files that ask a question and name the cells that answer it
 #[derive(Debug, Subcommand)]
 pub enum StudyCommand {
     /// List the built-in studies
+    #[command(after_help = "Examples:\n  worstcase study list")]
     List,
+    #[command(after_help = RUN_HELP)]
     /// Measure a study's cells and print its table, with the published figures beside it
     Run {
         /// A built-in study's name, or a study file
@@ -33,6 +54,7 @@ pub enum StudyCommand {
         #[command(flatten)]
         how: How,
     },
+    #[command(after_help = SHOW_HELP)]
     /// Show a study: its question, cells and published figures
     Show {
         /// A built-in study's name, or a study file

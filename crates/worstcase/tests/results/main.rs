@@ -8,6 +8,7 @@ mod ensembles;
 mod fixture;
 mod gate;
 mod host;
+mod manual;
 mod pictures;
 mod records;
 mod run_folder;

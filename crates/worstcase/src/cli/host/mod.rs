@@ -16,6 +16,19 @@ use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Examples of the group.
+pub(super) const HELP: &str = "\
+Examples:
+  worstcase host doctor
+  worstcase host run --load desktop --time 10m";
+
+const RESTORE_HELP: &str = "\
+Examples:
+  worstcase host restore
+
+Every other command of the group does this first, too.
+Exit code: 0 nothing is left, 3 something could not be set back.";
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
@@ -25,6 +38,7 @@ pub enum HostCommand {
     Show(show::ShowArgs),
     /// Say what of this machine harms latency, why, and the remedy; or set it for the length of a command
     Doctor(doctor::DoctorArgs),
+    #[command(after_help = RESTORE_HELP)]
     /// Undo what a killed command changed on this machine, and say what
     Restore,
 }

@@ -31,10 +31,12 @@ Examples:
   worstcase host run --probe response --load cpu+disk --cpus 2-3 --interval 250us
   worstcase host run --probe jitter --load desktop
   worstcase host run --probe switch:2/16x0/16k --load desktop
+  worstcase host run --probe hackbench:1/4+pipes/sockets
   worstcase host run --probe inversion --criterion 100us
 
 Ctrl-C ends a measurement early; what was taken until then is kept whole.
-As root everything can be measured; without, what is missing is said, and stands in the record.";
+As root everything can be measured; without, what is missing is said, and stands in the record.
+Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict and gate decide by it.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]

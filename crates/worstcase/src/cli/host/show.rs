@@ -12,6 +12,10 @@ mod lines;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase host show
+  worstcase host show --json")]
 pub struct ShowArgs {
     /// Print JSON
     #[arg(long)]

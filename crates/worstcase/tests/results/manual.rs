@@ -1,0 +1,252 @@
+//! What tells users of the command line: `--help`, the manual's pages, completions, and the commands in the documents.
+
+use assert_cmd::Command;
+use clap::{CommandFactory, Parser};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process;
+use worstcase::cli::Cli;
+
+fn worstcase(args: &[&str]) -> String {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    let output = command.args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Each command that `--help` lists, as words after `worstcase`; the first is none.
+fn listed() -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    let mut next = 0;
+    while let Some(words) = all.get(next).cloned() {
+        let args: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = worstcase(&args);
+        let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        for line in commands.take_while(|line| !line.is_empty()) {
+            // What a command is about may go on in the next line, further to the right.
+            let name = line[2..].split(' ').next().unwrap();
+            if !name.is_empty() && name != "help" {
+                all.push(words.iter().cloned().chain([name.to_string()]).collect());
+            }
+        }
+        next += 1;
+    }
+    all
+}
+
+/// The commands that worstcase starts itself with, and the option that its tests alone use.
+const HIDDEN: [&str; 3] = ["host-guard", "host-worker", "--root"];
+
+fn none_hidden(text: &str) {
+    for hidden in HIDDEN {
+        assert!(
+            !text.contains(hidden) && !text.contains(&hidden.replace('-', "\\-")),
+            "{hidden}"
+        );
+    }
+}
+
+#[test]
+fn hidden_are_those_that_the_tests_look_for() {
+    let hidden: Vec<String> = Cli::command()
+        .get_subcommands()
+        .filter(|c| c.is_hide_set())
+        .map(|c| c.get_name().to_string())
+        .collect();
+    assert_eq!(hidden, HIDDEN[..2]);
+}
+
+#[test]
+fn every_listed_command_has_a_page_and_no_other_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("new/man1");
+    let said = worstcase(&["man", "-o", folder.to_str().unwrap()]);
+    let pages: BTreeSet<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let listed = listed();
+    let name = |words: &Vec<String>| format!("{}.1", [&["worstcase".to_string()], &words[..]].concat().join("-"));
+    assert_eq!(pages, listed.iter().map(name).collect());
+    assert!(listed.len() > 20, "{listed:?}");
+    assert!(said.starts_with(&format!("{} pages in ", pages.len())), "{said}");
+
+    for page in &pages {
+        let text = fs::read_to_string(folder.join(page)).unwrap();
+        none_hidden(&text);
+        for section in [
+            ".SH NAME",
+            ".SH SYNOPSIS",
+            ".SH DESCRIPTION",
+            ".SH OPTIONS",
+            ".SH EXAMPLES",
+        ] {
+            assert!(text.lines().any(|line| line == section), "{page} has no {section}");
+        }
+        formats(&folder.join(page));
+    }
+    let run = fs::read_to_string(folder.join("worstcase-lab-run.1")).unwrap();
+    assert!(
+        run.contains("\\-\\-kernel") && run.contains(".SH \"EXIT STATUS\""),
+        "{run}"
+    );
+}
+
+/// groff, where there is one, has nothing to complain about, and what it makes is a page.
+fn formats(page: &Path) {
+    let Ok(output) = process::Command::new("groff")
+        .args(["-man", "-Tascii", "-P-cbou", "-ww"])
+        .arg(page)
+        .output()
+    else {
+        return;
+    };
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && complaint.is_empty(),
+        "{}: {complaint}",
+        page.display()
+    );
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("EXAMPLES"),
+        "{}",
+        page.display()
+    );
+}
+
+#[test]
+fn pages_that_cannot_be_written_are_an_error_of_storage() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    let assert = command.arg("man").arg("-o").arg(file.join("man")).assert().code(5);
+    let error = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(
+        error.starts_with("worstcase: cannot write ") && error.contains("-o"),
+        "{error}"
+    );
+}
+
+#[test]
+fn bash_loads_its_completions_and_completes_what_is_visible() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("worstcase.bash");
+    fs::write(&script, worstcase(&["completions", "bash"])).unwrap();
+    let bash = |code: &str| {
+        let output = process::Command::new("bash")
+            .args(["--norc", "-euc", code, "bash"])
+            .arg(&script)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{code}: {output:?}"
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    bash("bash -n \"$1\"");
+    let complete = |words: &str, current: usize| {
+        bash(&format!(
+            "source \"$1\"; COMP_WORDS=(worstcase {words}); COMP_CWORD={current}; COMPREPLY=(); \
+             _worstcase worstcase \"${{COMP_WORDS[{current}]}}\" worstcase; echo \"${{COMPREPLY[@]}}\""
+        ))
+    };
+    assert_eq!(complete("pl", 1), "plot\n");
+    assert_eq!(complete("ho", 1), "host\n");
+    assert_eq!(complete("lab ver", 2), "verify\n");
+    assert_eq!(complete("gate --write", 2), "--write-baseline\n");
+}
+
+#[test]
+fn every_shell_has_completions_of_what_is_visible() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = worstcase(&["completions", shell]);
+        none_hidden(&script);
+        for word in ["compare", "verify", "write-baseline"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command.args(["completions", "csh"]).assert().code(2);
+}
+
+/// The words of an example; what stands behind two spaces, `#`, `>` or `(` is told to the reader.
+fn words(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let end = ["  ", " #", " > ", " ("]
+        .iter()
+        .filter_map(|mark| line.find(mark))
+        .min();
+    let mut words = Vec::new();
+    for (number, part) in line[..end.unwrap_or(line.len())].split('\'').enumerate() {
+        match number % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_string)),
+            _ => words.push(part.to_string()),
+        }
+    }
+    words
+}
+
+/// None, or what the command line has against an example.
+fn refused(line: &str) -> Option<String> {
+    if line.contains(" ... ") {
+        return None;
+    }
+    // A file that need not be here.
+    let words = words(&line.replace("/usr/bin/stress-ng", "/bin/sh"));
+    let error = Cli::try_parse_from(&words).err()?;
+    let is_help = matches!(
+        error.kind(),
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
+    );
+    (!is_help).then(|| format!("{line}\n{error}"))
+}
+
+#[test]
+fn every_command_has_examples_and_all_can_be_typed() {
+    for words in listed() {
+        let args: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = worstcase(&args);
+        let begun = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+        let examples: Vec<&str> = begun.take_while(|line| line.starts_with("  ")).collect();
+        assert!(!examples.is_empty(), "{words:?} has no examples");
+        let command = ["worstcase", &words.join(" ")].join(" ");
+        let of_it = examples.iter().filter(|line| line.trim().starts_with(command.trim()));
+        assert!(of_it.count() > 0, "{words:?}: {examples:?}");
+        let wrong: Vec<String> = examples
+            .iter()
+            .filter(|line| line.trim().starts_with("worstcase "))
+            .filter_map(|line| refused(line))
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn the_documents_commands_can_be_typed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    documents.extend(
+        fs::read_dir(root.join("docs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for document in documents.iter().filter(|d| d.extension().is_some_and(|e| e == "md")) {
+        let text = fs::read_to_string(document).unwrap();
+        let mut is_code = false;
+        for line in text.lines() {
+            is_code ^= line.trim_start().starts_with("```");
+            let bare = line.trim().trim_start_matches("- ").trim_start_matches("run: ");
+            if (is_code || line.starts_with("    ")) && bare.starts_with("worstcase ") {
+                seen += 1;
+                wrong.extend(refused(bare).map(|why| format!("{}: {why}", document.display())));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 20, "{seen}");
+}
