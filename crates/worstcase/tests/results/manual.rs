@@ -240,6 +240,13 @@ fn the_documents_commands_can_be_typed() {
         let mut is_code = false;
         for line in text.lines() {
             is_code ^= line.trim_start().starts_with("```");
+            // In a table a command stands between backquotes; only README's are whole.
+            let is_row = line.starts_with("| ") && document.ends_with("README.md");
+            for part in line.split('`').skip(1).step_by(2).filter(|_| is_row) {
+                seen += usize::from(part.starts_with("worstcase "));
+                let why = Some(part).filter(|p| p.starts_with("worstcase ")).and_then(refused);
+                wrong.extend(why);
+            }
             let bare = line.trim().trim_start_matches("- ").trim_start_matches("run: ");
             if (is_code || line.starts_with("    ")) && bare.starts_with("worstcase ") {
                 seen += 1;
