@@ -24,6 +24,8 @@ Examples:
 const RUN_HELP: &str = "\
 Examples:
   worstcase study run preemption-models --quick -o demo-run
+  worstcase study run kernel-flavours --quick -o flavours
+  worstcase study run realfeel-jitter --host --quick
   worstcase study run ./mine.toml --jobs 4
 
 Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict and gate decide by them.";
@@ -31,7 +33,9 @@ Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict a
 const SHOW_HELP: &str = "\
 Examples:
   worstcase study show preemption-models
-  worstcase study show preemption-models --toml > mine.toml";
+  worstcase study show kernel-flavours --toml > mine.toml
+
+docs/studies.md has the form of the file.";
 
 /// List and show studies: files that ask a question and name the cells that answer it
 #[derive(Debug, Subcommand)]
