@@ -129,7 +129,10 @@ fn switch(cast: &Cast<'_>, id: &str, less: &str, overhead: Overhead) -> Option<P
     );
     picture(
         id,
-        "cost of a context switch over processes",
+        &format!(
+            "cost of a context switch over processes, less the {} overhead",
+            id.trim_start_matches("switch-")
+        ),
         about,
         "processes",
         ("cost of a switch", &cast.micros),

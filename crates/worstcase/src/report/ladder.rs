@@ -1,62 +1,103 @@
 //! The ladder: from the first subject to the last, which one meets the limit first, and what each costs in throughput.
 
 use super::View;
-use super::format::plain;
+use super::format::{micros, plain};
 use super::grid::{Grid, Group};
 use super::terminal::{Style, row_label};
 use crate::record::SubjectId;
 use crate::stats::points::{self, HackbenchPoint, SwitchPoint};
-use crate::verdict::Outcome;
+use crate::verdict::{Outcome, Verdict};
+use serde::Serialize;
 
 /// Widest line of a table.
 const WIDTH: usize = 120;
 
-/// Of a run that judges several subjects and has a price of each; else nothing.
-pub fn lines(view: &View, style: Style) -> Vec<String> {
-    let Some((_, verdicts)) = &view.verdicts else {
-        return Vec::new();
-    };
-    let (switches, hackbenches) = (points::switches(view.records), points::hackbenches(view.records));
-    let priced = |id: &SubjectId| {
-        switches.iter().any(|p| p.place.subject == *id) || hackbenches.iter().any(|p| p.place.subject == *id)
-    };
-    if verdicts.len() < 2 || !verdicts.iter().all(|v| priced(&v.subject)) {
-        return Vec::new();
+/// What is said above it.
+pub const ABOUT: &str = "the price is time, of hackbench and of a hop of switch, as multiples of the first rung's";
+
+/// All rungs.
+#[derive(Debug, Serialize)]
+pub struct Ladder {
+    /// In order.
+    pub rungs: Vec<Rung>,
+    /// The first that passes.
+    pub answer: String,
+}
+
+/// A subject.
+#[derive(Debug, Serialize)]
+pub struct Rung {
+    /// Its name.
+    pub label: String,
+    /// Its verdict.
+    pub outcome: Outcome,
+    /// Its largest latency, in microseconds.
+    pub max: String,
+    /// Time of hackbench over the first rung's.
+    pub hackbench: String,
+    /// Time of a hop over the first rung's.
+    pub switch: String,
+}
+
+impl Ladder {
+    /// Of a run that judges several subjects and has a price of each; else nothing.
+    pub fn of(view: &View) -> Option<Ladder> {
+        let (_, verdicts) = view.verdicts.as_ref()?;
+        let (switches, hackbenches) = (points::switches(view.records), points::hackbenches(view.records));
+        let priced = |id: &SubjectId| {
+            switches.iter().any(|p| p.place.subject == *id) || hackbenches.iter().any(|p| p.place.subject == *id)
+        };
+        if verdicts.len() < 2 || !verdicts.iter().all(|v| priced(&v.subject)) {
+            return None;
+        }
+        let first = &verdicts[0].subject;
+        let label = |id: &SubjectId| {
+            let subject = view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
+            subject.map_or_else(|| id.to_string(), row_label)
+        };
+        let rung = |v: &Verdict| Rung {
+            label: label(&v.subject),
+            outcome: v.outcome,
+            max: micros(v.evidence.max_ns),
+            hackbench: price(shared(&hackbenches, first, &v.subject, of_hackbench)),
+            switch: price(shared(&switches, first, &v.subject, of_switch)),
+        };
+        let answer = match verdicts.iter().find(|v| v.outcome == Outcome::Pass) {
+            Some(v) => format!("The first rung that passes is {}.", label(&v.subject)),
+            None => "No rung passes.".to_string(),
+        };
+        Some(Ladder {
+            rungs: verdicts.iter().map(rung).collect(),
+            answer,
+        })
     }
-    let first = &verdicts[0].subject;
-    let row = |id: &SubjectId, outcome: Outcome| {
-        let max = verdicts
-            .iter()
-            .find(|v| v.subject == *id)
-            .map_or(0, |v| v.evidence.max_ns.0);
-        vec![
-            outcome.to_string(),
-            super::format::micros(worstcase_probe::Nanos(max)),
-            price(shared(&hackbenches, first, id, of_hackbench)),
-            price(shared(&switches, first, id, of_switch)),
-        ]
+}
+
+/// The ladder as a table, if there is one.
+pub fn lines(view: &View, style: Style) -> Vec<String> {
+    let Some(ladder) = Ladder::of(view) else {
+        return Vec::new();
     };
-    let label = |id: &SubjectId| {
-        let subject = view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
-        subject.map_or_else(|| id.to_string(), row_label)
+    let row = |r: &Rung| {
+        vec![
+            r.outcome.to_string(),
+            r.max.clone(),
+            r.hackbench.clone(),
+            r.switch.clone(),
+        ]
     };
     let grid = Grid {
         heading: "rung".into(),
-        labels: verdicts.iter().map(|v| label(&v.subject)).collect(),
+        labels: ladder.rungs.iter().map(|r| r.label.clone()).collect(),
         columns: ["verdict", "max", "hackbench", "switch"].map(String::from).to_vec(),
         groups: vec![Group {
             title: String::new(),
-            cells: verdicts.iter().map(|v| row(&v.subject, v.outcome)).collect(),
+            cells: ladder.rungs.iter().map(row).collect(),
         }],
     };
-    let mut lines = vec![
-        style.bold("Ladder: the price is time, of hackbench and of a hop of switch, as multiples of the first rung's"),
-    ];
+    let mut lines = vec![style.bold(&format!("Ladder: {ABOUT}"))];
     lines.extend(grid.render(WIDTH).into_iter().skip(1));
-    lines.push(match verdicts.iter().find(|v| v.outcome == Outcome::Pass) {
-        Some(rung) => plain(&format!("The first rung that passes is {}.", label(&rung.subject))),
-        None => "No rung passes.".to_string(),
-    });
+    lines.push(plain(&ladder.answer));
     lines
 }
 

@@ -128,15 +128,18 @@ fn amount(view: &View) -> Option<String> {
     let seeds = distinct(records.iter().map(|r| r.cell.seed.to_string())).len();
     let sum = |of: fn(&Record) -> u64| records.iter().map(of).sum::<u64>();
     records.first()?;
+    let looked = match Nanos(sum(|r| r.looked().0)) {
+        // Nothing was due at regular times.
+        Nanos(0) => String::new(),
+        looked => format!(" in {}{}", duration::about(looked), clock(view)),
+    };
     Some(format!(
-        "Measured: {} under {} with {}, {}; {} samples in {}{}, {} of {} periods missed.",
+        "Measured: {} under {} with {}, {}; {} samples{looked}, {} of {} periods missed.",
         count(subjects, "subject"),
         count(loads.len(), "load"),
         count(probes.len(), "probe"),
         count(seeds, "seed"),
         grouped(sum(|r| r.accounting.taken)),
-        duration::about(Nanos(sum(|r| r.looked().0))),
-        clock(view),
         grouped(sum(|r| r.accounting.missed)),
         grouped(sum(|r| r.accounting.expected)),
     ))

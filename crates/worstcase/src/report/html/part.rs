@@ -9,6 +9,7 @@ use crate::picture::Picture;
 use crate::picture::cast::Cast;
 use crate::record::{Record, RunPlan, SubjectId, Venue};
 use crate::report::View;
+use crate::report::ladder::Ladder;
 use crate::report::terminal::losses;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub struct RunPart {
     loads: Vec<String>,
     probes: Vec<String>,
     answer: Answer,
+    ladder: Option<Ladder>,
     tables: Vec<Table>,
     pictures: Vec<Picture>,
     stories: Vec<StoryPart>,
@@ -60,6 +62,7 @@ impl RunPart {
             loads,
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
             answer: Answer::of(view, &labels),
+            ladder: Ladder::of(view),
             tables: super::figures::tables(view, &labels),
             pictures: heard.pictures,
             stories: heard.stories,

@@ -23,6 +23,16 @@ const verdicts = (run) => {
   return place;
 };
 
+const ladder = (run) => [
+  table({
+    caption: 'From the first rung on; the price is time, of hackbench and of a hop of switch, as multiples of the first rung’s.',
+    columns: [{ title: 'Rung' }, { title: 'Verdict' }, { title: 'Largest latency, us', number: true },
+      { title: 'hackbench', number: true }, { title: 'switch', number: true }],
+    rows: run.ladder.rungs.map((r) => [r.label, outcomeMark(r.outcome), r.max, r.hackbench, r.switch]),
+  }),
+  el('p', {}, el('strong', {}, name(run.ladder.answer))),
+];
+
 const thenAndNow = (run) => table({
   caption: 'Published figures are of the machines of their time, in real time; ours of this run. They do not compare digit by digit.',
   columns: [{ title: 'Published' }, { title: 'Then', number: true }, { title: 'Now: max (median)' }, { title: 'Source' }],
@@ -34,6 +44,7 @@ const thenAndNow = (run) => table({
 // Headings of the sections that a run has, in order.
 const sections = (run) => [
   run.answer.verdicts.length > 0 && ['Verdicts', () => verdicts(run)],
+  run.ladder && ['Ladder: the verdict and its price', () => ladder(run)],
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.stories.length > 0 && ['Why: the worst samples', () => run.stories.map((story) => storyPart(run, story))],
   run.tables.length > 0 && ['Numbers', () => run.tables.flatMap((of) => numbers(run, of))],
