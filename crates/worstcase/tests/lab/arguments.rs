@@ -11,8 +11,8 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ("--seed 1 --seeds 2", "cannot be used with"),
     ("--samples -1", "-1"),
     (
-        "--probe response,hackbench",
-        "unknown probe 'hackbench'; known: wakeup, response",
+        "--probe response,bonnie",
+        "unknown probe 'bonnie'; known: wakeup, response, switch, hackbench, inversion",
     ),
     (
         "--period 251",
