@@ -13,7 +13,7 @@ use worstcase::lab::replay::{LEAD, replay, replay_each};
 use worstcase::lab::snapshot::Snapshot;
 use worstcase::lab::symbols::KernelSymbols;
 use worstcase::story::execution::{Execution, Symbols};
-use worstcase::study::PlannedCell;
+use worstcase_plan::PlannedCell;
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
 

@@ -83,6 +83,12 @@ pub enum Error {
     /// A run folder.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What is asked cannot be measured.
+    #[error(transparent)]
+    Problem(#[from] worstcase_plan::Problem),
+    /// Ctrl-C cannot be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(#[source] std::io::Error),
     /// Standard output went away or cannot be written.
     #[error("cannot write the output: {0}; check where it goes")]
     Output(#[source] std::io::Error),
@@ -104,7 +110,8 @@ impl Error {
             Error::Man(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Census(e) => e.exit(),
-            Error::Study(_) => Exit::Usage,
+            Error::Study(_) | Error::Problem(_) => Exit::Usage,
+            Error::Signals(_) => Exit::Missing,
             Error::Host(e) => e.exit(),
             Error::Run(e) => e.exit(),
             Error::Output(_) => Exit::Storage,

@@ -4,8 +4,7 @@
 //! kernels  find, download, unpack kernels
 //! lab      boots them in QEMU and measures        -> records
 //! host     measures this machine                -> records
-//! study    files that ask a question              -> planned cells
-//! record   what a cell gave, and the run folder   <- measured machine
+//! record   what a cell gave, the run folder, and the loop that fills it   <- measured machine
 //! stats    distributions, ensembles of seeds      <- records
 //! verdict  PASS, FAIL or INCONCLUSIVE             <- records
 //! compare  two runs, and the gate of a baseline    <- records
@@ -22,7 +21,6 @@ pub mod cli;
 pub mod compare;
 pub mod debuginfo;
 pub mod digest;
-pub mod duration;
 pub mod error;
 pub mod host;
 pub mod kernels;
@@ -33,5 +31,6 @@ pub mod record;
 pub mod report;
 pub mod stats;
 pub mod story;
-pub mod study;
 pub mod verdict;
+
+pub use worstcase_plan::{duration, study};

@@ -14,7 +14,7 @@ use worstcase::story::blame::Mechanism;
 use worstcase::story::execution::{Execution, Symbols};
 use worstcase::story::spans::{Kind, Place, Sample, Span};
 use worstcase::story::{Around, Story, tell};
-use worstcase::study::PlannedCell;
+use worstcase_plan::PlannedCell;
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 

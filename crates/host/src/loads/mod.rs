@@ -27,7 +27,7 @@ mod segments;
 mod source;
 mod spec;
 mod start;
-mod table;
+pub mod table;
 mod timers;
 mod tree;
 mod walk;

@@ -14,9 +14,8 @@ use crate::error::{Error, Exit};
 use crate::kernels::ResolveOptions;
 use crate::lab::LabError;
 use crate::lab::added::Added;
-use crate::lab::matrix::{Progress, parallel};
 use crate::lab::qemu::Qemu;
-use crate::record::{CellId, Record, Run, RunError};
+use crate::record::{CellId, Progress, Record, Run, RunError, parallel};
 use crate::report::terminal::Style;
 use clap::Args;
 use std::num::NonZeroUsize;
@@ -165,7 +164,7 @@ fn measured(run: &Run) -> Result<Vec<Record>, RunError> {
     match (records.is_empty(), run.plan().cells.first()) {
         (true, Some(first)) => Err(RunError::NotMeasured {
             id: first.id.clone(),
-            command: run.plan().command.join(" "),
+            command: crate::report::format::shell(&run.command()),
         }),
         _ => Ok(records),
     }
@@ -250,7 +249,7 @@ fn all(records: &[Record], how: &How, jobs: NonZeroUsize, kept: usize) -> Result
     let taken = parallel(jobs, records, |record| {
         let taken = take(record, how)?;
         bar.measured(&record.id);
-        Ok(taken)
+        Ok::<_, CensusError>(taken)
     });
     bar.finish();
     let of = |((taken, longest), record): ((_, _), &Record)| {

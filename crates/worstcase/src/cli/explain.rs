@@ -212,7 +212,7 @@ fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Explai
     worst.ok_or_else(|| {
         ExplainError::Run(RunError::NotMeasured {
             id: run.plan().cells[0].id.clone(),
-            command: run.plan().command.join(" "),
+            command: crate::report::format::shell(&run.command()),
         })
     })
 }

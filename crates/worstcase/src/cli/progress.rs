@@ -1,7 +1,6 @@
 //! Progress of a matrix on a terminal; nothing in a pipe.
 
-use crate::lab::matrix::Progress;
-use crate::record::CellId;
+use crate::record::{CellId, Progress};
 use crate::report::format::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -59,7 +58,7 @@ impl Progress for Bar {
         self.bar.enable_steady_tick(Duration::from_millis(250));
     }
 
-    fn booted(&self, subject: &str) {
+    fn prepared(&self, subject: &str) {
         self.bar.inc(BOOT_WEIGHT);
         self.say(&format!("booted {subject}"));
     }
@@ -67,7 +66,7 @@ impl Progress for Bar {
     fn measured(&self, cell: &CellId) {
         self.bar.inc(1);
         self.done.fetch_add(1, Ordering::Relaxed);
-        self.say(&format!("measured {cell}"));
+        self.say(&format!("measured {}", cell));
     }
 }
 

@@ -1,7 +1,7 @@
 //! This machine: what it is, how it is set, and measuring it.
 //!
 //! ```text
-//! facts     what this machine is       cpus      sets of CPUs
+//! facts     what this machine is
 //! doctor    what of it harms latency, and setting it for a while
 //! state     where journals are             journal   what is changed, written down before
 //! command   runs a user's command
@@ -10,7 +10,6 @@
 //! ```
 
 pub mod command;
-pub mod cpus;
 pub mod doctor;
 mod error;
 pub mod facts;
@@ -20,8 +19,8 @@ pub mod restore;
 pub mod run;
 pub mod state;
 
-pub use cpus::CpuList;
 pub use error::HostError;
 pub use facts::Facts;
 pub use journal::{Journal, Undone};
 pub use state::StateFolder;
+pub use worstcase_plan::CpuList;

@@ -17,9 +17,9 @@ use crate::debuginfo::BuildId;
 use crate::kernels::ResolveOptions;
 use crate::record::{Machine, Record};
 use crate::story::execution::{Execution, Symbols};
-use crate::study::PlannedCell;
 use std::ops::Range;
 use std::time::Duration;
+use worstcase_plan::PlannedCell;
 use worstcase_probe::{CellSpec, Instructions};
 
 /// A cell with everything that it needs to run.
@@ -69,17 +69,8 @@ impl Again {
         };
         let matrix = Matrix::prepare(std::slice::from_ref(&planned), added, qemu, options)?;
         let prepared = matrix.subject(&matrix.cells()[0]);
-        if prepared.qemu.version != machine.qemu {
-            return Err(other(&format!(
-                "it was measured with {}, here is {}",
-                machine.qemu, prepared.qemu.version
-            )));
-        }
-        if prepared.subject.kernel.digest != record.subject.kernel.digest {
-            return Err(other(&format!("{} is another kernel now", record.subject.kernel.name)));
-        }
-        if prepared.key != machine.key {
-            return Err(other("worstcase itself or an added program (--add) changed"));
+        if let Some(what) = prepared.changed_since(record) {
+            return Err(other(&what));
         }
         let snapshot = Snapshot::obtain(&options.cache, prepared, limit)?;
         let run = Run {

@@ -4,12 +4,14 @@
 //! RawRecord (+ plugin stamps) -> CellResult { Record, samples as Parquet }         build
 //! CellResult -> <folder>/record.json, samples.parquet, SHA256SUMS                  folder (atomic)
 //! cells of one question -> run.json + cells/<id>/                                  run
+//! what is missing of a run -> an executor -> cells/<id>/                           execute
 //! ```
 //! `docs/formats.md` describes every field. A lab record holds nothing of the host: the same cell gives
 //! byte-identical files everywhere.
 
 pub mod build;
 mod details;
+mod execute;
 pub mod folder;
 pub mod parquet;
 pub mod plan;
@@ -21,11 +23,13 @@ pub mod summary;
 
 pub use build::{BuildError, CellResult, Stamp};
 pub use folder::FolderError;
-pub use plan::{CellEntry, Published, RunPlan};
+pub use execute::{Executor, Outcome, Progress, Task, execute, parallel};
+pub use plan::{CellEntry, RunPlan};
 pub use run::{Run, RunError};
 pub use samples::{HostRow, RowParts, SampleRow};
 pub use subject::{CellId, HostMachine, Kernel, LabMachine, Machine, Preempt, Subject, SubjectId, Venue};
 pub use summary::{Quantity, Summary};
+pub use worstcase_plan::Published;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 //! ```
 
 use super::folder::{self, FolderError, io_error};
-use super::plan::{CellEntry, RunPlan};
+use super::plan::{CellEntry, RunPlan, SCHEMA};
 use super::{CellId, CellResult, Record, SampleRow};
 use crate::error::Exit;
 use rustix::fs::{FlockOperation, flock};
@@ -39,12 +39,31 @@ pub enum RunError {
     #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
     NotEmpty(PathBuf),
     /// Another run is there.
-    #[error("{} holds another run, made by `{command}`; choose another folder, or delete it", dir.display())]
+    #[error("{} holds another run, which differs in its {difference}; choose another folder, or delete it", dir.display())]
     AnotherRun {
         /// The folder.
         dir: PathBuf,
-        /// The command of the run that is there.
-        command: String,
+        /// The field that differs, and its values there and here.
+        difference: String,
+    },
+    /// Another subject by the same name has been measured there.
+    #[error("{} was begun with another subject: {what}; choose another folder, or delete it", dir.display())]
+    AnotherSubject {
+        /// The folder.
+        dir: PathBuf,
+        /// What is not as it was.
+        what: String,
+    },
+    /// Written by another version.
+    #[error(
+        "{} has the form '{schema}', this worstcase reads '{}': measure it again into another folder, or read it with the version that wrote it",
+        dir.display(), SCHEMA
+    )]
+    OtherForm {
+        /// The folder.
+        dir: PathBuf,
+        /// The form.
+        schema: String,
     },
     /// Another process writes it.
     #[error("another worstcase is writing {}; wait for it, or choose another folder", .0.display())]
@@ -90,9 +109,10 @@ impl RunError {
 }
 
 impl Run {
-    /// Begins a run in `dir`, or goes on with it if exactly this run was begun there.
+    /// Begins a run in `dir`, or goes on with it if the same experiment was begun there.
     pub fn create(dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
-        plan.check().map_err(RunError::Plan)?;
+        let checked = plan.experiment.check().map_err(|e| e.to_string());
+        checked.and_then(|()| plan.check()).map_err(RunError::Plan)?;
         let occupied = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
         if occupied && !dir.join(RUN_FILE).exists() {
             return Err(RunError::NotEmpty(dir.to_path_buf()));
@@ -103,10 +123,10 @@ impl Run {
         let lock = File::open(dir).map_err(io_error("open", dir))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| RunError::Busy(dir.to_path_buf()))?;
         let mut run = Run::open(dir)?;
-        if run.plan != plan {
+        if let Some(difference) = run.plan.difference(&plan) {
             return Err(RunError::AnotherRun {
                 dir: dir.to_path_buf(),
-                command: run.plan.command.join(" "),
+                difference,
             });
         }
         let cells = dir.join(CELLS_DIR);
@@ -122,6 +142,14 @@ impl Run {
             return Err(RunError::NotARun(dir.to_path_buf()));
         }
         let json = folder::read_summed(dir, RUN_FILE)?;
+        if let Ok(Head { schema }) = serde_json::from_slice(&json)
+            && schema != SCHEMA
+        {
+            return Err(RunError::OtherForm {
+                dir: dir.to_path_buf(),
+                schema: schema.escape_debug().to_string(),
+            });
+        }
         let parsed: Result<RunPlan, _> = serde_json::from_slice(&json).map_err(|e| e.to_string());
         let plan = parsed.and_then(|plan| plan.check().map(|()| plan));
         let plan = plan.map_err(|what| FolderError::Damaged {
@@ -144,6 +172,11 @@ impl Run {
     /// What was going to be measured.
     pub fn plan(&self) -> &RunPlan {
         &self.plan
+    }
+
+    /// The command that goes on with it, or gives the same run again.
+    pub fn command(&self) -> Vec<String> {
+        self.plan.command(&self.dir)
     }
 
     /// Where a cell's folder is, or would be.
@@ -212,7 +245,7 @@ impl Run {
         if !self.has_cell(id) {
             return Err(RunError::NotMeasured {
                 id: id.clone(),
-                command: self.plan.command.join(" "),
+                command: worstcase_plan::shell(&self.command()),
             });
         }
         let dir = self.cell_dir(id);
@@ -237,6 +270,12 @@ impl Run {
     pub fn for_each_sample(&self, record: &Record, each: impl FnMut(SampleRow)) -> Result<(), RunError> {
         Ok(folder::for_each_sample(&self.cell_dir(&record.id), record, each)?)
     }
+}
+
+/// What every form of [`RUN_FILE`] has.
+#[derive(serde::Deserialize)]
+struct Head {
+    schema: String,
 }
 
 /// Writes the plan as a new folder, or into an empty one.

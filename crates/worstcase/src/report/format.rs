@@ -1,5 +1,6 @@
 //! Numbers and foreign text, ready to be shown.
 
+pub use worstcase_plan::shell;
 use worstcase_probe::Nanos;
 
 /// Microseconds with three digits that matter: `0.116`, `4.71`, `83.7`, `217`, `15402`.
@@ -66,18 +67,6 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Arguments as a shell takes them.
-pub fn shell(arguments: &[String]) -> String {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
-    let quoted = arguments
-        .iter()
-        .map(|a| match !a.is_empty() && a.chars().all(harmless) {
-            true => a.clone(),
-            false => format!("'{}'", a.replace('\'', "'\\''")),
-        });
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,11 +105,5 @@ mod tests {
     #[test]
     fn foreign_text_stays_text() {
         assert_eq!(plain("a\x1b[31m\u{202e}b\n"), "a\u{fffd}[31m\u{fffd}b\u{fffd}");
-    }
-
-    #[test]
-    fn a_shell_reads_the_same_arguments_again() {
-        let arguments = ["worstcase", "cmd:a b", "it's", ""].map(String::from);
-        assert_eq!(shell(&arguments), r"worstcase 'cmd:a b' 'it'\''s' ''");
     }
 }

@@ -1,6 +1,6 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
-use super::format::{grouped, micros, plain, range};
+use super::format::{grouped, micros, plain, range, shell};
 use super::grid::{Grid, Group};
 use super::{View, bench, host, ladder};
 use crate::duration;
@@ -63,7 +63,7 @@ pub fn run(view: &View, style: Style) -> String {
     if measured < planned {
         out.push(format!(
             "{measured} of {planned} cells are measured; to go on: {}",
-            plain(&view.plan.command.join(" "))
+            plain(&shell(&view.command))
         ));
     }
     if host::is_host(view.records) {

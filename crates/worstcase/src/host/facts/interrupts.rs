@@ -1,7 +1,7 @@
 //! Where device interrupts go.
 
 use super::tree::Tree;
-use crate::host::cpus::CpuList;
+use crate::host::CpuList;
 use serde::Serialize;
 
 /// Device interrupts.

@@ -1,7 +1,7 @@
 //! Frequency and sleep of the CPUs.
 
 use super::tree::Tree;
-use crate::host::cpus::CpuList;
+use crate::host::CpuList;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

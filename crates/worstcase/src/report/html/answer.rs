@@ -1,11 +1,11 @@
 //! What was asked and what came out, in plain words.
 
 use super::extremes::extremes;
-use super::part::{Labels, command, distinct};
+use super::part::{Labels, distinct};
 use crate::duration;
 use crate::record::{Record, Venue};
 use crate::report::View;
-use crate::report::format::grouped;
+use crate::report::format::{grouped, shell};
 use crate::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
 use serde::Serialize;
 use worstcase_probe::Nanos;
@@ -42,7 +42,7 @@ impl Answer {
         let unfinished = (measured < planned).then(|| {
             format!(
                 "Not finished: {measured} of {planned} cells are measured, and only of these this page speaks. To go on: {}",
-                command(view.plan)
+                shell(&view.command)
             )
         });
         let mut lines: Vec<String> = extremes(view, labels);

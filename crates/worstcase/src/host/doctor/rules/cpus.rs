@@ -1,7 +1,7 @@
 //! The measured CPUs themselves: frequency, sleep, siblings, interrupts.
 
 use super::{Change, Finding, Level, Patient, Rule, echo};
-use crate::host::cpus::CpuList;
+use crate::host::CpuList;
 use crate::host::facts::interrupts::affinity_file;
 use crate::host::facts::power::governor_file;
 
