@@ -1,6 +1,7 @@
 //! What cannot be measured, in one line each.
 
-use crate::{Experiment, Length, Method, Part, Subject, Subjects, Venue, duration, grammar};
+use crate::{Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
+use worstcase_base::duration;
 use worstcase_probe::{CellSpec, Nanos};
 
 /// Why an experiment cannot be measured: what is wrong and what is allowed, in one line.

@@ -1,7 +1,8 @@
 //! The command line that asks for an experiment.
 
-use crate::{Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, duration};
+use crate::{Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue};
 use std::path::Path;
+use worstcase_base::duration;
 use worstcase_probe::Nanos;
 
 /// The words of a command that measures an experiment into `output`, or goes on with it there.
@@ -16,18 +17,6 @@ pub fn command(experiment: &Experiment, study: Option<&StudySource>, output: &Pa
     }
     words.option("output", output.display());
     words.0
-}
-
-/// Arguments as a shell takes them.
-pub fn shell(arguments: &[String]) -> String {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
-    let quoted = arguments
-        .iter()
-        .map(|a| match !a.is_empty() && a.chars().all(harmless) {
-            true => a.clone(),
-            false => format!("'{}'", a.replace('\'', "'\\''")),
-        });
-    quoted.collect::<Vec<_>>().join(" ")
 }
 
 struct Words(Vec<String>);
@@ -171,11 +160,5 @@ mod tests {
             words.join(" "),
             "worstcase study run /home/me/mine.toml --quick --host --output r"
         );
-    }
-
-    #[test]
-    fn a_shell_reads_the_same_arguments_again() {
-        let arguments = ["worstcase", "cmd:a b", "it's", ""].map(String::from);
-        assert_eq!(shell(&arguments), r"worstcase 'cmd:a b' 'it'\''s' ''");
     }
 }

@@ -1,7 +1,8 @@
 //! What tells two experiments apart.
 
-use crate::{Experiment, Length, Method, Part, Subject, Subjects, Timing, duration};
+use crate::{Experiment, Length, Method, Part, Subject, Subjects, Timing};
 use std::fmt;
+use worstcase_base::duration;
 use worstcase_probe::Nanos;
 
 /// The first field in which two experiments differ.

@@ -8,7 +8,7 @@
 //! experiment  the experiment and its parts        check       what cannot be measured, in one line
 //! cells       an experiment multiplied out        grammar     names of loads and probes, by venue
 //! difference  what tells two experiments apart    command     the command line that asks for one
-//! study       study files                         model, method, cpus, duration    words and their values
+//! study       study files                         model, method, cpus    words and their values
 //! ```
 //! A study file and both command lines only fill an [`Experiment`]; whatever runs it knows nothing of them. It is kept
 //! with the run, so that resuming compares what is measured, not how it was typed.
@@ -18,7 +18,6 @@ mod check;
 mod command;
 mod cpus;
 mod difference;
-pub mod duration;
 mod experiment;
 pub mod grammar;
 mod method;
@@ -27,7 +26,7 @@ pub mod study;
 
 pub use cells::{Combination, PlannedCell};
 pub use check::Problem;
-pub use command::{command, shell};
+pub use command::command;
 pub use cpus::{CpuList, NoCpuList};
 pub use difference::Difference;
 pub use experiment::{

@@ -2,10 +2,11 @@
 
 use super::cells::{RawCells, experiment, quick_of};
 use super::{Published, Study, StudyError, Variants};
-use crate::{Venue, duration};
+use crate::Venue;
 use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
+use worstcase_base::duration;
 use worstcase_probe::Nanos;
 
 /// The form of the file.

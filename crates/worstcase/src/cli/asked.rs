@@ -1,6 +1,6 @@
 //! What is measured, as options: the same words for the lab and for a host.
 
-use crate::duration;
+use worstcase_base::duration;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use worstcase_host::loads::table::usages;

@@ -4,6 +4,7 @@ mod asked;
 pub mod census;
 pub mod compare;
 pub mod completions;
+mod error;
 pub mod explain;
 pub mod gate;
 pub mod host;
@@ -18,7 +19,8 @@ mod stop;
 pub mod study;
 pub mod verdict;
 
-use crate::error::Error;
+pub use error::Error;
+
 use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;

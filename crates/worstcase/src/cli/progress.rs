@@ -1,11 +1,11 @@
 //! Progress of a matrix on a terminal; nothing in a pipe.
 
-use crate::record::{CellId, Progress};
-use crate::report::format::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use worstcase_base::format::plain;
+use worstcase_results::record::{CellId, Progress};
 
 /// A bar on standard error: cells done, time left.
 pub struct Bar {

@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end, the second ends at once.
 
-use crate::error::Error;
-use crate::record::Outcome;
+use crate::cli::Error;
+use worstcase_results::record::Outcome;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use super::lab::{self, How};
 use super::host;
 use super::show::print;
-use crate::duration;
-use crate::error::Error;
-use crate::report::terminal::{self, Style};
-use crate::study::{self, Study, Variant};
+use worstcase_base::duration;
+use crate::cli::Error;
+use worstcase_report::terminal::{self, Style};
+use worstcase_plan::study::{self, Study, Variant};
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::path::PathBuf;

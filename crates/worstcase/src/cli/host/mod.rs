@@ -7,9 +7,9 @@ mod restore;
 mod run;
 mod show;
 
-use crate::error::Error;
-use crate::host::restore::left_over;
-use crate::host::{HostError, StateFolder, guard};
+use crate::cli::Error;
+use worstcase_host::restore::left_over;
+use worstcase_host::{HostError, StateFolder, guard};
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -92,7 +92,7 @@ pub struct GuardArgs {
 
 /// Runs the measuring process.
 pub fn run_worker() -> Result<ExitCode, Error> {
-    crate::host::run::worker::run().map_err(|e| HostError::Worker(e.to_string()))?;
+    worstcase_host::run::worker::run().map_err(|e| HostError::Worker(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 

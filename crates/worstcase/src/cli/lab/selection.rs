@@ -1,9 +1,9 @@
 //! Which cells: options of `worstcase lab run|verify`.
 
 use crate::cli::asked::{Asked, judged};
-use crate::error::Error;
-use crate::lab::LabError;
-use crate::lab::added::Added;
+use crate::cli::Error;
+use worstcase_lab::LabError;
+use worstcase_lab::added::Added;
 use clap::Args;
 use worstcase_plan::{DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;

@@ -1,0 +1,126 @@
+//! Numbers and foreign text, ready to be shown.
+
+use worstcase_probe::Nanos;
+
+/// Microseconds with three digits that matter: `0.116`, `4.71`, `83.7`, `217`, `15402`.
+pub fn micros(value: Nanos) -> String {
+    // Decided on the rounded value, or 9.999 would become 10.00.
+    match value.0 {
+        0 => "0".to_string(),
+        1..1_000 => format!("{:.3}", value.as_micros_f64()),
+        1_000..9_995 => format!("{:.2}", value.as_micros_f64()),
+        9_995..99_950 => format!("{:.1}", value.as_micros_f64()),
+        _ => format!("{:.0}", value.as_micros_f64()),
+    }
+}
+
+/// Microseconds to the nanosecond: `100.412`.
+pub fn micros_exact(value: Nanos) -> String {
+    format!("{}.{:03}", value.0 / 1_000, value.0 % 1_000)
+}
+
+/// A whole number in groups of three: `10 000`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A long time with two digits that matter: `45 s`, `3.2 days`, `12000 years`.
+pub fn span(seconds: f64) -> String {
+    const UNITS: [(&str, f64); 5] = [
+        ("years", 31_536_000.0),
+        ("days", 86_400.0),
+        ("hours", 3_600.0),
+        ("minutes", 60.0),
+        ("s", 1.0),
+    ];
+    let (unit, length) = UNITS.into_iter().find(|(_, l)| seconds >= *l).unwrap_or(UNITS[4]);
+    let count = seconds / length;
+    match count {
+        1e9.. => "over a thousand million years".to_string(),
+        9.95.. => format!("{count:.0} {unit}"),
+        _ => format!("{count:.1} {unit}"),
+    }
+}
+
+/// `lowest` alone if both are equal, `lowest..highest` otherwise.
+pub fn range<T: PartialEq>(lowest: T, highest: T, show: impl Fn(T) -> String) -> String {
+    match lowest == highest {
+        true => show(lowest),
+        false => format!("{}..{}", show(lowest), show(highest)),
+    }
+}
+
+/// Text from a record or a file, without characters that could steer a terminal.
+pub fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Arguments as a shell takes them.
+pub fn shell(arguments: &[String]) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
+    let quoted = arguments
+        .iter()
+        .map(|a| match !a.is_empty() && a.chars().all(harmless) {
+            true => a.clone(),
+            false => format!("'{}'", a.replace('\'', "'\\''")),
+        });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits() {
+        let shown = [116, 4_714, 9_994, 9_995, 83_712, 99_949, 99_950, 216_729, 15_402_000].map(|n| micros(Nanos(n)));
+        assert_eq!(
+            shown,
+            ["0.116", "4.71", "9.99", "10.0", "83.7", "99.9", "100", "217", "15402"]
+        );
+        assert_eq!(micros_exact(Nanos(100_042)), "100.042");
+        assert_eq!(
+            [0, 999, 10_000, 1_234_567].map(grouped),
+            ["0", "999", "10 000", "1 234 567"]
+        );
+    }
+
+    #[test]
+    fn long_times() {
+        let shown = [0.04, 59.0, 90.0, 7_200.0, 276_480.0, 4e8, 1e30].map(span);
+        assert_eq!(
+            shown,
+            [
+                "0.0 s",
+                "59 s",
+                "1.5 minutes",
+                "2.0 hours",
+                "3.2 days",
+                "13 years",
+                "over a thousand million years"
+            ]
+        );
+    }
+
+    #[test]
+    fn foreign_text_stays_text() {
+        assert_eq!(plain("a\x1b[31m\u{202e}b\n"), "a\u{fffd}[31m\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn a_shell_reads_the_same_arguments_again() {
+        let arguments = ["worstcase", "cmd:a b", "it's", ""].map(String::from);
+        assert_eq!(shell(&arguments), r"worstcase 'cmd:a b' 'it'\''s' ''");
+    }
+}

@@ -1,0 +1,41 @@
+//! Every load, probe and seed on this machine; each measurement gives a cell for each of its CPUs.
+
+use crate::doctor::Finding;
+use worstcase_results::record::{CellEntry, Subject, Task};
+use std::path::PathBuf;
+use crate::HostSpec;
+use crate::spec::Probe;
+
+/// What is going to be measured.
+#[derive(Debug)]
+pub struct Matrix {
+    /// This machine.
+    pub subject: Subject,
+    /// The measurements; their folders are filled in when each begins.
+    pub specs: Vec<HostSpec>,
+    /// Where the loads make their files: a folder in this one.
+    pub work_parent: PathBuf,
+    /// Findings whose remedies are set for the length of the run.
+    pub apply: Option<Vec<Finding>>,
+}
+
+impl Matrix {
+    /// The measurements, in order.
+    pub fn tasks(&self) -> Vec<Task> {
+        let task = |spec| Task {
+            cells: self.cells_of(spec),
+        };
+        self.specs.iter().map(task).collect()
+    }
+
+    /// A measurement's cells: one a CPU, or one alone.
+    fn cells_of(&self, spec: &HostSpec) -> Vec<CellEntry> {
+        let subject = self.subject.id();
+        let probe = spec.probe.to_string();
+        let entry = |cpu: Option<u32>| CellEntry::named(&subject, &spec.load, &probe, spec.seed, cpu);
+        match spec.probe {
+            Probe::Bench(_) => vec![entry(None)],
+            _ => spec.cpus.iter().map(|cpu| entry(Some(*cpu))).collect(),
+        }
+    }
+}

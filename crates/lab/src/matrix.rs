@@ -1,0 +1,139 @@
+//! Many cells, with the subjects that they run on.
+
+use super::added::Added;
+use super::cell::Raw;
+use super::machine::{Machine, Mips};
+use super::qemu::Qemu;
+use super::snapshot::Snapshot;
+use super::subject::{Prepared, Subject};
+use super::{LabError, stamps};
+use std::collections::BTreeMap;
+use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
+use worstcase_plan::PlannedCell;
+use worstcase_probe::CellSpec;
+use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, SubjectId};
+
+/// Subjects with everything that makes them, and the cells to run on them.
+pub struct Matrix {
+    pub(super) subjects: Vec<Prepared>,
+    pub(super) cells: Vec<MatrixCell>,
+}
+
+/// One cell of a matrix.
+pub struct MatrixCell {
+    /// Index of its subject.
+    pub(super) subject: usize,
+    /// What runs on it.
+    pub spec: CellSpec,
+    /// Its name.
+    pub entry: CellEntry,
+}
+
+impl Matrix {
+    /// Finds the kernels, checks that they can boot what is asked of them, and builds the images.
+    pub fn prepare(
+        planned: &[PlannedCell],
+        added: &[Added],
+        qemu: &Qemu,
+        options: &ResolveOptions<'_>,
+    ) -> Result<Matrix, LabError> {
+        let mut found: BTreeMap<&str, Kernel> = BTreeMap::new();
+        let mut indices: BTreeMap<(&str, &str, u32, u32), usize> = BTreeMap::new();
+        let mut matrix = Matrix {
+            subjects: Vec::new(),
+            cells: Vec::new(),
+        };
+        for cell in planned {
+            let key = (cell.kernel.as_str(), cell.preempt.as_str(), cell.mips, cell.memory_mb);
+            let subject = match indices.get(&key) {
+                Some(index) => *index,
+                None => {
+                    if !found.contains_key(key.0) {
+                        found.insert(key.0, kernels::resolve(key.0, options)?);
+                    }
+                    let subject = subject(&found[key.0], cell, added)?;
+                    matrix.subjects.push(subject.prepare(qemu)?);
+                    indices.insert(key, matrix.subjects.len() - 1);
+                    matrix.subjects.len() - 1
+                }
+            };
+            let entry = CellEntry::new(&subject_id(&matrix.subjects[subject].subject), &cell.spec);
+            matrix.cells.push(MatrixCell {
+                subject,
+                spec: cell.spec.clone(),
+                entry,
+            });
+        }
+        Ok(matrix)
+    }
+
+    /// The cells, in order.
+    pub fn cells(&self) -> &[MatrixCell] {
+        &self.cells
+    }
+
+    /// The subject of a cell.
+    pub fn subject(&self, cell: &MatrixCell) -> &Prepared {
+        &self.subjects[cell.subject]
+    }
+}
+
+fn subject(kernel: &Kernel, cell: &PlannedCell, added: &[Added]) -> Result<Subject, LabError> {
+    let mips: Mips = cell.mips.to_string().parse()?;
+    Ok(Subject {
+        kernel: kernel.clone(),
+        preempt: preempt::choose(kernel, cell.preempt.parse()?)?,
+        machine: Machine {
+            mips,
+            memory_mb: cell.memory_mb,
+        },
+        added: added.to_vec(),
+    })
+}
+
+fn subject_id(subject: &Subject) -> SubjectId {
+    let machine = &subject.machine;
+    SubjectId::lab(
+        &subject.kernel.label,
+        subject.preempt.model.name(),
+        machine.mips.number(),
+        machine.memory_mb,
+    )
+}
+
+/// From what a cell left to the record that is kept.
+pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<CellResult, LabError> {
+    let subject = &prepared.subject;
+    let label = subject.label();
+    let mut stamps = stamps::join(raw, subject.machine.mips).map_err(|e| LabError::Stamps(label.clone(), e))?;
+    if raw.record.details.is_some() {
+        // No timer was due: the interrupt that came before has nothing to do with the sample.
+        stamps.samples.iter_mut().for_each(|stamp| stamp.irq_off = None);
+    }
+    let said = |key: &str| snapshot.ready.get(key).cloned().unwrap_or_default();
+    let described = record::Subject {
+        kernel: record::Kernel {
+            name: subject.kernel.name.clone(),
+            label: subject.kernel.label.clone(),
+            release: said("release"),
+            version: said("version"),
+            digest: subject.kernel.digest.clone(),
+        },
+        preempt: record::Preempt {
+            asked: Some(subject.preempt.model.to_string()),
+            in_force: said("preempt"),
+        },
+        machine: record::Machine::Lab(LabMachine {
+            qemu: prepared.qemu.version.clone(),
+            mips: subject.machine.mips.number(),
+            memory_mb: subject.machine.memory_mb,
+            cpu: Machine::CPU.to_string(),
+            command_line: prepared.command_line.clone(),
+            key: prepared.key.clone(),
+        }),
+    };
+    let mut result = CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
+        .map_err(|e| LabError::Stamps(label, e.to_string()))?;
+    result.record.console = raw.console.clone();
+    Ok(result)
+}
