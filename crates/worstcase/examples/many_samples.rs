@@ -12,9 +12,9 @@ use worstcase::record::{
     Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
     Subject, folder,
 };
+use worstcase_probe::Probe;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, SelfCost};
-use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
 
 const PERIOD: Nanos = Nanos::from_micros(100);
@@ -52,7 +52,7 @@ fn subject() -> Subject {
 /// A record without samples.
 fn empty(samples: u32) -> Result<CellResult, Box<dyn Error>> {
     let spec = CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: "idle".into(),
         period: PERIOD,
         periods: samples,

@@ -7,9 +7,9 @@ use worstcase::record::{
     CellEntry, CellId, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp,
     Subject,
 };
+use worstcase_probe::Probe;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
-use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
 pub const LOADS: [&str; 3] = ["shm", "procread", "fork"];
@@ -103,7 +103,7 @@ pub fn host_result(raw: &RawRecord) -> CellResult {
 
 pub fn spec(load: &str, seed: u64) -> CellSpec {
     CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: load.into(),
         period: Nanos(251_000),
         periods: PERIODS,

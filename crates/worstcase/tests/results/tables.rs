@@ -7,7 +7,7 @@ use worstcase::report::terminal::Style;
 use worstcase::report::{View, csv, json, terminal};
 use worstcase::verdict::{Criterion, verdicts};
 use worstcase_probe::Nanos;
-use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::Probe;
 
 fn records(results: &[CellResult]) -> Vec<Record> {
     results.iter().map(|r| r.record.clone()).collect()
@@ -81,7 +81,7 @@ fn a_run_that_is_not_finished() {
 #[test]
 fn the_response_probe_shows_both_parts() {
     let response = worstcase_probe::CellSpec {
-        probe: ProbeKind::Response,
+        probe: Probe::Response,
         ..spec("blockread", 1)
     };
     let all = vec![result(&subject("6.1", "rt"), &raw(&response, &latencies(1, 40_000)))];

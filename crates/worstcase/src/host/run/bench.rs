@@ -6,9 +6,9 @@ use crate::host::state::boot_id;
 use crate::record::{CellResult, Method, Run, Subject};
 use worstcase_host::HostSpec;
 use worstcase_host::message::{BenchDone, Done};
+use worstcase_probe::Probe;
 use worstcase_probe::bench::Bench;
 use worstcase_probe::record::RawRecord;
-use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
 
 /// Keeps it. One that ended before its first sample leaves no cell.
@@ -27,8 +27,8 @@ pub(super) fn keep(
     // What somebody ended early was not asked for to its end.
     let expected = if done.stopped { last.index + 1 } else { spec.periods };
     let text = CellSpec {
-        probe: ProbeKind::Bench(bench),
-        load: spec.load.clone(),
+        probe: Probe::Bench(bench),
+        load: spec.load.to_string(),
         period: spec.interval,
         periods: expected,
         seed: spec.seed,

@@ -16,8 +16,8 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuDone, Done};
-use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 
 /// Name of the file with the trace around the latest samples, beside record.json.
 pub const FLIGHTS_FILE: &str = "flights.json";
@@ -33,7 +33,7 @@ pub fn keep(
 ) -> Result<(), HostError> {
     let id = CellId::new(
         &subject.id(),
-        &spec.load,
+        &spec.load.to_string(),
         &spec.probe.to_string(),
         spec.seed,
         Some(cpu.cpu),
@@ -113,7 +113,7 @@ fn noise(spec: &HostSpec, cpu: &CpuDone, lost: Nanos, summary: &Summaries) -> No
 fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
     Cell {
         probe: spec.probe.to_string(),
-        load: spec.load.clone(),
+        load: spec.load.to_string(),
         period_ns: spec.interval.0,
         periods: expected(spec, cpu),
         seed: spec.seed,

@@ -6,8 +6,9 @@ use std::io::{self, BufReader, Read};
 use worstcase_host::HostSpec;
 use worstcase_host::message::CpuDone;
 use worstcase_host::packed::Unpacker;
-use worstcase_host::spec::{Probe, Timer};
+use worstcase_host::spec::Timer;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 
 /// Hands every sample of a CPU to `each`, in order.
 pub(super) fn for_each_row(
@@ -150,7 +151,7 @@ mod tests {
             periods: 10,
             warmup: Nanos(0),
             seed: 1,
-            load: "idle".into(),
+            load: "idle".parse().expect("a load"),
             threshold: Nanos(1),
             flights: 0,
             work_dir: dir.into(),
