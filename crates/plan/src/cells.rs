@@ -1,16 +1,16 @@
 //! An experiment multiplied out.
 
 use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, grammar};
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::{CellSpec, Nanos, Probe};
 
 /// One load with one probe and one seed: a cell of every subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     /// The load.
-    pub load: String,
+    pub load: LoadSpec,
     /// The probe.
-    pub probe: String,
+    pub probe: Probe,
     /// The seed.
     pub seed: u64,
     /// Distance of two due times; 0 for a probe that has none.
@@ -35,8 +35,8 @@ pub struct PlannedCell {
 }
 
 impl Part {
-    /// Every probe by its full name.
-    pub fn probe_names(&self, venue: Venue) -> Result<Vec<String>, Problem> {
+    /// Every probe that its words stand for.
+    pub fn probes(&self, venue: Venue) -> Result<Vec<Probe>, Problem> {
         let names = self.probes.iter().map(|probe| grammar::probes(venue, probe));
         let names: Result<Vec<_>, _> = names.collect();
         Ok(names.map_err(|e| Problem::new("probes", e.0))?.concat())
@@ -44,14 +44,14 @@ impl Part {
 
     /// Every load with every probe and seed.
     pub fn combinations(&self, venue: Venue) -> Result<Vec<Combination>, Problem> {
-        let probes = self.probe_names(venue)?;
+        let probes = self.probes(venue)?;
         let mut all = Vec::new();
         for load in &self.loads {
-            for probe in &probes {
+            for probe in probes.iter().copied() {
                 let (interval, periods) = (self.interval_of(venue, probe), self.periods_of(venue, probe));
                 all.extend(self.seeds.iter().map(|seed| Combination {
                     load: load.clone(),
-                    probe: probe.clone(),
+                    probe,
                     seed,
                     interval,
                     periods,
@@ -61,8 +61,8 @@ impl Part {
         Ok(all)
     }
 
-    fn periods_of(&self, venue: Venue, probe: &str) -> u32 {
-        let usual = grammar::usual(venue, probe).length;
+    fn periods_of(&self, venue: Venue, probe: Probe) -> u32 {
+        let usual = grammar::usual_length(venue, probe);
         match (self.timing.length.unwrap_or(usual), usual, self.interval_of(venue, probe)) {
             (Length::Samples(n), ..) => n,
             // Nobody knows beforehand how many fit.
@@ -74,10 +74,9 @@ impl Part {
     /// What runs on every subject of the lab.
     pub(crate) fn specs(&self) -> Result<Vec<CellSpec>, Problem> {
         let spec = |c: Combination| {
-            let probe: ProbeKind = c.probe.parse().map_err(|e| problem_of("probes", e))?;
             let spec = CellSpec {
-                probe,
-                load: c.load,
+                probe: c.probe,
+                load: c.load.to_string(),
                 period: c.interval,
                 periods: c.periods,
                 seed: c.seed,
@@ -85,15 +84,11 @@ impl Part {
                 priority: self.method.priority,
             };
             let spec = spec.for_probe();
-            spec.to_text().map_err(|e| problem_of("loads", e))?;
+            spec.to_text().map_err(|e| Problem::new("loads", e.0))?;
             Ok(spec)
         };
         self.combinations(Venue::Lab)?.into_iter().map(spec).collect()
     }
-}
-
-fn problem_of(field: &'static str, error: worstcase_probe::spec::SpecError) -> Problem {
-    Problem::new(field, error.0)
 }
 
 impl Experiment {

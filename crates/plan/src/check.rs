@@ -2,7 +2,7 @@
 
 use crate::{Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
 use worstcase_base::duration;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::{CellSpec, Nanos, Probe};
 
 /// Why an experiment cannot be measured: what is wrong and what is allowed, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,8 +69,8 @@ impl Experiment {
 
     /// The limit of the latency that is asked of these probes if nobody says another.
     pub fn usual_criterion(&self) -> Option<Nanos> {
-        let probes: Vec<String> = self.parts.iter().flat_map(|part| part.probes.clone()).collect();
-        grammar::usual_criterion(&probes)
+        let probes = self.parts.iter().flat_map(|part| part.probes(self.venue).unwrap_or_default());
+        grammar::usual_criterion(probes)
     }
 }
 
@@ -96,7 +96,7 @@ impl Part {
         }
         not_empty(self.loads.len(), "loads")?;
         for load in &self.loads {
-            grammar::check_load(venue, load).map_err(|e| Problem::new("loads", e.0))?;
+            load.check_venue(venue).map_err(|e| Problem::new("loads", e.0))?;
         }
         not_empty(self.probes.len(), "probes")?;
         if self.seeds.first > self.seeds.last || self.seeds.count() > MAX_SEEDS {
@@ -119,8 +119,8 @@ impl Part {
     }
 
     fn check_timing(&self, venue: Venue) -> Result<(), Problem> {
-        let probes = self.probe_names(venue)?;
-        let is_periodic = probes.iter().any(|p| grammar::usual(venue, p).interval.0 > 0);
+        let probes = self.probes(venue)?;
+        let is_periodic = probes.iter().any(|p| p.is_periodic());
         let (min, max) = (CellSpec::MIN_PERIOD, CellSpec::MAX_PERIOD);
         if let Some(interval) = self.timing.interval {
             if !is_periodic {
@@ -148,8 +148,8 @@ impl Part {
                 Err(Problem::new("time", what))
             }
             Some(Length::Time(time)) => {
-                let shortest = probes.iter().map(|p| self.interval_of(venue, p)).max();
-                match shortest {
+                let longest = probes.iter().map(|p| self.interval_of(venue, *p)).max();
+                match longest {
                     Some(interval) if time < interval => {
                         let what = format!(
                             "a time of {} is shorter than one interval of {}",
@@ -166,8 +166,8 @@ impl Part {
     }
 
     /// Distance of two due times of one of the probes; 0 if it has none.
-    pub(crate) fn interval_of(&self, venue: Venue, probe: &str) -> Nanos {
-        match grammar::usual(venue, probe).interval {
+    pub(crate) fn interval_of(&self, venue: Venue, probe: Probe) -> Nanos {
+        match probe.usual_period(venue) {
             Nanos(0) => Nanos(0),
             usual => self.timing.interval.unwrap_or(usual),
         }

@@ -1,6 +1,6 @@
 //! The command line that asks for an experiment.
 
-use crate::{Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue};
+use crate::{Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, grammar};
 use std::path::Path;
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
@@ -99,11 +99,11 @@ fn of_part(words: &mut Words, part: &Part, venue: Venue) {
         (one, _) => words.option("seed", one),
     }
     let unusual = |value: Nanos, usual: Nanos| (value != usual).then(|| typed(value));
-    words.maybe("warmup", unusual(part.timing.warmup, venue.usual_warmup()));
+    words.maybe("warmup", unusual(part.timing.warmup, grammar::usual(venue).warmup));
     let method = &part.method;
     words.maybe(
         "priority",
-        Some(method.priority).filter(|p| *p != venue.usual_priority()),
+        Some(method.priority).filter(|p| *p != grammar::usual(venue).priority),
     );
     words.maybe("policy", method.policy);
     words.maybe("timer", method.timer);

@@ -74,11 +74,12 @@ impl Part {
             Subjects::Cpus(cpus) => vec![("cpus", cpus.as_ref().map_or("all".into(), ToString::to_string))],
         };
         // Words that stand for the same probes are the same.
-        let probes = self
-            .probe_names(experiment.venue)
-            .unwrap_or_else(|_| self.probes.clone());
+        let probes = match self.probes(experiment.venue) {
+            Ok(probes) => probes.iter().map(ToString::to_string).collect(),
+            Err(_) => self.probes.clone(),
+        };
         fields.extend([
-            ("loads", list(self.loads.iter().cloned())),
+            ("loads", list(self.loads.iter().map(ToString::to_string))),
             ("probes", list(probes.into_iter())),
             ("seeds", self.seeds.to_string()),
         ]);
@@ -175,7 +176,7 @@ mod tests {
             "criterion (none there, 100 us here)"
         );
         assert_eq!(
-            of(|e| e.parts[0].loads.push("shm+fork".into())),
+            of(|e| e.parts[0].loads.push("shm+fork".parse().unwrap())),
             "loads (idle there, idle, shm+fork here)"
         );
         assert_eq!(

@@ -7,27 +7,18 @@
 //! ```
 //! A command line gives one part. A study may have several, which differ in some of it.
 
-use crate::{CpuList, Model, Policy, Published, Timer, Variant};
+use crate::{CpuList, Model, Policy, Published, Timer, Variant, grammar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use worstcase_probe::Nanos;
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::{Nanos, Venue};
 
 /// Virtual CPU speed unless another is asked for.
 pub const DEFAULT_MIPS: u32 = 1_000;
 /// Memory of the lab's machine unless another is asked for: the preemption study's machine had as much.
 pub const DEFAULT_MEMORY_MB: u32 = 256;
-
-/// Where cells run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Venue {
-    /// QEMU, instruction-counted virtual time.
-    Lab,
-    /// This machine, real time.
-    Host,
-}
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,8 +43,8 @@ pub struct Experiment {
 pub struct Part {
     /// What is measured.
     pub subjects: Subjects,
-    /// What disturbs it, each as [`crate::grammar`] writes it.
-    pub loads: Vec<String>,
+    /// What disturbs it; each is one load, or several at once.
+    pub loads: Vec<LoadSpec>,
     /// The instruments; one word may stand for several (`switch:2/16x0`).
     pub probes: Vec<String>,
     /// Seeds.
@@ -201,66 +192,18 @@ pub struct StudySource {
     pub variant: Variant,
 }
 
-impl Venue {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Venue::Lab => "lab",
-            Venue::Host => "host",
-        }
-    }
-
-    /// How long a load runs alone, unless somebody asks for another time.
-    pub const fn usual_warmup(self) -> Nanos {
-        match self {
-            Venue::Lab => Nanos::from_millis(100),
-            Venue::Host => Nanos::from_millis(1_000),
-        }
-    }
-
-    /// The probe's priority, unless somebody asks for another.
-    pub const fn usual_priority(self) -> u8 {
-        match self {
-            Venue::Lab => 98,
-            Venue::Host => 90,
-        }
-    }
-
-    /// Number of seeds, unless somebody asks for another: in the lab a seed is one path through the kernel.
-    pub const fn usual_seeds(self) -> u32 {
-        match self {
-            Venue::Lab => 5,
-            Venue::Host => 1,
-        }
-    }
-
-    /// The run's folder, unless somebody names another.
-    pub const fn usual_output(self) -> &'static str {
-        match self {
-            Venue::Lab => "worstcase-run",
-            Venue::Host => "host-run",
-        }
-    }
-}
-
-impl fmt::Display for Venue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 impl Experiment {
     /// What is measured of these subjects if nothing else is said.
     pub fn usual(venue: Venue, subjects: Subjects) -> Experiment {
         let part = Part {
             subjects,
-            loads: vec!["idle".into()],
+            loads: vec!["idle".parse().expect("there is a load of this name")],
             probes: vec!["wakeup".into()],
-            seeds: Seeds::to(venue.usual_seeds()),
+            seeds: Seeds::to(grammar::usual(venue).seeds),
             timing: Timing {
                 interval: None,
                 length: None,
-                warmup: venue.usual_warmup(),
+                warmup: grammar::usual(venue).warmup,
             },
             method: Method::usual(venue),
         };
@@ -321,7 +264,7 @@ impl Method {
     /// With a venue's usual priority, and else what the probe usually takes.
     pub const fn usual(venue: Venue) -> Method {
         Method {
-            priority: venue.usual_priority(),
+            priority: grammar::usual(venue).priority,
             policy: None,
             timer: None,
             distance: None,
@@ -376,52 +319,24 @@ pub(crate) mod tests {
             mips: DEFAULT_MIPS,
             memory_mb: DEFAULT_MEMORY_MB,
         };
-        Experiment {
-            venue: Venue::Lab,
-            criterion: None,
-            parts: vec![Part {
-                subjects: Subjects::Kernels(vec![subject]),
-                loads: vec!["idle".into()],
-                probes: vec!["wakeup".into()],
-                seeds: Seeds::to(5),
-                timing: Timing {
-                    interval: None,
-                    length: Some(Length::Samples(400)),
-                    warmup: Venue::Lab.usual_warmup(),
-                },
-                method: Method::usual(Venue::Lab),
-            }],
-            added: Vec::new(),
-            setup: HostSetup::default(),
-        }
+        let mut lab = Experiment::usual(Venue::Lab, Subjects::Kernels(vec![subject]));
+        lab.parts[0].timing.length = Some(Length::Samples(400));
+        lab
     }
 
     pub(crate) fn host() -> Experiment {
-        Experiment {
-            venue: Venue::Host,
-            criterion: Some(Nanos(100_000)),
-            parts: vec![Part {
-                subjects: Subjects::Cpus(Some([0, 1].into_iter().collect())),
-                loads: vec!["fork+procread".into()],
-                probes: vec!["jitter".into()],
-                seeds: Seeds::one(3),
-                timing: Timing {
-                    interval: Some(Nanos::from_millis(2)),
-                    length: Some(Length::Time(Nanos::from_millis(10_000))),
-                    warmup: Venue::Host.usual_warmup(),
-                },
-                method: Method {
-                    policy: Some(Policy::Rr),
-                    timer: Some(Timer::Timerfd),
-                    ..Method::usual(Venue::Host)
-                },
-            }],
-            added: Vec::new(),
-            setup: HostSetup {
-                apply: false,
-                work_dir: Some("/var/tmp".into()),
-            },
-        }
+        let mut host = Experiment::usual(Venue::Host, Subjects::Cpus(Some([0, 1].into_iter().collect())));
+        host.criterion = Some(Nanos(100_000));
+        host.setup.work_dir = Some("/var/tmp".into());
+        let part = &mut host.parts[0];
+        part.loads = vec!["fork+procread".parse().unwrap()];
+        part.probes = vec!["jitter".into()];
+        part.seeds = Seeds::one(3);
+        part.timing.interval = Some(Nanos::from_millis(2));
+        part.timing.length = Some(Length::Time(Nanos::from_millis(10_000)));
+        part.method.policy = Some(Policy::Rr);
+        part.method.timer = Some(Timer::Timerfd);
+        host
     }
 
     #[test]

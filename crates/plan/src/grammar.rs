@@ -1,88 +1,70 @@
-//! Names of loads and probes, by venue.
+//! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
 
-use crate::{Length, Venue};
-use worstcase_probe::Nanos;
+use crate::Length;
 use worstcase_probe::bench::{Bench, Inversion};
 use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::spec::{ProbeKind, SpecError};
+use worstcase_probe::spec::SpecError;
+use worstcase_probe::{Nanos, Probe, Venue};
 
-/// A host's probes without parameters.
-const TIMED: [&str; 5] = ["wakeup", "response", "jitter", "noise", "timerlat"];
-/// Realfeel's rate.
-const REALFEEL_HZ: u64 = 2_048;
-
-/// What a probe takes unless somebody asks for something else.
+/// What an experiment of a venue takes unless somebody asks for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usual {
-    /// Distance of two due times; 0 for a probe that has none.
-    pub interval: Nanos,
-    /// How many samples, or for how long.
-    pub length: Length,
+    /// The load runs alone for this long.
+    pub warmup: Nanos,
+    /// Real-time priority of the probe.
+    pub priority: u8,
+    /// Number of seeds: in the lab a seed is one path through the kernel.
+    pub seeds: u32,
+    /// The run's folder.
+    pub output: &'static str,
 }
 
-/// Every probe that a word asks for, each by its full name.
-pub fn probes(venue: Venue, text: &str) -> Result<Vec<String>, SpecError> {
-    if venue == Venue::Lab {
-        return Ok(ProbeKind::expand(text)?.iter().map(ToString::to_string).collect());
-    }
-    if TIMED.contains(&text) {
-        return Ok(vec![text.to_string()]);
-    }
-    match bench_name(text) {
-        Some(_) => Ok(Bench::expand(text)?.iter().map(ToString::to_string).collect()),
-        None => {
-            let known: Vec<&str> = TIMED.into_iter().chain(Bench::NAMES).collect();
-            Err(SpecError(format!(
-                "unknown probe '{text}'; known: {}",
-                known.join(", ")
-            )))
-        }
+/// What is usual in a venue.
+pub const fn usual(venue: Venue) -> Usual {
+    match venue {
+        Venue::Lab => Usual {
+            warmup: Nanos::from_millis(100),
+            priority: 98,
+            seeds: 5,
+            output: "worstcase-run",
+        },
+        Venue::Host => Usual {
+            warmup: Nanos::from_millis(1_000),
+            priority: 90,
+            seeds: 1,
+            output: "host-run",
+        },
     }
 }
 
-fn bench_name(probe: &str) -> Option<&str> {
-    let name = probe.split([':', '+']).next().unwrap_or_default();
-    Bench::NAMES.contains(&name).then_some(name)
+/// How long a cell of a probe usually is: on a host one waits, so there it is a time.
+pub fn usual_length(venue: Venue, probe: Probe) -> Length {
+    match (probe, venue) {
+        (Probe::Bench(_), _) | (_, Venue::Lab) => Length::Samples(probe.usual_periods()),
+        (_, Venue::Host) => Length::Time(Nanos::from_millis(60_000)),
+    }
 }
 
-/// What one probe usually takes.
-pub fn usual(venue: Venue, probe: &str) -> Usual {
-    match (Bench::expand(probe).ok().as_deref(), venue) {
-        (Some([bench, ..]), _) if bench_name(probe).is_some() => Usual {
-            interval: bench.usual_period(),
-            length: Length::Samples(bench.usual_samples()),
-        },
-        (_, Venue::Lab) => Usual {
-            interval: ProbeKind::Wakeup.usual_period(),
-            length: Length::Samples(ProbeKind::Wakeup.usual_periods()),
-        },
-        (_, Venue::Host) => Usual {
-            interval: match probe {
-                "jitter" => Nanos(1_000_000_000 / REALFEEL_HZ),
-                "noise" => Nanos::from_millis(100),
-                _ => Nanos::from_millis(1),
-            },
-            length: Length::Time(Nanos::from_millis(60_000)),
-        },
-    }
+/// Every probe that a word asks for, if the venue has them.
+pub fn probes(venue: Venue, text: &str) -> Result<Vec<Probe>, SpecError> {
+    let probes = Probe::expand(text)?;
+    probes.iter().try_for_each(|probe| probe.check_venue(venue))?;
+    Ok(probes)
 }
 
 /// The limit of the latency that is asked of these probes if nobody says another.
-pub fn usual_criterion(probes: &[String]) -> Option<Nanos> {
-    let all = probes.iter().all(|probe| bench_name(probe) == Some("inversion"));
-    all.then_some(Inversion::CRITERION)
-}
-
-/// Refuses what is no load of a venue.
-pub fn check_load(venue: Venue, text: &str) -> Result<(), SpecError> {
-    match venue {
-        Venue::Lab => text.parse::<LoadSpec>().map(drop),
-        Venue::Host => Ok(()),
-    }
+pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option<Nanos> {
+    probes
+        .all(|probe| matches!(probe, Probe::Bench(Bench::Inversion(_))))
+        .then_some(Inversion::CRITERION)
 }
 
 /// Loads that are separated by commas. What follows `cmd:` or `compile:` belongs to a program or a path, to the end.
-pub fn split_loads(text: &str) -> Vec<String> {
+pub fn loads(text: &str) -> Result<Vec<LoadSpec>, SpecError> {
+    split(text).iter().map(|load| load.parse()).collect()
+}
+
+fn split(text: &str) -> Vec<String> {
     let takes_the_rest = |load: &str| {
         let mut parts = load.split('+');
         parts.any(|part| part.starts_with("cmd:") || part.starts_with("compile:"))
@@ -103,28 +85,18 @@ mod tests {
 
     #[test]
     fn commas_separate_loads_but_not_the_words_of_a_program() {
-        assert_eq!(split_loads("idle,find+shm"), ["idle", "find+shm"]);
-        assert_eq!(split_loads("cmd:a b,c"), ["cmd:a b,c"]);
-        assert_eq!(split_loads("shm,find+cmd:a,b,idle"), ["shm", "find+cmd:a,b,idle"]);
-        assert_eq!(split_loads("compile:/a,b,shm"), ["compile:/a,b,shm"]);
-        assert_eq!(split_loads("idle,"), ["idle", ""]);
+        assert_eq!(split("idle,find+shm"), ["idle", "find+shm"]);
+        assert_eq!(split("cmd:a b,c"), ["cmd:a b,c"]);
+        assert_eq!(split("shm,find+cmd:a,b,idle"), ["shm", "find+cmd:a,b,idle"]);
+        assert_eq!(split("compile:/a,b,shm"), ["compile:/a,b,shm"]);
+        assert_eq!(split("idle,"), ["idle", ""]);
     }
 
     #[test]
-    fn a_word_may_stand_for_several_probes() {
-        assert_eq!(
-            probes(Venue::Lab, "switch:2/16x0").unwrap(),
-            ["switch:2x0", "switch:16x0"]
-        );
-        assert_eq!(probes(Venue::Host, "jitter").unwrap(), ["jitter"]);
+    fn a_word_may_stand_for_several_probes_that_the_venue_has() {
+        assert_eq!(probes(Venue::Lab, "switch:2/16x0").unwrap().len(), 2);
+        assert_eq!(probes(Venue::Host, "jitter").unwrap(), [Probe::Jitter]);
+        assert!(probes(Venue::Lab, "jitter").unwrap_err().0.contains("host only"));
         assert!(probes(Venue::Host, "bonnie").unwrap_err().0.contains("known: wakeup"));
-    }
-
-    #[test]
-    fn usual_values_are_those_of_probe_and_venue() {
-        assert_eq!(usual(Venue::Lab, "wakeup").interval, Nanos(251_000));
-        assert_eq!(usual(Venue::Host, "wakeup").interval, Nanos(1_000_000));
-        assert_eq!(usual(Venue::Host, "switch:2x0").interval, Nanos(0));
-        assert_eq!(usual(Venue::Lab, "switch:2x0").length, Length::Samples(10));
     }
 }

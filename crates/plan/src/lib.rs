@@ -6,7 +6,7 @@
 //! host run    CPUs and the rest as options                               ─┘        └─> the command that asks it again
 //!
 //! experiment  the experiment and its parts        check       what cannot be measured, in one line
-//! cells       an experiment multiplied out        grammar     names of loads and probes, by venue
+//! cells       an experiment multiplied out        grammar     words for loads and probes, and what is usual
 //! difference  what tells two experiments apart    command     the command line that asks for one
 //! study       study files                         model, method, cpus    words and their values
 //! ```
@@ -31,8 +31,9 @@ pub use cpus::{CpuList, NoCpuList};
 pub use difference::Difference;
 pub use experiment::{
     Added, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, HostSetup, Length, Method, Part, Plan, Preempt, Seeds,
-    StudySource, Subject, Subjects, Timing, Venue,
+    StudySource, Subject, Subjects, Timing,
 };
 pub use method::{Policy, Timer, UnknownWord};
 pub use model::{Model, UnknownModel};
 pub use study::{Published, Study, StudyError, Variant};
+pub use worstcase_probe::Venue;

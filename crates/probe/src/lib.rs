@@ -1,6 +1,7 @@
 //! What runs on the machine that is measured, host or lab guest: instruments (probes), loads, and the record they give.
 //!
 //! ```text
+//! venue   where a cell runs; probe, loads: tables of which venue has what
 //! spec    the text that asks for one cell                        desk  -> measured machine
 //! probes  take samples            \
 //! bench   other probes            |
@@ -18,6 +19,7 @@ pub mod census;
 pub mod loads;
 pub mod mark;
 pub mod prng;
+pub mod probe;
 pub mod probes;
 pub mod record;
 pub mod spec;
@@ -25,8 +27,11 @@ pub mod symbols;
 pub mod sys;
 pub mod trace;
 pub mod units;
+pub mod venue;
 pub mod window;
 
+pub use probe::Probe;
 pub use record::RawRecord;
 pub use spec::CellSpec;
 pub use units::{Instructions, Nanos};
+pub use venue::Venue;

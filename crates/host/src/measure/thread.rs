@@ -6,7 +6,7 @@ use super::schedule::Schedule;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
 use super::take::{Taken, clock_read, take};
-use crate::spec::{HostSpec, Policy, Probe, Timer};
+use crate::spec::{HostSpec, Policy, Timer};
 use crate::sys::alarm::Alarm;
 use crate::sys::rtc::Rtc;
 use crate::sys::usage::{self, Usage};
@@ -14,8 +14,8 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
-use worstcase_probe::Nanos;
 use worstcase_probe::sys::memory;
+use worstcase_probe::{Nanos, Probe};
 
 /// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
 const TRIALS: usize = 200;

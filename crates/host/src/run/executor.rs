@@ -14,8 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use crate::HostSpec;
 use crate::loads::cgroup;
-use crate::spec::Probe;
-use worstcase_probe::spec::SpecError;
+use worstcase_probe::Probe;
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {
@@ -125,11 +124,7 @@ impl HostExecutor<'_> {
             tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
             ..spec.clone()
         };
-        let load = spec
-            .load
-            .parse()
-            .map_err(|e: SpecError| HostError::Argument(e.to_string()))?;
-        let done = measure(&spec, &load, journal, stop, watch.as_mut())?;
+        let done = measure(&spec, journal, stop, watch.as_mut())?;
         let subject = &self.matrix.subject;
         if let (Probe::Bench(bench), Some(taken)) = (spec.probe, &done.bench) {
             return super::bench::keep(run, subject, &spec, bench, &done, taken);

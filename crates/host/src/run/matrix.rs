@@ -4,7 +4,7 @@ use crate::doctor::Finding;
 use worstcase_results::record::{CellEntry, Subject, Task};
 use std::path::PathBuf;
 use crate::HostSpec;
-use crate::spec::Probe;
+use worstcase_probe::Probe;
 
 /// What is going to be measured.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ impl Matrix {
     /// A measurement's cells: one a CPU, or one alone.
     fn cells_of(&self, spec: &HostSpec) -> Vec<CellEntry> {
         let subject = self.subject.id();
-        let probe = spec.probe.to_string();
-        let entry = |cpu: Option<u32>| CellEntry::named(&subject, &spec.load, &probe, spec.seed, cpu);
+        let (load, probe) = (spec.load.to_string(), spec.probe.to_string());
+        let entry = |cpu: Option<u32>| CellEntry::named(&subject, &load, &probe, spec.seed, cpu);
         match spec.probe {
             Probe::Bench(_) => vec![entry(None)],
             _ => spec.cpus.iter().map(|cpu| entry(Some(*cpu))).collect(),

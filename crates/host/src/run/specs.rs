@@ -8,10 +8,9 @@ use crate::facts::Tree;
 use crate::{CpuList, Facts, HostError};
 use std::path::{Path, PathBuf};
 use crate::HostSpec;
-use crate::loads::HostLoad;
-use crate::spec::{Policy, Probe, Timer};
+use crate::spec::{Policy, Timer};
 use worstcase_plan::{Combination, Experiment, Part, Subjects, Venue};
-use worstcase_probe::Nanos;
+use worstcase_probe::{Nanos, Probe};
 use worstcase_probe::bench::Bench;
 use worstcase_probe::probes::environment;
 
@@ -82,26 +81,12 @@ fn of_part(part: &Part, cpus: &[u32]) -> Result<Vec<HostSpec>, HostError> {
     let combinations = part.combinations(Venue::Host);
     let combinations = combinations.map_err(|problem| HostError::Argument(problem.to_string()))?;
     let spec = |combination: &Combination| -> Result<HostSpec, HostError> {
-        let load = combination.load.parse::<HostLoad>();
-        load.map_err(|e| HostError::Argument(format!("--load: {e}")))?;
-        match probe(&combination.probe)? {
+        match combination.probe {
             Probe::Bench(bench) => bench_spec(part, combination, bench, cpus),
             timed => timed_spec(part, combination, timed, cpus),
         }
     };
     combinations.iter().map(spec).collect()
-}
-
-/// One probe by its full name.
-fn probe(name: &str) -> Result<Probe, HostError> {
-    if let Some(timed) = Probe::TIMED.into_iter().find(|p| p.name() == name) {
-        return Ok(timed);
-    }
-    let benches = Bench::expand(name).map_err(|e| HostError::Argument(e.to_string()))?;
-    match benches[..] {
-        [bench] => Ok(Probe::Bench(bench)),
-        _ => wrong(&format!("'{name}' is no single probe")),
-    }
 }
 
 fn timer(part: &Part, probe: Probe, cpus: &[u32]) -> Result<Timer, HostError> {

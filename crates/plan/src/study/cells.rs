@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use toml::Spanned;
 use worstcase_probe::Nanos;
+use worstcase_probe::loads::LoadSpec;
 
 /// A section as it is written.
 #[derive(Clone, Default, Deserialize)]
@@ -128,22 +129,25 @@ fn part(raw: RawCells, venue: Venue, section: &Range<usize>) -> Checked<Part> {
         grammar::probes(venue, probe.get_ref()).map_err(|e| Wrong(probe.span(), e.0))?;
     }
     let loads = needed(&raw.loads, "loads", venue, section)?;
+    let mut all_loads = Vec::new();
     for load in loads.get_ref() {
-        grammar::check_load(venue, load.get_ref()).map_err(|e| Wrong(load.span(), e.0))?;
+        let spec = load.get_ref().parse::<LoadSpec>();
+        let spec = spec.and_then(|spec| spec.check_venue(venue).map(|()| spec));
+        all_loads.push(spec.map_err(|e| Wrong(load.span(), e.0))?);
     }
     let seeds = needed(&raw.seeds, "seeds", venue, section)?;
     let part = Part {
         subjects: subjects(&raw, venue, section)?,
-        loads: loads.get_ref().iter().map(|l| l.get_ref().clone()).collect(),
+        loads: all_loads,
         probes: probes.get_ref().iter().map(|p| p.get_ref().clone()).collect(),
         seeds: Seeds::to(*seeds.get_ref()),
         timing: Timing {
             interval: raw.interval.as_ref().map(time).transpose()?,
             length: length(&raw)?,
-            warmup: raw.warmup.as_ref().map_or(Ok(venue.usual_warmup()), time)?,
+            warmup: raw.warmup.as_ref().map_or(Ok(grammar::usual(venue).warmup), time)?,
         },
         method: Method {
-            priority: raw.priority.as_ref().map_or(venue.usual_priority(), |p| *p.get_ref()),
+            priority: raw.priority.as_ref().map_or(grammar::usual(venue).priority, |p| *p.get_ref()),
             policy: raw.policy.as_ref().map(word::<Policy>).transpose()?,
             timer: raw.timer.as_ref().map(word::<Timer>).transpose()?,
             distance: raw.distance.as_ref().map(time).transpose()?,

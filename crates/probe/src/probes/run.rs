@@ -7,10 +7,12 @@ use super::schedule::Schedule;
 use super::{environment, wakeup};
 use crate::bench::{Bench, BenchError, Details, Observer, Request};
 use crate::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
+use crate::probe::Probe;
 use crate::record::{RawRecord, Sample, SelfCost, Work};
-use crate::spec::{CellSpec, ProbeKind, SpecError};
+use crate::spec::{CellSpec, SpecError};
 use crate::sys::{clock, memory};
 use crate::units::Nanos;
+use crate::venue::Venue;
 use std::io;
 
 /// Clock reads and empty turns of which the shortest is the self-cost.
@@ -31,7 +33,7 @@ pub enum ProbeError {
     #[error("probe '{probe}' cannot measure: {source}")]
     System {
         /// The probe.
-        probe: ProbeKind,
+        probe: Probe,
         /// The system's answer.
         source: io::Error,
     },
@@ -39,7 +41,7 @@ pub enum ProbeError {
     #[error("probe '{probe}' lost count: {what}")]
     Accounting {
         /// The probe.
-        probe: ProbeKind,
+        probe: Probe,
         /// What does not fit.
         what: String,
     },
@@ -47,7 +49,7 @@ pub enum ProbeError {
     #[error("probe '{probe}': {source}")]
     Bench {
         /// The probe.
-        probe: ProbeKind,
+        probe: Probe,
         /// Why.
         source: BenchError,
     },
@@ -59,11 +61,13 @@ pub enum ProbeError {
 /// `warmup + periods * period`, and up to some 30 ms for the start.
 pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeError> {
     let text = spec.to_text()?;
+    // A host has its own way to measure those that only a host has.
+    spec.probe.check_venue(Venue::Lab)?;
     let load_spec: LoadSpec = spec.load.parse()?;
     let environment = environment::read();
     let mut load = RunningLoad::start(&load_spec, spec.seed, env)?;
     let measured = match spec.probe {
-        ProbeKind::Bench(bench) => measure_bench(spec, bench, &mut load),
+        Probe::Bench(bench) => measure_bench(spec, bench, &mut load),
         _ => measure(spec, &mut load),
     };
     let stopped = load.stop();
@@ -106,9 +110,11 @@ impl Instrument {
     fn new(spec: &CellSpec) -> io::Result<Instrument> {
         let recorder = Recorder::new(Schedule::after(clock::monotonic(), spec));
         Ok(match spec.probe {
-            ProbeKind::Wakeup => Instrument::Wakeup(recorder),
-            ProbeKind::Response => Instrument::Response(Response::new(recorder)?),
-            ProbeKind::Bench(_) => unreachable!("measure_bench has these"),
+            Probe::Wakeup => Instrument::Wakeup(recorder),
+            Probe::Response => Instrument::Response(Response::new(recorder)?),
+            Probe::Bench(_) | Probe::Jitter | Probe::Noise | Probe::Timerlat => {
+                unreachable!("refused, or measure_bench has it")
+            }
         })
     }
 

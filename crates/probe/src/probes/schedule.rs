@@ -55,7 +55,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use crate::prng::SplitMix64;
-    use crate::spec::ProbeKind;
+    use crate::probe::Probe;
 
     const S: Schedule = Schedule {
         start: Nanos(1_000),
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_schedule_starts_after_now_at_the_phase_of_its_seed() {
         let spec = CellSpec {
-            probe: ProbeKind::Wakeup,
+            probe: Probe::Wakeup,
             load: "idle".into(),
             period: Nanos(251_000),
             periods: 5,

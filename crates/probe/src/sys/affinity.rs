@@ -14,6 +14,11 @@ pub fn current() -> io::Result<Vec<u32>> {
     Ok((0..libc::CPU_SETSIZE as u32).filter(has).collect())
 }
 
+/// How many CPUs the calling thread may run on.
+pub fn count() -> u32 {
+    current().map_or(1, |cpus| cpus.len() as u32)
+}
+
 /// Lets the calling thread run on `cpus` only; an error if one of them cannot be had.
 pub fn set(cpus: &[u32]) -> io::Result<()> {
     // SAFETY: as above.

@@ -3,6 +3,7 @@
 use super::check;
 use crate::units::Nanos;
 use std::io;
+use std::num::NonZeroU64;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -55,6 +56,11 @@ pub fn sleep_until(due: Nanos) {
             return;
         }
     }
+}
+
+/// How much later than asked for the kernel may end this thread's sleeps, to end several by one interrupt.
+pub fn set_timer_slack(slack: Nanos) -> io::Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(slack.0))?)
 }
 
 /// The resolution that the kernel states for `clock`.

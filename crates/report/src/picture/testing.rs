@@ -1,8 +1,9 @@
 //! Records for the tests of pictures, without a machine.
 
 use std::collections::BTreeMap;
+use worstcase_plan::{Variant, Venue, study};
+use worstcase_probe::Probe;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost};
-use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
 use worstcase_results::record::{
     CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Record, RunPlan, Subject,
@@ -36,7 +37,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
 /// A cell whose period `index` was `ns` late; all others of `periods` were missed.
 pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u32, u64)]) -> CellResult {
     let spec = CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: load.into(),
         period: Nanos(1_000_000),
         periods,
@@ -73,7 +74,11 @@ pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u
 /// A plan of exactly these.
 pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
     let entry = |r: &Record| CellEntry::named(&r.subject.id(), &r.cell.load, &r.cell.probe, r.cell.seed, r.cell.cpu);
-    RunPlan::new("test", vec![], records.map(entry).collect())
+    let asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).expect("a study of ours");
+    let mut plan = RunPlan::new(asked, records.map(entry).collect());
+    plan.experiment.criterion = None;
+    plan.published.clear();
+    plan
 }
 
 /// As if the record were of this probe, with these details.

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use worstcase_base::digest::sha256_hex;
-pub use worstcase_plan::Venue;
 use worstcase_plan::{DEFAULT_MEMORY_MB, DEFAULT_MIPS};
+pub use worstcase_probe::Venue;
 
 
 /// A kernel.

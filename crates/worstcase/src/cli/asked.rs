@@ -3,19 +3,22 @@
 use worstcase_base::duration;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use worstcase_host::loads::table::usages;
+use std::str::FromStr;
 use worstcase_plan::{Experiment, Length, Part, Problem, Seeds, Subjects, Timing, Venue, grammar};
-use worstcase_probe::Nanos;
-use worstcase_probe::loads::LOADS;
+use worstcase_probe::{Nanos, Probe};
+use worstcase_probe::loads::{LOADS, LoadSpec};
+use worstcase_probe::probe::PROBES;
+use worstcase_probe::spec::SpecError;
+use worstcase_probe::venue::Only;
 
 /// Loads, probes, seeds and timing.
 #[derive(Debug, Args)]
 pub struct Asked {
     /// Loads, separated by commas; several at once as A+B [default: idle]
     #[arg(long = "load", value_name = "LOAD", long_help = load_help())]
-    loads: Vec<String>,
+    loads: Vec<Loads>,
     /// Probes, separated by commas [default: wakeup]
-    #[arg(long = "probe", value_name = "PROBE", value_delimiter = ',', long_help = PROBES)]
+    #[arg(long = "probe", value_name = "PROBE", value_delimiter = ',', value_parser = known_probe, long_help = probe_help())]
     probes: Vec<String>,
     /// Distance of two samples [default: lab 251us, host 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: three
     /// times what a round takes]. In the lab one that divides the tick sees only one phase of it
@@ -42,6 +45,22 @@ pub struct Asked {
     priority: Option<u8>,
 }
 
+/// The loads of one `--load`.
+#[derive(Clone, Debug)]
+struct Loads(Vec<LoadSpec>);
+
+impl FromStr for Loads {
+    type Err = SpecError;
+    fn from_str(text: &str) -> Result<Loads, SpecError> {
+        grammar::loads(text).map(Loads)
+    }
+}
+
+/// A word that stands for probes of any venue.
+fn known_probe(text: &str) -> Result<String, SpecError> {
+    Probe::expand(text).map(|_| text.to_string())
+}
+
 /// Where a run is kept, and what limit it is judged by.
 #[derive(Debug, Args)]
 pub struct Kept {
@@ -56,7 +75,7 @@ pub struct Kept {
 impl Kept {
     /// The run's folder.
     pub fn output(&self, venue: Venue) -> PathBuf {
-        let usual = || Path::new(venue.usual_output()).to_path_buf();
+        let usual = || Path::new(grammar::usual(venue).output).to_path_buf();
         self.output.clone().unwrap_or_else(usual)
     }
 }
@@ -73,7 +92,7 @@ impl Asked {
 
     fn fill(&self, part: &mut Part) {
         if !self.loads.is_empty() {
-            part.loads = self.loads.iter().flat_map(|text| grammar::split_loads(text)).collect();
+            part.loads = self.loads.iter().flat_map(|word| word.0.clone()).collect();
         }
         if !self.probes.is_empty() {
             part.probes = self.probes.clone();
@@ -101,26 +120,25 @@ pub fn judged(mut experiment: Experiment, criterion: Option<Nanos>) -> Result<Ex
     Ok(experiment)
 }
 
-const PROBES: &str = "\
-Probes, separated by commas:
-  wakeup     how late a periodic thread wakes up (clock_nanosleep)
-  response   the same with SIGALRM of an interval timer, each sample in parts (host: root)
-  switch     what a context switch costs: lat_ctx's ring, e.g. switch:2/16x0/16k+pipe/futex; alone: its grid
-  hackbench  how long message passing takes, e.g. hackbench:1/10x25x100x100+pipes+cpus1/2
-  inversion  priority inversion on a mutex, e.g. inversion:1/4+inherit/none (host: real-time right)
-Host only:
-  jitter     Realfeel: how far periods differ from what they should be
-  noise      what takes the CPU away from a thread that never sleeps
-  timerlat   how late the kernel's own timerlat threads are (root; CONFIG_TIMERLAT_TRACER)
-Alternatives stand between slashes; every parameter is in docs/probes.md.";
+fn probe_help() -> String {
+    let mut help = String::from("Probes, separated by commas:\n");
+    for probe in &PROBES {
+        help += &format!("  {:<10} {}{}\n", probe.name, probe.about, venue(probe.only));
+    }
+    help + "Alternatives stand between slashes; every parameter is in docs/probes.md."
+}
 
 fn load_help() -> String {
     let mut help = String::from(
         "Loads, separated by commas; several at once as A+B. A program (cmd:...) or a path takes the rest of its \
-         option, which may be given again. docs/loads.md has all of them:\n",
+         option, which may be given again:\n",
     );
     for load in &LOADS {
-        help += &format!("  {:<12} {}\n", load.usage(), load.about);
+        help += &format!("  {:<20} {}{}\n", load.usage(), load.about, venue(load.only));
     }
-    help + &format!("A host's, with rates: {}", usages().collect::<Vec<_>>().join(", "))
+    help
+}
+
+fn venue(only: Option<Only>) -> String {
+    only.map_or(String::new(), |only| format!(" ({} only)", only.venue))
 }

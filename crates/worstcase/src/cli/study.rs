@@ -188,7 +188,7 @@ fn one_part(part: &Part) -> Vec<String> {
         Subjects::Cpus(None) => vec!["  CPUs     all that may be used".into()],
     };
     lines.extend([
-        format!("  loads    {}", part.loads.join(", ")),
+        format!("  loads    {}", part.loads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
         format!("  probes   {probes}"),
         format!(
             "  a cell   {length}{interval}, after {} of load alone, priority {}; {} seeds",

@@ -12,7 +12,6 @@ mod manual;
 mod pictures;
 mod records;
 mod run_folder;
-mod studies;
 mod tables;
 mod verdict_command;
 mod verdicts;
