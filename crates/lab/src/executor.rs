@@ -7,12 +7,12 @@ use super::LabError;
 use super::cell::{self, Run as CellRun};
 use super::matrix::{self, Matrix};
 use super::snapshot::Snapshot;
-use worstcase_base::cache::Cache;
-use worstcase_results::record::{Executor, Progress, Record, Run, Task, parallel};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_results::record::{Executor, Progress, Record, Run, Task, parallel};
 
 /// Runs a matrix.
 pub struct LabExecutor<'a> {

@@ -1,9 +1,9 @@
 //! The cells that an experiment asks of the lab, once it is known which models its kernels can boot.
 
 use super::LabError;
+use std::collections::BTreeMap;
 use worstcase_kernels::preempt::{self, Model};
 use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions};
-use std::collections::BTreeMap;
 use worstcase_plan::{Experiment, PlannedCell, Preempt, Subject};
 
 /// Every cell, a subject's together.

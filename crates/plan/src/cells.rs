@@ -63,7 +63,11 @@ impl Part {
 
     fn periods_of(&self, venue: Venue, probe: Probe) -> u32 {
         let usual = grammar::usual_length(venue, probe);
-        match (self.timing.length.unwrap_or(usual), usual, self.interval_of(venue, probe)) {
+        match (
+            self.timing.length.unwrap_or(usual),
+            usual,
+            self.interval_of(venue, probe),
+        ) {
             (Length::Samples(n), ..) => n,
             // Nobody knows beforehand how many fit.
             (Length::Time(_), Length::Samples(n), Nanos(0)) => n,
@@ -92,18 +96,20 @@ impl Part {
 }
 
 impl Experiment {
-    /// Every cell of the lab, once: by part, subject, load, probe, seed.
+    /// Every cell of the lab, by part, subject, load, probe, seed. What an earlier part has is left out; what one part asks
+    /// for twice is there twice, and refused when the run begins.
     pub fn lab_cells(&self) -> Result<Vec<(Subject, CellSpec)>, Problem> {
         let mut cells: Vec<(Subject, CellSpec)> = Vec::new();
         for part in &self.parts {
             let specs = part.specs()?;
+            let earlier = cells.len();
             let Subjects::Kernels(subjects) = &part.subjects else {
                 continue;
             };
             for subject in subjects {
                 for spec in &specs {
                     let cell = (subject.clone(), spec.clone());
-                    if !cells.contains(&cell) {
+                    if !cells[..earlier].contains(&cell) {
                         cells.push(cell);
                     }
                 }

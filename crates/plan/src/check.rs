@@ -36,10 +36,7 @@ impl Subject {
 
     fn check(&self) -> Result<(), Problem> {
         if self.kernel.is_empty() {
-            return Err(Problem::new(
-                "kernels",
-                "a kernel has no name; write e.g. debian:6.1",
-            ));
+            return Err(Problem::new("kernels", "a kernel has no name; write e.g. debian:6.1"));
         }
         if !Self::MIPS.contains(&self.mips) {
             let what = format!("mips is 1000, 500, 250 or 125, not {}", self.mips);
@@ -69,7 +66,10 @@ impl Experiment {
 
     /// The limit of the latency that is asked of these probes if nobody says another.
     pub fn usual_criterion(&self) -> Option<Nanos> {
-        let probes = self.parts.iter().flat_map(|part| part.probes(self.venue).unwrap_or_default());
+        let probes = self
+            .parts
+            .iter()
+            .flat_map(|part| part.probes(self.venue).unwrap_or_default());
         grammar::usual_criterion(probes)
     }
 }

@@ -31,16 +31,20 @@ impl Experiment {
         let heads = first_of(&self.head(), &other.head());
         heads.or_else(|| {
             let several = self.parts.len() > 1;
-            self.parts.iter().zip(&other.parts).enumerate().find_map(|(nth, (a, b))| {
-                let found = first_of(&a.fields(self), &b.fields(other))?;
-                Some(match several {
-                    true => Difference {
-                        field: format!("{} of part {}", found.field, nth + 1),
-                        ..found
-                    },
-                    false => found,
+            self.parts
+                .iter()
+                .zip(&other.parts)
+                .enumerate()
+                .find_map(|(nth, (a, b))| {
+                    let found = first_of(&a.fields(self), &b.fields(other))?;
+                    Some(match several {
+                        true => Difference {
+                            field: format!("{} of part {}", found.field, nth + 1),
+                            ..found
+                        },
+                        false => found,
+                    })
                 })
-            })
         })
     }
 

@@ -362,7 +362,10 @@ pub(crate) mod tests {
                 "an interval is 10 us to 60 s, not 5 us",
             ),
             (&|p| p.method.priority = 0, "a real-time priority is 1 to 99, not 0"),
-            (&|p| p.method.timer = Some(Timer::Rtc), "'timer' is for hosts, not for the lab"),
+            (
+                &|p| p.method.timer = Some(Timer::Rtc),
+                "'timer' is for hosts, not for the lab",
+            ),
             (
                 &|p| p.timing.length = Some(Length::Time(Nanos(250_000))),
                 "a time of 250 us is shorter than one interval of 251 us",

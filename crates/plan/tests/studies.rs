@@ -104,18 +104,24 @@ fn errors_name_line_and_what_is_allowed() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     , line 19: unknown preemption model 'maximal'; allowed: none, voluntary, full, lazy, rt, and all
-    , line 24: unknown probe 'nothing'; known: wakeup, response, switch, hackbench, inversion
+    , line 24: unknown probe 'nothing'; known: wakeup, response, jitter, noise, timerlat, switch, hackbench, inversion
     , line 30: '251' is not a duration: write a number and ns, us, ms, s, m or h, whole nanoseconds at the end, e.g. 100us or 2.5ms
-    , line 30: a period is 10 us to 60 s, not 1ns
-    , line 32: priority is 1 to 99, not 100
+    , line 30: an interval is 10 us to 60 s, not 1 ns
+    , line 32: a real-time priority is 1 to 99, not 100
     , line 34: mips is 1000, 500, 250 or 125, not 999
     , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown field `sedes`, expected one of `kernels`, `loads`, `probes`, `seeds`, `samples`, `period`, `warmup`, `priority`, `mips`, `memory_mb`, `part`
+    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `flights`, `mips`, `memory_mb`, `part`, `quick`
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
-    , line 23: unknown load ' blockread'; known: idle, shm, fork, blockread, procread, find, apps:N, sockets, compile, cmd:PROGRAM [ARGUMENT...]
+    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], cmd:PROGRAM [ARGUMENT...]
     , line 28: invalid type: string "many", expected u32
-    , line 5: the schema is 'worstcase-study/9', this worstcase reads 'worstcase-study/1'
+    , line 29: a cell has 'samples' or 'time', not both
+    , line 28: a time of 1 us is shorter than one interval of 251 us
+    , line 28: 'timer' is for hosts, not for the lab
+    , line 28: the lab has kernels in place of CPUs
+    , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
+    , line 24: probe 'noise' is there on the host only: it spins beside the trace of a real machine; in the lab: response, and explain
+    , line 5: the schema is 'worstcase-study/1', this worstcase reads 'worstcase-study/2'
     , line 17: unclosed table, expected `]`
     , line 6: the name '../x' may have lower-case letters, digits and '-'
     "#);
@@ -163,7 +169,8 @@ fn parts_differ_from_the_whole_in_what_they_say() {
 
 #[test]
 fn both_venues_have_the_same_keys_and_combined_loads() {
-    let cells = "loads = [\"find+compile+compile\"]\nprobes = [\"wakeup\"]\nseeds = 2\ninterval = \"1ms\"\ntime = \"2s\"\n";
+    let cells =
+        "loads = [\"find+compile+compile\"]\nprobes = [\"wakeup\"]\nseeds = 2\ninterval = \"1ms\"\ntime = \"2s\"\n";
     let study = parsed(&format!(
         "[full]\nkernels = [{{ kernel = \"debian:6.1\", preempt = [\"all\"] }}]\n{cells}\
          [host]\ncpus = \"0\"\npolicy = \"rr\"\n{cells}[host.quick]\nsamples = 9\n[[host.part]]\nloads = [\"idle\"]\n[[host.part]]\n"
@@ -174,7 +181,10 @@ fn both_venues_have_the_same_keys_and_combined_loads() {
     let host = study.host.unwrap();
     let loads: Vec<String> = host.full.parts.iter().map(|part| part.loads[0].to_string()).collect();
     assert_eq!(loads, ["idle", "find+compile+compile"]);
-    assert_eq!(host.full.parts[0].timing.length, Some(Length::Time(Nanos::from_millis(2_000))));
+    assert_eq!(
+        host.full.parts[0].timing.length,
+        Some(Length::Time(Nanos::from_millis(2_000)))
+    );
     // What takes the place of a time is a number.
     assert_eq!(host.quick.parts[1].timing.length, Some(Length::Samples(9)));
     assert_eq!(host.quick.parts[1].combinations(Venue::Host).unwrap().len(), 2);

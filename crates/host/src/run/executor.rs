@@ -4,17 +4,17 @@ use super::keep::keep;
 use super::matrix::Matrix;
 use super::measurement::{Watch, measure};
 use super::timerlat;
+use crate::HostSpec;
 use crate::doctor::{Applied, apply};
 use crate::facts::Tree;
 use crate::journal::failures;
+use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
-use worstcase_results::record::{Executor, Machine, Progress, Record, Run, Subject, Task};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
-use crate::HostSpec;
-use crate::loads::cgroup;
 use worstcase_probe::Probe;
+use worstcase_results::record::{Executor, Machine, Progress, Record, Run, Subject, Task};
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {

@@ -1,10 +1,10 @@
 //! Every load, probe and seed on this machine; each measurement gives a cell for each of its CPUs.
 
-use crate::doctor::Finding;
-use worstcase_results::record::{CellEntry, Subject, Task};
-use std::path::PathBuf;
 use crate::HostSpec;
+use crate::doctor::Finding;
+use std::path::PathBuf;
 use worstcase_probe::Probe;
+use worstcase_results::record::{CellEntry, Subject, Task};
 
 /// What is going to be measured.
 #[derive(Debug)]

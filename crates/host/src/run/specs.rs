@@ -3,16 +3,16 @@
 use super::matrix::Matrix;
 use super::placement::{self, Topology};
 use super::{subject, timerlat};
+use crate::HostSpec;
 use crate::doctor::examine;
 use crate::facts::Tree;
+use crate::spec::{Policy, Timer};
 use crate::{CpuList, Facts, HostError};
 use std::path::{Path, PathBuf};
-use crate::HostSpec;
-use crate::spec::{Policy, Timer};
 use worstcase_plan::{Combination, Experiment, Part, Subjects, Venue};
-use worstcase_probe::{Nanos, Probe};
 use worstcase_probe::bench::Bench;
 use worstcase_probe::probes::environment;
+use worstcase_probe::{Nanos, Probe};
 
 /// Flights of `response` unless asked otherwise.
 const FLIGHTS: usize = 10;
@@ -45,8 +45,9 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
         }
         measured.extend(cpus.iter());
         let cpus: Vec<u32> = cpus.iter().collect();
+        let earlier = specs.len();
         for spec in of_part(part, &cpus)? {
-            if !specs.contains(&spec) {
+            if !specs[..earlier].contains(&spec) {
                 specs.push(spec);
             }
         }

@@ -147,7 +147,10 @@ fn part(raw: RawCells, venue: Venue, section: &Range<usize>) -> Checked<Part> {
             warmup: raw.warmup.as_ref().map_or(Ok(grammar::usual(venue).warmup), time)?,
         },
         method: Method {
-            priority: raw.priority.as_ref().map_or(grammar::usual(venue).priority, |p| *p.get_ref()),
+            priority: raw
+                .priority
+                .as_ref()
+                .map_or(grammar::usual(venue).priority, |p| *p.get_ref()),
             policy: raw.policy.as_ref().map(word::<Policy>).transpose()?,
             timer: raw.timer.as_ref().map(word::<Timer>).transpose()?,
             distance: raw.distance.as_ref().map(time).transpose()?,

@@ -23,10 +23,10 @@ pub mod subject;
 pub mod summary;
 
 pub use build::{BuildError, CellResult, Stamp};
+pub use execute::{Executor, Outcome, Progress, Task, execute, parallel};
 pub use folder::FolderError;
 pub use judged::{is_host, judged};
 pub use plan::{CellEntry, RunPlan};
-pub use execute::{Executor, Outcome, Progress, Task, execute, parallel};
 pub use run::{Run, RunError};
 pub use samples::{HostRow, RowParts, SampleRow};
 pub use subject::{CellId, HostMachine, Kernel, LabMachine, Machine, Preempt, Subject, SubjectId, Venue};

@@ -9,7 +9,6 @@ use worstcase_base::digest::sha256_hex;
 use worstcase_plan::{DEFAULT_MEMORY_MB, DEFAULT_MIPS};
 pub use worstcase_probe::Venue;
 
-
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {

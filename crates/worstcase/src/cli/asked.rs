@@ -1,15 +1,15 @@
 //! What is measured, as options: the same words for the lab and for a host.
 
-use worstcase_base::duration;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use worstcase_base::duration;
 use worstcase_plan::{Experiment, Length, Part, Problem, Seeds, Subjects, Timing, Venue, grammar};
-use worstcase_probe::{Nanos, Probe};
 use worstcase_probe::loads::{LOADS, LoadSpec};
 use worstcase_probe::probe::PROBES;
 use worstcase_probe::spec::SpecError;
 use worstcase_probe::venue::Only;
+use worstcase_probe::{Nanos, Probe};
 
 /// Loads, probes, seeds and timing.
 #[derive(Debug, Args)]

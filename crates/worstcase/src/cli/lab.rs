@@ -4,17 +4,10 @@ mod how;
 mod selection;
 
 use super::asked::Kept;
-use super::kernels::Terminal;
-use super::progress::Bar;
+use super::output::print;
+use super::progress::{Bar, Terminal};
 use super::{census, show, stop};
 use crate::cli::Error;
-use worstcase_kernels::ResolveOptions;
-use worstcase_lab::added::Added;
-use worstcase_lab::executor::{self, LabExecutor};
-use worstcase_lab::matrix::Matrix;
-use worstcase_lab::models::planned;
-use worstcase_lab::verify::{Verification, verify};
-use worstcase_results::record::{Run, RunPlan, execute};
 use clap::{Args, Subcommand};
 pub use how::How;
 use how::{QemuArgs, positive};
@@ -22,7 +15,14 @@ use selection::Selection;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::added::Added;
+use worstcase_lab::executor::{self, LabExecutor};
+use worstcase_lab::matrix::Matrix;
+use worstcase_lab::models::planned;
+use worstcase_lab::verify::{Verification, verify};
 use worstcase_plan::{Plan, Venue};
+use worstcase_results::record::{Run, RunPlan, execute};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -170,11 +170,10 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
             let host = if busy { "busy" } else { "as it is" };
             eprintln!("{} run {number}, this machine {host}: {digest}", cell.entry.id);
         })?;
-        show::print(&format!(
+        print(&format!(
             "{}: {} runs, one digest: {digest}\n",
             cell.entry.id, args.runs
-        ))
-        .map_err(Error::Output)?;
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,11 +1,11 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end, the second ends at once.
 
 use crate::cli::Error;
-use worstcase_results::record::Outcome;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use worstcase_results::record::Outcome;
 
 /// What a shell says of a command that a signal ended: 128 and the signal's number.
 const BY_SIGNAL: i32 = 128;

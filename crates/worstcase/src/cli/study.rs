@@ -1,18 +1,18 @@
 //! `worstcase study`: which studies there are, and what one of them asks for.
 
-use super::lab::{self, How};
 use super::host;
-use super::show::print;
-use worstcase_base::duration;
+use super::lab::{self, How};
+use super::output::print;
 use crate::cli::Error;
-use worstcase_report::terminal::{self, Style};
-use worstcase_plan::study::{self, Study, Variant};
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_base::duration;
+use worstcase_plan::study::{self, Study, Variant};
 use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;
+use worstcase_report::terminal::{self, Style};
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -101,7 +101,7 @@ pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
         StudyCommand::Show { study, toml: true } => study::text(study)?,
         StudyCommand::Show { study, toml: false } => show(&study::load(study)?, Style::of_stdout()),
     };
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -123,7 +123,10 @@ fn show(study: &Study, style: Style) -> String {
     }
     let venues = [("", Some(&study.lab)), (" with --host", study.host.as_ref())];
     for (with, variants) in venues {
-        for (variant, experiment) in variants.into_iter().flat_map(|v| [(Variant::Quick, &v.quick), (Variant::Full, &v.full)]) {
+        for (variant, experiment) in variants
+            .into_iter()
+            .flat_map(|v| [(Variant::Quick, &v.quick), (Variant::Full, &v.full)])
+        {
             out.push(String::new());
             out.extend(cells(&format!("{}{with}", variant.name()), experiment, style));
         }
@@ -188,7 +191,14 @@ fn one_part(part: &Part) -> Vec<String> {
         Subjects::Cpus(None) => vec!["  CPUs     all that may be used".into()],
     };
     lines.extend([
-        format!("  loads    {}", part.loads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        format!(
+            "  loads    {}",
+            part.loads
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
         format!("  probes   {probes}"),
         format!(
             "  a cell   {length}{interval}, after {} of load alone, priority {}; {} seeds",

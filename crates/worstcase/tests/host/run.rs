@@ -263,18 +263,32 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
     fs::write(&file, &json).unwrap();
     let sums = format!("{}  run.json\n", worstcase_base::digest::sha256_hex(json.as_bytes()));
     fs::write(desk.path("run/SHA256SUMS"), sums).unwrap();
-    let second = fs::read_dir(desk.path("run/cells")).unwrap().flatten().find(|e| {
-        e.file_name().to_string_lossy().contains(".s2.")
-    });
+    let second = fs::read_dir(desk.path("run/cells"))
+        .unwrap()
+        .flatten()
+        .find(|e| e.file_name().to_string_lossy().contains(".s2."));
     fs::remove_dir_all(second.unwrap().path()).unwrap();
     // The same in other words.
-    let same = ["--quiet", "--load", "fork+fork", "--seeds", "2", "--cpus", &cpu, "--time", "0.2s"];
+    let same = [
+        "--quiet",
+        "--load",
+        "fork+fork",
+        "--seeds",
+        "2",
+        "--cpus",
+        &cpu,
+        "--time",
+        "0.2s",
+    ];
     assert_eq!(desk.measured(&same).len(), 2);
 
     let output = desk.run(&["--time", "300ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"]);
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{words}");
-    assert!(words.contains("differs in its time (200 ms there, 300 ms here)"), "{words}");
+    assert!(
+        words.contains("differs in its time (200 ms there, 300 ms here)"),
+        "{words}"
+    );
     assert_eq!(words.lines().count(), 1, "{words}");
 }
 

@@ -20,7 +20,10 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ),
     ("--warmup 20000000000s", "is not a duration"),
     ("--priority 0", "0 is not in 1..=99"),
-    ("--preempt maybe", "unknown preemption model, maybe; take none, voluntary, full, lazy or rt"),
+    (
+        "--preempt maybe",
+        "unknown preemption model, maybe; take none, voluntary, full, lazy or rt",
+    ),
     ("--samples 2 --time 1s", "cannot be used with"),
     ("--load smh", "unknown load 'smh'; known: idle, shm,"),
     ("--load apps", "load 'apps' is written apps:N"),
@@ -36,7 +39,10 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("--samples 0", "the number of samples is 1 to 10000000, not 0"),
     ("--interval 5us", "an interval is 10 us to 60 s, not 5 us"),
     ("--interval 61s", "an interval is 10 us to 60 s, not 61 s"),
-    ("--probe switch:2x0 --time 1s", "switch and hackbench take a number of samples"),
+    (
+        "--probe switch:2x0 --time 1s",
+        "switch and hackbench take a number of samples",
+    ),
     ("--probe noise", "probe 'noise' is there on the host only"),
     ("--load desktop", "'desktop'"),
     ("--mips 300", "mips is 1000, 500, 250 or 125, not 300"),

@@ -206,7 +206,11 @@ fn not_repeated(cli: &Cli) -> Option<String> {
         Err(error) => return Some(format!("{recorded:?}: {error}")),
     };
     if folder != output {
-        return Some(format!("{recorded:?}: {} is not {}", folder.display(), output.display()));
+        return Some(format!(
+            "{recorded:?}: {} is not {}",
+            folder.display(),
+            output.display()
+        ));
     }
     let difference = plan.experiment.difference(&again.experiment).map(|d| d.to_string());
     difference.or((again.experiment != plan.experiment).then(|| format!("{recorded:?}: not the same")))
@@ -239,7 +243,10 @@ fn paths_in_the_recorded_command_lead_there_from_every_folder() {
     let dir = tempfile::tempdir_in(".").unwrap();
     let program = Path::new(".").join(dir.path().file_name().unwrap()).join("program");
     fs::write(&program, "").unwrap();
-    let asked = format!("worstcase lab run --kernel debian:6.1 --load cmd:program --add {}", program.display());
+    let asked = format!(
+        "worstcase lab run --kernel debian:6.1 --load cmd:program --add {}",
+        program.display()
+    );
     let (plan, output) = Cli::try_parse_from(asked.split(' ')).unwrap().plan().unwrap().unwrap();
     let words = command(&plan.experiment, None, &output);
     let absolute = format!("{}:/usr/bin/program", std::path::absolute(&program).unwrap().display());

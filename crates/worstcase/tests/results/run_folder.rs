@@ -184,7 +184,10 @@ fn another_run_is_never_written_over() {
     ];
     for (change, field) in fields {
         let error = refused(change);
-        assert!(error.contains(&format!("differs in its {field}; choose another folder")), "{error}");
+        assert!(
+            error.contains(&format!("differs in its {field}; choose another folder")),
+            "{error}"
+        );
         assert_eq!(error.lines().count(), 1);
     }
 

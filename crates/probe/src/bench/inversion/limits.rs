@@ -141,7 +141,10 @@ mod tests {
         for work in [1, 50, 300, 475] {
             let work = Nanos::from_millis(work);
             let error = refused(work, Nanos(0), USUAL);
-            let digits = error.split("--interval ").nth(1).and_then(|rest| rest.split("us").next());
+            let digits = error
+                .split("--interval ")
+                .nth(1)
+                .and_then(|rest| rest.split("us").next());
             let period = Nanos::from_micros(digits.unwrap().parse().unwrap());
             // The worst window begins with a round.
             let length = Nanos::from_millis(1_000);

@@ -8,11 +8,11 @@ mod run;
 mod show;
 
 use crate::cli::Error;
-use worstcase_host::restore::left_over;
-use worstcase_host::{HostError, StateFolder, guard};
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_host::restore::left_over;
+use worstcase_host::{HostError, StateFolder, guard};
 use worstcase_plan::Plan;
 
 /// Examples of the group.

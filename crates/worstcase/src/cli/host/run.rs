@@ -2,21 +2,21 @@
 
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
+use crate::cli::Error;
 use crate::cli::asked::{Asked, Kept, judged};
 use crate::cli::{show, stop};
-use worstcase_base::duration;
-use crate::cli::Error;
-use worstcase_host::run::specs::matrix;
-use worstcase_host::run::{HostExecutor, Watch};
-use worstcase_host::{CpuList, HostError, StateFolder};
-use worstcase_results::record::{Run, RunPlan, execute};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use worstcase_base::duration;
+use worstcase_host::run::specs::matrix;
+use worstcase_host::run::{HostExecutor, Watch};
+use worstcase_host::{CpuList, HostError, StateFolder};
 use worstcase_plan::{Experiment, HostSetup, Method, Plan, Policy, Subjects, Timer, Venue};
 use worstcase_probe::Nanos;
+use worstcase_results::record::{Run, RunPlan, execute};
 
 const HELP: &str = "\
 Examples:

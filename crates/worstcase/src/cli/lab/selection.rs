@@ -1,10 +1,10 @@
 //! Which cells: options of `worstcase lab run|verify`.
 
-use crate::cli::asked::{Asked, judged};
 use crate::cli::Error;
+use crate::cli::asked::{Asked, judged};
+use clap::Args;
 use worstcase_lab::LabError;
 use worstcase_lab::added::Added;
-use clap::Args;
 use worstcase_plan::{DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;
 
