@@ -22,6 +22,7 @@ pub mod mark;
 pub mod prng;
 pub mod probe;
 pub mod probes;
+pub mod processes;
 pub mod record;
 pub mod schedule;
 pub mod spec;
