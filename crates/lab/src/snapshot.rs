@@ -20,7 +20,8 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::preempt::Chosen;
 use worstcase_probe::Nanos;
-use worstcase_probe::spec::{CellSpec, MAX_LEN, ProbeKind};
+use worstcase_probe::Probe;
+use worstcase_probe::spec::{CellSpec, MAX_LEN};
 
 /// Where snapshots are in the cache.
 pub const AREA: &str = "snapshots";
@@ -117,7 +118,7 @@ fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<(
 /// Runs the shortest cell there is and gives the time that the guest saw pass at the stop.
 fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> Result<Nanos, LabError> {
     let spec = CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: "idle".into(),
         period: Nanos::from_millis(1),
         periods: 1,

@@ -7,8 +7,7 @@ use std::io::BufWriter;
 use std::path::Path;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, SelfCost};
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::{CellSpec, Nanos, Probe};
 use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
@@ -52,7 +51,7 @@ fn subject() -> Subject {
 /// A record without samples.
 fn empty(samples: u32) -> Result<CellResult, Box<dyn Error>> {
     let spec = CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: "idle".into(),
         period: PERIOD,
         periods: samples,

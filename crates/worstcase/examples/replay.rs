@@ -14,7 +14,7 @@ use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::snapshot::Snapshot;
 use worstcase_lab::study::PlannedCell;
 use worstcase_lab::symbols::KernelSymbols;
-use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::Probe;
 use worstcase_probe::{CellSpec, Nanos};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         mips: 1000,
         memory_mb: 256,
         spec: CellSpec {
-            probe: ProbeKind::Wakeup,
+            probe: Probe::Wakeup,
             load: load.clone(),
             period: Nanos::from_micros(words.get(5).map_or(Ok(251), |p| p.parse())?),
             periods: periods.parse()?,

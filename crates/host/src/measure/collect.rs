@@ -3,10 +3,10 @@
 use super::ring::Reader;
 use crate::message::CpuStats;
 use crate::packed::Unpacker;
-use crate::spec::Probe;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use worstcase_probe::Probe;
 
 /// One sample or gap, as the collector passes it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

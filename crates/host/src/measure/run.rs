@@ -8,22 +8,20 @@ use super::ring::ring;
 use super::thread::Measured;
 use super::threads::Threads;
 use super::timerlat::Running;
-use crate::loads::{HostLoad, LoadPlace, RunningHostLoad};
+use crate::loads::{LoadPlace, RunningHostLoad};
 use crate::machine;
 use crate::message::{CpuDone, CpuStats, Done, Message};
-use crate::spec::{HostSpec, Probe};
-use crate::sys::alarm;
+use crate::spec::HostSpec;
 use crate::trace::TraceError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use worstcase_probe::Nanos;
 use worstcase_probe::bench::BenchError;
 use worstcase_probe::loads::LoadError;
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::Work;
-use worstcase_probe::spec::SpecError;
-use worstcase_probe::sys::clock;
+use worstcase_probe::sys::{clock, signal};
+use worstcase_probe::{Nanos, Probe};
 
 /// How often samples are collected.
 const COLLECT: Duration = Duration::from_millis(50);
@@ -80,13 +78,9 @@ pub fn run(
         work_dir: spec.work_dir.clone(),
         cgroup: spec.cgroup.clone(),
     };
-    let load: HostLoad = spec
-        .load
-        .parse()
-        .map_err(|e: SpecError| MeasureError::Thread(e.to_string()))?;
-    let mut load = load.start(spec.seed, &place)?;
+    let mut load = RunningHostLoad::start(&spec.load, spec.seed, &place)?;
     // Every thread from now on: no SIGALRM but the one that a measuring thread waits for.
-    alarm::block();
+    signal::block(&[signal::SIGALRM]);
     after_load();
     let measured = match spec.probe {
         Probe::Bench(bench) => bench::measure(spec, bench, &mut load, stop, &mut say),
@@ -285,7 +279,7 @@ fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>],
         early: m.taken.early,
         clock_read: m.clock_read,
         empty_sample: m.empty_sample,
-        cpu_time: m.usage.cpu_time,
+        cpu_time: m.usage.cpu,
         minor_faults: m.usage.minor_faults,
         major_faults: m.usage.major_faults,
         steal: *steal,

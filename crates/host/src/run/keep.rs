@@ -4,13 +4,12 @@ use super::rows::for_each_row;
 use crate::HostError;
 use crate::HostSpec;
 use crate::message::{CpuDone, Done};
-use crate::spec::Probe;
 use crate::state::boot_id;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
-use worstcase_probe::Nanos;
+use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
@@ -33,7 +32,7 @@ pub fn keep(
 ) -> Result<(), HostError> {
     let id = CellId::new(
         &subject.id(),
-        &spec.load,
+        &spec.load.to_string(),
         &spec.probe.to_string(),
         spec.seed,
         Some(cpu.cpu),
@@ -113,7 +112,7 @@ fn noise(spec: &HostSpec, cpu: &CpuDone, lost: Nanos, summary: &Summaries) -> No
 fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
     Cell {
         probe: spec.probe.to_string(),
-        load: spec.load.clone(),
+        load: spec.load.to_string(),
         period_ns: spec.interval.0,
         periods: expected(spec, cpu),
         seed: spec.seed,

@@ -3,10 +3,10 @@
 use crate::HostSpec;
 use crate::message::CpuDone;
 use crate::packed::Unpacker;
-use crate::spec::{Probe, Timer};
+use crate::spec::Timer;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use worstcase_probe::Nanos;
+use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::{HostRow, RowParts, SampleRow};
 
 /// Hands every sample of a CPU to `each`, in order.
@@ -150,7 +150,7 @@ mod tests {
             periods: 10,
             warmup: Nanos(0),
             seed: 1,
-            load: "idle".into(),
+            load: "idle".parse().expect("a load"),
             threshold: Nanos(1),
             flights: 0,
             work_dir: dir.into(),

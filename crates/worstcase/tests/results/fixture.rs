@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
 use worstcase_results::record::{
     CellEntry, CellId, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp,
     Subject,
@@ -103,7 +102,7 @@ pub fn host_result(raw: &RawRecord) -> CellResult {
 
 pub fn spec(load: &str, seed: u64) -> CellSpec {
     CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: load.into(),
         period: Nanos(251_000),
         periods: PERIODS,

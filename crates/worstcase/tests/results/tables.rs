@@ -2,7 +2,7 @@
 
 use crate::fixture::{latencies, plan, plan_of, raw, result, results, spec, subject};
 use worstcase_probe::Nanos;
-use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::Probe;
 use worstcase_report::cell::{Gathered, details};
 use worstcase_report::terminal::Style;
 use worstcase_report::{View, csv, json, terminal};
@@ -81,7 +81,7 @@ fn a_run_that_is_not_finished() {
 #[test]
 fn the_response_probe_shows_both_parts() {
     let response = worstcase_probe::CellSpec {
-        probe: ProbeKind::Response,
+        probe: Probe::Response,
         ..spec("blockread", 1)
     };
     let all = vec![result(&subject("6.1", "rt"), &raw(&response, &latencies(1, 40_000)))];

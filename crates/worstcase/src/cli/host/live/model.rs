@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 use worstcase_probe::record::Work;
 
 /// Rates are those of this long.

@@ -9,8 +9,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use worstcase_host::message::{CpuStats, Done, Message};
-use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 use worstcase_probe::record::Work;
 
 const PLAIN: Looks = Looks {
