@@ -3,8 +3,10 @@
 //!
 //! The guest's bytes are part of every lab result: they must not depend on where the source lies, so paths are remapped.
 //!
-//! It also puts there what the report's page carries: ECharts, out of the source of a package that Cargo brings.
+//! It digests the code whose results are kept in the cache, and
+//! puts there what the report's page carries: ECharts, out of the source of a package that Cargo brings.
 
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -66,6 +68,46 @@ fn main() {
         build(payload, &workspace, &out);
     }
     copy_echarts(&workspace, &out);
+    digest_analysis(&workspace);
+}
+
+/// The code that decides who owns a section of a census: its results are kept under the digest of this code.
+const ANALYSIS: [&str; 4] = [
+    "crates/worstcase/src/census",
+    "crates/worstcase/src/story",
+    "crates/worstcase/src/lab",
+    "crates/probe/src",
+];
+
+fn digest_analysis(workspace: &Path) {
+    let mut digest = Sha256::new();
+    for folder in ANALYSIS {
+        let folder = workspace.join(folder);
+        println!("cargo::rerun-if-changed={}", folder.display());
+        add_sources(&folder, &mut digest);
+    }
+    // Crates that decode instructions have their part in it, too.
+    digest.update(std::fs::read(workspace.join("Cargo.lock")).expect("the workspace has a lock file"));
+    let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("cargo::rustc-env=WORSTCASE_ANALYSIS={hex}");
+}
+
+/// All files below a folder, in the order of their names.
+fn add_sources(folder: &Path, digest: &mut Sha256) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a folder can be read").path())
+        .collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            add_sources(&path, digest);
+        } else {
+            let source = std::fs::read(&path).expect("a source can be read");
+            digest.update((source.len() as u64).to_le_bytes());
+            digest.update(source);
+        }
+    }
 }
 
 /// The package whose source holds ECharts, where in it, and the feature that makes Cargo bring it.

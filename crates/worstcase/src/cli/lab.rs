@@ -114,9 +114,9 @@ pub fn measure(
     how: &How,
     plan: &dyn Fn(Vec<crate::record::CellEntry>) -> RunPlan,
 ) -> Result<ExitCode, Error> {
-    let qemu = how.qemu.find()?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
+    let qemu = how.qemu.find(&options.cache)?;
     let matrix = Matrix::prepare(&planned(&options)?, added, &qemu, &options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(&how.output, plan(entries))?;
@@ -148,9 +148,9 @@ pub fn measure(
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
-    let qemu = args.qemu.find()?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
+    let qemu = args.qemu.find(&options.cache)?;
     let matrix = Matrix::prepare(&args.selection.plan(&options)?, &args.selection.added, &qemu, &options)?;
     for cell in matrix.cells() {
         let what = Verification {

@@ -1,4 +1,4 @@
-//! Is a cell reproducible here? Runs it again and again, half of the time with every CPU of the desk kept busy, and
+//! Is a cell reproducible here? Boots its subject once more, which must give the same machine, runs the cell again and again, half of the time with every CPU of the desk kept busy, and
 //! compares everything that it leaves, to the bit.
 
 use super::LabError;
@@ -30,6 +30,9 @@ pub struct Verification<'a> {
 /// `each` is told of every run: its number, whether the desk was busy, the digest.
 pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
     let mut first: Option<(Raw, String)> = None;
+    if !what.fresh_boots {
+        boot_again(cache, what)?;
+    }
     for number in 1..=what.runs {
         let busy = number > what.runs.div_ceil(2);
         let folder = cache.scratch()?;
@@ -52,10 +55,20 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
     Ok(first.map(|(_, digest)| digest).unwrap_or_default())
 }
 
+/// Boots the subject beside the snapshot in the cache: both must come to the same.
+fn boot_again(cache: &Cache, what: &Verification) -> Result<(), LabError> {
+    let snapshot = Snapshot::obtain(cache, what.prepared, what.limit)?;
+    snapshot.boot_state()?.agree(cache, what.prepared)?;
+    let scratch = cache.scratch()?;
+    let again = Snapshot::obtain(&Cache::at(scratch.path()), what.prepared, what.limit)?;
+    again.boot_state()?.agree(cache, what.prepared)
+}
+
 fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(Raw, String), LabError> {
     let private = Cache::at(folder);
     let from = if what.fresh_boots { &private } else { cache };
     let snapshot = Snapshot::obtain(from, what.prepared, what.limit)?;
+    snapshot.boot_state()?.agree(cache, what.prepared)?;
     let run = Run {
         prepared: what.prepared,
         snapshot: &snapshot,

@@ -30,9 +30,9 @@ pub fn retell(
     record: &Record,
     rows: &[(usize, SampleRow)],
 ) -> Result<Retold, ExplainError> {
-    let qemu = Qemu::find(means.qemu.as_deref())?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let qemu = Qemu::find(means.qemu.as_deref(), &options.cache)?;
     let again = Again::of(record, &means.added, &qemu, &options, None)?;
     let lines = lines(debug_info, record, &again, &options.cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
