@@ -1,0 +1,89 @@
+//! Which QEMU is here, and which build of the plugin fits it.
+
+use super::{LabError, qemu_files};
+use crate::payload;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use worstcase_base::cache::Cache;
+
+/// The program's name on the search path.
+const PROGRAM: &str = "qemu-system-x86_64";
+
+/// A QEMU that the lab can work with.
+#[derive(Clone, Debug)]
+pub struct Qemu {
+    /// Where it is.
+    pub program: PathBuf,
+    /// The first line of `--version`, with the distribution's revision.
+    pub version: String,
+    /// Of its executable, modules and firmware: part of every result's key.
+    pub digest: String,
+    /// The plugin that speaks this QEMU's plugin API.
+    pub plugin: &'static [u8],
+}
+
+impl Qemu {
+    /// Looks at the named QEMU, or at the one on the search path. What takes time is kept in the cache.
+    pub fn find(program: Option<&Path>, cache: &Cache) -> Result<Qemu, LabError> {
+        let program = program.unwrap_or(Path::new(PROGRAM));
+        let output = Command::new(program)
+            .arg("--version")
+            .output()
+            .map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu(String::new()),
+                _ => LabError::NoQemu(format!(" at {} ({e})", program.display())),
+            })?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.lines().next().unwrap_or_default().to_string();
+        let plugin = parse_version(&version)
+            .and_then(plugin_for)
+            .ok_or_else(|| LabError::QemuVersion {
+                program: program.to_path_buf(),
+                version: if version.is_empty() {
+                    "of unknown version".into()
+                } else {
+                    version.clone()
+                },
+            })?;
+        Ok(Qemu {
+            program: program.to_path_buf(),
+            digest: qemu_files::digest(program, &version, cache)?,
+            version,
+            plugin,
+        })
+    }
+}
+
+/// Major and minor of `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)`.
+fn parse_version(line: &str) -> Option<(u32, u32)> {
+    let number = line.strip_prefix("QEMU emulator version ")?.split(' ').next()?;
+    let mut parts = number.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// The plugin interface of each QEMU that was tried. The build for 7.2 works around faults of 7.2 in particular, so
+/// that others which also speak version 1 would count wrongly.
+fn plugin_for(version: (u32, u32)) -> Option<&'static [u8]> {
+    match version {
+        (7, 2) => Some(payload::PLUGIN_V1),
+        (10.., _) => Some(payload::PLUGIN_V4),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_old_ones_refused() {
+        assert_eq!(
+            parse_version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)"),
+            Some((7, 2))
+        );
+        assert_eq!(parse_version("QEMU emulator version 10.0.2"), Some((10, 0)));
+        assert_eq!(parse_version("hello"), None);
+        assert!(plugin_for((5, 2)).is_none());
+        assert!(plugin_for((8, 2)).is_none());
+    }
+}
