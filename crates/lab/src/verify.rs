@@ -1,5 +1,5 @@
-//! Is a cell reproducible here? Boots its subject once more, which must give the same machine, runs the cell again and again, half of the time with every CPU of the desk kept busy, and
-//! compares everything that it leaves, to the bit.
+//! Is a cell reproducible here? Boots its subject once more, which must come to the same machine. Runs the cell again and
+//! again, half of the time with every CPU of the controller kept busy, and compares everything that it leaves, to the bit.
 
 use super::LabError;
 use super::cell::{self, Raw, Run};
@@ -30,9 +30,6 @@ pub struct Verification<'a> {
 /// `each` is told of every run: its number, whether the desk was busy, the digest.
 pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
     let mut first: Option<(Raw, String)> = None;
-    if !what.fresh_boots {
-        boot_again(cache, what)?;
-    }
     for number in 1..=what.runs {
         let busy = number > what.runs.div_ceil(2);
         let folder = cache.scratch()?;
@@ -55,13 +52,13 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
     Ok(first.map(|(_, digest)| digest).unwrap_or_default())
 }
 
-/// Boots the subject beside the snapshot in the cache: both must come to the same.
-fn boot_again(cache: &Cache, what: &Verification) -> Result<(), LabError> {
-    let snapshot = Snapshot::obtain(cache, what.prepared, what.limit)?;
-    snapshot.boot_state()?.agree(cache, what.prepared)?;
+/// Boots a subject beside its snapshot in the cache: both must come to the same.
+pub fn boot_again(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<(), LabError> {
+    let snapshot = Snapshot::obtain(cache, prepared, limit)?;
+    snapshot.boot_state()?.agree(cache, prepared)?;
     let scratch = cache.scratch()?;
-    let again = Snapshot::obtain(&Cache::at(scratch.path()), what.prepared, what.limit)?;
-    again.boot_state()?.agree(cache, what.prepared)
+    let again = Snapshot::obtain(&Cache::at(scratch.path()), prepared, limit)?;
+    again.boot_state()?.agree(cache, prepared)
 }
 
 fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(Raw, String), LabError> {

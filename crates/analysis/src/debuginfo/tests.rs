@@ -1,11 +1,11 @@
 use super::DebugInfo;
 use super::testing::{Program, function, program};
-use worstcase_kernels::debuginfo::slim::slim;
-use worstcase_kernels::debuginfo::{BuildId, DebugInfoError, kept};
 use crate::story::lines::{Lines, Source};
 use std::path::Path;
 use worstcase_base::Exit;
 use worstcase_base::cache::Cache;
+use worstcase_kernels::debuginfo::slim::slim;
+use worstcase_kernels::debuginfo::{BuildId, DebugInfoError, kept};
 use worstcase_lab::execution::{Symbol, Symbols};
 
 fn open(file: &Path, symbols_of: &Path) -> Result<DebugInfo, DebugInfoError> {

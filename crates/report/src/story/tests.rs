@@ -2,15 +2,15 @@
 
 mod lines;
 
-use worstcase_analysis::story::blame::{Mechanism, Peer};
 use super::{flame, json, perfetto, terminal};
+use crate::terminal::Style;
+use proptest::prelude::*;
+use worstcase_analysis::story::blame::{Mechanism, Peer};
 use worstcase_analysis::story::spans::{Kind, Place, Sample, Story, StoryError};
 use worstcase_analysis::story::testing::Machine;
 use worstcase_analysis::story::{Around, Told, compare, group, tell};
-use proptest::prelude::*;
 use worstcase_lab::execution::Execution;
 use worstcase_probe::Nanos;
-use crate::terminal::Style;
 
 /// Points at which the timer may be due.
 #[derive(Clone, Copy, PartialEq)]

@@ -4,8 +4,8 @@ mod how;
 mod selection;
 
 use super::census;
-use super::kernels::Terminal;
-use super::progress::Bar;
+use super::output::print;
+use super::progress::{Bar, Terminal};
 use super::show;
 use crate::cli::Error;
 use clap::{Args, Subcommand};
@@ -19,7 +19,7 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::added::Added;
 use worstcase_lab::matrix::{Execution, Matrix};
 use worstcase_lab::study::PlannedCell;
-use worstcase_lab::verify::{Verification, verify};
+use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{Run, RunPlan};
 
@@ -152,6 +152,12 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options.cache)?;
     let matrix = Matrix::prepare(&args.selection.plan(&options)?, &args.selection.added, &qemu, &options)?;
+    if !args.fresh_boots {
+        for prepared in matrix.subjects() {
+            boot_again(&options.cache, prepared, args.qemu.limit())?;
+            eprintln!("{}: booted again, the same machine", prepared.subject.label());
+        }
+    }
     for cell in matrix.cells() {
         let what = Verification {
             prepared: matrix.subject(cell),
@@ -164,11 +170,10 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
             let host = if busy { "busy" } else { "as it is" };
             eprintln!("{} run {number}, this machine {host}: {digest}", cell.entry.id);
         })?;
-        show::print(&format!(
+        print(&format!(
             "{}: {} runs, one digest: {digest}\n",
             cell.entry.id, args.runs
-        ))
-        .map_err(Error::Output)?;
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

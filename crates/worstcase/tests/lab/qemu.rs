@@ -5,8 +5,8 @@ use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
 use std::fs;
 use std::path::Path;
-use worstcase::cache::Cache;
-use worstcase::lab::qemu::Qemu;
+use worstcase_base::cache::Cache;
+use worstcase_lab::qemu::Qemu;
 
 fn cell(desk: &Desk, qemu: &Path, run: &Path) -> Command {
     let mut command = desk.run(

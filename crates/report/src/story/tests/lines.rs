@@ -1,13 +1,13 @@
 //! Stories with lines of source code.
 
 use super::{Due, machine, sample, switched};
+use crate::story::{json, perfetto, terminal};
+use crate::terminal::Style;
 use worstcase_analysis::story::lines::{Inlined, Lines, Source};
 use worstcase_analysis::story::spans::Place;
 use worstcase_analysis::story::testing::Machine;
 use worstcase_analysis::story::{Around, Told, tell};
 use worstcase_lab::execution::Symbols;
-use crate::story::{json, perfetto, terminal};
-use crate::terminal::Style;
 
 /// So many bytes of a function are a line; what follows the fourth byte of `zap` comes from a header.
 struct Bytes(Symbols, u64);
