@@ -1,12 +1,12 @@
 //! `worstcase gate --json`: times in ns; `docs/formats.md` has the fields.
 
 use super::Shown;
-use crate::compare::gate::LEVEL;
+use crate::compare::judged::LEVEL;
 use crate::report::compare::json::side;
 use serde_json::json;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-gate/1";
+pub const SCHEMA: &str = "worstcase-gate/2";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &Shown) -> String {
@@ -17,7 +17,7 @@ pub fn document(shown: &Shown) -> String {
         "reasons": shown.gate.reasons,
         "baseline": side(shown.baseline),
         "run": side(shown.run),
-        "tolerance": shown.gate.tolerance,
+        "limits": shown.gate.limits,
         "level": LEVEL,
         "correction": "Holm",
         "tests": shown.gate.tests,
