@@ -36,17 +36,11 @@ fn main() {
     let whole = Side::open(&path).expect("a run");
     let seeds: Vec<u64> = whole.cells[0].seeds.iter().map(|s| s.seed).collect();
     println!("{} cells, {} seeds, {turns} turns", whole.cells.len(), seeds.len());
-    for worst_seed in [0.25, 0.5, 1.0] {
-        let limits = Limits {
-            worst_seed,
-            ..Limits::default()
-        };
-        println!("{limits:?}");
-        println!("                          no worse             FAILs of a run that is 1.5x, 2x as late in");
-        println!("seeds  compare's word     FAIL   INCONCLUSIVE  one seed       one cell       all cells");
-        for each in EACH.into_iter().filter(|each| 2 * each <= seeds.len()) {
-            println!("{each:>5}  {}", row(&whole, &seeds, each, turns, &limits));
-        }
+    let limits = Limits::default();
+    println!("                          no worse             FAILs of a run whose maxima are 1.5x, 2x those of");
+    println!("seeds  compare's word     FAIL   INCONCLUSIVE  one seed       one cell       all cells");
+    for each in EACH.into_iter().filter(|each| 2 * each <= seeds.len()) {
+        println!("{each:>5}  {}", row(&whole, &seeds, each, turns, &limits));
     }
     halves(&whole, &seeds);
 }
@@ -121,9 +115,8 @@ fn slower(side: &Side, place: usize, later: Later, factor: f64) -> Side {
             Later::OneCell | Later::AllCells => &mut cell.seeds[..],
         };
         let times = |n: Nanos| Nanos((n.0 as f64 * factor) as u64);
+        // The maximum alone is the hardest to find: a median hardly differs from seed to seed.
         for figures in seeds.iter_mut().flat_map(|s| s.quantities.values_mut()) {
-            figures.median = times(figures.median);
-            figures.p99 = figures.p99.map(times);
             figures.max = times(figures.max);
         }
     }
