@@ -143,6 +143,13 @@ impl Found {
             proven: None,
             doubts: doubts(of_baseline, of_run),
         };
+        let of_samples = |c: &Change| c.measure != Measure::Missed;
+        if !found.pair.changes.iter().any(of_samples) && found.pair.lacking.is_empty() {
+            found
+                .doubts
+                .push("neither the baseline nor the run has a sample".to_string());
+            return found;
+        }
         let machine = baseline.key(&of_baseline.subject);
         let same_machine = machine.is_some() && machine == run.key(&of_run.subject);
         if let Some(exact) = &found.pair.exact {
@@ -222,9 +229,6 @@ impl Found {
         }
         if !self.pair.lacking.is_empty() {
             open.push(format!("some seeds have no {}", self.pair.lacking.join(", no ")));
-        }
-        if !measures.iter().any(|m| m.change.measure != Measure::Missed) {
-            open.push("no measure that both sides have".to_string());
         }
         open
     }

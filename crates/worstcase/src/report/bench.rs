@@ -122,9 +122,10 @@ fn switch_grid(view: &View, subject: &SubjectId, load: &str, points: &[&SwitchPo
             "switch under {load}, {subject}{how}: net cost of a switch ({})",
             unit(view, subject)
         ))),
-        format!(
-            "net: time of a hop less the same work by one process; {values} values of {seeds} seeds, of each seed the mean without the best and the worst tenth; median: over the seeds"
-        ),
+        format!("net: time of a hop less the same work by one process; {values} values, seeds {seeds}"),
+        "Each seed has a mean, without its best and its worst tenth, and a median; net is the mean of the means,"
+            .to_string(),
+        "and the median of the medians lies within the interval.".to_string(),
         String::new(),
     ];
     lines.extend(grid.render(WIDTH));

@@ -215,10 +215,10 @@ fn a_worst_seed_has_its_own_line_and_its_own_limit() {
     let [xml, markdown] = ["gate.xml", "gate.md"].map(|name| desk.run.with_file_name(name));
     let mut command = desk.gate();
     command.arg("--junit").arg(&xml).arg("--markdown").arg(&markdown);
-    let line = "worst seed: max 83.8 -> 800 virtual us at 1000 MIPS, x9.54, above its limit (seed 4)";
+    let line = "worst seed: max 83.0 -> 800 virtual us at 1000 MIPS, x9.64, above its limit (seed 4)";
     command.assert().code(1).stdout(contains(line));
     assert!(fs::read_to_string(xml).unwrap().contains(&line.replace("->", "-&gt;")));
-    let row = "| max of the worst seed (virtual us at 1000 MIPS) | 83.8 | 800 | x9.54 | - |";
+    let row = "| max of the worst seed (virtual us at 1000 MIPS) | 83.0 | 800 | x9.64 | - |";
     assert!(fs::read_to_string(markdown).unwrap().contains(row));
     let out = desk.gate().arg("--json").assert().code(1);
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
