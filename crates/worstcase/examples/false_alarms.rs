@@ -8,12 +8,12 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use worstcase::compare::gate::gate;
-use worstcase::compare::judged::Limits;
-use worstcase::compare::{Side, compare};
-use worstcase::verdict::Outcome;
 use worstcase_probe::Nanos;
 use worstcase_probe::prng::SplitMix64;
+use worstcase_results::compare::gate::gate;
+use worstcase_results::compare::judged::Limits;
+use worstcase_results::compare::{Side, compare};
+use worstcase_results::verdict::Outcome;
 
 /// Seeds on each side.
 const EACH: [usize; 6] = [3, 4, 5, 6, 8, 10];

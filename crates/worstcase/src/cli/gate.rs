@@ -1,23 +1,23 @@
 //! `worstcase gate`: is a run worse than a baseline, as text and as exit code.
 
-use super::show::print;
-use crate::compare::gate::gate;
-use crate::compare::judged::{LEVEL, Limits};
-use crate::compare::side::Seed;
-use crate::compare::{CompareError, Mapped, Side, baseline};
-use crate::duration;
-use crate::error::Exit;
-use crate::record::{Record, Run, RunError};
-use crate::report::format::shell;
-use crate::report::gate::{Shown, json, junit, markdown, terminal};
-use crate::report::terminal::Style;
-use crate::stats::ranks::{least, needed};
-use crate::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::duration;
+use worstcase_base::format::shell;
 use worstcase_probe::Nanos;
+use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
+use worstcase_report::terminal::Style;
+use worstcase_results::compare::gate::gate;
+use worstcase_results::compare::judged::{LEVEL, Limits};
+use worstcase_results::compare::side::Seed;
+use worstcase_results::compare::{CompareError, Mapped, Side, baseline};
+use worstcase_results::record::{Record, Run, RunError};
+use worstcase_results::stats::ranks::{least, needed};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
 
 /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
 #[derive(Debug, Args)]
@@ -109,8 +109,8 @@ pub enum GateError {
         cause: io::Error,
     },
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl GateError {

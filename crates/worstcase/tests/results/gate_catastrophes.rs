@@ -1,14 +1,14 @@
 //! What a gate must never PASS: changes that a typical seed does not show.
 
 use crate::fixture::{host_raw, on_cpu, raw, spec, subject};
-use worstcase::compare::Side;
-use worstcase::compare::gate::{Gate, gate};
-use worstcase::compare::judged::Limits;
-use worstcase::record::{CellResult, Machine, Record, Stamp};
-use worstcase::verdict::Outcome;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_results::compare::Side;
+use worstcase_results::compare::gate::{Gate, gate};
+use worstcase_results::compare::judged::Limits;
+use worstcase_results::record::{CellResult, Machine, Record, Stamp};
+use worstcase_results::verdict::Outcome;
 
 const PERIODS: u32 = 2_000;
 /// The seed that is changed where only one is.
