@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::{Nanos, Probe};
+use worstcase_probe::{Nanos, Probe, schedule};
 
 /// What wakes the measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,13 +114,9 @@ pub struct HostSpec {
 }
 
 impl HostSpec {
-    /// The longest tick in use (HZ=100): the first due time is a multiple of it plus the seed's phase.
-    const LONGEST_TICK: u64 = 10_000_000;
-
     /// When period 0 of the `place`-th CPU is due, if nothing may be due before `earliest`.
     pub fn start(&self, earliest: Nanos, place: usize) -> Nanos {
-        let phase = worstcase_probe::prng::SplitMix64::new(self.seed).below(Self::LONGEST_TICK);
-        Nanos(earliest.0.next_multiple_of(Self::LONGEST_TICK) + phase + place as u64 * self.distance.0)
+        schedule::start(earliest, self.seed) + Nanos(place as u64 * self.distance.0)
     }
 
     /// The samples of a CPU.

@@ -4,6 +4,7 @@
 //! cell to cell, its length may not, or the machine's state would differ before anything is measured.
 
 use crate::probe::Probe;
+use crate::schedule::{self, Schedule};
 use crate::units::Nanos;
 use std::str::FromStr;
 
@@ -41,7 +42,16 @@ impl CellSpec {
 
     /// The phase of the first due time within the longest tick in use (HZ=100, 10 ms), from the seed.
     pub fn phase(&self) -> Nanos {
-        Nanos(crate::prng::SplitMix64::new(self.seed).below(10_000_000))
+        schedule::phase(self.seed)
+    }
+
+    /// The due times, if nothing may be due before `earliest`.
+    pub fn schedule(&self, earliest: Nanos) -> Schedule {
+        Schedule {
+            start: schedule::start(earliest, self.seed),
+            interval: self.period,
+            periods: self.periods,
+        }
     }
 
     /// This cell for a probe that may have no period and no priority.

@@ -73,9 +73,8 @@ fn us(ns: f64) -> String {
 }
 
 fn interval(f: &Figures) -> String {
-    f.interval.map_or("one value".into(), |(low, high, _)| {
-        format!("{}..{}", us(low), us(high))
-    })
+    f.interval
+        .map_or("one seed".into(), |(low, high, _)| format!("{}..{}", us(low), us(high)))
 }
 
 /// Net cost: a row a number of processes, a group of columns a size.
@@ -117,15 +116,16 @@ fn switch_grid(view: &View, subject: &SubjectId, load: &str, points: &[&SwitchPo
     let how = first
         .filter(|_| variants == 1)
         .map_or(String::new(), |p| format!(", {}", variant(&p.ring)));
-    let values = first.map_or(0, |p| p.net.sorted().len());
+    let (values, seeds) = first.map_or((0, 0), |p| (p.net.figures().count, p.net.figures().seeds));
     let mut lines = vec![
         style.bold(&plain(&format!(
             "switch under {load}, {subject}{how}: net cost of a switch ({})",
             unit(view, subject)
         ))),
-        format!(
-            "net: time of a hop less the same work by one process; mean of {values} values without the best and the worst tenth"
-        ),
+        format!("net: time of a hop less the same work by one process; {values} values, seeds {seeds}"),
+        "Each seed has a mean, without its best and its worst tenth, and a median; net is the mean of the means,"
+            .to_string(),
+        "and the median of the medians lies within the interval.".to_string(),
         String::new(),
     ];
     lines.extend(grid.render(WIDTH));

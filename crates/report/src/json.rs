@@ -8,7 +8,7 @@ use worstcase_results::stats::points::{self, HackbenchPoint, InversionPoint, Swi
 use worstcase_results::stats::{Ensemble, ensembles};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-show/1";
+pub const SCHEMA: &str = "worstcase-show/2";
 
 /// The document, indented, with a line end.
 pub fn run(view: &View) -> String {
@@ -73,6 +73,7 @@ fn ensemble(e: &Ensemble, records: &[Record]) -> Value {
         "time_unit": subject.map(|s| s.time_unit().replacen("us", "ns", 1)),
         "load": e.load,
         "probe": e.probe,
+        "cpu": e.cpu,
         "quantity": e.quantity,
         "taken": e.taken(),
         "missed": e.missed(),

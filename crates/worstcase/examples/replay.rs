@@ -37,9 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             priority: 98,
         },
     };
-    let qemu = Qemu::find(words.get(6).map(Path::new))?;
     let options = ResolveOptions::from_cache(&Silent)?;
     let cache = &options.cache;
+    let qemu = Qemu::find(words.get(6).map(Path::new), cache)?;
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options)?;
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = Snapshot::obtain(cache, prepared, None)?;

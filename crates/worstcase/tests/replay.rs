@@ -39,8 +39,9 @@ fn cell(mips: u32, probe: Probe) -> PlannedCell {
 
 /// Runs a cell and hands over all that a replay needs.
 fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
-    let qemu = Qemu::find(std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from).as_deref()).unwrap();
     let options = ResolveOptions::from_cache(&Silent).unwrap();
+    let named = std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from);
+    let qemu = Qemu::find(named.as_deref(), &options.cache).unwrap();
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = Snapshot::obtain(&options.cache, prepared, None).unwrap();

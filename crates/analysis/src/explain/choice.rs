@@ -6,18 +6,65 @@ use worstcase_results::record::SampleRow;
 /// Which sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
+    /// The latest.
     Worst,
+    /// That of this period.
     Number(u32),
-    Percentile(f64),
+    /// At this percentage of them all.
+    Percentile(Share),
+}
+
+/// A percentage as it was typed: as a binary fraction 99.9 of 1 000 samples would be a hair above the 999th.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The percentage without its point.
+    digits: u64,
+    /// Digits behind the point.
+    decimals: u32,
+}
+
+impl Share {
+    /// Nearest rank, from 1 on, as in the tables: the smallest with at least that share of `count` at or below it.
+    fn rank(self, count: usize) -> usize {
+        let whole = 100 * 10_u128.pow(self.decimals);
+        let rank = (u128::from(self.digits) * count as u128).div_ceil(whole);
+        (rank as usize).max(1)
+    }
+}
+
+impl FromStr for Share {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Share, ()> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let number = format!("{whole}{part}");
+        // More digits than nine behind the point tell no two samples apart.
+        let plain = !whole.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) && part.len() <= 9;
+        let digits: u64 = number.parse().map_err(|_| ())?;
+        let decimals = part.len() as u32;
+        match plain && u128::from(digits) <= 100 * 10_u128.pow(decimals) {
+            true => Ok(Share { digits, decimals }),
+            false => Err(()),
+        }
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let unit = 10_u64.pow(self.decimals);
+        write!(f, "{}", self.digits / unit)?;
+        match self.decimals {
+            0 => Ok(()),
+            n => write!(f, ".{:0n$}", self.digits % unit, n = n as usize),
+        }
+    }
 }
 
 impl FromStr for Choice {
     type Err = String;
     fn from_str(text: &str) -> Result<Choice, String> {
-        let percent = |p: &str| p.parse().ok().filter(|p| (0.0..=100.0).contains(p));
         let parsed = match text.strip_prefix('p') {
             _ if text == "worst" => Some(Choice::Worst),
-            Some(p) => percent(p).map(Choice::Percentile),
+            Some(p) => p.parse().ok().map(Choice::Percentile),
             None => text.parse().ok().map(Choice::Number),
         };
         parsed.ok_or_else(|| format!("'{text}' is not 'worst', a sample's number, or a percentile such as p99.9"))
@@ -42,9 +89,44 @@ pub fn choose(rows: &[(usize, SampleRow)], choice: Choice) -> Option<(usize, Sam
         Choice::Percentile(p) => {
             let mut sorted: Vec<_> = rows.to_vec();
             sorted.sort_by_key(|(_, row)| row.latency);
-            // Nearest rank, as everywhere in the reports.
-            let rank = (p / 100.0 * sorted.len() as f64).ceil() as usize;
-            sorted.get(rank.max(1) - 1).copied()
+            sorted.get(p.rank(sorted.len()) - 1).copied()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_probe::Nanos;
+    use worstcase_results::stats::{Distribution, Percentile};
+
+    #[test]
+    fn a_percentile_is_what_the_tables_call_it() {
+        for count in [1_000_u32, 1_001, 10_000, 12_345, 100_000] {
+            let row = |index| SampleRow {
+                index,
+                due: Nanos(0),
+                latency: Nanos(u64::from(index) * 7),
+                irq_off: None,
+                after_irq: None,
+                instructions: None,
+                host: None,
+            };
+            let rows: Vec<(usize, SampleRow)> = (0..count).map(|i| (i as usize, row(i))).collect();
+            let all = Distribution::new(rows.iter().map(|(_, row)| row.latency)).unwrap();
+            for p in Percentile::ALL {
+                let Some(in_table) = all.percentile(p) else { continue };
+                let (_, chosen) = choose(&rows, p.name().parse().unwrap()).unwrap();
+                assert_eq!(chosen.latency, in_table, "{} of {count}", p.name());
+            }
+        }
+        // 99.9 / 100 * 1000 is 999.0000000000001 in binary: that is no 1000th sample.
+        assert_eq!("99.9".parse::<Share>().unwrap().rank(1_000), 999);
+        let ranks = ["0", "50", "99.99", "100", "100.0"].map(|p| p.parse::<Share>().unwrap().rank(10));
+        assert_eq!(ranks, [1, 5, 10, 10, 10]);
+        for bad in ["", ".", ".5", "-1", "100.1", "1e2", "nan", "1.2.3", "0.0000000001"] {
+            assert!(bad.parse::<Share>().is_err(), "{bad}");
+        }
+        assert_eq!("99.05".parse::<Share>().unwrap().to_string(), "99.05");
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use worstcase_probe::Nanos;
 use worstcase_probe::loads::{self, LoadSpec};
+use worstcase_probe::processes::Identity;
 use worstcase_probe::sys::clock;
 use worstcase_probe::sys::process::{self, Pid};
 use worstcase_probe::sys::signal;
@@ -79,7 +80,7 @@ pub fn clean(traces: &Traces) -> Result<(), CleanError> {
 }
 
 /// Kills noted workers and marked programs until there are none.
-fn end(work_dir: &Path, workers: &[mark::Identity]) -> io::Result<()> {
+fn end(work_dir: &Path, workers: &[Identity]) -> io::Result<()> {
     let deadline = clock::monotonic() + PATIENCE;
     loop {
         let noted = workers.iter().filter(|worker| worker.lives()).map(|worker| worker.pid);

@@ -12,7 +12,7 @@ use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Observer, Placement, Request};
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::{Sample, SelfCost, Work};
-use worstcase_probe::sys::{clock, memory};
+use worstcase_probe::sys::{clock, usage};
 
 /// The first sample begins this long after everything is ready.
 const LEAD: Nanos = Nanos::from_millis(20);
@@ -43,7 +43,7 @@ pub(super) fn measure(
     let before = Before {
         work: load.work(),
         steal: machine::steal(&spec.cpus),
-        faults: memory::faults(),
+        used: usage::own_process(),
         cpu: clock::own_cpu_time()?,
     };
     let mut onlooker = Onlooker::new(spec, start, stop, load, before, say);
@@ -57,7 +57,7 @@ pub(super) fn measure(
         true => load.added_to(&before.work),
         false => load.work_since(&before.work)?,
     };
-    let faults = memory::faults();
+    let used = usage::own_process() - before.used;
     let steal = machine::steal_between(&before.steal, &machine::steal(&spec.cpus));
     Ok(Done {
         cpus: Vec::new(),
@@ -67,8 +67,8 @@ pub(super) fn measure(
             details: taken.details,
             self_cost: SelfCost {
                 cpu_time: clock::own_cpu_time()?.saturating_sub(before.cpu),
-                minor_faults: faults.minor - before.faults.minor,
-                major_faults: faults.major - before.faults.major,
+                minor_faults: used.minor_faults,
+                major_faults: used.major_faults,
                 ..SelfCost::default()
             },
             steal: steal
@@ -97,7 +97,7 @@ pub(super) fn measure(
 struct Before {
     work: Vec<Work>,
     steal: Vec<Option<Nanos>>,
-    faults: memory::Faults,
+    used: usage::Usage,
     cpu: Nanos,
 }
 

@@ -12,7 +12,6 @@ use crate::loads::{LoadPlace, RunningHostLoad};
 use crate::machine;
 use crate::message::{CpuDone, CpuStats, Done, Message};
 use crate::spec::HostSpec;
-use crate::sys::alarm;
 use crate::trace::TraceError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +20,7 @@ use worstcase_probe::bench::BenchError;
 use worstcase_probe::loads::LoadError;
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::Work;
-use worstcase_probe::sys::clock;
+use worstcase_probe::sys::{clock, signal};
 use worstcase_probe::{Nanos, Probe};
 
 /// How often samples are collected.
@@ -81,7 +80,7 @@ pub fn run(
     };
     let mut load = RunningHostLoad::start(&spec.load, spec.seed, &place)?;
     // Every thread from now on: no SIGALRM but the one that a measuring thread waits for.
-    alarm::block();
+    signal::block(&[signal::SIGALRM]);
     after_load();
     let measured = match spec.probe {
         Probe::Bench(bench) => bench::measure(spec, bench, &mut load, stop, &mut say),
@@ -280,7 +279,7 @@ fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>],
         early: m.taken.early,
         clock_read: m.clock_read,
         empty_sample: m.empty_sample,
-        cpu_time: m.usage.cpu_time,
+        cpu_time: m.usage.cpu,
         minor_faults: m.usage.minor_faults,
         major_faults: m.usage.major_faults,
         steal: *steal,

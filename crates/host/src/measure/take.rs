@@ -1,13 +1,11 @@
 //! The sampling loop: wait, read the clock, hand over, again.
 
 use super::ring::Writer;
-use super::schedule::Schedule;
 use super::source::Source;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use worstcase_probe::{Nanos, Schedule};
 
 /// What a thread's loop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,18 +56,6 @@ pub fn take<S: Source>(source: &mut S, schedule: Schedule, ring: &mut Writer, st
         early,
         spun: Nanos(0),
     })
-}
-
-/// The shortest of many distances between two reads of the clock.
-pub fn clock_read(trials: usize) -> Nanos {
-    let mut shortest = Nanos(u64::MAX);
-    let mut before = clock::monotonic();
-    for _ in 0..trials {
-        let now = clock::monotonic();
-        shortest = shortest.min(now - before);
-        before = now;
-    }
-    shortest
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! The kernel's own timerlat threads measure; a thread a CPU reads what their tracer writes.
 
 use super::ring::Writer;
-use super::schedule::Schedule;
 use super::take::Taken;
 use super::thread::{Measured, Order, wait_for_start};
 use crate::packed::pack;
 use crate::spec::HostSpec;
-use crate::sys::usage;
 use crate::trace::TraceError;
 use crate::trace::timerlat::{Activation, Lines, Periods};
 use rustix::fs::OFlags;
@@ -17,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use worstcase_probe::Schedule;
+use worstcase_probe::sys::{clock, usage};
 
 /// How often the lines are read: the reader shares its CPU with what is measured.
 const READ: Duration = Duration::from_millis(20);
@@ -62,7 +61,7 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
     let mut pipe = options.open(path).map_err(failed)?;
     let parts = File::create_new(order.spec.parts_file(order.cpu)).map_err(failed)?;
     let earliest = wait_for_start(&order, Vec::new()).map_err(failed)?;
-    let before = usage::of_thread().map_err(failed)?;
+    let before = usage::own_thread();
     let mut sink = Sink {
         spec: order.spec,
         earliest,
@@ -98,7 +97,7 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
         taken,
         clock_read: Nanos(0),
         empty_sample: Nanos(0),
-        usage: usage::of_thread().map_err(failed)?.since(before),
+        usage: usage::own_thread() - before,
     })
 }
 

@@ -12,6 +12,7 @@ use super::null_block::NullBlock;
 use super::part::{Ending, RunningPart};
 use crate::prng::SplitMix64;
 use crate::sys::memory::{self, Mapping, PAGE};
+use crate::sys::usage;
 use crate::units::Nanos;
 use std::fs::{File, OpenOptions};
 
@@ -66,7 +67,7 @@ fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64,
     }
     board.add(READY, 1);
     let places = sizes.files / PAGE as u64 / NEIGHBOURS;
-    let mut seen = memory::faults().major;
+    let mut seen = usage::own_process().major_faults;
     loop {
         let first = random.below(places) * NEIGHBOURS;
         let writes = random.below(WRITES_ONE_IN) == 0;
@@ -78,7 +79,7 @@ fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64,
                 std::hint::black_box(files.read(at));
             }
         }
-        let now = memory::faults().major;
+        let now = usage::own_process().major_faults;
         if board.count(READY) == apps {
             board.add(PAGE_INS, now - seen);
         }

@@ -3,14 +3,13 @@
 use super::real_time::RealTime;
 use super::recorder::Recorder;
 use super::response::Response;
-use super::schedule::Schedule;
 use super::{environment, wakeup};
 use crate::bench::{Bench, BenchError, Details, Observer, Request};
 use crate::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
 use crate::probe::Probe;
 use crate::record::{RawRecord, Sample, SelfCost, Work};
 use crate::spec::{CellSpec, SpecError};
-use crate::sys::{clock, memory};
+use crate::sys::{clock, usage};
 use crate::units::Nanos;
 use crate::venue::Venue;
 use std::io;
@@ -108,7 +107,7 @@ enum Instrument {
 
 impl Instrument {
     fn new(spec: &CellSpec) -> io::Result<Instrument> {
-        let recorder = Recorder::new(Schedule::after(clock::monotonic(), spec));
+        let recorder = Recorder::new(spec.schedule(clock::monotonic()));
         Ok(match spec.probe {
             Probe::Wakeup => Instrument::Wakeup(recorder),
             Probe::Response => Instrument::Response(Response::new(recorder)?),
@@ -160,19 +159,19 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
     let rights = RealTime::acquire(spec.priority, &mut warnings);
     load.wait_for_work()?;
     clock::sleep_until(clock::monotonic() + spec.warmup);
-    let clock_read = clock_read();
+    let clock_read = clock::read_cost(TRIALS);
     let empty_sample = instrument.empty_sample().map_err(system)?;
     load.check()?;
 
-    let schedule = Schedule::after(clock::monotonic() + LEAD, spec);
+    let schedule = spec.schedule(clock::monotonic() + LEAD);
     instrument.recorder().restart(schedule.start);
     clock::sleep_until(schedule.start - LEAD);
     let work_before = load.work();
-    let faults_before = memory::faults();
+    let used_before = usage::own_process();
     let cpu_before = clock::own_cpu_time().map_err(system)?;
     instrument.measure().map_err(system)?;
     let cpu_after = clock::own_cpu_time().map_err(system)?;
-    let faults_after = memory::faults();
+    let used = usage::own_process() - used_before;
     let work = load.work_since(&work_before);
     load.check()?;
     let work = work?;
@@ -198,8 +197,8 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
             clock_read,
             empty_sample,
             cpu_time: cpu_after.saturating_sub(cpu_before),
-            minor_faults: faults_after.minor - faults_before.minor,
-            major_faults: faults_after.major - faults_before.major,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
         },
         work,
         warnings,
@@ -229,10 +228,10 @@ fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Resul
     };
     load.wait_for_work()?;
     clock::sleep_until(clock::monotonic() + spec.warmup);
-    let clock_read = clock_read();
+    let clock_read = clock::read_cost(TRIALS);
     load.check()?;
 
-    let start = Schedule::after(clock::monotonic() + LEAD, spec).start;
+    let start = spec.schedule(clock::monotonic() + LEAD).start;
     let request = Request {
         repetitions: spec.periods,
         start,
@@ -242,11 +241,11 @@ fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Resul
     };
     bench.check_machine(&request).map_err(failed)?;
     let work_before = load.work();
-    let faults_before = memory::faults();
+    let used_before = usage::own_process();
     let cpu_before = clock::own_cpu_time().map_err(system)?;
     let taken = bench.measure(&request, &mut Unobserved).map_err(failed)?;
     let cpu_after = clock::own_cpu_time().map_err(system)?;
-    let faults_after = memory::faults();
+    let used = usage::own_process() - used_before;
     let work = load.work_since(&work_before);
     load.check()?;
     Ok(Measured {
@@ -256,23 +255,11 @@ fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Resul
             clock_read,
             empty_sample: Nanos(0),
             cpu_time: cpu_after.saturating_sub(cpu_before),
-            minor_faults: faults_after.minor - faults_before.minor,
-            major_faults: faults_after.major - faults_before.major,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
         },
         work: work?,
         warnings: taken.warnings,
         details: Some(taken.details),
     })
-}
-
-/// The shortest of many distances between two reads of the clock.
-fn clock_read() -> Nanos {
-    let mut shortest = Nanos(u64::MAX);
-    let mut before = clock::monotonic();
-    for _ in 0..TRIALS {
-        let now = clock::monotonic();
-        shortest = shortest.min(now - before);
-        before = now;
-    }
-    shortest
 }

@@ -75,6 +75,18 @@ pub fn resolution(clock: Clock) -> io::Result<Nanos> {
     Ok(nanos(t))
 }
 
+/// The shortest of many distances between two reads of the clock.
+pub fn read_cost(trials: usize) -> Nanos {
+    let mut shortest = Nanos(u64::MAX);
+    let mut before = monotonic();
+    for _ in 0..trials {
+        let now = monotonic();
+        shortest = shortest.min(now - before);
+        before = now;
+    }
+    shortest
+}
+
 /// CPU time of this process, all threads.
 pub fn own_cpu_time() -> io::Result<Nanos> {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)

@@ -3,10 +3,10 @@
 use super::Shown;
 use crate::compare::json::side;
 use serde_json::json;
-use worstcase_results::compare::gate::LEVEL;
+use worstcase_results::compare::judged::LEVEL;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-gate/1";
+pub const SCHEMA: &str = "worstcase-gate/2";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &Shown) -> String {
@@ -17,7 +17,7 @@ pub fn document(shown: &Shown) -> String {
         "reasons": shown.gate.reasons,
         "baseline": side(shown.baseline),
         "run": side(shown.run),
-        "tolerance": shown.gate.tolerance,
+        "limits": shown.gate.limits,
         "level": LEVEL,
         "correction": "Holm",
         "tests": shown.gate.tests,

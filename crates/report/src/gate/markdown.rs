@@ -1,10 +1,11 @@
 //! The gate for a pull request: what is worse on top, everything else to be opened, and the commands that repeat it.
 
 use super::{Shown, why};
-use crate::compare::figures::{probability, ratio, ratio_interval, value};
+use crate::compare::figures::{probability, ratio, ratio_interval, times, value};
 use crate::markdown::{commands, table, text};
 use worstcase_base::format::shell;
-use worstcase_results::compare::gate::{Cell, Judged};
+use worstcase_results::compare::gate::Cell;
+use worstcase_results::compare::judged::Judged;
 use worstcase_results::verdict::Outcome;
 
 const HEADINGS: [&str; 8] = ["", "subject", "cell", "measure", "baseline", "run", "change", "p"];
@@ -18,12 +19,7 @@ pub fn lines(shown: &Shown) -> String {
         shown.summary(),
         String::new(),
     ];
-    let worse: Vec<Vec<String>> = shown
-        .gate
-        .cells
-        .iter()
-        .flat_map(|c| rows(c, |m| m.regression))
-        .collect();
+    let worse: Vec<Vec<String>> = shown.gate.cells.iter().flat_map(rows).collect();
     if !worse.is_empty() {
         out.extend(table(&HEADINGS, LEFT, &worse));
         out.push(String::new());
@@ -79,28 +75,34 @@ fn all(cell: &Cell) -> Vec<String> {
     vec![cell.outcome.to_string(), name(cell), text(&why(cell).join("; "))]
 }
 
-fn rows(cell: &Cell, wanted: fn(&Judged) -> bool) -> Vec<Vec<String>> {
-    let row = |m: &Judged| {
-        let (change, measure) = (&m.change, m.change.measure);
-        let by = match change.ratio.as_ref() {
-            Some(shift) => format!("{} ({})", ratio(Some(shift)), ratio_interval(Some(shift))),
-            None => "-".to_string(),
-        };
-        let unit = if change.quantity.is_some() {
-            &cell.unit
-        } else {
-            "periods"
-        };
-        vec![
+/// What is worse in a cell: typical seeds, then worst seeds.
+fn rows(cell: &Cell) -> Vec<Vec<String>> {
+    let row = |m: &Judged, name: String, values: [u64; 2], by: String, p: String| {
+        let mut row = vec![
             cell.outcome.to_string(),
             text(cell.subject.as_str()),
             text(&cell.how.name()),
-            format!("{} ({})", m.name, text(unit)),
-            value(measure, change.a.median),
-            value(measure, change.b.median),
-            by,
-            probability(m.p_corrected),
-        ]
+            format!("{name} ({})", text(m.unit(&cell.unit))),
+        ];
+        row.extend(values.map(|v| value(m.change.measure, v)));
+        row.extend([by, p]);
+        row
     };
-    cell.measures.iter().filter(|m| wanted(m)).map(row).collect()
+    let typical = |m: &Judged| {
+        let by = match m.change.ratio.as_ref() {
+            Some(shift) => format!("{} ({})", ratio(Some(shift)), ratio_interval(Some(shift))),
+            None => "-".to_string(),
+        };
+        let medians = [m.change.a.median, m.change.b.median];
+        row(m, m.name.clone(), medians, by, probability(m.p_corrected))
+    };
+    let worst = |m: &Judged| {
+        let worst = &m.worst_seed;
+        let by = worst.ratio.map_or("-".to_string(), |r| format!("x{}", times(r)));
+        let name = format!("{} of the worst seed", m.name);
+        row(m, name, [worst.baseline, worst.run], by, "-".to_string())
+    };
+    let regressions = cell.measures.iter().filter(|m| m.regression).map(typical);
+    let beyond = cell.measures.iter().filter(|m| m.worst_seed.beyond).map(worst);
+    regressions.chain(beyond).collect()
 }

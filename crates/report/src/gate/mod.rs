@@ -7,7 +7,8 @@ pub mod terminal;
 
 use super::compare::figures::{probability, ratio, ratio_interval, times, value};
 use worstcase_results::compare::Side;
-use worstcase_results::compare::gate::{Cell, Gate, Judged, LEVEL};
+use worstcase_results::compare::gate::{Cell, Gate};
+use worstcase_results::compare::judged::{Judged, LEVEL};
 use worstcase_results::record::Record;
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
@@ -46,12 +47,17 @@ impl Shown<'_> {
 
     /// What decided.
     fn rule(&self) -> String {
-        format!(
-            "worse: more than {} % above the baseline (Hodges-Lehmann over the seeds) and p at most {LEVEL} (exact one-sided rank test, Holm's correction for {} tests)",
-            times(self.gate.tolerance * 100.0)
+        let percent = |share: f64| {
+            times(share * 100.0)
                 .trim_end_matches('0')
-                .trim_end_matches('.'),
-            self.gate.tests
+                .trim_end_matches('.')
+                .to_string()
+        };
+        format!(
+            "worse: the typical seed (Hodges-Lehmann) more than {} % above the baseline and p at most {LEVEL} (exact one-sided rank test, Holm's correction for {} tests); or, in the lab, the worst seed more than {} % above the baseline's worst",
+            percent(self.gate.limits.tolerance),
+            self.gate.tests,
+            percent(self.gate.limits.worst_seed),
         )
     }
 
@@ -67,7 +73,7 @@ impl Shown<'_> {
     }
 }
 
-/// Why a cell has its outcome, a line each: regressions first.
+/// Why a cell has its outcome, a line each: regressions first, then worst seeds above their limit.
 fn why(cell: &Cell) -> Vec<String> {
     let mut lines: Vec<String> = cell
         .measures
@@ -75,12 +81,40 @@ fn why(cell: &Cell) -> Vec<String> {
         .filter(|m| m.regression)
         .map(|m| regression(m, &cell.unit))
         .collect();
+    let (beyond, within): (Vec<&Judged>, Vec<&Judged>) = cell.measures.iter().partition(|m| m.worst_seed.beyond);
+    lines.extend(beyond.into_iter().map(|m| worst_seed(m, &cell.unit)));
     lines.extend(cell.reasons.iter().cloned());
     let rest: Vec<String> = cell.measures.iter().filter(|m| !m.regression).map(at_most).collect();
     if !rest.is_empty() {
         lines.push(rest.join(", "));
     }
+    if !within.is_empty() {
+        let within: Vec<String> = within.into_iter().map(worst_within).collect();
+        lines.push(format!("worst seed: {}", within.join(", ")));
+    }
     lines
+}
+
+/// A worst seed above its limit.
+fn worst_seed(m: &Judged, unit: &str) -> String {
+    let (worst, measure) = (&m.worst_seed, m.change.measure);
+    let by = worst.ratio.map_or(String::new(), |r| format!(", x{}", times(r)));
+    format!(
+        "worst seed: {} {} -> {} {}{by}, above its limit (seed {})",
+        m.name,
+        value(measure, worst.baseline),
+        value(measure, worst.run),
+        m.unit(unit),
+        worst.seed
+    )
+}
+
+/// A worst seed within its limit.
+fn worst_within(m: &Judged) -> String {
+    match m.worst_seed.ratio {
+        Some(ratio) => format!("{} x{}", m.name, times(ratio)),
+        None => format!("{} 0 -> 0", m.name),
+    }
 }
 
 fn regression(m: &Judged, unit: &str) -> String {
@@ -89,12 +123,12 @@ fn regression(m: &Judged, unit: &str) -> String {
         Some(shift) => format!(", {} ({})", ratio(Some(shift)), ratio_interval(Some(shift))),
         None => String::new(),
     };
-    let unit = if m.change.quantity.is_some() { unit } else { "periods" };
     format!(
-        "{} {} -> {} {unit}{by}, p {}",
+        "{} {} -> {} {}{by}, p {}",
         m.name,
         value(measure, change.a.median),
         value(measure, change.b.median),
+        m.unit(unit),
         probability(m.p_corrected)
     )
 }

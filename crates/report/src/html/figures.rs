@@ -53,7 +53,10 @@ pub fn tables(view: &View, labels: &Labels) -> Vec<Table> {
 fn row(labels: &Labels, e: &Ensemble) -> Row {
     Row {
         subject: e.subject.clone(),
-        label: labels.get(&e.subject),
+        label: match e.cpu {
+            Some(cpu) => format!("{}, CPU {cpu}", labels.get(&e.subject)),
+            None => labels.get(&e.subject),
+        },
         probe: e.probe.clone(),
         load: e.load.clone(),
         median: micros(e.median()),

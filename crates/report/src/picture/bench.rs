@@ -2,7 +2,7 @@
 
 use super::cast::{Actor, Cast};
 use super::lines::Grid;
-use super::spread::trimmed_mean;
+use super::spread::over_seeds;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use std::collections::BTreeMap;
 use worstcase_base::format::plain;
@@ -59,7 +59,7 @@ pub fn measured<'a>(cast: &Cast<'a>) -> Vec<Vec<Measured<'a>>> {
     cells.into_values().collect()
 }
 
-/// Cost of a switch in us: the mean over the repetitions of all seeds, trimmed.
+/// Cost of a switch in us: the mean over the seeds of each seed's repetitions, trimmed.
 pub fn switch_cost(seeds: &[Measured<'_>], overhead: Overhead) -> Option<(f64, Option<[f64; 2]>)> {
     let of = |details: &SwitchDetails| {
         let hops = details.hops.max(1) as f64;
@@ -67,11 +67,10 @@ pub fn switch_cost(seeds: &[Measured<'_>], overhead: Overhead) -> Option<(f64, O
         let cost = |r: &SwitchRepetition| (r.total.0 as f64 - overhead(r) as f64) / hops / 1_000.0;
         details.repetitions.iter().map(cost).collect::<Vec<f64>>()
     };
-    let costs = seeds.iter().flat_map(|m| match m.details {
+    over_seeds(seeds.iter().map(|m| match m.details {
         Details::Switch(details) => of(details),
         _ => Vec::new(),
-    });
-    trimmed_mean(costs.collect())
+    }))
 }
 
 /// How a working set is named.
@@ -124,8 +123,8 @@ fn switch(cast: &Cast<'_>, id: &str, less: &str, overhead: Overhead) -> Option<P
     }
     let about = format!(
         "Cost of passing the token on once in a ring of processes, each touching its working set before: a line a size. \
-         Passing and touching by one process alone is subtracted: {less}. Mean over all repetitions of all seeds \
-         without the best and the worst tenth, with its 95 % interval."
+         Passing and touching by one process alone is subtracted: {less}. Mean over the seeds of each seed's \
+         repetitions without the best and the worst tenth, with its 95 % interval over the seeds."
     );
     picture(
         id,
@@ -147,11 +146,11 @@ fn hackbench(cast: &Cast<'_>) -> Option<Picture> {
         let (Bench::Hackbench(what), Details::Hackbench(details)) = (seeds[0].bench, seeds[0].details) else {
             continue;
         };
-        let runs = seeds.iter().flat_map(|m| match m.details {
+        let runs = seeds.iter().map(|m| match m.details {
             Details::Hackbench(d) => d.runs.iter().map(|r| r.total.as_micros_f64() / 1_000.0).collect(),
             _ => Vec::new(),
         });
-        let point = trimmed_mean(runs.collect()).map(|(y, interval)| LinePoint {
+        let point = over_seeds(runs).map(|(y, interval)| LinePoint {
             x: f64::from(details.processes),
             y,
             interval,
@@ -166,7 +165,8 @@ fn hackbench(cast: &Cast<'_>) -> Option<Picture> {
     }
     let about =
         "Time until every receiver of every group had all its messages: a line a subject and transport. Mean over the \
-                 runs of all seeds (of ten and more without the best and the worst tenth), with its 95 % interval."
+                 seeds of each seed's runs (of ten and more without the best and the worst tenth), with its 95 % interval over \
+                 the seeds."
             .to_string();
     picture(
         "hackbench",

@@ -1,6 +1,6 @@
 //! Subjects by loads: the worst of each.
 
-use super::cast::{Actor, Cast, Question};
+use super::cast::{Actor, Cast, Question, distinct};
 use super::{Axis, Head, Heat, HeatCell, HeatRow, Picture};
 use worstcase_base::format::{micros, plain};
 use worstcase_probe::Nanos;
@@ -20,8 +20,8 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Picture {
     let values = || rows.iter().flat_map(|r| &r.cells).flatten().filter_map(|c| c.value);
     let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let names = rows.iter().map(|r| r.of.label.clone()).collect();
-    let mut about = "Each field: the median over the seeds of each seed's maximum (of one seed, or on a host with \
-                     several CPUs, likewise). Darker is later."
+    let mut about = "Each field: the median over the seeds of each seed's maximum (on a host, of the CPU \
+                     where it is highest). Darker is later."
         .to_string();
     if question.limit(cast).is_some() {
         about += " A triangle: a sample is above the criterion. The word at the end of a row is the subject's verdict.";
@@ -65,19 +65,24 @@ fn cell(question: &Question<'_>, actor: &Actor<'_>, load: &str, limit: Option<Na
     if records.is_empty() {
         return None;
     }
-    let mut of_cell = question.ensembles.iter();
-    let ensemble = of_cell.find(|e| e.subject == actor.id && e.load == load);
+    // CPUs of a host are no seeds: one of them speaks, the worst.
+    let of_cell = || {
+        let all = question.ensembles.iter();
+        all.filter(|e| e.subject == actor.id && e.load == load)
+    };
+    let ensemble = of_cell().max_by_key(|e| e.median_max());
+    let highest = of_cell().map(|e| e.max()).max();
     let us = |ns: Nanos| ns.as_micros_f64();
     Some(HeatCell {
         value: ensemble.map(|e| us(e.median_max())),
         text: ensemble.map_or("missed".into(), |e| micros(e.median_max())),
-        max: ensemble.map(|e| us(e.max())),
+        max: highest.map(us),
         interval: ensemble
             .and_then(|e| e.median_max_interval())
             .map(|i| [us(i.low), us(i.high)]),
-        seeds: records.len(),
+        seeds: distinct(records.iter().map(|r| r.cell.seed)).len(),
         samples: records.iter().map(|r| r.accounting.taken).sum(),
         missed: records.iter().map(|r| r.accounting.missed).sum(),
-        above: limit.is_some_and(|limit| ensemble.is_some_and(|e| e.max() > limit)),
+        above: limit.is_some_and(|limit| highest.is_some_and(|max| max > limit)),
     })
 }

@@ -36,7 +36,8 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
             );
         }
         for load in &question.loads {
-            let of_load = of_actor().find(|e| e.load == *load);
+            // Of a host's CPUs the worst.
+            let of_load = of_actor().filter(|e| e.load == *load).max_by_key(|e| e.median_max());
             grid.add(Of::load(load), Of::label(&actor.line), of_load.map(point(at)));
         }
     }

@@ -86,8 +86,8 @@ fn picture(cast: &Cast<'_>, property: &Property) -> Option<Picture> {
                 id: property.id.into(),
                 title: format!("cost of a context switch over {}", property.label),
                 about: "Cost of passing the token on once in a ring of processes: a line a number of processes. Passing and touching \
-                        by one process alone is subtracted (one working set, always the same). Mean over all repetitions of all \
-                        seeds without the best and the worst tenth, with its 95 % interval."
+                        by one process alone is subtracted (one working set, always the same). Mean over the seeds of \
+                        each seed's repetitions without the best and the worst tenth, with its 95 % interval over the seeds."
                     .into(),
                 x: Axis::linear(property.label, property.unit, xs.into_iter()),
                 y: Axis::linear("cost of a switch", &cast.micros, values.into_iter()),

@@ -1,11 +1,18 @@
-//! The trimmed mean of repetitions and how sure it is.
+//! The trimmed mean of seeds and how sure it is.
 
 /// Part that is dropped at either end, as the study of context switches did.
 const TRIMMED: f64 = 0.1;
 
+/// Of each seed the trimmed mean of its repetitions, which share a path and so are one value; of the seeds their trimmed mean
+/// and its interval. Nothing of no values.
+pub fn over_seeds(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<(f64, Option<[f64; 2]>)> {
+    let means = seeds.into_iter().filter_map(trimmed_mean).map(|(mean, _)| mean);
+    trimmed_mean(means.collect())
+}
+
 /// The mean without the best and the worst tenth, and its 95 % interval by the winsorized variance (J. W. Tukey, D. H. McLaughlin,
 /// Sankhya A 25, 1963); no interval of fewer than three values. Nothing of no values.
-pub fn trimmed_mean(mut values: Vec<f64>) -> Option<(f64, Option<[f64; 2]>)> {
+fn trimmed_mean(mut values: Vec<f64>) -> Option<(f64, Option<[f64; 2]>)> {
     values.sort_by(f64::total_cmp);
     let n = values.len();
     let dropped = (n as f64 * TRIMMED) as usize;
@@ -61,6 +68,17 @@ mod tests {
         assert_eq!(trimmed_mean(vec![7.0, 9.0]), Some((8.0, None)));
         assert_eq!(trimmed_mean(vec![]), None);
         assert_eq!(trimmed_mean(vec![-2.0; 5]), Some((-2.0, Some([-2.0, -2.0]))));
+    }
+
+    /// Many repetitions of two seeds are two values.
+    #[test]
+    fn an_interval_is_over_seeds() {
+        let seed = |level: f64| (0..9).map(|i| level + f64::from(i)).collect::<Vec<f64>>();
+        assert_eq!(over_seeds([seed(0.0), seed(10.0)]), Some((9.0, None)));
+        let (mean, interval) = over_seeds([1.0, 2.0, 3.0, 4.0].map(|level| seed(level - 4.0))).unwrap();
+        let [low, _] = interval.unwrap();
+        assert!(mean == 2.5 && (low - 0.446).abs() < 0.001, "{mean} {low}");
+        assert_eq!(over_seeds([]), None);
     }
 
     #[test]

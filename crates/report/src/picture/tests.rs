@@ -4,7 +4,7 @@ use super::svg::{Theme, draw};
 use super::testing::{cell, of_bench, plan, subject};
 use super::*;
 use worstcase_probe::bench::{Details, HackbenchDetails, HackbenchRun, SwitchDetails, SwitchRepetition};
-use worstcase_results::record::{CellResult, Subject};
+use worstcase_results::record::{CellId, CellResult, Subject};
 
 /// A run of these cells, in a folder that lives as long as the first value.
 fn run_of(cells: &[CellResult]) -> (tempfile::TempDir, Run) {
@@ -250,6 +250,24 @@ fn missed_periods_are_marked_where_they_are() {
     };
     assert_eq!(heat.rows[1].cells[0].as_ref().unwrap().text, "missed");
     all.iter().for_each(|p| drop(texts(&draw(p, Theme::Dark))));
+}
+
+/// The worst CPU speaks for a host; that there are two of them says nothing of how sure one is.
+#[test]
+fn cpus_of_a_host_are_no_seeds() {
+    let of_cpu = |(cpu, worst): (u32, u64)| {
+        let subject = subject("6.1.0-1-amd64", "none");
+        let mut cell = cell(subject.clone(), "idle", 1, 500, &samples(500, worst));
+        cell.record.cell.cpu = Some(cpu);
+        cell.record.id = CellId::new(&subject.id(), "idle", "wakeup", 1, Some(cpu));
+        cell
+    };
+    let all = pictures(&[(0, 10_000), (1, 30_000), (2, 20_000)].map(of_cpu), Options::default());
+    let Picture::Heat(heat) = find(&all, "heat-wakeup-latency") else {
+        panic!()
+    };
+    let field = heat.rows[0].cells[0].as_ref().unwrap();
+    assert_eq!((field.value, field.interval, field.seeds), (Some(30.0), None, 1));
 }
 
 #[test]

@@ -1,39 +1,19 @@
 //! The gate: is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE for each cell, from what both keep.
 //!
-//! A measure is a regression if it is higher by more than the tolerance *and* the one-sided rank test over the seeds says
-//! so, corrected by Holm's method for all that was tested: so the probability of any false FAIL of a run stays below the
-//! level. What too few seeds could not have shown is INCONCLUSIVE, never a PASS.
+//! Two questions of each measure. The typical seed: is it higher by more than the tolerance, *and* does the one-sided rank
+//! test over the seeds say so, corrected by Holm's method for all that was tested? Then the probability of any false FAIL
+//! stays below the level. The worst seed: is it above its limit? No test can ask that of one seed among six. But the lab
+//! is exact, so what one seed gave is a fact, and a FAIL; on a host others may have caused it, so there it is INCONCLUSIVE.
+//! What is worse and could not be tested is INCONCLUSIVE too, never a PASS.
 
 use super::change::{Change, Measure, Pair};
+use super::judged::{Judged, LEVEL, Limits, Tests};
 use super::pair::{Mapped, Unmatched, Which, pair};
 use super::{CompareError, Group, How, Side};
 use crate::record::SubjectId;
-use crate::stats::many::holm;
 use crate::stats::ranks::{least, needed};
 use crate::verdict::Outcome;
 use serde::Serialize;
-
-/// Probability of a FAIL of a run that is no worse.
-pub const LEVEL: f64 = 0.05;
-/// What a measure may be higher by, unless asked otherwise.
-pub const TOLERANCE: f64 = 0.1;
-
-/// A measure that the gate judges.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
-    /// The change.
-    #[serde(flatten)]
-    pub change: Change,
-    /// Its name.
-    pub name: String,
-    /// Probability that it is as much higher by chance, beside all others that were tested; nothing where no test could
-    /// show any.
-    pub p_corrected: Option<f64>,
-    /// Whether it is higher by more than the tolerance.
-    pub beyond: bool,
-    /// Whether it is a regression.
-    pub regression: bool,
-}
 
 /// A cell of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,10 +38,10 @@ pub struct Cell {
 impl Cell {
     /// Its largest measure, for the order.
     fn size(&self) -> f64 {
-        let sizes = self
-            .measures
-            .iter()
-            .map(|m| m.change.ratio.map_or(m.change.difference.best, |r| r.best));
+        let sizes = self.measures.iter().map(|m| {
+            let typical = m.change.ratio.map_or(m.change.difference.best, |r| r.best);
+            typical.max(m.worst_seed.ratio.unwrap_or(m.worst_seed.run as f64))
+        });
         sizes.fold(0.0, f64::max)
     }
 }
@@ -80,23 +60,22 @@ pub struct Gate {
     /// Tests that were corrected together.
     pub tests: usize,
     /// What a measure may be higher by.
-    pub tolerance: f64,
+    pub limits: Limits,
 }
 
 /// Judges a run.
-pub fn gate(baseline: &Side, run: &Side, mapped: &[Mapped], tolerance: f64) -> Result<Gate, CompareError> {
+pub fn gate(baseline: &Side, run: &Side, mapped: &[Mapped], limits: &Limits) -> Result<Gate, CompareError> {
     let pairing = pair(baseline, run, mapped, false)?;
     let pairs: Vec<Found> = pairing
         .pairs
         .iter()
         .map(|(a, b)| Found::new(baseline, a, run, b))
         .collect();
-    let family: Vec<f64> = pairs.iter().flat_map(Found::tested).map(|c| c.test.greater).collect();
-    let corrected = holm(&family);
-    let mut corrected = corrected.into_iter();
+    let tests = Tests::of(&pairs.iter().flat_map(Found::judged).collect::<Vec<_>>());
+    let mut corrected = tests.corrected.iter().copied();
     let mut cells: Vec<Cell> = pairs
         .iter()
-        .map(|found| found.judge(&mut corrected, family.len(), &pairs, tolerance))
+        .map(|found| found.judge(&mut corrected, &tests, limits))
         .collect();
     let (new, missing): (Vec<_>, Vec<_>) = pairing.unmatched.into_iter().partition(|u| u.side == Which::B);
     cells.extend(missing.into_iter().map(not_compared));
@@ -123,8 +102,8 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[Mapped], tolerance: f64) -> R
         reasons,
         cells,
         new,
-        tests: family.len(),
-        tolerance,
+        tests: tests.count,
+        limits: *limits,
     })
 }
 
@@ -148,6 +127,8 @@ fn not_compared(unmatched: Unmatched) -> Cell {
 /// A cell that both sides have.
 struct Found {
     pair: Pair,
+    /// Seeds of the run.
+    run_seeds: Vec<u64>,
     /// The same samples: nothing else needs to be asked.
     proven: Option<String>,
     /// Why its samples do not compare.
@@ -156,17 +137,19 @@ struct Found {
 
 impl Found {
     fn new(baseline: &Side, of_baseline: &Group, run: &Side, of_run: &Group) -> Found {
-        let mut pair = Pair::new(baseline, of_baseline, run, of_run);
-        // A median says little of the worst case, but is all there is where the samples bear no percentile.
-        let p99 = |c: &Change| c.measure == Measure::P99;
-        let borne: Vec<_> = pair.changes.iter().filter(|c| p99(c)).map(|c| c.quantity).collect();
-        pair.changes
-            .retain(|c| c.measure != Measure::Median || !borne.contains(&c.quantity));
         let mut found = Found {
+            pair: Pair::new(baseline, of_baseline, run, of_run),
+            run_seeds: of_run.seeds.iter().map(|s| s.seed).collect(),
             proven: None,
             doubts: doubts(of_baseline, of_run),
-            pair,
         };
+        let of_samples = |c: &Change| c.measure != Measure::Missed;
+        if !found.pair.changes.iter().any(of_samples) && found.pair.lacking.is_empty() {
+            found
+                .doubts
+                .push("neither the baseline nor the run has a sample".to_string());
+            return found;
+        }
         let machine = baseline.key(&of_baseline.subject);
         let same_machine = machine.is_some() && machine == run.key(&of_run.subject);
         if let Some(exact) = &found.pair.exact {
@@ -182,14 +165,13 @@ impl Found {
         found
     }
 
-    /// What takes part in the test.
-    fn tested(&self) -> impl Iterator<Item = &Change> {
+    /// What is judged by its figures.
+    fn judged(&self) -> impl Iterator<Item = &Change> {
         let judged = self.proven.is_none() && self.doubts.is_empty();
-        self.pair.changes.iter().filter(move |c| judged && could_show(c))
+        self.pair.changes.iter().filter(move |_| judged)
     }
 
-    fn judge(&self, corrected: &mut impl Iterator<Item = f64>, tests: usize, all: &[Found], tolerance: f64) -> Cell {
-        let several = self.pair.several();
+    fn judge(&self, corrected: &mut impl Iterator<Item = Option<f64>>, tests: &Tests, limits: &Limits) -> Cell {
         let mut cell = Cell {
             baseline: self.pair.a.clone(),
             subject: self.pair.b.clone(),
@@ -208,51 +190,47 @@ impl Found {
             cell.reasons = self.doubts.clone();
             return cell;
         }
-        for change in &self.pair.changes {
-            let p_corrected = if could_show(change) { corrected.next() } else { None };
-            let beyond = beyond(change, tolerance);
-            cell.measures.push(Judged {
-                name: change.name(several),
-                p_corrected,
-                beyond,
-                regression: beyond && p_corrected.is_some_and(|p| p <= LEVEL),
-                change: change.clone(),
-            });
-        }
-        let [a, b] = self.pair.seeds;
-        if cell.measures.iter().any(|m| m.regression) {
-            cell.outcome = Outcome::Fail;
-        } else if least(a, b) > LEVEL / tests.max(1) as f64 {
-            cell.outcome = Outcome::Inconclusive;
-            let could: usize = all
-                .iter()
-                .flat_map(|f| &f.pair.changes)
-                .filter(|c| !c.constant())
-                .count();
-            cell.reasons.push(format!(
-                "too few seeds to tell: {a} in the baseline, {b} in the run; needs {} in each",
-                needed(LEVEL / could.max(1) as f64)
-            ));
-        }
-        if !self.pair.lacking.is_empty() {
-            cell.outcome = cell.outcome.max(Outcome::Inconclusive);
-            cell.reasons
-                .push(format!("some seeds have no {}", self.pair.lacking.join(", no ")));
-        }
+        let several = self.pair.several();
+        let judge =
+            |(change, p): (&Change, Option<f64>)| Judged::new(change, change.name(several), p, &self.run_seeds, limits);
+        cell.measures = self.judged().zip(corrected).map(judge).collect();
+        let exact = self.pair.exact.is_some();
+        let proof = |m: &Judged| m.regression || (exact && m.worst_seed.beyond);
+        cell.reasons = self.open(&cell.measures, tests);
+        cell.outcome = match cell.measures.iter().any(proof) {
+            true => Outcome::Fail,
+            false if !cell.reasons.is_empty() => Outcome::Inconclusive,
+            false => Outcome::Pass,
+        };
         cell
     }
-}
 
-/// Whether any outcome of the test could have shown a regression.
-fn could_show(change: &Change) -> bool {
-    change.test.least_greater <= LEVEL
-}
-
-/// Whether a measure is higher by more than the tolerance.
-fn beyond(change: &Change, tolerance: f64) -> bool {
-    match change.ratio {
-        Some(ratio) => ratio.best > 1.0 + tolerance,
-        None => change.difference.best > tolerance * change.a.median as f64,
+    /// Why nothing here may be a PASS, in words.
+    fn open(&self, measures: &[Judged], tests: &Tests) -> Vec<String> {
+        let mut open = Vec::new();
+        let [a, b] = self.pair.seeds;
+        let differs = measures.iter().any(|m| !m.change.constant());
+        let few = least(a, b) > tests.needed;
+        if few && differs {
+            open.push(format!(
+                "too few seeds to tell: {a} in the baseline, {b} in the run; needs {} in each",
+                needed(LEVEL / tests.could_be.max(1) as f64)
+            ));
+        }
+        let tied = measures.iter().filter(|m| !few && m.untested_and_worse());
+        open.extend(tied.map(|m| {
+            format!(
+                "{} is higher, but too many seeds have the same value for a test to show it",
+                m.name
+            )
+        }));
+        if self.pair.exact.is_none() && measures.iter().any(|m| m.worst_seed.beyond) {
+            open.push("on a real machine one seed is no proof; measure again".to_string());
+        }
+        if !self.pair.lacking.is_empty() {
+            open.push(format!("some seeds have no {}", self.pair.lacking.join(", no ")));
+        }
+        open
     }
 }
 

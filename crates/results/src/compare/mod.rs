@@ -5,6 +5,7 @@
 //! two sides -> cells that belong together, and those that do not                pair
 //! a cell on both sides -> differences, ratios, tests, exact differences         change
 //! all cells -> what is called better or worse                                   words   (worstcase compare)
+//! a measure of the gate -> typical seed by a test, worst seed by a limit        judged
 //! all cells -> PASS, FAIL or INCONCLUSIVE                                       gate    (worstcase gate)
 //! ```
 //! `docs/statistics.md` has the rules with their reasons.
@@ -12,6 +13,7 @@
 pub mod baseline;
 pub mod change;
 pub mod gate;
+pub mod judged;
 pub mod pair;
 pub mod side;
 pub mod words;

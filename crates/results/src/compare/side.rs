@@ -193,8 +193,12 @@ impl Side {
 }
 
 fn group(subject: SubjectId, how: How, of: &[&Record], all: &[Record]) -> Group {
-    let quantities = judged(&how.probe, all);
-    let mut seeds: Vec<Seed> = of.iter().map(|record| seed(record, quantities)).collect();
+    let mut quantities = judged(&how.probe, all).to_vec();
+    // Both parts may be as before and their sum later: what a process sees is the sum.
+    if quantities.contains(&Quantity::AfterIrq) {
+        quantities.push(Quantity::Latency);
+    }
+    let mut seeds: Vec<Seed> = of.iter().map(|record| seed(record, &quantities)).collect();
     seeds.sort_by_key(|s| s.seed);
     let mut warnings: Vec<String> = of.iter().flat_map(|r| r.warnings.iter().cloned()).collect();
     warnings.sort();

@@ -2,6 +2,7 @@
 //!
 //! One run is one path through the kernel: its maximum may differ by a factor from that of another phase.
 //! So every statement is about several seeds, and says how many, how many samples, and how long was looked.
+//! CPUs of a host are no seeds: they are different places, and each has an ensemble of its own.
 
 use super::interval::{self, Interval};
 use super::{Distribution, Percentile};
@@ -29,7 +30,7 @@ pub struct SeedStats {
     pub max_index: u32,
 }
 
-/// A quantity under one subject, load and probe, over its seeds; never empty.
+/// A quantity under one subject, load and probe, on a host of one CPU, over its seeds; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ensemble {
     /// The subject's name.
@@ -38,6 +39,8 @@ pub struct Ensemble {
     pub load: String,
     /// The probe.
     pub probe: String,
+    /// Host: the CPU.
+    pub cpu: Option<u32>,
     /// What was measured.
     pub quantity: Quantity,
     /// In order of the seeds.
@@ -62,15 +65,17 @@ pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
             max_index: summary.max_index,
         };
         let subject = record.subject.id();
-        let found = all
-            .iter_mut()
-            .find(|e| e.subject == subject && e.load == record.cell.load && e.probe == record.cell.probe);
-        match found {
+        let cell = &record.cell;
+        let same = |e: &&mut Ensemble| {
+            e.subject == subject && (&e.load, &e.probe, e.cpu) == (&cell.load, &cell.probe, cell.cpu)
+        };
+        match all.iter_mut().find(same) {
             Some(ensemble) => ensemble.seeds.push(seed),
             None => all.push(Ensemble {
                 subject,
                 load: record.cell.load.clone(),
                 probe: record.cell.probe.clone(),
+                cpu: record.cell.cpu,
                 quantity,
                 seeds: vec![seed],
             }),

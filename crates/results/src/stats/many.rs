@@ -27,6 +27,15 @@ pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
     corrected
 }
 
+/// What a test must be able to reach to take part in a correction at `level`: `level / k`, for the smallest k of which no
+/// more than k tests can (R. E. Tarone, Biometrics 46, 1990). `least` are the smallest p that each could give, by its
+/// pooled values; tests left out cost the others nothing, and could not have been refused beside them.
+pub fn testable(least: &[f64], level: f64) -> f64 {
+    let can = |k: usize| least.iter().filter(|p| **p <= level / k as f64).count();
+    let k = (1..=least.len().max(1)).find(|k| can(*k) <= *k);
+    level / k.expect("of all tests no more than all can") as f64
+}
+
 fn ascending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -42,6 +51,17 @@ mod tests {
         assert_eq!(holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
         assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
         assert!(holm(&[]).is_empty());
+    }
+
+    /// Of three tests one can give no less than 0.02: at 0.05 / 2 it can show something, beside two others at 0.05 / 3 not.
+    #[test]
+    fn what_can_show_nothing_takes_no_part() {
+        assert_eq!(testable(&[0.5, 0.02, 0.001], 0.05), 0.05 / 2.0);
+        assert_eq!(testable(&[0.001, 0.02, 0.001], 0.05), 0.05 / 3.0);
+        assert_eq!(testable(&[0.05], 0.05), 0.05);
+        assert_eq!(testable(&[], 0.05), 0.05);
+        // Three seeds on each side, two tests: neither can.
+        assert!(testable(&[0.05, 0.05], 0.05) < 0.05);
     }
 
     /// R: p.adjust(c(0.01, 0.04, 0.03, 0.5), "BH").

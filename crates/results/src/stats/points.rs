@@ -6,7 +6,9 @@ use crate::record::{Quantity, Record, SubjectId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchRepetition};
+use worstcase_probe::bench::{
+    Bench, Details, Hackbench, HackbenchRun, Inversion, Switch, SwitchDetails, SwitchRepetition,
+};
 
 /// Where a point lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -149,16 +151,17 @@ fn grouped(records: &[Record]) -> Vec<(Place, Bench, Vec<&Record>)> {
 }
 
 fn switch(place: Place, ring: Switch, records: &[&Record]) -> Option<SwitchPoint> {
-    let all: Vec<(u64, &SwitchRepetition)> = records
-        .iter()
-        .filter_map(|r| match &r.details {
-            Some(Details::Switch(d)) => Some(d.repetitions.iter().map(move |repetition| (d.hops, repetition))),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    let hops: u64 = all.iter().map(|(hops, _)| hops).sum();
-    let a_hop = |time: fn(&SwitchRepetition) -> f64| Values::new(all.iter().map(|(hops, r)| time(r) / *hops as f64));
+    let of = |record: &&Record| match &record.details {
+        Some(Details::Switch(d)) => Some(d.clone()),
+        _ => None,
+    };
+    let seeds: Vec<_> = records.iter().filter_map(of).collect();
+    let all = || seeds.iter().flat_map(|d| &d.repetitions);
+    let hops: u64 = seeds.iter().map(|d| d.hops * d.repetitions.len() as u64).sum();
+    let a_hop = |time: fn(&SwitchRepetition) -> f64| {
+        let of_seed = |d: &SwitchDetails| d.repetitions.iter().map(|r| time(r) / d.hops as f64).collect();
+        Values::new(seeds.iter().map(of_seed))
+    };
     Some(SwitchPoint {
         place,
         ring,
@@ -167,9 +170,9 @@ fn switch(place: Place, ring: Switch, records: &[&Record]) -> Option<SwitchPoint
         cold: a_hop(|r| r.cold.0 as f64)?,
         net: a_hop(|r| r.total.0 as f64 - r.hot.0 as f64)?,
         net_cold: a_hop(|r| r.total.0 as f64 - r.cold.0 as f64)?,
-        voluntary: all.iter().map(|(_, r)| r.voluntary).sum::<u64>() as f64 / hops as f64,
-        involuntary: all.iter().map(|(_, r)| r.involuntary).sum::<u64>() as f64 / hops as f64,
-        migrations: all.iter().map(|(_, r)| r.migrations).sum(),
+        voluntary: all().map(|r| r.voluntary).sum::<u64>() as f64 / hops as f64,
+        involuntary: all().map(|r| r.involuntary).sum::<u64>() as f64 / hops as f64,
+        migrations: all().map(|r| r.migrations).sum(),
     })
 }
 
@@ -182,6 +185,7 @@ fn hackbench(place: Place, work: Hackbench, records: &[&Record]) -> Option<Hackb
         })
         .collect();
     let runs = || all.iter().flat_map(|d| &d.runs);
+    let of_seeds = |time: fn(&HackbenchRun) -> f64| Values::new(all.iter().map(|d| d.runs.iter().map(time).collect()));
     let messages: u64 = all.iter().map(|d| d.messages * d.runs.len() as u64).sum();
     let switches: u64 = runs().map(|r| r.voluntary + r.involuntary).sum();
     let mut latency: BTreeMap<u64, u64> = BTreeMap::new();
@@ -192,8 +196,8 @@ fn hackbench(place: Place, work: Hackbench, records: &[&Record]) -> Option<Hackb
         place,
         work,
         processes: all.first()?.processes,
-        total: Values::new(runs().map(|r| r.total.0 as f64))?,
-        cpu: Values::new(runs().map(|r| r.cpu.0 as f64))?,
+        total: of_seeds(|r| r.total.0 as f64)?,
+        cpu: of_seeds(|r| r.cpu.0 as f64)?,
         switches: switches as f64 / messages.max(1) as f64,
         latency: (!latency.is_empty()).then(|| latency.into_iter().collect()),
     })

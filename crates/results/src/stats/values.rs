@@ -1,4 +1,6 @@
-//! A handful of values that may be negative: a net cost is a difference.
+//! Repetitions of several seeds, which may be negative: a net cost is a difference.
+//!
+//! A seed's repetitions share one path and depend on each other, so an interval is over seeds, each of them one value.
 
 use super::interval;
 use serde::Serialize;
@@ -6,60 +8,76 @@ use serde::Serialize;
 /// Share of the values that the article drops at each end.
 pub const TRIMMED: f64 = 0.1;
 
-/// Some values, ascending; never empty.
+/// The repetitions of each seed, ascending; no seed is empty, and there is one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Values(Vec<f64>);
+pub struct Values(Vec<Vec<f64>>);
 
 /// What is said of values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// How many there are.
+    /// How many repetitions there are.
     pub count: usize,
-    /// The mean of all but the smallest and the largest tenth.
+    /// Of how many seeds.
+    pub seeds: usize,
+    /// The mean over the seeds of each seed's mean of all but its smallest and its largest tenth.
     pub trimmed_mean: f64,
-    /// The median: of an even number the mean of the two in the middle.
+    /// The median over the seeds of each seed's median: of an even number the mean of the two in the middle.
     pub median: f64,
-    /// Ends of the median's interval, and its coverage ([`interval`]).
+    /// Ends of that median's interval over the seeds, and its coverage ([`interval`]); nothing of one seed.
     pub interval: Option<(f64, f64, f64)>,
     /// The smallest.
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// The mean.
+    /// The mean of all.
     pub mean: f64,
 }
 
 impl Values {
-    /// Nothing from no values.
-    pub fn new(values: impl IntoIterator<Item = f64>) -> Option<Values> {
-        let mut sorted: Vec<f64> = values.into_iter().collect();
-        sorted.sort_by(f64::total_cmp);
-        (!sorted.is_empty()).then_some(Values(sorted))
-    }
-
-    /// Ascending.
-    pub fn sorted(&self) -> &[f64] {
-        &self.0
+    /// Of seeds with their repetitions; nothing if a seed has none, or there is none.
+    pub fn new(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<Values> {
+        let sorted = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let seeds: Vec<Vec<f64>> = seeds.into_iter().map(sorted).collect();
+        let whole = !seeds.is_empty() && seeds.iter().all(|values| !values.is_empty());
+        whole.then_some(Values(seeds))
     }
 
     /// What is said of them.
     pub fn figures(&self) -> Figures {
-        let sorted = &self.0;
-        let n = sorted.len();
-        // A tenth at each end, rounded up from ten values on: fewer values have no outliers to spare.
-        let dropped = (n as f64 * TRIMMED) as usize;
-        let kept = &sorted[dropped..n - dropped];
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let seeds = &self.0;
+        let all: Vec<f64> = seeds.iter().flatten().copied().collect();
+        let mut medians: Vec<f64> = seeds.iter().map(|values| median(values)).collect();
+        medians.sort_by(f64::total_cmp);
+        let n = medians.len();
         Figures {
-            count: n,
-            trimmed_mean: mean(kept),
-            median: (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
-            interval: interval::ranks(n).map(|(low, high, coverage)| (sorted[low], sorted[high], coverage)),
-            min: sorted[0],
-            max: sorted[n - 1],
-            mean: mean(sorted),
+            count: all.len(),
+            seeds: n,
+            trimmed_mean: mean(&seeds.iter().map(|values| trimmed(values)).collect::<Vec<_>>()),
+            median: median(&medians),
+            interval: interval::ranks(n).map(|(low, high, coverage)| (medians[low], medians[high], coverage)),
+            min: all.iter().copied().fold(f64::INFINITY, f64::min),
+            max: all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            mean: mean(&all),
         }
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
+}
+
+fn trimmed(sorted: &[f64]) -> f64 {
+    // A tenth at each end, rounded down: under ten values have no outliers to spare.
+    let dropped = (sorted.len() as f64 * TRIMMED) as usize;
+    mean(&sorted[dropped..sorted.len() - dropped])
 }
 
 #[cfg(test)]
@@ -67,14 +85,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenth_is_dropped_at_each_end() {
-        let values = (1..=10).map(f64::from).chain([1e6, -1e6]);
-        let f = Values::new(values).unwrap().figures();
+    fn a_tenth_is_dropped_at_each_end_of_a_seed() {
+        let values = (1..=10).map(f64::from).chain([1e6, -1e6]).collect();
+        let f = Values::new([values]).unwrap().figures();
         assert_eq!((f.count, f.trimmed_mean, f.median), (12, 5.5, 5.5));
-        assert_eq!((f.min, f.max), (-1e6, 1e6));
-        let few = Values::new([1.0, 2.0, 9.0]).unwrap().figures();
-        assert_eq!((few.trimmed_mean, few.median, few.mean), (4.0, 2.0, 4.0));
-        assert_eq!(few.interval, Some((1.0, 9.0, 0.75)));
+        assert_eq!((f.min, f.max, f.interval), (-1e6, 1e6, None));
         assert_eq!(Values::new([]), None);
+        assert_eq!(Values::new([vec![1.0], vec![]]), None);
+    }
+
+    /// Many repetitions of few seeds are few values.
+    #[test]
+    fn an_interval_is_over_seeds() {
+        let seed = |level: f64| (0..100).map(|i| level + f64::from(i % 3) / 100.0).collect::<Vec<f64>>();
+        let f = Values::new([1.0, 2.0, 9.0].map(seed)).unwrap().figures();
+        assert_eq!((f.count, f.seeds, f.median), (300, 3, 2.01));
+        assert_eq!(f.interval, Some((1.01, 9.01, 0.75)));
     }
 }

@@ -11,7 +11,9 @@ use worstcase_base::format::shell;
 use worstcase_probe::Nanos;
 use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
 use worstcase_report::terminal::Style;
-use worstcase_results::compare::gate::{TOLERANCE, gate};
+use worstcase_results::compare::gate::gate;
+use worstcase_results::compare::judged::{LEVEL, Limits};
+use worstcase_results::compare::side::Seed;
 use worstcase_results::compare::{CompareError, Mapped, Side, baseline};
 use worstcase_results::record::{Record, Run, RunError};
 use worstcase_results::stats::ranks::{least, needed};
@@ -26,11 +28,13 @@ Examples:
   worstcase gate RUN --baseline baseline.json --tolerance 25% --criterion 200us
 
 Exit code: 0 PASS, 1 a cell is worse (FAIL) or above the criterion, 2 INCONCLUSIVE, or the input is wrong.
-A cell FAILs if p99 (the median where the samples bear no p99), maximum or missed periods are higher by more than the
-tolerance and an exact rank test over the seeds shows it; the probability of any false FAIL is below 5 %.
+A cell FAILs if a median, p99, maximum or count of missed periods is higher by more than the tolerance and an exact rank
+test over the seeds shows it (the probability of any false FAIL by the test is below 5 %); in the lab, which is exact, also
+if the worst seed is above the baseline's worst by more than its own limit, or missed periods where the baseline missed none.
 In the lab the same inputs give the same samples: a rerun always PASSes.
-INCONCLUSIVE: too few seeds to tell, cells that are missing or were not measured alike, interference, new warnings.
-With 6 seeds on each side up to 46 tests can tell (2 to 3 for each cell); see docs/ci.md.")]
+INCONCLUSIVE: too few seeds to tell, a worst seed of a host above its limit, cells that are missing or were not measured
+alike, interference, new warnings.
+With 6 seeds on each side up to 46 tests can tell (3 to 4 for each cell); see docs/ci.md.")]
 pub struct GateArgs {
     /// The run's folder
     run: PathBuf,
@@ -40,9 +44,12 @@ pub struct GateArgs {
     /// Write a baseline of this run, to be kept in the repository
     #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "junit", "markdown", "json", "criterion", "map"])]
     write_baseline: Option<PathBuf>,
-    /// What p99, maximum and missed periods may be higher by
-    #[arg(long, value_name = "SHARE", default_value_t = Share(TOLERANCE))]
+    /// What the typical seed's median, p99, maximum and missed periods may be higher by
+    #[arg(long, value_name = "SHARE", default_value_t = Share(Limits::default().tolerance))]
     tolerance: Share,
+    /// What the worst seed's may be higher by than those of the baseline's worst
+    #[arg(long, value_name = "SHARE", default_value_t = Share(Limits::default().worst_seed))]
+    worst_seed: Share,
     /// No latency above this either, e.g. 100us
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
@@ -55,7 +62,7 @@ pub struct GateArgs {
     /// Write Markdown, for a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Print JSON (worstcase-gate/1), times in ns
+    /// Print JSON (worstcase-gate/2), times in ns
     #[arg(long)]
     json: bool,
 }
@@ -128,7 +135,11 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
     }
     let path = args.baseline.as_ref().expect("clap asks for one of both");
     let baseline = Side::open(path)?;
-    let gated = gate(&baseline, &side, &args.map, args.tolerance.0)?;
+    let limits = Limits {
+        tolerance: args.tolerance.0,
+        worst_seed: args.worst_seed.0,
+    };
+    let gated = gate(&baseline, &side, &args.map, &limits)?;
     let records = run.records()?;
     let criterion = args.criterion.map(|limit| judge(&run, &records, limit));
     let outcome = match &criterion {
@@ -164,13 +175,10 @@ fn judge(run: &Run, records: &[Record], limit: Nanos) -> (Criterion, Vec<Verdict
 /// What was kept, and whether a gate can rest on it.
 fn written(path: &Path, side: &Side) -> String {
     let fewest = side.cells.iter().map(|c| c.seeds.len()).min().unwrap_or(0);
-    // p99 and maximum of each quantity, if nothing is missed.
-    let tests: usize = side
-        .cells
-        .iter()
-        .map(|c| 2 * c.seeds.first().map_or(0, |s| s.quantities.len()))
-        .sum();
-    let level = worstcase_results::compare::gate::LEVEL / tests.max(1) as f64;
+    // Median, p99 where the samples bear one, and maximum of each quantity, if nothing is missed.
+    let of_cell = |seed: &Seed| -> usize { seed.quantities.values().map(|f| 2 + usize::from(f.p99.is_some())).sum() };
+    let tests: usize = side.cells.iter().filter_map(|c| c.seeds.first()).map(of_cell).sum();
+    let level = LEVEL / tests.max(1) as f64;
     let mut text = format!(
         "wrote {}: {} cells, {fewest} seeds or more of each\n",
         path.display(),
@@ -191,8 +199,12 @@ fn again(args: &GateArgs) -> String {
     if let Some(baseline) = &args.baseline {
         option("--baseline", baseline.display().to_string());
     }
-    if args.tolerance != Share(TOLERANCE) {
+    let default = Limits::default();
+    if args.tolerance != Share(default.tolerance) {
         option("--tolerance", args.tolerance.to_string());
+    }
+    if args.worst_seed != Share(default.worst_seed) {
+        option("--worst-seed", args.worst_seed.to_string());
     }
     if let Some(limit) = args.criterion {
         option("--criterion", format!("{}ns", limit.0));

@@ -20,7 +20,7 @@ use worstcase_lab::added::Added;
 use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::models::planned;
-use worstcase_lab::verify::{Verification, verify};
+use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_plan::{Plan, Venue};
 use worstcase_results::record::{Run, RunPlan, execute};
 
@@ -115,9 +115,9 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
 
 /// Measures into the run folder and shows what came out.
 pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
-    let qemu = how.qemu.find()?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
+    let qemu = how.qemu.find(&options.cache)?;
     let added = Added::all(&plan.experiment);
     let matrix = Matrix::prepare(&planned(&plan.experiment, &options)?, &added, &qemu, &options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
@@ -152,12 +152,18 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
-    let qemu = args.qemu.find()?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
+    let qemu = args.qemu.find(&options.cache)?;
     let experiment = args.selection.experiment(None)?;
     let planned = planned(&experiment, &options)?;
     let matrix = Matrix::prepare(&planned, &Added::all(&experiment), &qemu, &options)?;
+    if !args.fresh_boots {
+        for prepared in matrix.subjects() {
+            boot_again(&options.cache, prepared, args.qemu.limit())?;
+            eprintln!("{}: booted again, the same machine", prepared.subject.label());
+        }
+    }
     for cell in matrix.cells() {
         let what = Verification {
             prepared: matrix.subject(cell),

@@ -1,6 +1,6 @@
 //! Seeds of one cell put together.
 
-use crate::fixture::{latencies, raw, result, results, spec, subject};
+use crate::fixture::{host_raw, latencies, on_cpu, raw, result, results, spec, subject};
 use proptest::prelude::*;
 use worstcase_probe::Nanos;
 use worstcase_results::record::{Quantity, Record};
@@ -45,6 +45,32 @@ fn a_p99_needs_every_seed_to_bear_it() {
     all.push(result(&subject("6.1", "rt"), &short).record);
     let e = &ensembles(&all, Quantity::Latency)[0];
     assert_eq!((e.p99(), e.missed(), e.seeds.len()), (None, 1, 3));
+}
+
+/// Two CPUs of one seed are two places, not two seeds.
+#[test]
+fn cpus_of_a_host_are_no_seeds() {
+    let record = |cpu: u32, seed: u64| {
+        on_cpu(
+            cpu,
+            &host_raw(seed, &vec![10_000 * (u64::from(cpu) + 1) + seed; 20_000]),
+        )
+        .record
+    };
+    let all = [record(0, 1), record(1, 1), record(0, 2), record(1, 2)];
+    let of_cpus: Vec<_> = ensembles(&all, Quantity::Latency)
+        .iter()
+        .map(|e| (e.cpu, e.seeds.iter().map(|s| s.seed).collect::<Vec<_>>(), e.max()))
+        .collect();
+    assert_eq!(
+        of_cpus,
+        [
+            (Some(0), vec![1, 2], Nanos(10_002)),
+            (Some(1), vec![1, 2], Nanos(20_002))
+        ]
+    );
+    let one_seed = ensembles(&all[..2], Quantity::Latency);
+    assert!(one_seed.iter().all(|e| e.median_max_interval().is_none()));
 }
 
 #[test]

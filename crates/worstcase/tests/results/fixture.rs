@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 use worstcase_plan::{Variant, Venue, study};
-use worstcase_probe::Probe;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
-use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
 use worstcase_results::record::{
     CellEntry, CellId, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp,
     Subject,

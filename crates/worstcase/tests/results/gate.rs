@@ -1,6 +1,6 @@
 //! `worstcase gate`, as CI types it.
 
-use crate::fixture::{ensemble, host_raw, on_cpu, write_cells};
+use crate::fixture::{ensemble, host_raw, latencies, on_cpu, raw, result, spec, write_cells};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -102,8 +102,11 @@ fn too_few_seeds_are_no_pass() {
     let desk = Desk::new(&cells(1..=3, 1.0), &cells(4..=6, 1.0));
     let said = contains("too few seeds to tell: 3 in the baseline, 3 in the run; needs 5 in each");
     desk.gate().assert().code(2).stdout(said);
-    let worse = Desk::new(&cells(1..=3, 1.0), &cells(1..=3, 9.0));
+    let worse = Desk::new(&cells(1..=3, 1.0), &cells(1..=3, 1.3));
     worse.gate().assert().code(2).stdout(contains("1 inconclusive, 1 pass"));
+    // What one seed shows needs no others.
+    let late = Desk::new(&cells(1..=3, 1.0), &cells(1..=3, 9.0));
+    late.gate().assert().code(1).stdout(contains("1 worse, 0 inconclusive"));
 }
 
 #[test]
@@ -203,6 +206,34 @@ fn the_host_needs_the_test_and_quiet() {
 }
 
 #[test]
+fn a_worst_seed_has_its_own_line_and_its_own_limit() {
+    let mut bad = cells(1..=6, 1.01);
+    let late = latencies(1, 800_000);
+    let raw = raw(&spec("shm", 4), &late);
+    bad[3] = result(&bad[3].record.subject.clone(), &raw);
+    let desk = Desk::new(&cells(1..=6, 1.0), &bad);
+    let [xml, markdown] = ["gate.xml", "gate.md"].map(|name| desk.run.with_file_name(name));
+    let mut command = desk.gate();
+    command.arg("--junit").arg(&xml).arg("--markdown").arg(&markdown);
+    let line = "worst seed: max 83.0 -> 800 virtual us at 1000 MIPS, x9.64, above its limit (seed 4)";
+    command.assert().code(1).stdout(contains(line));
+    assert!(fs::read_to_string(xml).unwrap().contains(&line.replace("->", "-&gt;")));
+    let row = "| max of the worst seed (virtual us at 1000 MIPS) | 83.0 | 800 | x9.64 | - |";
+    assert!(fs::read_to_string(markdown).unwrap().contains(row));
+    let out = desk.gate().arg("--json").assert().code(1);
+    let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
+    assert_eq!(json["limits"]["worst_seed"], 0.5);
+    let measures = json["cells"][0]["measures"].as_array().unwrap();
+    let max = measures.iter().find(|m| m["name"] == "max").unwrap();
+    assert_eq!(
+        (&max["worst_seed"]["seed"], &max["worst_seed"]["beyond"]),
+        (&4.into(), &true.into())
+    );
+    // Every figure of that seed is higher: only a limit above all of them lets it pass.
+    desk.gate().args(["--worst-seed", "1000%"]).assert().code(0);
+}
+
+#[test]
 fn markdown_junit_and_json() {
     let hostile = "cmd:a|b <i>`@x`&\"";
     let cells = |factor: f64| {
@@ -225,7 +256,7 @@ fn markdown_junit_and_json() {
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
     assert_eq!(
         (&json["schema"], &json["outcome"]),
-        (&"worstcase-gate/1".into(), &"FAIL".into())
+        (&"worstcase-gate/2".into(), &"FAIL".into())
     );
     assert_eq!(
         (&json["cells"][0]["load"], &json["cells"][1]["outcome"]),
@@ -254,7 +285,7 @@ fn bad_input_is_one_line_and_two() {
         "",
         "[1]",
         &whole[..whole.len() / 2],
-        &whole.replace("worstcase-baseline/1", "worstcase-baseline/\x1b"),
+        &whole.replace("worstcase-baseline/2", "worstcase-baseline/\x1b"),
         &whole.replace("\"seed\": 2", "\"seed\": 1"),
         &whole.replace("\"subject\": \"6.1.full\"", "\"subject\": \"other\""),
     ] {

@@ -7,6 +7,7 @@ mod compare;
 mod ensembles;
 mod fixture;
 mod gate;
+mod gate_catastrophes;
 mod host;
 mod manual;
 mod pictures;

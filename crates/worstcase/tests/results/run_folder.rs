@@ -166,7 +166,7 @@ fn another_run_is_never_written_over() {
         ),
         (
             &|plan| plan.experiment.parts[0].seeds = Seeds::to(4),
-            "seeds (1 to 3 there, 1 to 4 here)",
+            "seeds (1 to 5 there, 1 to 4 here)",
         ),
         (
             &|plan| plan.experiment.parts[0].loads = vec!["shm+fork".parse().unwrap()],
@@ -174,7 +174,7 @@ fn another_run_is_never_written_over() {
         ),
         (
             &|plan| plan.experiment.parts[0].timing.length = Some(Length::Samples(7)),
-            "samples (2000 there, 7 here)",
+            "samples (1000 there, 7 here)",
         ),
         // The same words, and another kernel behind them.
         (

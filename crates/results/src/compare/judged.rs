@@ -1,0 +1,145 @@
+//! One measure of the gate: the typical seed by a test, the worst seed by a limit.
+
+use super::change::{Change, Measure};
+use crate::stats::many::{holm, testable};
+use serde::Serialize;
+
+/// Probability of a FAIL by the test of a run that is no worse.
+pub const LEVEL: f64 = 0.05;
+
+/// How much higher than the baseline a measure may be, as a share: 0.1 is 10 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Limits {
+    /// Over all seeds, by the Hodges-Lehmann estimate.
+    pub tolerance: f64,
+    /// The worst seed of the run against the worst of the baseline.
+    pub worst_seed: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            tolerance: 0.1,
+            // Of unchanged kernels the worst of six seeds is rarely that much above the worst of six others:
+            // docs/statistics.md has the figures.
+            worst_seed: 0.5,
+        }
+    }
+}
+
+/// The worst seed of the run, beside the worst of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WorstSeed {
+    /// The run's seed with the highest value, the first of equals.
+    pub seed: u64,
+    /// The highest value of the baseline's seeds; ns, or periods.
+    pub baseline: u64,
+    /// The highest of the run's.
+    pub run: u64,
+    /// How many times as much; nothing if the baseline has 0.
+    pub ratio: Option<f64>,
+    /// Whether it is above its limit. Above 0 there is no limit: anything is.
+    pub beyond: bool,
+}
+
+impl WorstSeed {
+    fn of(change: &Change, run_seeds: &[u64], limit: f64) -> WorstSeed {
+        let (baseline, run) = (change.a.highest, change.b.highest);
+        let place = change.b.of_seeds.iter().position(|value| *value == run);
+        WorstSeed {
+            seed: place.and_then(|at| run_seeds.get(at)).copied().unwrap_or_default(),
+            baseline,
+            run,
+            ratio: (baseline > 0).then(|| run as f64 / baseline as f64),
+            beyond: run as f64 > baseline as f64 * (1.0 + limit),
+        }
+    }
+}
+
+/// A measure that the gate judges.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Its name.
+    pub name: String,
+    /// Probability that it is as much higher by chance, beside all others that were tested; nothing where no order of
+    /// these values could show it.
+    pub p_corrected: Option<f64>,
+    /// Whether the typical seed is higher by more than the tolerance.
+    pub beyond: bool,
+    /// Whether it is beyond the tolerance and the test shows it.
+    pub regression: bool,
+    /// The worst seed.
+    pub worst_seed: WorstSeed,
+}
+
+impl Judged {
+    /// Judges.
+    pub fn new(change: &Change, name: String, p_corrected: Option<f64>, run_seeds: &[u64], limits: &Limits) -> Judged {
+        let beyond = beyond(change, limits.tolerance);
+        Judged {
+            name,
+            p_corrected,
+            beyond,
+            regression: beyond && p_corrected.is_some_and(|p| p <= LEVEL),
+            worst_seed: WorstSeed::of(change, run_seeds, limits.worst_seed),
+            change: change.clone(),
+        }
+    }
+
+    /// Whether the typical seed is higher, and no order of these values could have shown that.
+    pub fn untested_and_worse(&self) -> bool {
+        self.p_corrected.is_none() && self.beyond && !self.change.constant()
+    }
+
+    /// `periods`, or the unit of the cell's times.
+    pub fn unit<'a>(&self, of_times: &'a str) -> &'a str {
+        match self.change.measure {
+            Measure::Missed => "periods",
+            _ => of_times,
+        }
+    }
+}
+
+/// Whether the estimate is higher by more than the tolerance.
+fn beyond(change: &Change, tolerance: f64) -> bool {
+    match change.ratio {
+        Some(ratio) => ratio.best > 1.0 + tolerance,
+        None => change.difference.best > tolerance * change.a.median as f64,
+    }
+}
+
+/// All tests of a run, corrected together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tests {
+    /// Of each change its corrected p; nothing for what no order of its values could show.
+    pub corrected: Vec<Option<f64>>,
+    /// How many took part.
+    pub count: usize,
+    /// What p a test must be able to reach to take part.
+    pub needed: f64,
+    /// Changes that are not constant: so many tests would take part with seeds enough.
+    pub could_be: usize,
+}
+
+impl Tests {
+    /// Tests what can show something at all, by its pooled values alone.
+    pub fn of(changes: &[&Change]) -> Tests {
+        let least: Vec<f64> = changes.iter().map(|c| c.test.least_greater).collect();
+        let needed = testable(&least, LEVEL);
+        let takes_part = |c: &&&Change| c.test.least_greater <= needed;
+        let family: Vec<f64> = changes.iter().filter(takes_part).map(|c| c.test.greater).collect();
+        let mut values = holm(&family).into_iter();
+        let corrected = changes
+            .iter()
+            .map(|c| if takes_part(&c) { values.next() } else { None });
+        Tests {
+            corrected: corrected.collect(),
+            count: family.len(),
+            needed,
+            could_be: changes.iter().filter(|c| !c.constant()).count(),
+        }
+    }
+}
