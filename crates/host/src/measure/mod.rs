@@ -3,7 +3,7 @@
 //! ```text
 //! schedule  which period is due when: pure functions       source   what wakes a thread: one type a timer
 //! take      the sampling loop                              ring     from the loop to the collector, without a lock
-//! observe   the kernel's trace beside them
+//! observe   the kernel's trace beside them                 books    where the periods went
 //! spin      the loop of `noise`
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
 //! threads   all of them                                timerlat the kernel's threads, read
@@ -12,6 +12,7 @@
 //! ```
 
 mod bench;
+mod books;
 mod collect;
 mod observe;
 mod rights;
