@@ -9,7 +9,7 @@ use worstcase::record::parquet::{Labels, SamplesWriter};
 use worstcase::record::samples::RunningDigest;
 use worstcase::record::stream::FirstPass;
 use worstcase::record::{
-    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
+    Accounting, Periods, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
     Subject, folder,
 };
 use worstcase_probe::prng::SplitMix64;
@@ -124,13 +124,14 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
     rows(samples).for_each(|row| second.add(row.latency));
     record.summary.latency = Some(second.finish());
     record.digest = digest.finish();
-    record.accounting = Accounting {
+    record.accounting = Accounting::Periods(Periods {
         expected: u64::from(samples),
         taken: u64::from(samples),
         missed: 0,
+        lost: 0,
         longest_missed_run: 0,
         missed_at_ends: 0,
-    };
+    });
     record.samples.rows = u64::from(samples);
     record.samples.bytes = fs::metadata(&path)?.len();
     record.samples.sha256 = folder::sha256_of_file(&path)?;

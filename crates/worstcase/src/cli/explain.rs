@@ -188,7 +188,7 @@ fn comparable(left: &Record, right: Record) -> Result<Record, ExplainError> {
 /// The worst samples of every cell, by cause.
 fn all(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
     let mut stories: Vec<Story> = Vec::new();
-    for record in records.iter().filter(|r| r.accounting.taken > 0 && has_latency(r)) {
+    for record in records.iter().filter(|r| r.accounting.rows() > 0 && has_latency(r)) {
         if host::is_host(record) {
             stories.extend(host::worst(run, records, record, args.each.get())?);
             continue;

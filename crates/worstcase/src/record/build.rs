@@ -2,7 +2,7 @@
 
 use super::samples::digest;
 use super::{
-    Accounting, Cell, CellId, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries, Summary,
+    Accounting, Cell, CellId, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries, Summary,
     Work, parquet,
 };
 use crate::digest::sha256_hex;
@@ -89,7 +89,7 @@ impl CellResult {
             console: Vec::new(),
             environment: raw.environment.clone(),
             digest: digest(raw.expected, &rows),
-            noise: None,
+            causes: Vec::new(),
             details: raw.details.clone(),
             samples: SamplesFile {
                 file: SAMPLES_FILE.to_string(),
@@ -155,13 +155,15 @@ fn accounting(raw: &RawRecord) -> Accounting {
     for (a, b) in indexes().zip(indexes().skip(1)) {
         longest = longest.max(b - a - 1);
     }
-    Accounting {
+    Accounting::Periods(Periods {
         expected,
         taken: raw.samples.len() as u64,
         missed: raw.missed(),
+        // What is sampled in the lab has its memory beforehand: nothing can be lost.
+        lost: 0,
         longest_missed_run: longest,
         missed_at_ends: first + (expected - after_last),
-    }
+    })
 }
 
 /// The machine's warnings, and one of our own where a quantity could not be summed up.

@@ -7,7 +7,7 @@ use crate::record::parquet::{Labels, SamplesWriter};
 use crate::record::samples::RunningDigest;
 use crate::record::stream::FirstPass;
 use crate::record::{
-    Accounting, Cause, Cell, CellId, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
+    Accounting, Cause, Cell, CellId, Gaps, Method, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
     Summaries, Work, folder,
 };
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 use worstcase_host::HostSpec;
-use worstcase_host::message::{CpuDone, Done};
+use worstcase_host::message::{CpuDone, Done, Seen};
 use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
 
@@ -44,14 +44,15 @@ pub fn keep(
         source,
     };
     let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let accounting = accounting(cpu, &written);
     let summary = summaries(spec, cpu, written.first).map_err(failed)?;
     let record = Record {
         schema: SCHEMA.to_string(),
         id,
         subject: subject.clone(),
         cell: cell(spec, cpu),
-        accounting: written.books.accounting(expected(spec, cpu)),
-        summary: summary.clone(),
+        accounting,
+        summary,
         instructions: None,
         self_cost: SelfCost {
             clock_read_ns: cpu.clock_read.0,
@@ -66,10 +67,10 @@ pub fn keep(
         environment: environment(spec, done, cpu),
         digest: written.digest,
         details: None,
-        noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, written.sum, &summary)),
+        causes: cpu.causes.iter().map(cause).collect(),
         samples: SamplesFile {
             file: crate::record::build::SAMPLES_FILE.to_string(),
-            rows: cpu.taken,
+            rows: written.rows,
             bytes: std::fs::metadata(&samples).map_err(failed)?.len(),
             sha256: folder::sha256_of_file(&samples).map_err(failed)?,
         },
@@ -85,28 +86,33 @@ pub fn keep(
     Ok(())
 }
 
-/// Periods that were due; gaps have none, so each that was seen counts as one.
-fn expected(spec: &HostSpec, cpu: &CpuDone) -> u32 {
-    match spec.probe {
-        Probe::Noise => cpu.taken as u32,
-        _ => cpu.expected,
+/// Periods that were due, or windows of `noise`.
+fn periods(cpu: &CpuDone) -> u32 {
+    match cpu.seen {
+        Seen::Periods(periods) => periods.expected as u32,
+        Seen::Gaps { windows, .. } => windows,
     }
 }
 
-fn noise(spec: &HostSpec, cpu: &CpuDone, lost: Nanos, summary: &Summaries) -> Noise {
-    let cause = |c: &worstcase_host::message::Cause| Cause {
+fn accounting(cpu: &CpuDone, written: &Written) -> Accounting {
+    match cpu.seen {
+        Seen::Periods(periods) => Accounting::Periods(periods),
+        Seen::Gaps { observed, lost, .. } => Accounting::Gaps(Gaps {
+            observed_ns: observed.0,
+            gaps: written.rows,
+            lost,
+            noise_ns: written.sum.0,
+            max_single_ns: written.longest.0,
+        }),
+    }
+}
+
+fn cause(c: &worstcase_host::message::Cause) -> Cause {
+    Cause {
         name: c.name.clone(),
         count: c.count,
         total_ns: c.total.0,
         max_ns: c.max.0,
-    };
-    Noise {
-        threshold_ns: spec.threshold.0,
-        spun_ns: cpu.spun.0,
-        lost_ns: lost.0,
-        gaps: cpu.taken,
-        longest_ns: summary.latency.as_ref().map_or(0, |s| s.max_ns),
-        causes: cpu.causes.iter().map(cause).collect(),
     }
 }
 
@@ -115,7 +121,7 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
         probe: spec.probe.to_string(),
         load: spec.load.clone(),
         period_ns: spec.interval.0,
-        periods: expected(spec, cpu),
+        periods: periods(cpu),
         seed: spec.seed,
         warmup_ns: spec.warmup.0,
         priority: spec.policy.priority(),
@@ -125,22 +131,30 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
             policy: spec.policy.to_string(),
             cpus: spec.cpus.clone(),
             distance_ns: spec.distance.0,
+            threshold_ns: (spec.probe == Probe::Noise).then_some(spec.threshold.0),
         }),
     }
 }
+
+/// Lines of the kernel's trace that were lost, in the record's environment.
+pub const LOST_LINES: &str = "lost_trace_lines";
+/// Events of the kernel's trace that were lost, in the record's environment.
+pub const LOST_EVENTS: &str = "lost_trace_events";
 
 /// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
 pub const BOOT_ID: &str = "boot_id";
 
 fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> BTreeMap<String, String> {
     let mut environment = done.environment.clone();
-    let measured = match spec.probe {
-        Probe::Noise => cpu.spun.0,
-        _ => spec.interval.0 * u64::from(cpu.expected),
+    let measured = match cpu.seen {
+        Seen::Periods(periods) => Nanos(spec.interval.0 * periods.expected),
+        Seen::Gaps { observed, .. } => observed,
     };
     environment.insert(BOOT_ID.to_string(), boot_id());
-    environment.insert("dropped_samples".to_string(), cpu.dropped.to_string());
-    add_environment(&mut environment, done, Nanos(measured), cpu.steal);
+    if cpu.lost_lines > 0 {
+        environment.insert(LOST_LINES.to_string(), cpu.lost_lines.to_string());
+    }
+    add_environment(&mut environment, done, measured, cpu.steal);
     environment
 }
 
@@ -162,43 +176,10 @@ pub(super) fn add_environment(
     add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
     add("peak_memory_kb", Some(done.peak_memory_kb.to_string()));
     add(
-        "lost_trace_events",
+        LOST_EVENTS,
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
     add("ended_early", done.stopped.then(|| "1".to_string()));
-}
-
-/// Where the periods of the rows went.
-#[derive(Default)]
-struct Books {
-    taken: u64,
-    next: u64,
-    longest_missed_run: u64,
-    missed_before_first: u64,
-}
-
-impl Books {
-    fn add(&mut self, index: u32) {
-        let missed = u64::from(index) - self.next;
-        if self.taken == 0 {
-            self.missed_before_first = missed;
-        }
-        self.longest_missed_run = self.longest_missed_run.max(missed);
-        self.taken += 1;
-        self.next = u64::from(index) + 1;
-    }
-
-    fn accounting(&self, expected: u32) -> Accounting {
-        let expected = u64::from(expected);
-        let after_last = expected - self.next;
-        Accounting {
-            expected,
-            taken: self.taken,
-            missed: expected - self.taken,
-            longest_missed_run: self.longest_missed_run.max(after_last),
-            missed_at_ends: self.missed_before_first + after_last,
-        }
-    }
 }
 
 /// A quantity's value in a row.
@@ -218,22 +199,24 @@ const PICKS: [Pick; 8] = [
 
 /// What the first pass over the rows gave, besides the file.
 struct Written {
-    books: Books,
+    rows: u64,
     digest: String,
     /// Of all latencies.
     sum: Nanos,
+    longest: Nanos,
     first: [FirstPass; PICKS.len()],
 }
 
 fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<Written> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
-    let mut books = Books::default();
-    let mut digest = RunningDigest::new(expected(spec, cpu));
-    let mut sum = Nanos(0);
+    let mut rows = 0;
+    let mut digest = RunningDigest::new(periods(cpu));
+    let (mut sum, mut longest) = (Nanos(0), Nanos(0));
     let mut first: [FirstPass; PICKS.len()] = Default::default();
     for_each_row(spec, cpu, |row| {
-        books.add(row.index);
+        rows += 1;
         sum = sum + row.latency;
+        longest = longest.max(row.latency);
         digest.add(&row);
         for (pass, pick) in first.iter_mut().zip(PICKS) {
             if let Some(value) = pick(&row) {
@@ -244,9 +227,10 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
     })?;
     writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
     Ok(Written {
-        books,
+        rows,
         digest: digest.finish(),
         sum,
+        longest,
         first,
     })
 }
