@@ -240,7 +240,10 @@ mod tests {
         for (index, latency) in [(0, 5), (3, 90), (4, 7)] {
             stats.add(index, latency);
         }
-        assert_eq!((stats.taken, stats.max_ns, stats.max_index, stats.min_ns), (3, 90, 3, 5));
+        assert_eq!(
+            (stats.taken, stats.max_ns, stats.max_index, stats.min_ns),
+            (3, 90, 3, 5)
+        );
         assert_eq!(stats.histogram.iter().sum::<u64>(), 3);
     }
 }

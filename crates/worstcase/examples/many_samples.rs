@@ -9,8 +9,8 @@ use worstcase::record::parquet::{Labels, SamplesWriter};
 use worstcase::record::samples::RunningDigest;
 use worstcase::record::stream::FirstPass;
 use worstcase::record::{
-    Accounting, Periods, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
-    Subject, folder,
+    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Periods, Preempt, Run, RunPlan,
+    SampleRow, Subject, folder,
 };
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, SelfCost};

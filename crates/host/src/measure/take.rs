@@ -131,8 +131,14 @@ mod tests {
     #[test]
     fn a_sample_without_room_is_lost_and_no_period_is_missed_for_it() {
         let (Taken { periods, .. }, samples) = run(20, vec![], 8);
-        assert_eq!((periods.expected, periods.missed, periods.longest_missed_run), (20, 0, 0));
-        assert_eq!((periods.taken, periods.lost), (samples.len() as u64, 20 - samples.len() as u64));
+        assert_eq!(
+            (periods.expected, periods.missed, periods.longest_missed_run),
+            (20, 0, 0)
+        );
+        assert_eq!(
+            (periods.taken, periods.lost),
+            (samples.len() as u64, 20 - samples.len() as u64)
+        );
         assert!(periods.lost > 0);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::show::print;
 use crate::compare::gate::{TOLERANCE, gate};
+use crate::compare::side::Seed;
 use crate::compare::{CompareError, Mapped, Side, baseline};
 use crate::duration;
 use crate::error::Exit;
@@ -164,11 +165,10 @@ fn judge(run: &Run, records: &[Record], limit: Nanos) -> (Criterion, Vec<Verdict
 /// What was kept, and whether a gate can rest on it.
 fn written(path: &Path, side: &Side) -> String {
     let fewest = side.cells.iter().map(|c| c.seeds.len()).min().unwrap_or(0);
-    // p99 and maximum of each quantity, if nothing is missed.
     let tests: usize = side
         .cells
         .iter()
-        .map(|c| 2 * c.seeds.first().map_or(0, |s| s.quantities.len()))
+        .map(|c| c.seeds.first().map_or(0, Seed::measures))
         .sum();
     let level = crate::compare::gate::LEVEL / tests.max(1) as f64;
     let mut text = format!(

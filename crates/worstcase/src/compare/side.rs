@@ -116,6 +116,14 @@ pub struct Seed {
     pub quantities: BTreeMap<Quantity, Figures>,
 }
 
+impl Seed {
+    /// How many measures of a seed a gate judges, if nothing is missed: p99 and maximum of each quantity; of noise the sum
+    /// and the longest gap.
+    pub fn measures(&self) -> usize {
+        2 * (self.quantities.len() + usize::from(self.noise.is_some()))
+    }
+}
+
 /// What is compared of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {

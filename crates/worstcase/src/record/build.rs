@@ -2,8 +2,8 @@
 
 use super::samples::digest;
 use super::{
-    Accounting, Cell, CellId, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries, Summary,
-    Work, parquet,
+    Accounting, Cell, CellId, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries,
+    Summary, Work, parquet,
 };
 use crate::digest::sha256_hex;
 use worstcase_probe::record::RawRecord;

@@ -115,7 +115,9 @@ fn by_cpu(records: &[&Record], quantity: Quantity, style: Style) -> Vec<String> 
         cells.push(all);
     }
     let probe = records.first().map_or("", |r| r.cell.probe.as_str());
-    let columns = ["min", "median", "p99", "p99.9", "p99.99", "max", "samples", "missed", "lost"];
+    let columns = [
+        "min", "median", "p99", "p99.9", "p99.99", "max", "samples", "missed", "lost",
+    ];
     let mut lines = vec![style.bold(&format!("{} (us)", quantity.title_of(probe)))];
     lines.extend(grid(labels, &columns, cells));
     if hidden > 0 {

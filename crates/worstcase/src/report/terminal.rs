@@ -211,13 +211,24 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
         });
     }
     // What we failed to keep says nothing of the machine, and is told apart.
-    let lost = most("samples or gaps, which nobody collected in time", |r| r.accounting.lost());
+    let lost = most("samples or gaps, which nobody collected in time", |r| {
+        r.accounting.lost()
+    });
     lines.extend(lost.map(|text| format!("Lost while measuring: {text}")));
     for (key, what) in [
-        (LOST_LINES, "lines of the timerlat tracer; an activation of which a line is lost is lost"),
-        (LOST_EVENTS, "events of the kernel's trace; what they would tell is unexplained"),
+        (
+            LOST_LINES,
+            "lines of the timerlat tracer; an activation of which a line is lost is lost",
+        ),
+        (
+            LOST_EVENTS,
+            "events of the kernel's trace; what they would tell is unexplained",
+        ),
     ] {
-        let total: u64 = records.iter().filter_map(|r| r.environment.get(key)?.parse::<u64>().ok()).sum();
+        let total: u64 = records
+            .iter()
+            .filter_map(|r| r.environment.get(key)?.parse::<u64>().ok())
+            .sum();
         if total > 0 {
             lines.push(format!("Lost while measuring: {} {what}.", grouped(total)));
         }

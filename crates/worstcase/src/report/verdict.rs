@@ -46,11 +46,7 @@ impl Judged<'_> {
             .max()
             .unwrap_or(0);
         for verdict in self.verdicts {
-            out.push(format!(
-                "  {:width$}  {}",
-                verdict.subject,
-                self.amount(verdict)
-            ));
+            out.push(format!("  {:width$}  {}", verdict.subject, self.amount(verdict)));
             if self.venue() == Some(Venue::Host) {
                 out.push(format!("  {:width$}  {}", "", interference(&verdict.evidence)));
             }
@@ -106,7 +102,8 @@ impl Judged<'_> {
         if c.min_seeds > 1 {
             needs += &format!(", of every load and probe {} seeds", c.min_seeds);
         }
-        let rest = format!("every planned cell measured, no period missed at the ends, nothing lost, no warning{quiet}.");
+        let rest =
+            format!("every planned cell measured, no period missed at the ends, nothing lost, no warning{quiet}.");
         [format!("{needs};"), rest]
     }
 

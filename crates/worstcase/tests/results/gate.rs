@@ -254,7 +254,7 @@ fn bad_input_is_one_line_and_two() {
         "",
         "[1]",
         &whole[..whole.len() / 2],
-        &whole.replace("worstcase-baseline/1", "worstcase-baseline/\x1b"),
+        &whole.replace("worstcase-baseline/2", "worstcase-baseline/\x1b"),
         &whole.replace("\"seed\": 2", "\"seed\": 1"),
         &whole.replace("\"subject\": \"6.1.full\"", "\"subject\": \"other\""),
     ] {
