@@ -119,7 +119,6 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
         first.add(row.index, row.latency);
         writer.push(row)?;
     }
-    writer.finish()?.into_inner()?;
     let mut second = first.second().ok_or("no samples")?;
     rows(samples).for_each(|row| second.add(row.latency));
     record.summary.latency = Some(second.finish());
@@ -132,6 +131,7 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
         longest_missed_run: 0,
         missed_at_ends: 0,
     });
+    writer.finish(&record.accounting)?.into_inner()?;
     record.samples.rows = u64::from(samples);
     record.samples.bytes = fs::metadata(&path)?.len();
     record.samples.sha256 = folder::sha256_of_file(&path)?;

@@ -3,6 +3,11 @@
 use serde::{Deserialize, Serialize};
 pub use worstcase_probe::record::Periods;
 
+/// Lines of the timerlat tracer that the kernel dropped, in a record's environment.
+pub const LOST_LINES: &str = "lost_trace_lines";
+/// Events of the kernel's trace that it dropped, in a record's environment.
+pub const LOST_EVENTS: &str = "lost_trace_events";
+
 /// What a record rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]

@@ -58,7 +58,8 @@ impl CellResult {
         check(raw, &spec, stamps)?;
         let rows = rows(raw, &spec, stamps)?;
         let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
-        let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject))?;
+        let accounting = accounting(raw);
+        let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject), &accounting)?;
         let of = |pick: fn(&SampleRow) -> Option<Nanos>| -> Option<Summary> {
             let values: Vec<(u32, Nanos)> = rows.iter().filter_map(|r| Some((r.index, pick(r)?))).collect();
             // A quantity that only some samples have would be a distribution of something else.
@@ -69,7 +70,7 @@ impl CellResult {
             id,
             subject,
             cell: Cell::from(&spec),
-            accounting: accounting(raw),
+            accounting,
             summary: Summaries {
                 latency: of(|r| Some(r.latency)),
                 irq_off: of(|r| r.irq_off),

@@ -20,7 +20,7 @@ pub mod stream;
 pub mod subject;
 pub mod summary;
 
-pub use accounting::{Accounting, Gaps, Periods};
+pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
 pub use folder::FolderError;
 pub use plan::{CellEntry, Published, RunPlan};

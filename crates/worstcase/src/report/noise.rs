@@ -49,9 +49,11 @@ fn by_cpu(records: &[&Record], all: &Gaps, style: Style) -> Vec<String> {
 }
 
 fn numbers(g: &Gaps) -> Vec<String> {
+    // What was lost is noise too.
+    let at_least = if g.lost > 0 { ">" } else { "" };
     vec![
         duration::about(Nanos(g.observed_ns)),
-        micros(Nanos(g.noise_ns)),
+        format!("{at_least}{}", micros(Nanos(g.noise_ns))),
         available(g),
         micros(Nanos(g.max_single_ns)),
         grouped(g.gaps),
@@ -61,7 +63,8 @@ fn numbers(g: &Gaps) -> Vec<String> {
 
 /// `99.9873 %`.
 pub(super) fn available(g: &Gaps) -> String {
-    format!("{:.4} %", g.available() * 100.0)
+    let at_most = if g.lost > 0 { "<" } else { "" };
+    format!("{at_most}{:.4} %", g.available() * 100.0)
 }
 
 /// What took the CPU away.

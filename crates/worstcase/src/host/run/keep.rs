@@ -7,8 +7,8 @@ use crate::record::parquet::{Labels, SamplesWriter};
 use crate::record::samples::RunningDigest;
 use crate::record::stream::FirstPass;
 use crate::record::{
-    Accounting, Cause, Cell, CellId, Gaps, Method, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
-    Summaries, Work, folder,
+    Accounting, Cause, Cell, CellId, Gaps, LOST_EVENTS, LOST_LINES, Method, Record, Run, SCHEMA, SampleRow,
+    SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -44,14 +44,13 @@ pub fn keep(
         source,
     };
     let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
-    let accounting = accounting(cpu, &written);
     let summary = summaries(spec, cpu, written.first).map_err(failed)?;
     let record = Record {
         schema: SCHEMA.to_string(),
         id,
         subject: subject.clone(),
         cell: cell(spec, cpu),
-        accounting,
+        accounting: written.accounting,
         summary,
         instructions: None,
         self_cost: SelfCost {
@@ -94,15 +93,16 @@ fn periods(cpu: &CpuDone) -> u32 {
     }
 }
 
-fn accounting(cpu: &CpuDone, written: &Written) -> Accounting {
+/// `rows` samples or gaps were kept; of gaps also their sum and the longest.
+fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accounting {
     match cpu.seen {
         Seen::Periods(periods) => Accounting::Periods(periods),
         Seen::Gaps { observed, lost, .. } => Accounting::Gaps(Gaps {
             observed_ns: observed.0,
-            gaps: written.rows,
+            gaps: rows,
             lost,
-            noise_ns: written.sum.0,
-            max_single_ns: written.longest.0,
+            noise_ns: sum.0,
+            max_single_ns: longest.0,
         }),
     }
 }
@@ -135,11 +135,6 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
         }),
     }
 }
-
-/// Lines of the kernel's trace that were lost, in the record's environment.
-pub const LOST_LINES: &str = "lost_trace_lines";
-/// Events of the kernel's trace that were lost, in the record's environment.
-pub const LOST_EVENTS: &str = "lost_trace_events";
 
 /// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
 pub const BOOT_ID: &str = "boot_id";
@@ -200,10 +195,8 @@ const PICKS: [Pick; 8] = [
 /// What the first pass over the rows gave, besides the file.
 struct Written {
     rows: u64,
+    accounting: Accounting,
     digest: String,
-    /// Of all latencies.
-    sum: Nanos,
-    longest: Nanos,
     first: [FirstPass; PICKS.len()],
 }
 
@@ -225,12 +218,15 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
         }
         Ok(writer.push(row)?)
     })?;
-    writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let accounting = accounting(cpu, rows, sum, longest);
+    writer
+        .finish(&accounting)?
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     Ok(Written {
         rows,
+        accounting,
         digest: digest.finish(),
-        sum,
-        longest,
         first,
     })
 }
