@@ -1,18 +1,19 @@
 //! `worstcase compare`: two runs, cell by cell.
 
+use super::Error;
 use super::explain;
 use super::show::print;
-use crate::compare::change::{Change, Measure};
-use crate::compare::words::{Compared, Said, Word};
-use crate::compare::{CompareError, Comparison, Mapped, Side, compare};
-use crate::error::{Error, Exit};
-use crate::record::{Quantity, Record, Run, SubjectId};
-use crate::report::compare::{Shown, json, markdown, terminal};
-use crate::report::format::shell;
-use crate::report::terminal::Style;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::format::shell;
+use worstcase_report::compare::{Shown, json, markdown, terminal};
+use worstcase_report::terminal::Style;
+use worstcase_results::compare::change::{Change, Measure};
+use worstcase_results::compare::words::{Compared, Said, Word};
+use worstcase_results::compare::{CompareError, Comparison, Mapped, Side, compare};
+use worstcase_results::record::{Quantity, Record, Run, SubjectId};
 
 /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
 #[derive(Debug, Args)]

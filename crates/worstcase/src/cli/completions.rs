@@ -2,7 +2,7 @@
 
 use super::show::print;
 use super::visible;
-use crate::error::Error;
+use crate::cli::Error;
 use clap::Args;
 use clap_complete::{Shell, generate};
 use std::process::ExitCode;

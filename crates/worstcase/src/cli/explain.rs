@@ -1,15 +1,7 @@
 //! `worstcase explain`: why a sample was late.
 
 use super::show::print;
-use crate::error::Error;
-use crate::lab::added::Added;
-use crate::record::{Quantity, Record, Run, RunError, SampleRow};
-use crate::report::terminal::Style;
-use crate::story::blame::Peer;
-use crate::story::lines::Lines;
-use crate::story::render::{flame, json, perfetto, terminal};
-use crate::story::spans::Sample;
-use crate::story::{Around, Story, Told, compare, group};
+use crate::cli::Error;
 use choice::{Choice, choose};
 use clap::Args;
 pub use error::ExplainError;
@@ -17,8 +9,16 @@ use retell::{Retold, retell};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::story::blame::Peer;
+use worstcase_analysis::story::lines::Lines;
+use worstcase_analysis::story::spans::Sample;
+use worstcase_analysis::story::{Around, Story, Told, compare, group};
+use worstcase_lab::added::Added;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Details;
+use worstcase_report::story::{flame, json, perfetto, terminal};
+use worstcase_report::terminal::Style;
+use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow};
 
 mod choice;
 mod error;
@@ -283,10 +283,12 @@ fn tell(
     };
     let told = executions.iter().zip(rows).map(|(execution, (_, row))| {
         let sample = sample(record, row.index, row.latency);
-        crate::story::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| ExplainError::Story {
-            cell: record.id.clone(),
-            index: row.index,
-            source,
+        worstcase_analysis::story::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| {
+            ExplainError::Story {
+                cell: record.id.clone(),
+                index: row.index,
+                source,
+            }
         })
     });
     Ok((told.collect::<Result<_, _>>()?, lines))

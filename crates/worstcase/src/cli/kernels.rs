@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::cache::Cache;
-use crate::debuginfo::kept::{self, Kept};
-use crate::error::Error;
-use crate::kernels::catalog::{Entry, usable};
-use crate::kernels::config::Features;
-use crate::kernels::modules::{ModuleIndex, Presence};
-use crate::kernels::preempt::{self, Chosen, PreemptModel};
-use crate::kernels::{self, Kernel, KernelError, Lists, Observer, ResolveOptions, debug};
+use crate::cli::Error;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::catalog::{Entry, usable};
+use worstcase_kernels::config::Features;
+use worstcase_kernels::debuginfo::kept::{self, Kept};
+use worstcase_kernels::modules::{ModuleIndex, Presence};
+use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
+use worstcase_kernels::{self as kernels, Kernel, KernelError, Lists, Observer, ResolveOptions, debug};
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [

@@ -2,14 +2,14 @@
 
 use super::show::print;
 use super::visible;
-use crate::error::Exit;
-use crate::report::format::plain;
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use worstcase_base::Exit;
+use worstcase_base::format::plain;
 
 /// Write the manual's pages: worstcase.1 and one for each command
 #[derive(Debug, Args)]

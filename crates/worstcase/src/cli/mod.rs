@@ -3,6 +3,7 @@
 pub mod census;
 pub mod compare;
 pub mod completions;
+mod error;
 pub mod explain;
 pub mod gate;
 pub mod host;
@@ -16,7 +17,8 @@ pub mod show;
 pub mod study;
 pub mod verdict;
 
-use crate::error::Error;
+pub use error::Error;
+
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 

@@ -1,12 +1,12 @@
 //! Progress of a matrix on a terminal; nothing in a pipe.
 
-use crate::lab::matrix::Progress;
-use crate::record::CellId;
-use crate::report::format::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use worstcase_base::format::plain;
+use worstcase_lab::matrix::Progress;
+use worstcase_results::record::CellId;
 
 /// A bar on standard error: cells done, time left.
 pub struct Bar {

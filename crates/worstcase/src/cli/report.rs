@@ -3,20 +3,20 @@
 use super::explain::{ExplainError, Means, worst_of_host, worst_of_lab};
 use super::progress::Steps;
 use super::show::print;
-use crate::duration;
-use crate::error::Exit;
-use crate::picture::{self, Options};
-use crate::record::{Quantity, Record, Run, RunError, Venue};
-use crate::report::View;
-use crate::report::format::plain;
-use crate::report::html::{Heard, RunPart, StoryPart, page};
-use crate::story::render::flame::folded;
-use crate::verdict::{Criterion, verdicts};
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::duration;
+use worstcase_base::format::plain;
 use worstcase_probe::Nanos;
+use worstcase_report::View;
+use worstcase_report::html::{Heard, RunPart, StoryPart, page};
+use worstcase_report::picture::{self, Options};
+use worstcase_report::story::flame::folded;
+use worstcase_results::record::{Quantity, Record, Run, RunError, Venue};
+use worstcase_results::verdict::{Criterion, verdicts};
 
 mod output;
 

@@ -1,15 +1,15 @@
 //! `worstcase show`: a run as tables, JSON or CSV, and its verdicts.
 
-use crate::duration;
-use crate::error::Exit;
-use crate::record::{Quantity, Run, RunError};
-use crate::report::{View, cell, csv, json, terminal};
-use crate::verdict::{Criterion, Outcome, verdicts, worst};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::duration;
 use worstcase_probe::Nanos;
+use worstcase_report::{View, cell, csv, json, terminal};
+use worstcase_results::record::{Quantity, Run, RunError};
+use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
 
 /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
 #[derive(Debug, Args)]

@@ -2,17 +2,17 @@
 
 use super::lab::{self, How};
 use super::show::print;
-use crate::duration;
-use crate::error::Error;
-use crate::kernels::{self, ResolveOptions, preempt};
-use crate::record::{CellEntry, RunPlan};
-use crate::report::terminal::{self, Style};
-use crate::study::{self, ALL_MODELS, Cells, PlannedCell, Study, StudyError, Variant};
+use crate::cli::Error;
 use clap::Subcommand;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
+use worstcase_base::duration;
+use worstcase_kernels::{self as kernels, ResolveOptions, preempt};
+use worstcase_lab::study::{self, ALL_MODELS, Cells, PlannedCell, Study, StudyError, Variant};
 use worstcase_probe::Nanos;
+use worstcase_report::terminal::{self, Style};
+use worstcase_results::record::{CellEntry, RunPlan};
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\

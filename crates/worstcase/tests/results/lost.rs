@@ -4,9 +4,9 @@ use crate::fixture::{host_raw, on_cpu, plan_of, without, write_cells};
 use assert_cmd::Command;
 use predicates::str::contains;
 use std::path::Path;
-use worstcase::record::{Accounting, CellResult, Periods, Record};
-use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
 use worstcase_probe::Nanos;
+use worstcase_results::record::{Accounting, CellResult, Periods, Record};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
 fn judge(result: &CellResult) -> Verdict {
     let records: [Record; 1] = [result.record.clone()];

@@ -5,10 +5,10 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::Path;
-use worstcase::record::{Accounting, CellResult, Gaps, Record};
-use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
 use worstcase_probe::Nanos;
 use worstcase_probe::prng::SplitMix64;
+use worstcase_results::record::{Accounting, CellResult, Gaps, Record};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
 fn worstcase(command: &str, run: &Path) -> Command {
     let mut worstcase = Command::cargo_bin("worstcase").unwrap();
@@ -84,7 +84,7 @@ fn numbers_that_contradict_each_other_are_refused() {
     assert!(refused(|g| g.gaps = 3).contains("number of rows"));
     assert!(refused(|g| g.max_single_ns = 49_000).contains("longest gap"));
     let mut periods = good.clone();
-    periods.record.accounting = Accounting::Periods(worstcase::record::Periods::default());
+    periods.record.accounting = Accounting::Periods(worstcase_results::record::Periods::default());
     assert!(periods.record.check().is_err());
 }
 

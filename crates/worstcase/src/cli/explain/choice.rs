@@ -1,7 +1,7 @@
 //! Which sample of a cell.
 
-use crate::record::SampleRow;
 use std::str::FromStr;
+use worstcase_results::record::SampleRow;
 
 /// Which sample.
 #[derive(Clone, Copy, Debug, PartialEq)]

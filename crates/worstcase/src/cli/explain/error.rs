@@ -1,13 +1,13 @@
 //! Why nothing can be told of a sample.
 
 use super::choice::Choice;
-use crate::debuginfo::DebugInfoError;
-use crate::error::Exit;
-use crate::lab::LabError;
-use crate::record::{CellId, RunError};
-use crate::story::render::flame::FlameError;
-use crate::story::spans::StoryError;
 use std::path::PathBuf;
+use worstcase_analysis::story::spans::StoryError;
+use worstcase_base::Exit;
+use worstcase_kernels::debuginfo::DebugInfoError;
+use worstcase_lab::LabError;
+use worstcase_report::story::flame::FlameError;
+use worstcase_results::record::{CellId, RunError};
 
 /// Why nothing can be told.
 #[derive(Debug, thiserror::Error)]

@@ -2,15 +2,15 @@
 
 use super::{ExplainArgs, ExplainError, peers, sample};
 use crate::cli::explain::choice::{Choice, choose};
-use crate::host::run::keep::{BOOT_ID, FLIGHTS_FILE};
-use crate::host::state::boot_id;
-use crate::record::{Machine, Quantity, Record, Run, SampleRow};
-use crate::story::Story;
-use crate::story::execution::Symbols;
-use crate::story::host::{Around, running_kernel, tell};
 use std::path::Path;
+use worstcase_analysis::story::Story;
+use worstcase_analysis::story::host::{Around, running_kernel, tell};
+use worstcase_host::run::keep::{BOOT_ID, FLIGHTS_FILE};
+use worstcase_host::state::boot_id;
 use worstcase_host::trace::{Parts, Snapshot};
+use worstcase_lab::execution::Symbols;
 use worstcase_probe::Nanos;
+use worstcase_results::record::{Machine, Quantity, Record, Run, SampleRow};
 
 /// Whether a record is of this venue.
 pub fn is_host(record: &Record) -> bool {

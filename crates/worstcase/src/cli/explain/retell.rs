@@ -1,17 +1,18 @@
 //! From a record back to the machine that gave it, and its replay.
 
 use super::{ExplainError, Means};
-use crate::cache::Cache;
 use crate::cli::kernels::Terminal;
-use crate::debuginfo::{DebugInfo, kept};
-use crate::kernels::ResolveOptions;
-use crate::lab::LabError;
-use crate::lab::again::Again;
-use crate::lab::qemu::Qemu;
-use crate::record::{Record, SampleRow};
-use crate::story::execution::{Execution, Symbols};
-use crate::story::lines::Lines;
 use std::path::Path;
+use worstcase_analysis::debuginfo::DebugInfo;
+use worstcase_analysis::story::lines::Lines;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::ResolveOptions;
+use worstcase_kernels::debuginfo::kept;
+use worstcase_lab::LabError;
+use worstcase_lab::again::Again;
+use worstcase_lab::execution::{Execution, Symbols};
+use worstcase_lab::qemu::Qemu;
+use worstcase_results::record::{Record, SampleRow};
 
 /// What a cell's stories are made of.
 pub struct Retold {

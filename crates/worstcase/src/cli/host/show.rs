@@ -1,12 +1,12 @@
 //! `worstcase host show`: what this machine is, group by group.
 
 use super::Machine;
+use crate::cli::Error;
 use crate::cli::kernels::{print, print_json};
-use crate::error::Error;
-use crate::host::Facts;
-use crate::report::terminal::Style;
 use clap::Args;
 use lines::groups;
+use worstcase_host::Facts;
+use worstcase_report::terminal::Style;
 
 mod lines;
 

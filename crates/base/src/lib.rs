@@ -1,0 +1,9 @@
+//! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache.
+
+pub mod cache;
+pub mod digest;
+pub mod duration;
+mod exit;
+pub mod format;
+
+pub use exit::Exit;
