@@ -1,9 +1,8 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
 use super::Error;
-use super::kernels::Terminal;
-use super::progress::Bar;
-use super::show::print;
+use super::output::print;
+use super::progress::{Bar, Terminal};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -119,7 +118,7 @@ impl CensusError {
 /// Runs the command.
 pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
     let text = text(args).map_err(Error::Census)?;
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -236,7 +235,7 @@ pub fn summary(run: &Run, how: &How, jobs: NonZeroUsize) -> Result<(), Error> {
     let records = run.records()?;
     let cells = all(&records, how, jobs, OWNERS)?;
     let text = several::run(&ensembles(&cells), OWNERS, Style::of_stdout());
-    print(&format!("\n{text}")).map_err(Error::Output)
+    Ok(print(&format!("\n{text}"))?)
 }
 
 /// The census of every cell; `kept` places and owners of each.

@@ -1,13 +1,17 @@
 //! `worstcase compare`: two runs, cell by cell.
 
 use super::Error;
-use super::explain;
-use super::show::print;
+use super::output::print;
+use super::progress::Terminal;
+use super::replay::ReplayArgs;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::explain::{self, Choice};
 use worstcase_base::Exit;
 use worstcase_base::format::shell;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
 use worstcase_report::compare::{Shown, json, markdown, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::compare::change::{Change, Measure};
@@ -58,7 +62,7 @@ pub struct CompareArgs {
     explain: bool,
     /// With --explain: what replays the cells.
     #[command(flatten)]
-    means: explain::Means,
+    replay: ReplayArgs,
 }
 
 /// Why there is no story.
@@ -109,11 +113,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
         (_, true) => markdown::lines(&shown),
         _ => terminal::lines(&shown, Style::of_stdout()),
     };
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     if args.explain {
         let worst = worst.ok_or(CompareCliError::NothingWorse)?;
         let told = story(args, path_b, worst)?;
-        print(&format!("\n{told}")).map_err(Error::Output)?;
+        print(&format!("\n{told}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -168,5 +172,13 @@ fn story(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, 
     let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
         return Err(CompareCliError::NothingWorse.into());
     };
-    explain::beside(&args.means, (&run_a, &records_a, &left), (&run_b, &records_b, &right))
+    let terminal = Terminal::default();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let means = args.replay.means(&options, None);
+    let left = explain::one(&means, &run_a, &records_a, &left, Choice::Worst)?;
+    let right = explain::one(&means, &run_b, &records_b, &right, Choice::Worst)?;
+    Ok(worstcase_analysis::story::compare::terminal(
+        left.story(),
+        right.story(),
+    ))
 }

@@ -5,13 +5,15 @@
 
 use super::census::CensusError;
 use super::compare::CompareCliError;
-use super::explain::ExplainError;
+use super::explain::ShowStoryError;
 use super::gate::GateError;
 use super::man::ManError;
+use super::output::OutputError;
 use super::plot::PlotError;
 use super::report::ReportError;
 use super::show::ShowError;
 use super::verdict::VerdictError;
+use worstcase_analysis::explain::ExplainError;
 use worstcase_base::Exit;
 use worstcase_base::cache::CacheError;
 use worstcase_host::HostError;
@@ -56,6 +58,9 @@ pub enum Error {
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
+    /// Showing why.
+    #[error(transparent)]
+    ShowStory(#[from] ShowStoryError),
     /// Taking a census.
     #[error(transparent)]
     Census(#[from] CensusError),
@@ -68,9 +73,9 @@ pub enum Error {
     /// A run folder.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Standard output went away or cannot be written.
-    #[error("cannot write the output: {0}; check where it goes")]
-    Output(#[source] std::io::Error),
+    /// Standard output.
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl Error {
@@ -88,6 +93,7 @@ impl Error {
             Error::Plot(e) => e.exit(),
             Error::Man(e) => e.exit(),
             Error::Explain(e) => e.exit(),
+            Error::ShowStory(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) => Exit::Usage,
             Error::Host(e) => e.exit(),

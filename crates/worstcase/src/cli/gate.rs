@@ -1,6 +1,6 @@
 //! `worstcase gate`: is a run worse than a baseline, as text and as exit code.
 
-use super::show::print;
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,8 +103,8 @@ pub enum GateError {
         cause: io::Error,
     },
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl GateError {

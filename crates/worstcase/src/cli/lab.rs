@@ -4,8 +4,8 @@ mod how;
 mod selection;
 
 use super::census;
-use super::kernels::Terminal;
-use super::progress::Bar;
+use super::output::print;
+use super::progress::{Bar, Terminal};
 use super::show;
 use crate::cli::Error;
 use clap::{Args, Subcommand};
@@ -164,11 +164,10 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
             let host = if busy { "busy" } else { "as it is" };
             eprintln!("{} run {number}, this machine {host}: {digest}", cell.entry.id);
         })?;
-        show::print(&format!(
+        print(&format!(
             "{}: {} runs, one digest: {digest}\n",
             cell.entry.id, args.runs
-        ))
-        .map_err(Error::Output)?;
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `worstcase man`: the manual's pages, from the command line itself.
 
-use super::show::print;
+use super::output::{OutputError, print};
 use super::visible;
 use clap::{Args, Command};
 use clap_mangen::Man;
@@ -36,8 +36,8 @@ pub enum ManError {
         source: io::Error,
     },
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl ManError {

@@ -1,6 +1,6 @@
 //! `worstcase plot`: the pictures of a run as SVG files.
 
-use super::show::print;
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
@@ -69,8 +69,8 @@ pub enum PlotError {
         source: io::Error,
     },
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl PlotError {

@@ -1,7 +1,7 @@
 //! `worstcase study`: which studies there are, and what one of them asks for.
 
 use super::lab::{self, How};
-use super::show::print;
+use super::output::print;
 use crate::cli::Error;
 use clap::Subcommand;
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
         StudyCommand::Show { study, toml: true } => study::text(study)?,
         StudyCommand::Show { study, toml: false } => show(&study::load(study)?, Style::of_stdout()),
     };
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

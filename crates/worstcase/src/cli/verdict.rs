@@ -1,6 +1,6 @@
 //! `worstcase verdict`: does a run meet a limit, as text and as exit code.
 
-use super::show::print;
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
@@ -59,8 +59,8 @@ pub enum VerdictError {
     #[error("this run has no criterion of its own: add e.g. --criterion 100us")]
     NoCriterion,
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl VerdictError {

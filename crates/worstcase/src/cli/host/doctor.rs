@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::cli::Error;
-use crate::cli::kernels::{print, print_json};
+use crate::cli::output::{print, print_json};
 use clap::Args;
 use std::process::ExitCode;
 use worstcase_host::doctor::{Finding, Level, apply, examine};

@@ -1,7 +1,7 @@
 //! `worstcase host restore`: what killed commands left, undone.
 
 use crate::cli::Error;
-use crate::cli::kernels::print;
+use crate::cli::output::print;
 use std::fmt::Write;
 use std::process::ExitCode;
 use worstcase_host::HostError;

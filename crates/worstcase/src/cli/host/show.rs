@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::cli::Error;
-use crate::cli::kernels::{print, print_json};
+use crate::cli::output::{print, print_json};
 use clap::Args;
 use lines::groups;
 use worstcase_host::Facts;
@@ -30,9 +30,9 @@ const KEY_WIDTH: usize = 22;
 pub fn run(args: &ShowArgs) -> Result<(), Error> {
     let facts = Facts::of(&args.machine.root);
     if args.json {
-        return print_json(&facts);
+        return Ok(print_json(&facts)?);
     }
-    print(&describe(&facts, Style::of_stdout()))
+    Ok(print(&describe(&facts, Style::of_stdout()))?)
 }
 
 fn describe(facts: &Facts, style: Style) -> String {

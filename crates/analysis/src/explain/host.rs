@@ -1,33 +1,19 @@
 //! Stories of this machine's samples, from the recordings that were kept beside them.
 
-use super::{ExplainArgs, ExplainError, peers, sample};
-use crate::cli::explain::choice::{Choice, choose};
+use super::choice::{Choice, choose};
+use super::{ExplainError, peers, sample};
+use crate::story::Story;
+use crate::story::host::{Around, running_kernel, tell};
 use std::path::Path;
-use worstcase_analysis::story::Story;
-use worstcase_analysis::story::host::{Around, running_kernel, tell};
 use worstcase_host::run::keep::{BOOT_ID, FLIGHTS_FILE};
 use worstcase_host::state::boot_id;
 use worstcase_host::trace::{Parts, Snapshot};
 use worstcase_lab::execution::Symbols;
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Machine, Quantity, Record, Run, SampleRow};
-
-/// Whether a record is of this venue.
-pub fn is_host(record: &Record) -> bool {
-    matches!(record.subject.machine, Machine::Host(_))
-}
+use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
 /// The story of one sample.
-pub fn one(
-    args: &ExplainArgs,
-    run: &Run,
-    records: &[Record],
-    record: &Record,
-    choice: Choice,
-) -> Result<Story, ExplainError> {
-    if args.folded.is_some() || args.flame.is_some() || args.perfetto.is_some() {
-        return Err(ExplainError::OnlyInTheLab);
-    }
+pub fn one(run: &Run, records: &[Record], record: &Record, choice: Choice) -> Result<Story, ExplainError> {
     let flights = flights(run, record)?;
     let rows: Vec<(usize, SampleRow)> = match choice {
         // A sample that has no recording may be the one that was asked for: that is to be said.

@@ -1,12 +1,11 @@
 //! Why nothing can be told of a sample.
 
 use super::choice::Choice;
+use crate::story::spans::StoryError;
 use std::path::PathBuf;
-use worstcase_analysis::story::spans::StoryError;
 use worstcase_base::Exit;
 use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
-use worstcase_report::story::flame::FlameError;
 use worstcase_results::record::{CellId, RunError};
 
 /// Why nothing can be told.
@@ -44,9 +43,6 @@ pub enum ExplainError {
         /// Why.
         source: std::io::Error,
     },
-    /// What needs every instruction.
-    #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
-    OnlyInTheLab,
     /// Two cells that have nothing in common.
     #[error("--compare lays cells of one load and one probe side by side: {left} and {right} differ in that")]
     Incomparable {
@@ -73,17 +69,6 @@ pub enum ExplainError {
         /// Why.
         source: StoryError,
     },
-    /// No picture.
-    #[error(transparent)]
-    Flame(#[from] FlameError),
-    /// A file cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
     /// Replaying failed.
     #[error(transparent)]
     Lab(#[from] LabError),
@@ -103,11 +88,9 @@ impl ExplainError {
             | ExplainError::Incomparable { .. }
             | ExplainError::NoLatency { .. }
             | ExplainError::NoRecordings { .. }
-            | ExplainError::NotRecorded { .. }
-            | ExplainError::OnlyInTheLab => Exit::Usage,
+            | ExplainError::NotRecorded { .. } => Exit::Usage,
             ExplainError::Recordings { .. } => Exit::Storage,
             ExplainError::Story { .. } => Exit::Measured,
-            ExplainError::Flame(_) | ExplainError::Write { .. } => Exit::Storage,
             ExplainError::Lab(e) => e.exit(),
             ExplainError::DebugInfo(e) => e.exit(),
             ExplainError::Run(e) => e.exit(),

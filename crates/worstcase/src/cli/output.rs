@@ -1,9 +1,30 @@
-//! A file that is there whole or not at all.
+//! Where results go: standard output, or a file that is there whole or not at all.
 
+use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+/// Standard output went away or cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the output: {0}; check where it goes")]
+pub struct OutputError(#[from] io::Error);
+
+/// Writes to standard output; a reader that went away (`| head`) is no error.
+pub fn print(text: &str) -> Result<(), OutputError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Writes a value to standard output as JSON.
+pub fn print_json(value: &impl Serialize) -> Result<(), OutputError> {
+    let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+    print(&format!("{json}\n"))
+}
 
 /// Writes a file, replacing one that is there. What is no plain file (a pipe, `/dev/stdout`) is written to as it is.
 pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {

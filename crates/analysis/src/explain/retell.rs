@@ -1,14 +1,11 @@
 //! From a record back to the machine that gave it, and its replay.
 
 use super::{ExplainError, Means};
-use crate::cli::kernels::Terminal;
+use crate::debuginfo::DebugInfo;
+use crate::story::lines::Lines;
 use std::path::Path;
-use worstcase_analysis::debuginfo::DebugInfo;
-use worstcase_analysis::story::lines::Lines;
 use worstcase_base::cache::Cache;
-use worstcase_kernels::ResolveOptions;
 use worstcase_kernels::debuginfo::kept;
-use worstcase_lab::LabError;
 use worstcase_lab::again::Again;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
@@ -25,19 +22,13 @@ pub struct Retold {
 }
 
 /// Runs the record's cell again, for these samples (place in the record, row).
-pub fn retell(
-    means: &Means,
-    debug_info: Option<&Path>,
-    record: &Record,
-    rows: &[(usize, SampleRow)],
-) -> Result<Retold, ExplainError> {
-    let qemu = Qemu::find(means.qemu.as_deref())?;
-    let terminal = Terminal::default();
-    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let again = Again::of(record, &means.added, &qemu, &options, None)?;
-    let lines = lines(debug_info, record, &again, &options.cache)?;
+pub fn retell(means: &Means, record: &Record, rows: &[(usize, SampleRow)]) -> Result<Retold, ExplainError> {
+    let qemu = Qemu::find(means.qemu)?;
+    let cache = &means.options.cache;
+    let again = Again::of(record, means.added, &qemu, means.options, None)?;
+    let lines = lines(means.debug_info, record, &again, cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
-    let executions = again.replay(&options.cache, &places)?;
+    let executions = again.replay(cache, &places)?;
     Ok(Retold {
         executions,
         symbols: again.into_symbols(),
