@@ -160,6 +160,7 @@ mod tests {
                 timer_entry: Some(0xffff_ffff_81a0_0ec0),
                 replay: None,
                 census: None,
+                ..Args::default()
             })
         );
     }

@@ -13,8 +13,8 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
-    Subject, folder,
+    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Periods, Preempt, Run, RunPlan,
+    SampleRow, Subject, folder,
 };
 
 const PERIOD: Nanos = Nanos::from_micros(100);
@@ -125,18 +125,19 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
         first.add(row.index, row.latency);
         writer.push(row)?;
     }
-    writer.finish()?.into_inner()?;
     let mut second = first.second().ok_or("no samples")?;
     rows(samples).for_each(|row| second.add(row.latency));
     record.summary.latency = Some(second.finish());
     record.digest = digest.finish();
-    record.accounting = Accounting {
+    record.accounting = Accounting::Periods(Periods {
         expected: u64::from(samples),
         taken: u64::from(samples),
         missed: 0,
+        lost: 0,
         longest_missed_run: 0,
         missed_at_ends: 0,
-    };
+    });
+    writer.finish(&record.accounting)?.into_inner()?;
     record.samples.rows = u64::from(samples);
     record.samples.bytes = fs::metadata(&path)?.len();
     record.samples.sha256 = folder::sha256_of_file(&path)?;

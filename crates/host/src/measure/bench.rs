@@ -109,7 +109,6 @@ struct Onlooker<'a, Say> {
     before: Before,
     say: &'a mut Say,
     stats: CpuStats,
-    next: u64,
     told: Nanos,
     failed: Option<MeasureError>,
 }
@@ -134,7 +133,6 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
             before,
             say,
             stats,
-            next: 0,
             told: start,
             failed: None,
         }
@@ -174,8 +172,8 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
 impl<Say: FnMut(&Message) -> io::Result<()>> Observer for Onlooker<'_, Say> {
     fn sample(&mut self, sample: Sample) {
         let index = u64::from(sample.index);
-        self.stats.add(index + 1 - self.next, sample.latency.0);
-        self.next = index + 1;
+        self.stats.add(index, sample.latency.0);
+        self.stats.missed = index + 1 - self.stats.taken;
         self.tell_if_due();
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! take      the sampling loop                              source   what wakes a thread: one type a timer
-//! ring      from the loop to the collector, without a lock
+//! ring      from the loop to the collector, without a lock books    where the periods went
 //! observe   the kernel's trace beside them
 //! spin      the loop of `noise`
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
@@ -12,6 +12,7 @@
 //! ```
 
 mod bench;
+mod books;
 mod collect;
 mod observe;
 mod rights;

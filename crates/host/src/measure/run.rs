@@ -170,7 +170,7 @@ fn measure(
     keep_flights(spec, &observed)?;
     Ok(Done {
         bench: None,
-        cpus: cpus_done(&measured, &stats, &steal, &observed),
+        cpus: cpus_done(&measured, &steal, &observed),
         work,
         warnings,
         notes: load.notes().to_vec(),
@@ -199,16 +199,10 @@ pub(super) fn pause(length: Nanos, stop: &AtomicBool) {
 }
 
 fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
-    let early: u64 = measured.iter().map(|m| m.taken.early).sum();
+    let early: u64 = measured.iter().map(|m| m.early).sum();
     if early > 0 {
         warnings.push(format!(
             "{early} samples came before they were due and count as 0: the clock or the timer is not sound"
-        ));
-    }
-    let dropped: u64 = measured.iter().map(|m| m.taken.dropped).sum();
-    if dropped > 0 {
-        warnings.push(format!(
-            "{dropped} samples were taken and found no room, because nobody collected them for {RING_SECONDS} s: they count as missed"
         ));
     }
     warnings.sort();
@@ -268,15 +262,13 @@ impl Sampling {
     }
 }
 
-fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>], observed: &Observed) -> Vec<CpuDone> {
-    let one = |(place, ((m, stats), steal)): (usize, ((&Measured, &CpuStats), &Option<Nanos>))| CpuDone {
+fn cpus_done(measured: &[Measured], steal: &[Option<Nanos>], observed: &Observed) -> Vec<CpuDone> {
+    let one = |(place, (m, steal)): (usize, (&Measured, &Option<Nanos>))| CpuDone {
         cpu: m.cpu,
-        start: m.taken.schedule.start,
-        expected: m.taken.expected,
-        spun: m.taken.spun,
-        taken: stats.taken,
-        dropped: m.taken.dropped,
-        early: m.taken.early,
+        start: m.start,
+        seen: m.seen,
+        lost_lines: m.lost_lines,
+        early: m.early,
         clock_read: m.clock_read,
         empty_sample: m.empty_sample,
         cpu_time: m.usage.cpu,
@@ -287,5 +279,5 @@ fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>],
         causes: observed.causes.get(place).cloned().unwrap_or_default(),
         flights: observed.flights.get(place).map_or(0, Vec::len),
     };
-    measured.iter().zip(stats).zip(steal).enumerate().map(one).collect()
+    measured.iter().zip(steal).enumerate().map(one).collect()
 }

@@ -4,7 +4,8 @@ use super::rights::take_cpu;
 use super::ring::Writer;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
-use super::take::{Taken, take};
+use super::take::{clock_read, take};
+use crate::message::Seen;
 use crate::spec::{HostSpec, Policy, Timer};
 use crate::sys::rtc::Rtc;
 use std::io;
@@ -41,7 +42,12 @@ pub(super) struct Ready {
 #[derive(Debug)]
 pub(super) struct Measured {
     pub cpu: u32,
-    pub taken: Taken,
+    /// When period 0 was due, or the first window began.
+    pub start: Nanos,
+    pub seen: Seen,
+    /// Samples before their due time.
+    pub early: u64,
+    pub lost_lines: u64,
     pub clock_read: Nanos,
     pub empty_sample: Nanos,
     pub usage: Usage,
@@ -109,17 +115,14 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
     let spun = spin(windows, &mut order.ring, order.stop);
     Ok(Measured {
         cpu: order.cpu,
-        taken: Taken {
-            schedule: Schedule {
-                start,
-                interval: spec.interval,
-                periods: spec.periods,
-            },
-            expected: 0,
-            dropped: spun.dropped,
-            early: 0,
-            spun: spun.spun,
+        start,
+        seen: Seen::Gaps {
+            windows: spun.windows,
+            observed: spun.spun,
+            lost: spun.lost,
         },
+        early: 0,
+        lost_lines: 0,
         clock_read,
         empty_sample: clock_read,
         usage: usage::own_thread() - before,
@@ -140,7 +143,10 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
     let usage = usage::own_thread() - before;
     Ok(Measured {
         cpu: order.cpu,
-        taken,
+        start: taken.schedule.start,
+        seen: Seen::Periods(taken.periods),
+        early: taken.early,
+        lost_lines: 0,
         clock_read,
         empty_sample,
         usage,

@@ -55,6 +55,7 @@ pub(super) fn keep(
         policy: spec.policy.to_string(),
         cpus: spec.cpus.clone(),
         distance_ns: Nanos(0).0,
+        threshold_ns: None,
     });
     result.record.check().map_err(contradiction)?;
     Ok(run.write_cell(&result)?)

@@ -135,9 +135,11 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Seen;
     use crate::packed::{pack, wide};
     use crate::spec::Policy;
     use std::path::Path;
+    use worstcase_probe::record::Periods;
 
     fn spec(probe: Probe, timer: Timer, dir: &Path) -> HostSpec {
         HostSpec {
@@ -164,10 +166,8 @@ mod tests {
         CpuDone {
             cpu: 0,
             start: Nanos(50_000),
-            expected: 10,
-            spun: Nanos(0),
-            taken: 3,
-            dropped: 0,
+            seen: Seen::Periods(Periods::default()),
+            lost_lines: 0,
             early: 0,
             clock_read: Nanos(0),
             empty_sample: Nanos(0),

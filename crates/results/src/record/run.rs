@@ -6,7 +6,7 @@
 //! ```
 
 use super::folder::{self, FolderError, io_error};
-use super::plan::{CellEntry, RunPlan, SCHEMA};
+use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
@@ -53,17 +53,6 @@ pub enum RunError {
         dir: PathBuf,
         /// What is not as it was.
         what: String,
-    },
-    /// Written by another version.
-    #[error(
-        "{} has the form '{schema}', this worstcase reads '{}': measure it again into another folder, or read it with the version that wrote it",
-        dir.display(), SCHEMA
-    )]
-    OtherForm {
-        /// The folder.
-        dir: PathBuf,
-        /// The form.
-        schema: String,
     },
     /// Another process writes it.
     #[error("another worstcase is writing {}; wait for it, or choose another folder", .0.display())]
@@ -142,17 +131,8 @@ impl Run {
             return Err(RunError::NotARun(dir.to_path_buf()));
         }
         let json = folder::read_summed(dir, RUN_FILE)?;
-        if let Ok(Head { schema }) = serde_json::from_slice(&json)
-            && schema != SCHEMA
-        {
-            return Err(RunError::OtherForm {
-                dir: dir.to_path_buf(),
-                schema: schema.escape_debug().to_string(),
-            });
-        }
-        let parsed: Result<RunPlan, _> = serde_json::from_slice(&json).map_err(|e| e.to_string());
-        let plan = parsed.and_then(|plan| plan.check().map(|()| plan));
-        let plan = plan.map_err(|what| FolderError::Damaged {
+        let plan: RunPlan = folder::parse(dir, RUN_FILE, &json, plan::SCHEMA)?;
+        plan.check().map_err(|what| FolderError::Damaged {
             file: dir.join(RUN_FILE),
             what,
             remove: dir.to_path_buf(),
@@ -270,12 +250,6 @@ impl Run {
     pub fn for_each_sample(&self, record: &Record, each: impl FnMut(SampleRow)) -> Result<(), RunError> {
         Ok(folder::for_each_sample(&self.cell_dir(&record.id), record, each)?)
     }
-}
-
-/// What every form of [`RUN_FILE`] has.
-#[derive(serde::Deserialize)]
-struct Head {
-    schema: String,
 }
 
 /// Writes the plan as a new folder, or into an empty one.

@@ -71,7 +71,7 @@ fn blocked(probe: &str) -> (u64, u32) {
     let Some(Details::Inversion(details)) = &record.details else {
         panic!("{:?}", record.details);
     };
-    assert_eq!(u64::from(details.contended), record.accounting.taken);
+    assert_eq!(u64::from(details.contended), record.accounting.taken());
     (record.summary.latency.unwrap().median_ns, details.inverted)
 }
 

@@ -217,26 +217,6 @@ fn who_planned_it_and_what_is_told_of_it_does_not_matter() {
 }
 
 #[test]
-fn a_run_of_an_older_form_is_refused_in_a_line() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(write(&dir.path().join("run")));
-    let file = dir.path().join("run/run.json");
-    let old = fs::read_to_string(&file)
-        .unwrap()
-        .replace("worstcase-run/2", "worstcase-run/1")
-        .replace("\"experiment\"", "\"command\"");
-    fs::write(&file, &old).unwrap();
-    let sum = format!("{}  run.json\n", worstcase_base::digest::sha256_hex(old.as_bytes()));
-    fs::write(dir.path().join("run/SHA256SUMS"), sum).unwrap();
-    let error = Run::open(&dir.path().join("run")).unwrap_err().to_string();
-    assert!(
-        error.contains("has the form 'worstcase-run/1', this worstcase reads 'worstcase-run/2': measure it again"),
-        "{error}"
-    );
-    assert_eq!(error.lines().count(), 1);
-}
-
-#[test]
 fn two_writers_never_meet() {
     let dir = tempfile::tempdir().unwrap();
     let first = Run::create(dir.path(), plan()).unwrap();
@@ -280,4 +260,24 @@ fn nothing_of_this_host_is_in_a_lab_record() {
         let host = host.trim();
         assert!(host.len() < 6 || !text.contains(host), "{}", name.display());
     }
+}
+
+/// A folder of another version is whole, and none of ours: one line says so.
+#[test]
+fn an_old_folder_is_refused_for_its_age() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    write(&run);
+    let plan = fs::read_to_string(run.join("run.json")).unwrap();
+    // What an old plan lacks must not come first.
+    let old = plan
+        .replace("worstcase-run/2", "worstcase-run/1")
+        .replace("\"title\"", "\"name\"");
+    fs::write(run.join("run.json"), &old).unwrap();
+    let sum = worstcase_base::digest::sha256_hex(old.as_bytes());
+    fs::write(run.join("SHA256SUMS"), format!("{sum}  run.json\n")).unwrap();
+    let error = Run::open(&run).unwrap_err().to_string();
+    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/2'); measure again, into another folder";
+    assert!(error.ends_with(words), "{error}");
+    assert_eq!(error.lines().count(), 1);
 }

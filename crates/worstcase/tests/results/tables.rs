@@ -160,7 +160,7 @@ fn one_cell_in_detail() {
       load         shm
       work         1 234 rounds
       probe        wakeup, every 251 us, priority 98, seed 1
-      accounting   1 000 expected = 1 000 taken + 0 missed (longest run 0, at the ends 0)
+      accounting   1 000 expected = 1 000 taken + 0 missed + 0 lost (longest missed run 0, at the ends 0)
       looked       251 ms
       executed     251 000 000 instructions
       self-cost    clock read 25 ns, empty sample 61 ns, CPU 1.2 ms, faults 0 minor, 0 major

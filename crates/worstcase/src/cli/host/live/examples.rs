@@ -43,7 +43,8 @@ pub fn tick(spec: &HostSpec, elapsed: Nanos) -> Message {
             } else {
                 0
             };
-            stats.add(1 + u64::from(n == 500), 2_000 + n * 7_919 % 3_000 + late);
+            stats.missed = u64::from(n >= 500);
+            stats.add(n + stats.missed, 2_000 + n * 7_919 % 3_000 + late);
         }
         stats
     };

@@ -112,6 +112,7 @@ impl Model {
             all.taken = all.taken.saturating_add(cpu.taken);
             all.sum_ns = all.sum_ns.saturating_add(cpu.sum_ns);
             all.missed = all.missed.saturating_add(cpu.missed);
+            all.lost = all.lost.saturating_add(cpu.lost);
             if all.histogram.len() < cpu.histogram.len() {
                 all.histogram.resize(cpu.histogram.len(), 0);
             }
