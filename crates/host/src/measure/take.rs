@@ -7,8 +7,7 @@ use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_probe::record::Periods;
-use worstcase_probe::sys::clock;
-use worstcase_probe::{Nanos, Schedule};
+use worstcase_probe::Schedule;
 
 /// What a thread's loop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +57,7 @@ mod tests {
     use super::super::ring::ring;
     use super::super::source::Wake;
     use super::*;
+    use worstcase_probe::Nanos;
     use crate::packed::Unpacker;
 
     /// Late by a script: how late each wake-up is.

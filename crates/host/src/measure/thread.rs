@@ -4,7 +4,7 @@ use super::rights::take_cpu;
 use super::ring::Writer;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
-use super::take::{clock_read, take};
+use super::take::take;
 use crate::message::Seen;
 use crate::spec::{HostSpec, Policy, Timer};
 use crate::sys::rtc::Rtc;
