@@ -34,4 +34,5 @@ pub mod report;
 pub mod stats;
 pub mod story;
 pub mod study;
+pub mod trust;
 pub mod verdict;

@@ -183,7 +183,8 @@ fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
     if sched::nice() != 0 {
         sched::set_nice(0).map_err(failed("run at nice 0 (the caller is niced)"))?;
     }
-    set_timer_slack(TIMER_SLACK_NS)
+    set_timer_slack(TIMER_SLACK_NS)?;
+    process::forget_saved_rights().map_err(failed("lay down the caller's rights"))
 }
 
 /// How much later than asked for the kernel may end this process's sleeps, to end several at once.

@@ -5,6 +5,7 @@
 //! running  RunningHostLoad: started loads, their work and rates   place    LoadPlace: where they work
 //! crew     forked workers of one load, their counters             pace     so many operations a second
 //! cgroup   a control group of their own                           mark     how their processes are known again
+//! folder   their work folder, which nobody else can change        rights   whom they run as when root starts them
 //! clean    Traces: what is left after kill -9, and its removal    segments shared memory that was left
 //! <name>   one file a load (rated: loads of the lab at a rate)
 //! ```
@@ -16,12 +17,14 @@ mod cpu;
 mod crew;
 mod desktop;
 mod disk;
+mod folder;
 mod mark;
 mod memory;
 mod pace;
 mod place;
 mod proc;
 mod rated;
+mod rights;
 mod running;
 mod segments;
 mod source;

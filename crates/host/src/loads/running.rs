@@ -3,13 +3,16 @@
 use super::cgroup::Membership;
 use super::clean::{Traces, clean};
 use super::crew::preparing;
+use super::folder::WorkFolder;
 use super::mark::{self, Environment};
 use super::place::not_available;
+use super::rights::{Account, LaidDown};
 use super::start::{Pieces, of_load};
 use super::{HostLoad, LoadError, LoadPlace};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use worstcase_probe::Nanos;
 use worstcase_probe::record::Work;
 use worstcase_probe::sys::clock;
@@ -18,8 +21,6 @@ use worstcase_probe::sys::process::{self, Pid};
 /// How long loads may take to do their first work, and how often one looks.
 const PATIENCE: Nanos = Nanos::from_millis(30_000);
 const LOOK: Nanos = Nanos::from_millis(1);
-/// Folder of programs' temporary files, below the work folder.
-const TEMPORARY: &str = "tmp";
 /// Part of an error that concerns all loads.
 const ALL: &str = "all";
 
@@ -39,6 +40,7 @@ pub struct RunningHostLoad {
     notes: Vec<String>,
     cgroup: Option<PathBuf>,
     work_dir: PathBuf,
+    folder: WorkFolder,
     adopted_before: bool,
     /// Children that this process had before.
     others: BTreeSet<Pid>,
@@ -54,8 +56,9 @@ impl HostLoad {
     pub fn start(&self, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
         refuse_threads()?;
         let began = preparing(ALL, format!("beginning the work folder {}", place.work_dir.display()));
-        mark::begin(&place.work_dir).map_err(began)?;
+        let folder = WorkFolder::begin(&place.work_dir).map_err(began)?;
         let mut running = RunningHostLoad {
+            folder,
             load: self.clone(),
             parts: Vec::new(),
             notes: Vec::new(),
@@ -79,6 +82,18 @@ impl HostLoad {
         running.asked = (clock::monotonic(), running.work());
         Ok(running)
     }
+}
+
+/// Becomes another user while a load is started; the error is what to say where that cannot be, and the load has root's
+/// rights.
+fn lay_down(load: &str, account: Account, folders: [&Path; 2]) -> Result<LaidDown, String> {
+    account.become_it(folders[0]).map_err(|why| {
+        for folder in folders {
+            // Root can use them as they are, too.
+            let _ = Account::ROOT.own(folder);
+        }
+        format!("load '{load}' has root's rights, as it cannot run as {account}: {why}")
+    })
 }
 
 fn refuse_threads() -> Result<(), LoadError> {
@@ -108,24 +123,44 @@ impl RunningHostLoad {
     }
 
     fn start_parts(&mut self, seed: u64) -> Result<(), LoadError> {
-        let temporary = self.work_dir.join(TEMPORARY);
-        fs::create_dir(&temporary).map_err(preparing(ALL, "making a folder for temporary files"))?;
-        let _environment = Environment::mark(&self.work_dir, temporary);
         for (i, part) in self.load.parts().iter().enumerate() {
             let name = part.name();
-            let folder = self.work_dir.join(format!("{i}-{name}"));
-            fs::create_dir(&folder).map_err(preparing(name, format!("making the folder {}", folder.display())))?;
+            let account = Account::of(part);
+            let folder = self.make_folder(name, format!("{i}-{name}"), account)?;
+            let temporary = self.make_folder(name, format!("{i}-tmp"), account)?;
+            let _environment = Environment::mark(&self.work_dir, temporary.clone());
+            let laid_down = account.map(|account| lay_down(name, account, [&folder, &temporary]));
+            let laid_down = laid_down.transpose().unwrap_or_else(|note| {
+                self.notes.push(note);
+                None
+            });
             let seed = seed.wrapping_add((i as u64) << 40);
             let mut pieces = Pieces::start(part, seed, &folder).map_err(|e| of_load(name, e))?;
+            drop(laid_down);
             self.notes.extend(pieces.note.take());
             self.parts.push(pieces);
         }
         Ok(())
     }
 
+    /// Makes a folder of a load, which belongs to the user that it will run as.
+    fn make_folder(&self, load: &'static str, name: String, account: Option<Account>) -> Result<PathBuf, LoadError> {
+        let path = self.work_dir.join(name);
+        let make = || {
+            fs::DirBuilder::new().mode(0o700).create(&path)?;
+            if let Some(account) = account {
+                account.own(&path)?;
+                self.folder.let_others_pass()?;
+            }
+            Ok(())
+        };
+        make().map_err(preparing(load, format!("making the folder {}", path.display())))?;
+        Ok(path)
+    }
+
     fn note_workers(&self) -> Result<(), LoadError> {
         let workers = mark::children();
-        mark::write_workers(&self.work_dir, workers.difference(&self.others).copied())
+        mark::write_workers(&self.folder, workers.difference(&self.others).copied())
             .map_err(preparing(ALL, "noting the workers"))
     }
 

@@ -318,5 +318,5 @@ fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
     if sched::nice() != 0 {
         sched::set_nice(0).map_err(|e| format!("cannot run at nice 0 (the caller is niced): {e}"))?;
     }
-    Ok(())
+    process::forget_saved_rights().map_err(|e| format!("cannot lay down the caller's rights: {e}"))
 }
