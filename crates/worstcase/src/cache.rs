@@ -28,7 +28,8 @@ pub enum CacheError {
     NoPlace,
     /// Root would execute what somebody else put there: apt's configuration, the plugin of QEMU.
     #[error(
-        "root cannot trust the cache, {}: {others}; set WORSTCASE_CACHE to a directory that only root can write to",
+        "root cannot trust the cache, {}: {others}; set WORSTCASE_CACHE to a directory that only root can write to, \
+         or WORSTCASE_TRUST_OTHERS=1 where nobody else is",
         path.display()
     )]
     NotOurs {
@@ -129,7 +130,7 @@ impl Cache {
             .or_else(|| set("HOME").map(|p| p.join(".cache/worstcase")))
             .ok_or(CacheError::NoPlace)?;
         let root = std::path::absolute(&root).map_err(|e| CacheError::from_io(&root, e))?;
-        match trust::others_than_root(&root).map_err(|e| CacheError::from_io(&root, e))? {
+        match trust::others_in_cache(&root).map_err(|e| CacheError::from_io(&root, e))? {
             Some(others) => Err(CacheError::NotOurs { path: root, others }),
             None => Ok(Cache { root }),
         }

@@ -37,7 +37,9 @@ pub enum RunError {
     #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display().to_string().escape_debug())]
     NotARun(PathBuf),
     /// Root would write through what somebody else put there.
-    #[error("root does not write a run into a folder of others: {0}; choose a folder that is not there yet")]
+    #[error(
+        "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
+    )]
     NotOurs(Others),
     /// Something else is there.
     #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
