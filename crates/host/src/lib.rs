@@ -1,6 +1,13 @@
-//! What runs on the machine in front of you, and only there: the lab's guest does not hold it.
+//! The machine in front of you: what it is, how it is set, and measuring it. The lab's guest does not hold this crate.
 //!
 //! ```text
+//! facts    what this machine is            cpus     sets of CPUs
+//! doctor   what of it harms latency, and setting it for a while
+//! state    where journals are              journal  what is changed, written down before
+//! command  runs a user's command
+//! guard    undoes it if we are killed      restore  undoes what killed runs left
+//! run      measuring it, cell by cell
+//!
 //! spec     what is asked of one measurement               desk -> measuring process
 //! measure  a thread a CPU that takes samples              -> files of packed samples
 //! message  what it tells while it runs                    measuring process -> desk
@@ -11,13 +18,28 @@
 //! sys      system interfaces that need `unsafe`
 //! ```
 
+pub mod command;
+pub mod cpus;
+pub mod doctor;
+mod error;
+pub mod facts;
+pub mod guard;
+pub mod journal;
 pub mod loads;
 mod machine;
 pub mod measure;
 pub mod message;
 pub mod packed;
+pub mod restore;
+pub mod run;
 pub mod spec;
+pub mod state;
 pub mod sys;
 pub mod trace;
 
+pub use cpus::CpuList;
+pub use error::HostError;
+pub use facts::Facts;
+pub use journal::{Journal, Undone};
 pub use spec::HostSpec;
+pub use state::StateFolder;

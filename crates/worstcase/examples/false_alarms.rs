@@ -8,11 +8,11 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use worstcase::compare::gate::{TOLERANCE, gate};
-use worstcase::compare::{Side, compare};
-use worstcase::verdict::Outcome;
 use worstcase_probe::Nanos;
 use worstcase_probe::prng::SplitMix64;
+use worstcase_results::compare::gate::{TOLERANCE, gate};
+use worstcase_results::compare::{Side, compare};
+use worstcase_results::verdict::Outcome;
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);

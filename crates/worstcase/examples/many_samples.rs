@@ -5,17 +5,17 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
-use worstcase::record::parquet::{Labels, SamplesWriter};
-use worstcase::record::samples::RunningDigest;
-use worstcase::record::stream::FirstPass;
-use worstcase::record::{
-    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
-    Subject, folder,
-};
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, SelfCost};
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
+use worstcase_results::record::parquet::{Labels, SamplesWriter};
+use worstcase_results::record::samples::RunningDigest;
+use worstcase_results::record::stream::FirstPass;
+use worstcase_results::record::{
+    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
+    Subject, folder,
+};
 
 const PERIOD: Nanos = Nanos::from_micros(100);
 

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use std::process::ExitCode;
-use worstcase::report::format::plain;
+use worstcase_base::format::plain;
 
 fn main() -> ExitCode {
     // The load `compile` starts this very program again for each of its units.

@@ -2,19 +2,19 @@
 //! Debian's 6.1 kernels: cloud, generic and rt (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
 
 use std::path::PathBuf;
-use worstcase::kernels::{ResolveOptions, Silent};
-use worstcase::lab::cell::{self, Raw, Run};
-use worstcase::lab::matrix::Matrix;
-use worstcase::lab::qemu::Qemu;
-use worstcase::lab::replay::{LEAD, replay, replay_each};
-use worstcase::lab::snapshot::Snapshot;
-use worstcase::lab::symbols::KernelSymbols;
-use worstcase::lab::{LabError, matrix};
-use worstcase::story::blame::Mechanism;
-use worstcase::story::execution::{Execution, Symbols};
-use worstcase::story::spans::{Kind, Place, Sample, Span};
-use worstcase::story::{Around, Story, tell};
-use worstcase::study::PlannedCell;
+use worstcase_analysis::story::blame::Mechanism;
+use worstcase_analysis::story::spans::{Kind, Place, Sample, Span};
+use worstcase_analysis::story::{Around, Story, tell};
+use worstcase_kernels::{ResolveOptions, Silent};
+use worstcase_lab::cell::{self, Raw, Run};
+use worstcase_lab::execution::{Execution, Symbols};
+use worstcase_lab::matrix::Matrix;
+use worstcase_lab::qemu::Qemu;
+use worstcase_lab::replay::{LEAD, replay, replay_each};
+use worstcase_lab::snapshot::Snapshot;
+use worstcase_lab::study::PlannedCell;
+use worstcase_lab::symbols::KernelSymbols;
+use worstcase_lab::{LabError, matrix};
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 

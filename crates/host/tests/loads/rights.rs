@@ -16,7 +16,10 @@ const LIST: &str = "worstcase-loads";
 /// A new folder that every user can reach, sticky as /tmp is.
 fn open_folder() -> Folder {
     let path = |nth: u32| std::env::temp_dir().join(format!("worstcase-test-{}-{nth}", process::own_pid()));
-    let path = (0..).map(path).find(|path| fs::create_dir(path).is_ok()).expect("a new name");
+    let path = (0..)
+        .map(path)
+        .find(|path| fs::create_dir(path).is_ok())
+        .expect("a new name");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o1777)).expect("chmod");
     Folder(path)
 }

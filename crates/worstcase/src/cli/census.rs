@@ -1,28 +1,28 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
-use super::kernels::Terminal;
-use super::progress::Bar;
-use super::show::print;
-use crate::census::diff::diff;
-use crate::census::ensemble::ensembles;
-use crate::census::findings::{Findings, findings};
-use crate::census::join::Contradiction;
-use crate::census::render::{json, several, terminal};
-pub use crate::census::take::How;
-use crate::census::take::take;
-use crate::error::{Error, Exit};
-use crate::kernels::ResolveOptions;
-use crate::lab::LabError;
-use crate::lab::added::Added;
-use crate::lab::matrix::{Progress, parallel};
-use crate::lab::qemu::Qemu;
-use crate::record::{CellId, Record, Run, RunError};
-use crate::report::terminal::Style;
+use super::Error;
+use super::output::print;
+use super::progress::{Bar, Terminal};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::census::diff::diff;
+use worstcase_analysis::census::ensemble::ensembles;
+use worstcase_analysis::census::findings::{Findings, findings};
+use worstcase_analysis::census::join::Contradiction;
+pub use worstcase_analysis::census::take::How;
+use worstcase_analysis::census::take::take;
+use worstcase_base::Exit;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
+use worstcase_lab::added::Added;
+use worstcase_lab::matrix::{Progress, parallel};
+use worstcase_lab::qemu::Qemu;
 use worstcase_probe::census::Kind;
+use worstcase_report::census::{json, several, terminal};
+use worstcase_report::terminal::Style;
+use worstcase_results::record::{CellId, Record, Run, RunError};
 
 /// Owners of the longest sections that are shown, unless asked otherwise.
 const OWNERS: usize = 10;
@@ -118,7 +118,7 @@ impl CensusError {
 /// Runs the command.
 pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
     let text = text(args).map_err(Error::Census)?;
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -181,7 +181,7 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError>
         .parent()
         .and_then(Path::parent)
         .zip(path.file_name().and_then(|n| n.to_str()));
-    if let Some((dir, id)) = of_cell.filter(|(dir, _)| dir.join(crate::record::run::RUN_FILE).exists()) {
+    if let Some((dir, id)) = of_cell.filter(|(dir, _)| dir.join(worstcase_results::record::run::RUN_FILE).exists()) {
         let run = Run::open(dir)?;
         return Ok(run.record(&run.entry(id)?.id)?);
     }
@@ -189,14 +189,14 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError>
         asked: asked.escape_debug().to_string(),
         reason,
     };
-    if !path.join(crate::record::run::RUN_FILE).exists() {
+    if !path.join(worstcase_results::record::run::RUN_FILE).exists() {
         return Err(no_other(format!(
             "neither a cell of {} nor the folder of a run",
             run.dir().display()
         )));
     }
     let run = Run::open(path)?;
-    let same = |c: &&crate::record::CellEntry| {
+    let same = |c: &&worstcase_results::record::CellEntry| {
         c.load == record.cell.load && c.probe == record.cell.probe && c.seed == record.cell.seed
     };
     let found: Vec<_> = run.plan().cells.iter().filter(same).collect();
@@ -235,7 +235,7 @@ pub fn summary(run: &Run, how: &How, jobs: NonZeroUsize) -> Result<(), Error> {
     let records = run.records()?;
     let cells = all(&records, how, jobs, OWNERS)?;
     let text = several::run(&ensembles(&cells), OWNERS, Style::of_stdout());
-    print(&format!("\n{text}")).map_err(Error::Output)
+    Ok(print(&format!("\n{text}"))?)
 }
 
 /// The census of every cell; `kept` places and owners of each.

@@ -1,18 +1,23 @@
 //! `worstcase compare`: two runs, cell by cell.
 
-use super::explain;
-use super::show::print;
-use crate::compare::change::{Change, Measure};
-use crate::compare::words::{Compared, Said, Word};
-use crate::compare::{CompareError, Comparison, Mapped, Side, compare};
-use crate::error::{Error, Exit};
-use crate::record::{Quantity, Record, Run, SubjectId};
-use crate::report::compare::{Shown, json, markdown, terminal};
-use crate::report::format::shell;
-use crate::report::terminal::Style;
+use super::Error;
+use super::output::print;
+use super::progress::Terminal;
+use super::replay::ReplayArgs;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::explain::{self, Choice};
+use worstcase_base::Exit;
+use worstcase_base::format::shell;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
+use worstcase_report::compare::{Shown, json, markdown, terminal};
+use worstcase_report::terminal::Style;
+use worstcase_results::compare::change::{Change, Measure};
+use worstcase_results::compare::words::{Compared, Said, Word};
+use worstcase_results::compare::{CompareError, Comparison, Mapped, Side, compare};
+use worstcase_results::record::{Quantity, Record, Run, SubjectId};
 
 /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
 #[derive(Debug, Args)]
@@ -57,7 +62,7 @@ pub struct CompareArgs {
     explain: bool,
     /// With --explain: what replays the cells.
     #[command(flatten)]
-    means: explain::Means,
+    replay: ReplayArgs,
 }
 
 /// Why there is no story.
@@ -108,11 +113,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
         (_, true) => markdown::lines(&shown),
         _ => terminal::lines(&shown, Style::of_stdout()),
     };
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     if args.explain {
         let worst = worst.ok_or(CompareCliError::NothingWorse)?;
         let told = story(args, path_b, worst)?;
-        print(&format!("\n{told}")).map_err(Error::Output)?;
+        print(&format!("\n{told}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -167,5 +172,13 @@ fn story(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, 
     let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
         return Err(CompareCliError::NothingWorse.into());
     };
-    explain::beside(&args.means, (&run_a, &records_a, &left), (&run_b, &records_b, &right))
+    let terminal = Terminal::default();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let means = args.replay.means(&options, None);
+    let left = explain::one(&means, &run_a, &records_a, &left, Choice::Worst)?;
+    let right = explain::one(&means, &run_b, &records_b, &right, Choice::Worst)?;
+    Ok(worstcase_analysis::story::compare::terminal(
+        left.story(),
+        right.story(),
+    ))
 }

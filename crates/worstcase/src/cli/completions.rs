@@ -1,8 +1,8 @@
 //! `worstcase completions`: what a shell needs to complete the command line, from the command line itself.
 
-use super::show::print;
+use super::output::print;
 use super::visible;
-use crate::error::Error;
+use crate::cli::Error;
 use clap::Args;
 use clap_complete::{Shell, generate};
 use std::process::ExitCode;
@@ -24,6 +24,6 @@ pub struct CompletionsArgs {
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Error> {
     let mut script = Vec::new();
     generate(args.shell, &mut visible(), "worstcase", &mut script);
-    print(&String::from_utf8_lossy(&script)).map_err(Error::Output)?;
+    print(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,29 +1,21 @@
 //! `worstcase explain`: why a sample was late.
 
-use super::show::print;
-use crate::error::Error;
-use crate::lab::added::Added;
-use crate::record::{Quantity, Record, Run, RunError, SampleRow};
-use crate::report::terminal::Style;
-use crate::story::blame::Peer;
-use crate::story::lines::Lines;
-use crate::story::render::{flame, json, perfetto, terminal};
-use crate::story::spans::Sample;
-use crate::story::{Around, Story, Told, compare, group};
-use choice::{Choice, choose};
+use super::output::print;
+use super::progress::Terminal;
+use super::{Error, replay::ReplayArgs};
 use clap::Args;
-pub use error::ExplainError;
-use retell::{Retold, retell};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::Details;
-
-mod choice;
-mod error;
-mod host;
-mod retell;
+use worstcase_analysis::explain::{self, Choice, ExplainError, Explained, Means, comparable, has_latency, worst_cell};
+use worstcase_analysis::story::{Story, Told, compare, group};
+use worstcase_base::Exit;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
+use worstcase_report::story::flame::FlameError;
+use worstcase_report::story::{flame, json, perfetto, terminal};
+use worstcase_report::terminal::Style;
+use worstcase_results::record::{Record, Run};
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
 #[derive(Debug, Args)]
@@ -74,18 +66,36 @@ pub struct ExplainArgs {
     debug_info: Option<PathBuf>,
     /// What replays it
     #[command(flatten)]
-    means: Means,
+    replay: ReplayArgs,
 }
 
-/// What a cell of the lab is replayed with.
-#[derive(Debug, Args)]
-pub struct Means {
-    /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
-    #[arg(long, value_name = "PATH")]
-    qemu: Option<PathBuf>,
-    /// The programs that were added when the run was measured
-    #[arg(long = "add", value_name = "PATH[:DEST]")]
-    added: Vec<Added>,
+/// Why nothing is shown of an explanation.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowStoryError {
+    /// What needs every instruction.
+    #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
+    OnlyInTheLab,
+    /// No picture.
+    #[error(transparent)]
+    Flame(#[from] FlameError),
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl ShowStoryError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ShowStoryError::OnlyInTheLab => Exit::Usage,
+            ShowStoryError::Flame(_) | ShowStoryError::Write { .. } => Exit::Storage,
+        }
+    }
 }
 
 /// Runs the command.
@@ -95,75 +105,75 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     if args.cell.is_none() && records.iter().any(has_latency) {
         records.retain(has_latency);
     }
+    let terminal = Terminal::default();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let means = args.replay.means(&options, args.debug_info.as_deref());
     let text = match args.all {
-        true => all(args, &run, &records)?,
-        false => one(args, &run, &records)?,
+        true => all(args, &means, &run, &records)?,
+        false => one(args, &means, &run, &records)?,
     };
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// The worst samples of every cell, by cause.
+fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
+    let stories = explain::all(means, run, records, args.each.get())?;
+    let stories: Vec<&Story> = stories.iter().collect();
+    Ok(match args.json {
+        true => json::stories(&stories),
+        false => group::terminal(&group::group(&stories)),
+    })
+}
+
 /// One sample, or two side by side.
-fn one(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
+fn one(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
     let record = match &args.cell {
         Some(id) => run.record(&run.entry(id)?.id)?,
         None => worst_cell(run, records)?.clone(),
     };
     let compared = match &args.compare {
-        Some(id) => Some(comparable(&record, run.record(&run.entry(id)?.id)?)?),
+        Some(id) => Some(run.record(&run.entry(id)?.id)?),
         None => None,
     };
-    if !has_latency(&record) {
-        return Err(ExplainError::NoLatency { cell: record.id }.into());
+    if let Some(other) = &compared {
+        comparable(&record, other)?;
     }
-    if host::is_host(&record) {
-        let story = host::one(args, run, records, &record, args.sample)?;
-        let other = match &compared {
-            Some(other) => Some(host::one(args, run, records, other, Choice::Worst)?),
-            None => None,
-        };
-        return Ok(shown(args, &story, other.as_ref()));
-    }
-    let (told, lines) = tell_one(args, run, records, &record, args.sample)?;
+    let explained = explain::one(means, run, records, &record, args.sample)?;
     let other = match &compared {
-        Some(other) => Some(tell_one(args, run, records, other, Choice::Worst)?.0),
+        Some(other) => Some(explain::one(means, run, records, other, Choice::Worst)?),
         None => None,
+    };
+    write_files(args, &explained, other.as_ref())?;
+    Ok(shown(args, explained.story(), other.as_ref().map(Explained::story)))
+}
+
+/// What was asked for beside the text.
+fn write_files(args: &ExplainArgs, explained: &Explained, other: Option<&Explained>) -> Result<(), ShowStoryError> {
+    let (told, lines) = match explained {
+        Explained::Lab(told, lines) => (told, lines),
+        Explained::Host(_) if args.folded.is_some() || args.flame.is_some() || args.perfetto.is_some() => {
+            return Err(ShowStoryError::OnlyInTheLab);
+        }
+        Explained::Host(_) => return Ok(()),
     };
     if let Some(path) = &args.folded {
-        write(path, flame::folded(&told).as_bytes())?;
+        write(path, flame::folded(told).as_bytes())?;
     }
     if let Some(path) = &args.perfetto {
-        write(path, perfetto::trace(&told, &*lines).as_bytes())?;
+        write(path, perfetto::trace(told, &**lines).as_bytes())?;
     }
     if let Some(path) = &args.flame {
-        let svg = match &other {
-            Some(other) => flame::differential_svg(&told, other),
-            None => flame::svg(&told),
-        };
-        write(path, &svg.map_err(ExplainError::Flame)?)?;
+        write(path, &flame_graph(told, other)?)?;
     }
-    Ok(shown(args, &told.story, other.as_ref().map(|o| &o.story)))
+    Ok(())
 }
 
-/// Whether its samples are somebody's lateness.
-fn has_latency(record: &Record) -> bool {
-    !matches!(record.details, Some(Details::Switch(_) | Details::Hackbench(_)))
-}
-
-/// The worst samples of two cells of the lab, of one run or of two, side by side.
-pub(super) fn beside(
-    means: &Means,
-    (run_a, records_a, a): (&Run, &[Record], &Record),
-    (run_b, records_b, b): (&Run, &[Record], &Record),
-) -> Result<String, Error> {
-    let worst = |run, records, record: &Record| {
-        worst_of_lab(means, run, records, record)?.ok_or_else(|| ExplainError::NoSample {
-            cell: record.id.clone(),
-            asked: Choice::Worst,
-        })
-    };
-    let (left, right) = (worst(run_a, records_a, a)?, worst(run_b, records_b, b)?);
-    Ok(compare::terminal(&left.story, &right.story))
+fn flame_graph(told: &Told, other: Option<&Explained>) -> Result<Vec<u8>, FlameError> {
+    match other {
+        Some(Explained::Lab(other, _)) => flame::differential_svg(told, other),
+        _ => flame::svg(told),
+    }
 }
 
 fn shown(args: &ExplainArgs, story: &Story, other: Option<&Story>) -> String {
@@ -175,163 +185,8 @@ fn shown(args: &ExplainArgs, story: &Story, other: Option<&Story>) -> String {
     }
 }
 
-fn comparable(left: &Record, right: Record) -> Result<Record, ExplainError> {
-    match left.cell.load == right.cell.load && left.cell.probe == right.cell.probe {
-        true => Ok(right),
-        false => Err(ExplainError::Incomparable {
-            left: left.id.clone(),
-            right: right.id.clone(),
-        }),
-    }
-}
-
-/// The worst samples of every cell, by cause.
-fn all(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let mut stories: Vec<Story> = Vec::new();
-    for record in records.iter().filter(|r| r.accounting.taken > 0 && has_latency(r)) {
-        if host::is_host(record) {
-            stories.extend(host::worst(run, records, record, args.each.get())?);
-            continue;
-        }
-        let mut rows = rows(run, record)?;
-        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
-        rows.truncate(args.each.get());
-        let (told, _) = tell(&args.means, args.debug_info.as_deref(), record, records, &rows)?;
-        stories.extend(told.into_iter().map(|t| t.story));
-    }
-    let stories: Vec<&Story> = stories.iter().collect();
-    Ok(match args.json {
-        true => json::stories(&stories),
-        false => group::terminal(&group::group(&stories)),
-    })
-}
-
-fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, ExplainError> {
-    let max = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
-    let worst = records.iter().filter(|r| max(r).is_some()).max_by_key(max);
-    worst.ok_or_else(|| {
-        ExplainError::Run(RunError::NotMeasured {
-            id: run.plan().cells[0].id.clone(),
-            command: run.plan().command.join(" "),
-        })
-    })
-}
-
-/// All samples of a cell with their place in the record.
-fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainError> {
-    let mut rows = Vec::new();
-    run.for_each_sample(record, |row| rows.push((rows.len(), row)))?;
-    Ok(rows)
-}
-
-fn tell_one(
-    args: &ExplainArgs,
-    run: &Run,
-    records: &[Record],
-    record: &Record,
-    choice: Choice,
-) -> Result<(Told, Box<dyn Lines>), ExplainError> {
-    let rows = rows(run, record)?;
-    let chosen = choose(&rows, choice).ok_or_else(|| ExplainError::NoSample {
-        cell: record.id.clone(),
-        asked: choice,
-    })?;
-    let (mut told, lines) = tell(&args.means, args.debug_info.as_deref(), record, records, &[chosen])?;
-    Ok((told.remove(0), lines))
-}
-
-/// The story of a cell's worst sample, with what its flame graph is drawn from.
-pub(super) fn worst_of_lab(
-    means: &Means,
-    run: &Run,
-    records: &[Record],
-    record: &Record,
-) -> Result<Option<Told>, ExplainError> {
-    let rows = rows(run, record)?;
-    let Some(worst) = choose(&rows, Choice::Worst) else {
-        return Ok(None);
-    };
-    let (mut told, _) = tell(means, None, record, records, &[worst])?;
-    Ok(told.pop())
-}
-
-/// The story of a cell's worst sample on this machine, if something was recorded.
-pub(super) fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<Option<Story>, ExplainError> {
-    match host::worst(run, records, record, 1) {
-        Ok(mut stories) => Ok(stories.pop()),
-        Err(ExplainError::NoRecordings { .. }) => Ok(None),
-        Err(other) => Err(other),
-    }
-}
-
-/// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
-fn tell(
-    means: &Means,
-    debug_info: Option<&Path>,
-    record: &Record,
-    records: &[Record],
-    rows: &[(usize, SampleRow)],
-) -> Result<(Vec<Told>, Box<dyn Lines>), ExplainError> {
-    let Retold {
-        executions,
-        symbols,
-        lines,
-    } = retell(means, debug_info, record, rows)?;
-    let around = Around {
-        floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
-        peers: peers(record, records),
-    };
-    let told = executions.iter().zip(rows).map(|(execution, (_, row))| {
-        let sample = sample(record, row.index, row.latency);
-        crate::story::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| ExplainError::Story {
-            cell: record.id.clone(),
-            index: row.index,
-            source,
-        })
-    });
-    Ok((told.collect::<Result<_, _>>()?, lines))
-}
-
-/// Which sample a story is of.
-fn sample(record: &Record, index: u32, latency_ns: Nanos) -> Sample {
-    Sample {
-        cell: record.id.to_string(),
-        subject: record.subject.id().to_string(),
-        load: record.cell.load.clone(),
-        preempt: record.subject.preempt.in_force.clone(),
-        unit: record.subject.time_unit(),
-        index,
-        latency_ns,
-    }
-}
-
-/// The same load and probe on the run's other subjects.
-fn peers(record: &Record, records: &[Record]) -> Vec<Peer> {
-    let mut peers: Vec<Peer> = Vec::new();
-    for other in records {
-        let same = other.cell.load == record.cell.load && other.cell.probe == record.cell.probe;
-        let id = other.subject.id();
-        let Some(summary) = other
-            .summary(Quantity::Latency)
-            .filter(|_| same && id != record.subject.id())
-        else {
-            continue;
-        };
-        let subject = id.to_string();
-        match peers.iter_mut().find(|p| p.subject == subject) {
-            Some(peer) => peer.maximum = peer.maximum.max(Nanos(summary.max_ns)),
-            None => peers.push(Peer {
-                subject,
-                preempt: other.subject.preempt.in_force.clone(),
-                maximum: Nanos(summary.max_ns),
-            }),
-        }
-    }
-    peers
-}
-
-fn write(path: &Path, data: &[u8]) -> Result<(), ExplainError> {
-    std::fs::write(path, data).map_err(|source| ExplainError::Write {
+fn write(path: &Path, data: &[u8]) -> Result<(), ShowStoryError> {
+    std::fs::write(path, data).map_err(|source| ShowStoryError::Write {
         path: path.to_path_buf(),
         source,
     })

@@ -1,21 +1,21 @@
 //! `worstcase gate`: is a run worse than a baseline, as text and as exit code.
 
-use super::show::print;
-use crate::compare::gate::{TOLERANCE, gate};
-use crate::compare::{CompareError, Mapped, Side, baseline};
-use crate::duration;
-use crate::error::Exit;
-use crate::record::{Record, Run, RunError};
-use crate::report::format::shell;
-use crate::report::gate::{Shown, json, junit, markdown, terminal};
-use crate::report::terminal::Style;
-use crate::stats::ranks::{least, needed};
-use crate::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::duration;
+use worstcase_base::format::shell;
 use worstcase_probe::Nanos;
+use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
+use worstcase_report::terminal::Style;
+use worstcase_results::compare::gate::{TOLERANCE, gate};
+use worstcase_results::compare::{CompareError, Mapped, Side, baseline};
+use worstcase_results::record::{Record, Run, RunError};
+use worstcase_results::stats::ranks::{least, needed};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
 
 /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
 #[derive(Debug, Args)]
@@ -102,8 +102,8 @@ pub enum GateError {
         cause: io::Error,
     },
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl GateError {
@@ -170,7 +170,7 @@ fn written(path: &Path, side: &Side) -> String {
         .iter()
         .map(|c| 2 * c.seeds.first().map_or(0, |s| s.quantities.len()))
         .sum();
-    let level = crate::compare::gate::LEVEL / tests.max(1) as f64;
+    let level = worstcase_results::compare::gate::LEVEL / tests.max(1) as f64;
     let mut text = format!(
         "wrote {}: {} cells, {fewest} seeds or more of each\n",
         path.display(),

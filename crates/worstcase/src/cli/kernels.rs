@@ -1,20 +1,18 @@
 //! `worstcase kernels list|get|show`.
 
-use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
-
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::cache::Cache;
-use crate::debuginfo::kept::{self, Kept};
-use crate::error::Error;
-use crate::kernels::catalog::{Entry, usable};
-use crate::kernels::config::Features;
-use crate::kernels::modules::{ModuleIndex, Presence};
-use crate::kernels::preempt::{self, Chosen, PreemptModel};
-use crate::kernels::{self, Kernel, KernelError, Lists, Observer, ResolveOptions, debug};
+use super::Error;
+use super::output::{print, print_json};
+use super::progress::Terminal;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::catalog::{Entry, usable};
+use worstcase_kernels::config::Features;
+use worstcase_kernels::debuginfo::kept::{self, Kept};
+use worstcase_kernels::modules::{ModuleIndex, Presence};
+use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
+use worstcase_kernels::{self as kernels, Kernel, KernelError, Lists, ResolveOptions, debug};
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [
@@ -165,7 +163,7 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
             debug_bytes: debug(&entry),
             entry,
         };
-        return print_json(&entries.into_iter().map(listed).collect::<Vec<_>>());
+        return Ok(print_json(&entries.into_iter().map(listed).collect::<Vec<_>>())?);
     }
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
@@ -263,11 +261,11 @@ fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         debug: debug::kept(&kernel, &options.cache),
         kernel,
     };
-    if args.json {
-        print_json(&shown)
-    } else {
-        print(&describe(&shown))
+    match args.json {
+        true => print_json(&shown)?,
+        false => print(&describe(&shown))?,
     }
+    Ok(())
 }
 
 fn describe(shown: &Shown) -> String {
@@ -358,48 +356,4 @@ fn megabytes(bytes: u64) -> String {
 
 fn or_none(names: Vec<String>) -> String {
     if names.is_empty() { "-".into() } else { names.join(", ") }
-}
-
-pub(super) fn print_json(value: &impl Serialize) -> Result<(), Error> {
-    let json = serde_json::to_string_pretty(value).map_err(|e| Error::Output(e.into()))?;
-    print(&format!("{json}\n"))
-}
-
-pub(super) fn print(text: &str) -> Result<(), Error> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        // `worstcase kernels list | head` is no error.
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(Error::Output),
-    }
-}
-
-/// Notes go to standard error; progress does so on a terminal only.
-#[derive(Default)]
-pub(super) struct Terminal {
-    bar: Mutex<Option<ProgressBar>>,
-}
-
-impl Observer for Terminal {
-    fn note(&self, text: &str) {
-        eprintln!("worstcase: note: {text}");
-    }
-
-    fn progress(&self, what: &str, percent: f64) {
-        if !std::io::stderr().is_terminal() {
-            return;
-        }
-        let mut bar = self.bar.lock().unwrap_or_else(|e| e.into_inner());
-        let bar = bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{spinner} {bar:30} {percent:>3} % {wide_msg}");
-            ProgressBar::new(1000).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        bar.set_message(what.to_string());
-        bar.set_position((percent * 10.0) as u64);
-    }
-
-    fn done(&self) {
-        if let Some(bar) = self.bar.lock().unwrap_or_else(|e| e.into_inner()).take() {
-            bar.finish_and_clear();
-        }
-    }
 }

@@ -4,24 +4,24 @@ mod how;
 mod selection;
 
 use super::census;
-use super::kernels::Terminal;
-use super::progress::Bar;
+use super::output::print;
+use super::progress::{Bar, Terminal};
 use super::show;
-use crate::duration;
-use crate::error::Error;
-use crate::kernels::ResolveOptions;
-use crate::lab::added::Added;
-use crate::lab::matrix::{Execution, Matrix};
-use crate::lab::verify::{Verification, verify};
-use crate::record::{Run, RunPlan};
-use crate::study::PlannedCell;
+use crate::cli::Error;
 use clap::{Args, Subcommand};
 pub use how::How;
 use how::{QemuArgs, positive};
 use selection::Selection;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
+use worstcase_base::duration;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::added::Added;
+use worstcase_lab::matrix::{Execution, Matrix};
+use worstcase_lab::study::PlannedCell;
+use worstcase_lab::verify::{Verification, verify};
 use worstcase_probe::Nanos;
+use worstcase_results::record::{Run, RunPlan};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -112,7 +112,7 @@ pub fn measure(
     planned: &dyn Fn(&ResolveOptions<'_>) -> Result<Vec<PlannedCell>, Error>,
     added: &[Added],
     how: &How,
-    plan: &dyn Fn(Vec<crate::record::CellEntry>) -> RunPlan,
+    plan: &dyn Fn(Vec<worstcase_results::record::CellEntry>) -> RunPlan,
 ) -> Result<ExitCode, Error> {
     let qemu = how.qemu.find()?;
     let terminal = Terminal::default();
@@ -164,11 +164,10 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
             let host = if busy { "busy" } else { "as it is" };
             eprintln!("{} run {number}, this machine {host}: {digest}", cell.entry.id);
         })?;
-        show::print(&format!(
+        print(&format!(
             "{}: {} runs, one digest: {digest}\n",
             cell.entry.id, args.runs
-        ))
-        .map_err(Error::Output)?;
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

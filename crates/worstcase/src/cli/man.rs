@@ -1,15 +1,15 @@
 //! `worstcase man`: the manual's pages, from the command line itself.
 
-use super::show::print;
+use super::output::{OutputError, print};
 use super::visible;
-use crate::error::Exit;
-use crate::report::format::plain;
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use worstcase_base::Exit;
+use worstcase_base::format::plain;
 
 /// Write the manual's pages: worstcase.1 and one for each command
 #[derive(Debug, Args)]
@@ -36,8 +36,8 @@ pub enum ManError {
         source: io::Error,
     },
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl ManError {

@@ -3,20 +3,24 @@
 pub mod census;
 pub mod compare;
 pub mod completions;
+mod error;
 pub mod explain;
 pub mod gate;
 pub mod host;
 pub mod kernels;
 pub mod lab;
 pub mod man;
+mod output;
 pub mod plot;
 mod progress;
+mod replay;
 pub mod report;
 pub mod show;
 pub mod study;
 pub mod verdict;
 
-use crate::error::Error;
+pub use error::Error;
+
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 

@@ -1,16 +1,16 @@
 //! `worstcase plot`: the pictures of a run as SVG files.
 
-use super::show::print;
-use crate::duration;
-use crate::error::Exit;
-use crate::picture::svg::{Theme, draw};
-use crate::picture::{Options, Picture, of_run, some_of_run};
-use crate::record::{Run, RunError};
-use crate::report::format::plain;
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
+use worstcase_base::Exit;
+use worstcase_base::duration;
+use worstcase_base::format::plain;
 use worstcase_probe::Nanos;
+use worstcase_report::picture::svg::{Theme, draw};
+use worstcase_report::picture::{Options, Picture, of_run, some_of_run};
+use worstcase_results::record::{Run, RunError};
 
 /// Draw a run: each picture as an SVG file, for papers
 #[derive(Debug, Args)]
@@ -69,8 +69,8 @@ pub enum PlotError {
         source: io::Error,
     },
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl PlotError {

@@ -1,12 +1,14 @@
-//! Progress of a matrix on a terminal; nothing in a pipe.
+//! Progress on a terminal, nothing in a pipe: of a matrix, of a command without cells, of what kernels need.
 
-use crate::lab::matrix::Progress;
-use crate::record::CellId;
-use crate::report::format::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use worstcase_base::format::plain;
+use worstcase_kernels::Observer;
+use worstcase_lab::matrix::Progress;
+use worstcase_results::record::CellId;
 
 /// A bar on standard error: cells done, time left.
 pub struct Bar {
@@ -95,5 +97,36 @@ impl Steps {
     /// Takes it off the terminal.
     pub fn finish(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// Notes go to standard error; progress does so on a terminal only.
+#[derive(Default)]
+pub struct Terminal {
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Observer for Terminal {
+    fn note(&self, text: &str) {
+        eprintln!("worstcase: note: {text}");
+    }
+
+    fn progress(&self, what: &str, percent: f64) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        let mut bar = self.bar.lock().unwrap_or_else(|e| e.into_inner());
+        let bar = bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{spinner} {bar:30} {percent:>3} % {wide_msg}");
+            ProgressBar::new(1000).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        bar.set_message(what.to_string());
+        bar.set_position((percent * 10.0) as u64);
+    }
+
+    fn done(&self) {
+        if let Some(bar) = self.bar.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            bar.finish_and_clear();
+        }
     }
 }

@@ -1,24 +1,25 @@
 //! `worstcase report`: runs as one page.
 
-use super::explain::{ExplainError, Means, worst_of_host, worst_of_lab};
-use super::progress::Steps;
-use super::show::print;
-use crate::duration;
-use crate::error::Exit;
-use crate::picture::{self, Options};
-use crate::record::{Quantity, Record, Run, RunError, Venue};
-use crate::report::View;
-use crate::report::format::plain;
-use crate::report::html::{Heard, RunPart, StoryPart, page};
-use crate::story::render::flame::folded;
-use crate::verdict::{Criterion, verdicts};
+use super::output::{self, OutputError, print};
+use super::progress::{Steps, Terminal};
+use super::replay::ReplayArgs;
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::explain::{ExplainError, worst_of_host, worst_of_lab};
+use worstcase_base::Exit;
+use worstcase_base::duration;
+use worstcase_base::format::plain;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
 use worstcase_probe::Nanos;
-
-mod output;
+use worstcase_report::View;
+use worstcase_report::html::{Heard, RunPart, StoryPart, page};
+use worstcase_report::picture::{self, Options};
+use worstcase_report::story::flame::folded;
+use worstcase_results::record::{Quantity, Record, Run, RunError, Venue};
+use worstcase_results::verdict::{Criterion, verdicts};
 
 /// Write runs as one page that works offline: the answer, pictures, stories, and what it was measured on
 #[derive(Debug, Args)]
@@ -45,7 +46,7 @@ pub struct ReportArgs {
     stories: bool,
     /// What replays them
     #[command(flatten)]
-    means: Means,
+    replay: ReplayArgs,
 }
 
 /// Why there is no page.
@@ -54,6 +55,9 @@ pub enum ReportError {
     /// A run cannot be read.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Lab(#[from] LabError),
     /// A story cannot be told.
     #[error(transparent)]
     Story(#[from] ExplainError),
@@ -65,6 +69,9 @@ pub enum ReportError {
         /// Why.
         source: io::Error,
     },
+    /// Standard output.
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl ReportError {
@@ -72,8 +79,9 @@ impl ReportError {
     pub fn exit(&self) -> Exit {
         match self {
             ReportError::Run(e) => e.exit(),
+            ReportError::Lab(e) => e.exit(),
             ReportError::Story(e) => e.exit(),
-            ReportError::Write { .. } => Exit::Storage,
+            ReportError::Write { .. } | ReportError::Output(_) => Exit::Storage,
         }
     }
 }
@@ -92,13 +100,13 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
         source,
     };
     if args.output == Path::new("-") {
-        print(&page).map_err(failed)?;
+        print(&page)?;
         return Ok(ExitCode::SUCCESS);
     }
     output::write(&args.output, page.as_bytes()).map_err(failed)?;
     let size = page.len() as f64 / 1e6;
     let said = format!("{} ({size:.1} MB): open it in a browser", args.output.display());
-    print(&(plain(&said) + "\n")).map_err(failed)?;
+    print(&(plain(&said) + "\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -132,12 +140,15 @@ const TOLD: [&str; 2] = ["wakeup", "response"];
 
 /// Of each subject's worst cell.
 fn stories(args: &ReportArgs, run: &Run, records: &[Record], steps: &Steps) -> Result<Vec<StoryPart>, ReportError> {
+    let terminal = Terminal::default();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let means = args.replay.means(&options, None);
     let mut stories = Vec::new();
     for record in worst_cells(records) {
         steps.say(&format!("telling why {} was late", record.id));
         let story = match record.subject.venue() {
             Venue::Host => worst_of_host(run, records, record)?.map(|story| StoryPart::new(&story, None)),
-            Venue::Lab if args.stories => worst_of_lab(&args.means, run, records, record)?
+            Venue::Lab if args.stories => worst_of_lab(&means, run, records, record)?
                 .map(|told| StoryPart::new(&told.story, Some(&folded(&told)))),
             Venue::Lab => None,
         };

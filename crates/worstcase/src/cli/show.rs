@@ -1,15 +1,15 @@
 //! `worstcase show`: a run as tables, JSON or CSV, and its verdicts.
 
-use crate::duration;
-use crate::error::Exit;
-use crate::record::{Quantity, Run, RunError};
-use crate::report::{View, cell, csv, json, terminal};
-use crate::verdict::{Criterion, Outcome, verdicts, worst};
+use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::duration;
 use worstcase_probe::Nanos;
+use worstcase_report::{View, cell, csv, json, terminal};
+use worstcase_results::record::{Quantity, Run, RunError};
+use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
 
 /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
 #[derive(Debug, Args)]
@@ -78,8 +78,8 @@ pub enum ShowError {
     #[error("cannot write CSV: {0}")]
     Csv(#[from] ::csv::Error),
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl ShowError {
@@ -139,13 +139,4 @@ pub fn summary(dir: &Path) -> Result<ExitCode, ShowError> {
         gate: false,
         quantity: Vec::new(),
     })
-}
-
-/// Writes to stdout; a reader that went away (`| head`) is no error.
-pub(super) fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
 }

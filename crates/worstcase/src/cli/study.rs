@@ -1,18 +1,18 @@
 //! `worstcase study`: which studies there are, and what one of them asks for.
 
 use super::lab::{self, How};
-use super::show::print;
-use crate::duration;
-use crate::error::Error;
-use crate::kernels::{self, ResolveOptions, preempt};
-use crate::record::{CellEntry, RunPlan};
-use crate::report::terminal::{self, Style};
-use crate::study::{self, ALL_MODELS, Cells, PlannedCell, Study, StudyError, Variant};
+use super::output::print;
+use crate::cli::Error;
 use clap::Subcommand;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
+use worstcase_base::duration;
+use worstcase_kernels::{self as kernels, ResolveOptions, preempt};
+use worstcase_lab::study::{self, ALL_MODELS, Cells, PlannedCell, Study, StudyError, Variant};
 use worstcase_probe::Nanos;
+use worstcase_report::terminal::{self, Style};
+use worstcase_results::record::{CellEntry, RunPlan};
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -83,7 +83,7 @@ pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
         StudyCommand::Show { study, toml: true } => study::text(study)?,
         StudyCommand::Show { study, toml: false } => show(&study::load(study)?, Style::of_stdout()),
     };
-    print(&text).map_err(Error::Output)?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

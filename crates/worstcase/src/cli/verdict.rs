@@ -1,19 +1,19 @@
 //! `worstcase verdict`: does a run meet a limit, as text and as exit code.
 
-use super::show::print;
-use crate::duration;
-use crate::error::Exit;
-use crate::record::{Record, Run, RunError};
-use crate::report::tail::CellTail;
-use crate::report::terminal::Style;
-use crate::report::verdict::Judged;
-use crate::stats::tail::Peaks;
-use crate::verdict::{Criterion, verdicts, worst};
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::duration;
 use worstcase_probe::Nanos;
+use worstcase_report::tail::CellTail;
+use worstcase_report::terminal::Style;
+use worstcase_report::verdict::Judged;
+use worstcase_results::record::{Record, Run, RunError};
+use worstcase_results::stats::tail::Peaks;
+use worstcase_results::verdict::{Criterion, verdicts, worst};
 
 /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
 #[derive(Debug, Args)]
@@ -59,8 +59,8 @@ pub enum VerdictError {
     #[error("this run has no criterion of its own: add e.g. --criterion 100us")]
     NoCriterion,
     /// The output failed.
-    #[error("cannot write the output: {0}")]
-    Output(#[from] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl VerdictError {

@@ -1,8 +1,8 @@
 //! switch, hackbench and inversion in the lab: what they say is exact there.
 
 use crate::desk::{GENERIC, shared};
-use worstcase::record::Record;
 use worstcase_probe::bench::Details;
+use worstcase_results::record::Record;
 
 fn measure(probe: &str, samples: u32) -> Record {
     let cell = format!("--kernel {GENERIC} --preempt full --load idle --seed 1 --samples {samples} --probe {probe}");

@@ -5,8 +5,8 @@ use crate::desk::{GENERIC, RT, folder, shared};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use worstcase::story::blame::{Blame, Mechanism};
-use worstcase::story::spans::{Kind, Sample, Span};
+use worstcase_analysis::story::blame::{Blame, Mechanism};
+use worstcase_analysis::story::spans::{Kind, Sample, Span};
 
 /// Bytes of one copy; the kernel copies eight with each instruction.
 const BYTES: u64 = 1 << 20;

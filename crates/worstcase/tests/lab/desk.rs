@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
-use worstcase::record::{Record, Run};
+use worstcase_results::record::{Record, Run};
 
 /// The generic kernel, which boots none, voluntary and full, and its twin with PREEMPT_RT.
 pub const GENERIC: &str = "debian:6.1";

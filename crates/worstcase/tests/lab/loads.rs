@@ -1,7 +1,7 @@
 //! Every load does its work on a stock kernel, and the books balance. (`cmd:` is in `programs`.)
 
 use crate::desk::{GENERIC, RT, shared};
-use worstcase::record::Record;
+use worstcase_results::record::Record;
 
 const SAMPLES: u64 = 200;
 
@@ -51,7 +51,7 @@ fn response_tells_how_long_interrupts_were_off() {
     let records = shared().measure(&words);
     is_whole(&records[0]);
     let summary = &records[0].summary;
-    let max = |s: &Option<worstcase::record::Summary>| s.as_ref().expect("measured").max_ns;
+    let max = |s: &Option<worstcase_results::record::Summary>| s.as_ref().expect("measured").max_ns;
     assert!(max(&summary.irq_off) < max(&summary.latency));
     assert!(max(&summary.after_irq) <= max(&summary.latency));
 }

@@ -26,7 +26,7 @@ fn a_dynamically_linked_program_is_a_load() {
     let folder = folder();
     let run = folder.path().join("run");
     cell("sha256sum /usr/bin/sha256sum", &run).assert().success();
-    let records = worstcase::record::Run::open(&run).unwrap().records().unwrap();
+    let records = worstcase_results::record::Run::open(&run).unwrap().records().unwrap();
     let count = |unit| records[0].work.iter().find(|w| w.unit == unit).map_or(0, |w| w.count);
     assert!(count("runs") > 0 && count("cpu_time_us") > 0, "{:?}", records[0].work);
 }

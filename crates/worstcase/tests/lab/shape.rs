@@ -2,7 +2,7 @@
 //! kernels, not measurements of the desk.
 
 use crate::desk::{GENERIC, RT, shared};
-use worstcase::record::Record;
+use worstcase_results::record::Record;
 
 /// The highest latency of a model under a load, over all seeds, in ns.
 fn maximum(records: &[Record], model: &str, load: &str) -> u64 {

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use worstcase::record::Run;
+use worstcase_results::record::Run;
 
 fn report() -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();

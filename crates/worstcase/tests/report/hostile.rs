@@ -2,12 +2,12 @@
 
 use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
 use crate::pages::{opened, part, written};
-use worstcase::record::{Machine, Run};
-use worstcase::report::html::StoryPart;
-use worstcase::story::Story;
-use worstcase::story::blame::{Blame, Mechanism};
-use worstcase::story::spans::{AtDue, Kind, Sample, Span, Task};
+use worstcase_analysis::story::Story;
+use worstcase_analysis::story::blame::{Blame, Mechanism};
+use worstcase_analysis::story::spans::{AtDue, Kind, Sample, Span, Task};
 use worstcase_probe::Nanos;
+use worstcase_report::html::StoryPart;
+use worstcase_results::record::{Machine, Run};
 
 const EVIL: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{202e}&lt;b&gt;${1}{{DATA}}";
 /// What is left of it on the page: only what steers the direction of writing is replaced.

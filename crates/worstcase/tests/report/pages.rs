@@ -3,12 +3,12 @@
 use crate::chromium::Chromium;
 use crate::fixture;
 use std::path::{Path, PathBuf};
-use worstcase::picture::{self, Options};
-use worstcase::record::Run;
-use worstcase::report::View;
-use worstcase::report::html::{Heard, RunPart, StoryPart, page};
-use worstcase::verdict::{Criterion, verdicts};
 use worstcase_probe::Nanos;
+use worstcase_report::View;
+use worstcase_report::html::{Heard, RunPart, StoryPart, page};
+use worstcase_report::picture::{self, Options};
+use worstcase_results::record::Run;
+use worstcase_results::verdict::{Criterion, verdicts};
 
 /// A page on disk; its folder lives as long as this.
 pub struct Page {

@@ -1,13 +1,13 @@
 //! Records of `switch` and `inversion`: what is kept, shown and judged.
 
 use crate::fixture::{plan_of, raw, result, spec, subject};
-use worstcase::record::{CellResult, Record};
-use worstcase::report::terminal::Style;
-use worstcase::report::{View, terminal};
-use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
 use worstcase_probe::bench::{Details, InversionDetails, SwitchDetails, SwitchRepetition};
 use worstcase_probe::record::RawRecord;
 use worstcase_probe::{CellSpec, Nanos};
+use worstcase_report::terminal::Style;
+use worstcase_report::{View, terminal};
+use worstcase_results::record::{CellResult, Record};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
 fn of_probe(probe: &str, seed: u64, periods: u32) -> CellSpec {
     CellSpec {

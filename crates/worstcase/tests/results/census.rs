@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::Path;
-use worstcase::record::Run;
+use worstcase_results::record::Run;
 
 fn census(run: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("worstcase")

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
 use std::path::PathBuf;
-use worstcase::record::Run;
+use worstcase_results::record::Run;
 
 fn worstcase() -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();

@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::{Path, PathBuf};
-use worstcase::record::CellResult;
+use worstcase_results::record::CellResult;
 
 fn worstcase(arguments: &[&str], paths: &[&Path]) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();

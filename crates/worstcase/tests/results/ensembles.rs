@@ -2,9 +2,9 @@
 
 use crate::fixture::{latencies, raw, result, results, spec, subject};
 use proptest::prelude::*;
-use worstcase::record::{Quantity, Record};
-use worstcase::stats::{Ensemble, ensembles};
 use worstcase_probe::Nanos;
+use worstcase_results::record::{Quantity, Record};
+use worstcase_results::stats::{Ensemble, ensembles};
 
 fn records(maxima: &[u64]) -> Vec<Record> {
     let record = |(i, max): (usize, &u64)| {

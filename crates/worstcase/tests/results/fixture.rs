@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
-use worstcase::record::{
-    CellEntry, CellId, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp,
-    Subject,
-};
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
 use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_results::record::{
+    CellEntry, CellId, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp,
+    Subject,
+};
 
 pub const LOADS: [&str; 3] = ["shm", "procread", "fork"];
 pub const SEEDS: u64 = 3;

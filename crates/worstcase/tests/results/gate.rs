@@ -6,8 +6,8 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase::record::CellResult;
 use worstcase_probe::prng::SplitMix64;
+use worstcase_results::record::CellResult;
 
 fn gate(run: &Path) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();

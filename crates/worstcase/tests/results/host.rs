@@ -1,10 +1,10 @@
 //! Verdicts on a real machine, where other things count than in the lab.
 
 use crate::fixture::{host_raw, on_cpu, plan_of};
-use worstcase::record::{CellResult, Noise, Record};
-use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
 use worstcase_probe::Nanos;
 use worstcase_probe::record::RawRecord;
+use worstcase_results::record::{CellResult, Noise, Record};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
 fn judge(all: &[CellResult], criterion: impl FnOnce(Criterion) -> Criterion) -> Verdict {
     let records: Vec<Record> = all.iter().map(|r| r.record.clone()).collect();

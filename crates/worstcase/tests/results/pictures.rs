@@ -7,7 +7,7 @@ use predicates::str::contains;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use worstcase::record::Run;
+use worstcase_results::record::Run;
 
 fn plot(run: &Path) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();

@@ -2,9 +2,9 @@
 
 use crate::fixture::{latencies, raw, result, spec, stamps, subject};
 use proptest::prelude::*;
-use worstcase::record::{BuildError, CellResult, Quantity, Stamp};
 use worstcase_probe::record::Sample;
 use worstcase_probe::{Instructions, Nanos};
+use worstcase_results::record::{BuildError, CellResult, Quantity, Stamp};
 
 fn error(result: Result<CellResult, BuildError>) -> String {
     result.unwrap_err().to_string()

@@ -4,7 +4,7 @@ use crate::fixture::{plan, plan_of, raw, result, results, spec, subject, write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase::record::{CellEntry, Record, Run, RunError, SampleRow, folder};
+use worstcase_results::record::{CellEntry, Record, Run, RunError, SampleRow, folder};
 
 /// Every file below `dir` with its bytes.
 fn tree(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -43,7 +43,7 @@ fn what_was_written_is_read() {
     assert_eq!(read.len(), results().len());
     for ((record, rows), written) in read.iter().zip(results()) {
         assert_eq!(*record, written.record);
-        assert_eq!(worstcase::record::samples::digest(1_000, rows), record.digest);
+        assert_eq!(worstcase_results::record::samples::digest(1_000, rows), record.digest);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Study files: the built-in one, and what is said of files that are wrong.
 
 use std::fs;
-use worstcase::study::{self, Variant, built_in, load};
+use worstcase_lab::study::{self, Variant, built_in, load};
 
 /// The built-in study with one line changed, as a file; returns what is said of it, without the file's name.
 fn said_of(from: &str, to: &str) -> String {
@@ -88,7 +88,7 @@ fn a_study_that_does_not_exist() {
     insta::assert_snapshot!(load("./no.toml").unwrap_err(), @"cannot read the study ./no.toml: No such file or directory (os error 2)");
 }
 
-fn parsed(cells: &str) -> worstcase::study::Study {
+fn parsed(cells: &str) -> worstcase_lab::study::Study {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.toml");
     let head = "schema = \"worstcase-study/1\"\nname = \"s\"\ntitle = \"t\"\nquestion = \"q\"\nsource = \"me\"\n";
@@ -106,7 +106,7 @@ fn parts_differ_from_the_whole_in_what_they_say() {
     );
     let names = |variant| -> Vec<String> {
         let cells = study.plan(variant);
-        let name = |c: &worstcase::study::PlannedCell| {
+        let name = |c: &worstcase_lab::study::PlannedCell| {
             format!("{} {} {} {}", c.memory_mb, c.spec.load, c.spec.probe, c.spec.seed)
         };
         cells.iter().map(name).collect()

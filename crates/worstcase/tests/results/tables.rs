@@ -1,13 +1,13 @@
 //! Reports as a person reads them.
 
 use crate::fixture::{latencies, plan, plan_of, raw, result, results, spec, subject};
-use worstcase::record::{CellResult, Machine, Quantity, Record, RunPlan};
-use worstcase::report::cell::{Gathered, details};
-use worstcase::report::terminal::Style;
-use worstcase::report::{View, csv, json, terminal};
-use worstcase::verdict::{Criterion, verdicts};
 use worstcase_probe::Nanos;
 use worstcase_probe::spec::ProbeKind;
+use worstcase_report::cell::{Gathered, details};
+use worstcase_report::terminal::Style;
+use worstcase_report::{View, csv, json, terminal};
+use worstcase_results::record::{CellResult, Machine, Quantity, Record, RunPlan};
+use worstcase_results::verdict::{Criterion, verdicts};
 
 fn records(results: &[CellResult]) -> Vec<Record> {
     results.iter().map(|r| r.record.clone()).collect()
@@ -143,7 +143,8 @@ fn one_cell_in_detail() {
     let values = latencies(1, 83_712);
     let result = result(&subject("6.1.0-50-amd64", "none"), &raw(&spec("shm", 1), &values));
     let mut gathered = Gathered::default();
-    let mut reader = worstcase::record::parquet::SamplesReader::new(bytes::Bytes::from(result.samples)).unwrap();
+    let mut reader =
+        worstcase_results::record::parquet::SamplesReader::new(bytes::Bytes::from(result.samples)).unwrap();
     while let Some(group) = reader.next_group().unwrap() {
         group.into_iter().for_each(|row| gathered.add(row));
     }

@@ -1,10 +1,10 @@
 //! PASS, FAIL, INCONCLUSIVE from records.
 
 use crate::fixture::{plan_of, raw, result, results, spec, subject};
-use worstcase::record::{CellResult, Record};
-use worstcase::verdict::{Criterion, Outcome, Verdict, verdicts};
 use worstcase_probe::Nanos;
 use worstcase_probe::record::RawRecord;
+use worstcase_results::record::{CellResult, Record};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
 const LIMIT: Criterion = Criterion::new(Nanos(100_000));
 

@@ -1,16 +1,16 @@
 //! `worstcase host doctor`: findings and remedies; with `--apply`, a command under the remedies that can be set.
 
 use super::Machine;
-use crate::cli::kernels::{print, print_json};
-use crate::error::Error;
-use crate::host::doctor::{Finding, Level, apply, examine};
-use crate::host::facts::Tree;
-use crate::host::journal::{Outcome, failures};
-use crate::host::{CpuList, Facts, HostError, Journal, StateFolder, command};
-use crate::report::terminal::Style;
-use crate::story::render::terminal::wrapped;
+use crate::cli::Error;
+use crate::cli::output::{print, print_json};
 use clap::Args;
 use std::process::ExitCode;
+use worstcase_host::doctor::{Finding, Level, apply, examine};
+use worstcase_host::facts::Tree;
+use worstcase_host::journal::{Outcome, failures};
+use worstcase_host::{CpuList, Facts, HostError, Journal, StateFolder, command};
+use worstcase_report::story::terminal::wrapped;
+use worstcase_report::terminal::Style;
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]

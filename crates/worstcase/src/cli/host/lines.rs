@@ -1,10 +1,10 @@
 //! A measurement as plain lines on standard error.
 
 use super::live::words;
-use crate::host::run::Watch;
-use crate::report::format::{grouped, micros_exact};
+use worstcase_base::format::{grouped, micros_exact};
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
+use worstcase_host::run::Watch;
 use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
 

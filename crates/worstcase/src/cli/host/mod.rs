@@ -8,13 +8,13 @@ mod restore;
 mod run;
 mod show;
 
-use crate::error::Error;
-use crate::host::restore::left_over;
-use crate::host::{HostError, StateFolder, guard};
-use crate::record::{CellEntry, RunPlan};
+use crate::cli::Error;
 use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_host::restore::left_over;
+use worstcase_host::{HostError, StateFolder, guard};
+use worstcase_results::record::{CellEntry, RunPlan};
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -99,7 +99,7 @@ pub struct GuardArgs {
 
 /// Runs the measuring process.
 pub fn run_worker() -> Result<ExitCode, Error> {
-    crate::host::run::worker::run().map_err(|e| HostError::Worker(e.to_string()))?;
+    worstcase_host::run::worker::run().map_err(|e| HostError::Worker(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,11 +1,11 @@
 //! `worstcase host restore`: what killed commands left, undone.
 
-use crate::cli::kernels::print;
-use crate::error::Error;
-use crate::host::HostError;
-use crate::host::restore::Restored;
+use crate::cli::Error;
+use crate::cli::output::print;
 use std::fmt::Write;
 use std::process::ExitCode;
+use worstcase_host::HostError;
+use worstcase_host::restore::Restored;
 
 /// Says on standard output what was undone; an error if something could not be.
 pub fn run(restored: &Restored) -> Result<ExitCode, Error> {

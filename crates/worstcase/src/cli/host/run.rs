@@ -3,26 +3,26 @@
 use super::choices::{PROBES, PolicyArg, ProbeList, TimerArg};
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
+use crate::cli::Error;
 use crate::cli::show;
-use crate::duration;
-use crate::error::Error;
-use crate::host::doctor::examine;
-use crate::host::facts::Tree;
-use crate::host::run::placement::{self, Topology};
-use crate::host::run::{Matrix, Watch, run as run_matrix, subject, timerlat};
-use crate::host::{CpuList, Facts, HostError, StateFolder};
-use crate::record::{CellEntry, Run, RunPlan};
 use clap::{Args, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use worstcase_base::duration;
 use worstcase_host::HostSpec;
+use worstcase_host::doctor::examine;
+use worstcase_host::facts::Tree;
 use worstcase_host::loads::HostLoad;
+use worstcase_host::run::placement::{self, Topology};
+use worstcase_host::run::{Matrix, Watch, run as run_matrix, subject, timerlat};
 use worstcase_host::spec::{Policy, Probe, Timer};
+use worstcase_host::{CpuList, Facts, HostError, StateFolder};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Inversion};
 use worstcase_probe::probes::environment;
+use worstcase_results::record::{CellEntry, Run, RunPlan};
 
 const HELP: &str = "\
 Examples:

@@ -1,12 +1,12 @@
 //! `worstcase host show`: what this machine is, group by group.
 
 use super::Machine;
-use crate::cli::kernels::{print, print_json};
-use crate::error::Error;
-use crate::host::Facts;
-use crate::report::terminal::Style;
+use crate::cli::Error;
+use crate::cli::output::{print, print_json};
 use clap::Args;
 use lines::groups;
+use worstcase_host::Facts;
+use worstcase_report::terminal::Style;
 
 mod lines;
 
@@ -30,9 +30,9 @@ const KEY_WIDTH: usize = 22;
 pub fn run(args: &ShowArgs) -> Result<(), Error> {
     let facts = Facts::of(&args.machine.root);
     if args.json {
-        return print_json(&facts);
+        return Ok(print_json(&facts)?);
     }
-    print(&describe(&facts, Style::of_stdout()))
+    Ok(print(&describe(&facts, Style::of_stdout()))?)
 }
 
 fn describe(facts: &Facts, style: Style) -> String {

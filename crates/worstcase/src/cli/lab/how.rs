@@ -1,11 +1,11 @@
 //! How to run cells: options that change nothing of the result.
 
-use crate::lab::LabError;
-use crate::lab::qemu::Qemu;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
+use worstcase_lab::LabError;
+use worstcase_lab::qemu::Qemu;
 
 /// Which QEMU, and how long it may take.
 #[derive(Debug, Args)]

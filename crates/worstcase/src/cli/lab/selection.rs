@@ -1,16 +1,16 @@
 //! Which cells: options of `worstcase lab run|verify`.
 
-use crate::duration;
-use crate::error::Error;
-use crate::kernels::preempt::{self, Model};
-use crate::kernels::{self, ResolveOptions};
-use crate::lab::LabError;
-use crate::lab::added::Added;
-use crate::lab::machine::{Machine, Mips};
-use crate::study::PlannedCell;
+use crate::cli::Error;
 use clap::Args;
 use std::path::Path;
 use std::str::FromStr;
+use worstcase_base::duration;
+use worstcase_kernels::preempt::{self, Model};
+use worstcase_kernels::{self as kernels, ResolveOptions};
+use worstcase_lab::LabError;
+use worstcase_lab::added::Added;
+use worstcase_lab::machine::{Machine, Mips};
+use worstcase_lab::study::PlannedCell;
 use worstcase_probe::bench::{Bench, Inversion};
 use worstcase_probe::loads::{LOADS, LoadSpec};
 use worstcase_probe::spec::{ProbeKind, SpecError};

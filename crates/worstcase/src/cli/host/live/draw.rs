@@ -2,13 +2,13 @@
 
 use super::model::{Model, Phase};
 use super::{histogram, table, words};
-use crate::duration;
-use crate::report::format::{micros, plain};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
+use worstcase_base::duration;
+use worstcase_base::format::{micros, plain};
 use worstcase_probe::Nanos;
 
 /// Rows that a histogram needs to say anything.

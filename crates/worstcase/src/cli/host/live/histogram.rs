@@ -3,13 +3,13 @@
 use super::draw::{BOLD, Looks};
 use super::model::Model;
 use super::words;
-use crate::duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 use std::ops::Range;
+use worstcase_base::duration;
 use worstcase_host::message::bucket;
 use worstcase_probe::Nanos;
 

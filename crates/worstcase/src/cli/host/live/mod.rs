@@ -21,13 +21,13 @@ pub(super) mod words;
 pub use terminal::is_usable;
 
 use super::lines::Lines;
-use crate::host::run::Watch;
 use model::Model;
 use screen::Screen;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_host::HostSpec;
 use worstcase_host::message::Message;
+use worstcase_host::run::Watch;
 use worstcase_probe::Nanos;
 
 /// The whole screen; lines where there is none to be had.

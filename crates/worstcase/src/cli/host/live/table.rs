@@ -2,12 +2,12 @@
 
 use super::draw::{BOLD, Looks};
 use super::model::Model;
-use crate::report::format::{grouped, micros};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
+use worstcase_base::format::{grouped, micros};
 use worstcase_host::message::CpuStats;
 use worstcase_probe::Nanos;
 

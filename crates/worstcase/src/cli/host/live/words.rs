@@ -1,7 +1,7 @@
 //! Numbers and names as the view shows them.
 
-use crate::duration;
-use crate::report::format::{grouped, plain};
+use worstcase_base::duration;
+use worstcase_base::format::{grouped, plain};
 use worstcase_host::HostSpec;
 use worstcase_probe::Nanos;
 
@@ -12,7 +12,7 @@ pub fn title(spec: &HostSpec) -> String {
 
 /// `CPUs 0-1, every 1 ms, nanosleep, fifo:90`.
 pub fn method(spec: &HostSpec) -> String {
-    let cpus: crate::host::CpuList = spec.cpus.iter().copied().collect();
+    let cpus: worstcase_host::CpuList = spec.cpus.iter().copied().collect();
     let noun = if spec.cpus.len() == 1 { "CPU" } else { "CPUs" };
     let policy = spec.policy;
     match spec.probe {

@@ -1,16 +1,16 @@
 //! The facts as lines for a person: a heading, then keys and values; a value that is absent is not known.
 
-use crate::host::CpuList;
-use crate::host::facts::cgroup::Version;
-use crate::host::facts::disks::Disk;
-use crate::host::facts::interrupts::Interrupts;
-use crate::host::facts::isolation::Isolation;
-use crate::host::facts::power::Power;
-use crate::host::facts::rights::Rights;
-use crate::host::facts::scheduling::{Scheduling, Watchdogs};
-use crate::host::facts::virtualization::Virtualization;
-use crate::host::facts::{Facts, cgroup, clock, cpu, kernel, memory};
 use std::collections::BTreeMap;
+use worstcase_host::CpuList;
+use worstcase_host::facts::cgroup::Version;
+use worstcase_host::facts::disks::Disk;
+use worstcase_host::facts::interrupts::Interrupts;
+use worstcase_host::facts::isolation::Isolation;
+use worstcase_host::facts::power::Power;
+use worstcase_host::facts::rights::Rights;
+use worstcase_host::facts::scheduling::{Scheduling, Watchdogs};
+use worstcase_host::facts::virtualization::Virtualization;
+use worstcase_host::facts::{Facts, cgroup, clock, cpu, kernel, memory};
 
 type Line = (String, Option<String>);
 
@@ -148,7 +148,7 @@ fn power(power: &Power) -> Vec<Line> {
         .governors
         .iter()
         .map(|(name, cpus)| format!("{name} (CPUs {cpus})"));
-    let state = |state: &crate::host::facts::power::IdleState| {
+    let state = |state: &worstcase_host::facts::power::IdleState| {
         let off = if state.disabled { ", off" } else { "" };
         format!("{} ({} us{off})", state.name, state.exit_us)
     };

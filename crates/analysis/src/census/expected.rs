@@ -1,0 +1,231 @@
+//! How many samples should lie above a latency, over all phases that the due times could have had.
+//!
+//! Due times come one a period; their phase against the load is chance. In a section of length `l`, with a wake-up path `r`
+//! behind it, those in its first `l - (t - r)` make samples above `t`. So for every phase the samples above `t` can be
+//! counted: their mean is what to expect, and their variance shows whether sections recur in step with the period, so that
+//! samples meet them in a row.
+//!
+//! The paths are drawn from those of samples that left a section at the same instruction, since where a section ends
+//! decides what comes behind it: a poll that finds need_resched set may have work to do before it gives its lock back.
+
+use super::join::Joined;
+use super::load_time::{LoadSection, LoadTime};
+use super::taken::Taken;
+use std::collections::BTreeMap;
+use worstcase_probe::prng::SplitMix64;
+use worstcase_results::stats::poisson;
+
+/// With fewer samples behind it an end of sections has no paths of its own, and all such ends share theirs.
+const ENOUGH: usize = 10;
+
+/// What an expectation is made of, in ns.
+pub struct Expectation {
+    /// The due times, and the end of the last one's period.
+    due: Vec<u64>,
+    /// Long sections, each with the path behind it.
+    sections: Vec<(LoadSection, u64)>,
+    /// Paths out of long sections, in ascending order.
+    paths: Vec<u64>,
+}
+
+/// With a larger dispersion samples meet long sections in a row, or miss them: their number is no Poisson count.
+const IN_STEP: f64 = 2.0;
+
+/// How many samples lie above a latency, over all phases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// On average.
+    pub mean: f64,
+    /// Variance over mean: about 1 if samples meet sections independently of each other.
+    pub dispersion: f64,
+    /// Part of the phases with each count.
+    shares: BTreeMap<i64, f64>,
+}
+
+impl Counts {
+    fn of(shares: BTreeMap<i64, f64>) -> Counts {
+        let moment = |power| {
+            shares
+                .iter()
+                .map(|(n, share)| share * (*n as f64).powi(power))
+                .sum::<f64>()
+        };
+        let mean = moment(1);
+        Counts {
+            mean,
+            dispersion: if mean > 0.0 {
+                (moment(2) - mean * mean) / mean
+            } else {
+                0.0
+            },
+            shares,
+        }
+    }
+
+    /// Whether the sections recur in step with the period.
+    pub fn in_step(&self) -> bool {
+        self.dispersion > IN_STEP
+    }
+
+    /// Probability of a number as unlikely as this: of a Poisson count, or, if in step, of a phase by chance.
+    pub fn probability(&self, seen: u64) -> f64 {
+        if !self.in_step() {
+            return poisson::two_sided(self.mean, seen);
+        }
+        let seen = seen as i64;
+        let share = |is: &dyn Fn(i64) -> bool| -> f64 {
+            let fitting = self.shares.iter().filter(|(n, _)| is(**n));
+            fitting.map(|(_, share)| share).sum()
+        };
+        (2.0 * share(&|n| n <= seen).min(share(&|n| n >= seen))).min(1.0)
+    }
+}
+
+impl Expectation {
+    /// Of a cell without missed periods.
+    pub fn of(taken: &Taken, joined: &[Joined]) -> Expectation {
+        let load = LoadTime::of(taken, joined);
+        let by_end = by_end(joined);
+        let mut paths: Vec<u64> = by_end.values().flatten().copied().collect();
+        paths.sort_unstable();
+        let mut random = SplitMix64::new(1);
+        let mut with_path = |section: LoadSection| {
+            let own = by_end.get(&Some(section.to)).or_else(|| by_end.get(&None));
+            let from = own.unwrap_or(&paths);
+            Some((section, *from.get(random.below(from.len().max(1) as u64) as usize)?))
+        };
+        Expectation {
+            sections: load.sections.into_iter().filter_map(&mut with_path).collect(),
+            due: load.due,
+            paths,
+        }
+    }
+
+    /// The longest section.
+    pub fn longest(&self) -> Option<u64> {
+        self.sections.iter().map(|(section, _)| section.length).max()
+    }
+
+    /// All paths out of long sections, in ascending order.
+    pub fn paths(&self) -> &[u64] {
+        &self.paths
+    }
+
+    /// Samples above `t`.
+    pub fn above(&self, t: u64) -> Counts {
+        let mut changes: Vec<(f64, i64)> = Vec::new();
+        for (section, path) in &self.sections {
+            let late = section.length.saturating_sub(t.saturating_sub(*path));
+            self.phases(section.start, section.start + late, &mut changes);
+        }
+        changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut shares: BTreeMap<i64, f64> = BTreeMap::new();
+        let (mut phase, mut count) = (0.0, 0);
+        for (at, change) in changes.into_iter().chain([(1.0, 0)]) {
+            if at > phase {
+                *shares.entry(count).or_default() += at - phase;
+            }
+            (phase, count) = (at, count + change);
+        }
+        Counts::of(shares)
+    }
+
+    /// In which part of its period each due time would have to lie to fall into a stretch, as the changes of a count.
+    fn phases(&self, start: u64, end: u64, changes: &mut Vec<(f64, i64)>) {
+        let first = self.due.partition_point(|d| *d <= start).saturating_sub(1);
+        for period in self.due[first..].windows(2).take_while(|p| p[0] < end) {
+            let (from, to) = (start.clamp(period[0], period[1]), end.clamp(period[0], period[1]));
+            if from < to {
+                let phase = |at: u64| (at - period[0]) as f64 / (period[1] - period[0]) as f64;
+                changes.extend([(phase(from), 1), (phase(to), -1)]);
+            }
+        }
+    }
+}
+
+/// Paths out of long sections by where these ended; where that is rare, together.
+fn by_end(joined: &[Joined]) -> BTreeMap<Option<u64>, Vec<u64>> {
+    let mut ends: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for joined in joined.iter().filter(|j| j.rest.is_some()) {
+        let to = joined.section.map_or(0, |s| s.to);
+        ends.entry(to).or_default().push(joined.residual.0);
+    }
+    let mut paths: BTreeMap<Option<u64>, Vec<u64>> = BTreeMap::new();
+    for (to, residuals) in ends {
+        let end = (residuals.len() >= ENOUGH).then_some(to);
+        paths.entry(end).or_default().extend(residuals);
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census::join::join;
+    use crate::census::testing::{moment, section, taken};
+    use worstcase_probe::census::Kind;
+
+    /// One sample of two periods meets a section of 10 us; the other one ends elsewhere.
+    fn expectation() -> Expectation {
+        let mut taken = taken();
+        taken.about.period_ns = 100_000;
+        let mut other = section(Kind::HeldOff, 60_000, 20_000);
+        other.to += 8;
+        taken.census.sections = vec![section(Kind::HeldOff, 45_000, 10_000), other];
+        taken.moments = vec![moment(0, 10_000, 0), moment(1, 110_000, 3_000)];
+        taken.census.sections.push(section(Kind::HeldOff, 109_000, 2_000));
+        let joined = join(&taken).unwrap();
+        Expectation::of(&taken, &joined)
+    }
+
+    #[test]
+    fn of_a_section_the_part_counts_that_is_early_enough() {
+        let expectation = expectation();
+        assert_eq!(
+            (expectation.longest(), expectation.paths()),
+            (Some(20_000), &[2_000][..])
+        );
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        // With 2 us of path 5 of 10 us, 15 of 20, and none of 2.
+        near(expectation.above(7_000).mean, 20_000.0 / 100_000.0);
+        near(expectation.above(14_000).mean, 8_000.0 / 100_000.0);
+        near(expectation.above(22_000).mean, 0.0);
+        // Below the path all of them; the last goes on into the second period, of which 2 us are the wake-up's.
+        near(expectation.above(1_000).mean, 31_000.0 / 100_000.0 + 1_000.0 / 98_000.0);
+    }
+
+    #[test]
+    fn counts_vary_with_the_phase_alone() {
+        let regular = |phases: &[(u64, u64)]| Expectation {
+            due: vec![0, 100, 200],
+            sections: phases
+                .iter()
+                .map(|(start, length)| {
+                    let (start, length, to) = (*start, *length, 0);
+                    (LoadSection { start, length, to }, 0)
+                })
+                .collect(),
+            paths: vec![0],
+        };
+        // In step: both samples or none. Apart: one or none.
+        let together = regular(&[(10, 20), (110, 20)]).above(0);
+        assert!((together.mean - 0.4).abs() < 1e-9);
+        assert!((together.dispersion - (4.0 * 0.2 - 0.16) / 0.4).abs() < 1e-9);
+        let apart = regular(&[(10, 20), (150, 20)]).above(0);
+        assert!((apart.dispersion - (0.4 - 0.16) / 0.4).abs() < 1e-9);
+        // One that goes on into the next period.
+        assert!((regular(&[(90, 20)]).above(0).mean - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn in_step_a_number_is_as_likely_as_the_phases_that_have_it() {
+        let counts = Counts::of([(0, 0.7), (8, 0.2), (9, 0.1)].into());
+        assert!(counts.in_step());
+        let near = |seen, expected: f64| assert!((counts.probability(seen) - expected).abs() < 1e-9, "{seen}");
+        near(0, 1.0);
+        near(9, 0.2);
+        near(10, 0.0);
+        let apart = Counts::of([(0, 0.6), (1, 0.4)].into());
+        assert_eq!(apart.probability(3), poisson::two_sided(0.4, 3));
+    }
+}

@@ -1,0 +1,287 @@
+//! Each sample with the section that it had to wait for: `rest of the section + residual = latency`.
+//!
+//! That is the section in which it was due, or one that began before its timer's interrupt came: a kernel that polls before
+//! the interrupt does not know yet that it should reschedule, and goes on into the next section. Of several the one that
+//! took most counts. The timer's interrupt, if it came within the section, is the sample's own doing: the section would have
+//! been shorter without it. Other interrupts, and soft interrupts, are not.
+//!
+//! So the rest is that of the undisturbed section, and the residual is all that a wake-up adds to it: interrupt, scheduler,
+//! switch, return to user code, and whatever else came between. A sample that met no long section, or one that is long only
+//! by the sample's own interrupt, has no rest; its latency is all residual, and holds the rest of the shorter section.
+
+use super::taken::Taken;
+use serde::Serialize;
+use worstcase_lab::moments::Moment;
+use worstcase_probe::census::Kind;
+use worstcase_probe::census::log::{LONG, Section};
+use worstcase_probe::{Instructions, Nanos};
+use worstcase_results::stats::Distribution;
+
+/// A sample and its section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// Its latency.
+    pub latency: Nanos,
+    /// What was left of the section, without the sample's own interrupt, if it met one that is long without that.
+    pub rest: Option<Nanos>,
+    /// The rest of the latency.
+    pub residual: Nanos,
+    /// The section that it met.
+    pub section: Option<Met>,
+}
+
+/// A section with a sample in it, in instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// When it began.
+    pub start: Instructions,
+    /// Its length without the sample's own interrupt.
+    pub undisturbed: u64,
+    /// Where it ended.
+    pub to: u64,
+}
+
+/// Smallest, middle and largest of some times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// The smallest.
+    pub min_ns: Nanos,
+    /// The nearest-rank median.
+    pub median_ns: Nanos,
+    /// The largest.
+    pub max_ns: Nanos,
+}
+
+/// The wake-up path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Path {
+    /// Residuals of samples that met a long section.
+    pub in_sections: Option<Spread>,
+    /// Latencies of all others.
+    pub elsewhere: Option<Spread>,
+}
+
+/// A sample that was taken before its section was over: census and samples contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("sample {sample} was taken {early} instructions before the section ended in which it was due")]
+pub struct Contradiction {
+    /// Number of the sample.
+    pub sample: usize,
+    /// By how much.
+    pub early: u64,
+}
+
+/// All samples, in order.
+pub fn join(taken: &Taken) -> Result<Vec<Joined>, Contradiction> {
+    let sections: Vec<&Section> = taken.sections(Kind::HeldOff).collect();
+    let interrupts: Vec<&Section> = taken.sections(Kind::InterruptsOff).collect();
+    taken
+        .moments
+        .iter()
+        .map(|moment| joined(taken, moment, &sections, &interrupts))
+        .collect()
+}
+
+fn end(section: &Section) -> u64 {
+    section.start.0 + section.length
+}
+
+/// How much of a section was the sample's own interrupt; nothing if its timer expired in one that ran already.
+fn own(moment: &Moment, section: &Section, interrupts: &[&Section]) -> u64 {
+    let within = |entry: &Instructions| section.start < *entry && entry.0 < end(section);
+    let Some(entry) = moment.timer_entry.filter(within) else {
+        return 0;
+    };
+    // It goes on until it lets other interrupts in. One that is not among the long ones is at most as long as those are not.
+    let found = interrupts.binary_search_by_key(&entry, |s| s.start);
+    let length = found.map_or(section.nested.min(LONG - 1), |i| interrupts[i].length);
+    length.min(end(section) - entry.0)
+}
+
+fn joined(
+    taken: &Taken,
+    moment: &Moment,
+    sections: &[&Section],
+    interrupts: &[&Section],
+) -> Result<Joined, Contradiction> {
+    let entry = moment.timer_entry.unwrap_or(moment.due);
+    let left = |s: &Section| end(s) - s.start.max(moment.due).0;
+    let met = &sections[sections.partition_point(|s| end(s) <= moment.due.0)..];
+    let met = met.iter().take_while(|s| s.start < entry || s.start <= moment.due);
+    let Some(section) = met.max_by_key(|s| left(s)) else {
+        return Ok(Joined {
+            latency: moment.latency,
+            rest: None,
+            residual: moment.latency,
+            section: None,
+        });
+    };
+    if end(section) > moment.sample.0 {
+        return Err(Contradiction {
+            sample: moment.index,
+            early: end(section) - moment.sample.0,
+        });
+    }
+    let own = own(moment, section, interrupts);
+    let met = Met {
+        start: section.start,
+        undisturbed: section.length - own,
+        to: section.to,
+    };
+    let rest = (met.undisturbed >= LONG).then(|| taken.time_of(left(section) - own));
+    Ok(Joined {
+        latency: moment.latency,
+        rest,
+        residual: moment.latency - rest.unwrap_or_default(),
+        section: Some(met),
+    })
+}
+
+impl Path {
+    /// The path that these samples took.
+    pub fn of(joined: &[Joined]) -> Path {
+        let spread =
+            |inside: bool| Spread::of(joined.iter().filter(|j| j.rest.is_some() == inside).map(|j| j.residual));
+        Path {
+            in_sections: spread(true),
+            elsewhere: spread(false),
+        }
+    }
+
+    /// The longest of all.
+    pub fn longest(&self) -> Option<Nanos> {
+        [self.in_sections, self.elsewhere]
+            .into_iter()
+            .flatten()
+            .map(|s| s.max_ns)
+            .max()
+    }
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = Nanos>) -> Option<Spread> {
+        let values = Distribution::new(values)?;
+        Some(Spread {
+            count: values.count(),
+            min_ns: values.min(),
+            median_ns: values.median(),
+            max_ns: values.max(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census::testing::{moment, section, taken};
+
+    #[test]
+    fn rest_and_residual_are_the_latency() {
+        let mut taken = taken();
+        taken.census.sections = vec![
+            section(Kind::HeldOff, 10_000, 2_000),
+            section(Kind::InterruptsOff, 19_000, 3_000),
+            section(Kind::HeldOff, 20_000, 5_000),
+        ];
+        // At the first instruction, the last, one past it, and in none.
+        taken.moments = vec![
+            moment(0, 10_000, 4_500),
+            moment(1, 11_999, 2_600),
+            moment(2, 12_000, 2_700),
+            moment(3, 19_500, 3_000),
+            moment(4, 24_000, 3_900),
+        ];
+        let joined = join(&taken).unwrap();
+        let rests: Vec<_> = joined.iter().map(|j| j.rest.map(|r| r.0)).collect();
+        assert_eq!(rests, [Some(2_000), Some(1), None, None, Some(1_000)]);
+        assert!(
+            joined
+                .iter()
+                .all(|j| j.rest.unwrap_or_default() + j.residual == j.latency)
+        );
+        let path = Path::of(&joined);
+        let inside = path.in_sections.unwrap();
+        assert_eq!(
+            (inside.count, inside.min_ns, inside.median_ns, inside.max_ns),
+            (3, Nanos(2_500), Nanos(2_599), Nanos(2_900))
+        );
+        assert_eq!(path.elsewhere.unwrap().count, 2);
+        assert_eq!(path.longest(), Some(Nanos(3_000)));
+    }
+
+    #[test]
+    fn a_sample_s_own_interrupt_is_no_part_of_the_section() {
+        let mut taken = taken();
+        let mut long = section(Kind::HeldOff, 10_000, 5_000);
+        // The timer's, and soft interrupts.
+        long.nested = 3_000;
+        taken.census.sections = vec![long, section(Kind::InterruptsOff, 11_070, 1_600)];
+        let mut within = moment(0, 11_000, 6_000);
+        within.timer_entry = Some(Instructions(11_070));
+        // With interrupts off, the interrupt comes when the section is over.
+        let mut behind = moment(1, 11_000, 6_000);
+        behind.timer_entry = Some(Instructions(15_000));
+        // Another interrupt ran when it was due.
+        let mut in_another = moment(2, 11_000, 6_000);
+        in_another.timer_entry = None;
+        taken.moments = vec![within, behind, in_another];
+        let joined = join(&taken).unwrap();
+        assert_eq!((joined[0].rest, joined[0].residual), (Some(Nanos(2_400)), Nanos(3_600)));
+        assert_eq!(joined[0].section.unwrap().undisturbed, 3_400);
+        assert_eq!((joined[1].rest, joined[1].residual), (Some(Nanos(4_000)), Nanos(2_000)));
+        assert_eq!(joined[1].section.unwrap().undisturbed, 5_000);
+        assert_eq!((joined[2].rest, joined[2].residual), (Some(Nanos(4_000)), Nanos(2_000)));
+    }
+
+    #[test]
+    fn a_poll_before_the_interrupt_does_not_help() {
+        let mut taken = taken();
+        taken.census.sections = vec![
+            section(Kind::HeldOff, 10_000, 5_000),
+            section(Kind::HeldOff, 15_000, 60_000),
+            // The interrupt's own.
+            section(Kind::HeldOff, 100_000, 2_000),
+        ];
+        let mut before = moment(0, 14_980, 62_000);
+        before.timer_entry = Some(Instructions(15_050));
+        let mut elsewhere = moment(1, 99_990, 3_500);
+        elsewhere.timer_entry = Some(Instructions(100_000));
+        // The next section has interrupts off: it is over when the interrupt comes.
+        let mut pending = moment(2, 14_980, 62_000);
+        pending.timer_entry = Some(Instructions(75_000));
+        taken.moments = vec![before, elsewhere, pending];
+        let joined = join(&taken).unwrap();
+        assert_eq!(
+            (joined[0].rest, joined[0].residual),
+            (Some(Nanos(60_000)), Nanos(2_000))
+        );
+        assert_eq!((joined[1].rest, joined[2].rest), (None, Some(Nanos(60_000))));
+    }
+
+    #[test]
+    fn slower_machines_keep_the_part_of_an_instruction() {
+        let mut taken = taken();
+        taken.shift = 2;
+        taken.census.sections = vec![section(Kind::HeldOff, 10_000, 2_000)];
+        let mut sample = moment(0, 11_000, 1_500);
+        sample.latency = Nanos(6_003);
+        taken.moments = vec![sample];
+        assert_eq!(join(&taken).unwrap()[0].residual, Nanos(2_003));
+    }
+
+    #[test]
+    fn a_sample_within_its_section_is_a_contradiction() {
+        let mut taken = taken();
+        taken.census.sections = vec![section(Kind::HeldOff, 10_000, 2_000)];
+        taken.moments = vec![moment(0, 11_000, 900)];
+        assert_eq!(join(&taken), Err(Contradiction { sample: 0, early: 100 }));
+    }
+
+    #[test]
+    fn no_sample_no_path() {
+        let path = Path::of(&[]);
+        assert_eq!((path.in_sections, path.longest()), (None, None));
+    }
+}

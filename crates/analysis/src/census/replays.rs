@@ -1,0 +1,109 @@
+//! What counting cannot show, from one more replay: who owns the longest sections, and when the probe slept again.
+
+use super::top::{self, Owned};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_lab::LabError;
+use worstcase_lab::again::Again;
+use worstcase_lab::execution::Execution;
+use worstcase_lab::moments::Moment;
+use worstcase_probe::Instructions;
+use worstcase_probe::census::log::Section;
+
+/// Where it is in the cache.
+const AREA: &str = "census-owners";
+
+/// So much is replayed around a section, for what returns reveal of its callers.
+const AROUND: u64 = 20_000;
+
+/// The probe sleeps within so many instructions after its sample: its own code, a system call, and interrupts in between.
+const TO_SLEEP: u64 = 8_000;
+
+/// So many samples are looked at, evenly chosen: the windows of one replay.
+const MOST_SAMPLES: usize = 1_500;
+
+/// See the module.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Seen {
+    /// For each section, unless the replay does not hold it.
+    pub owned: Vec<Option<Owned>>,
+    /// For each sample, when the probe gave the CPU away after it, if that was looked at.
+    pub asleep: Vec<Option<Instructions>>,
+}
+
+/// What a replay shows of these sections and samples, in their order; kept in the cache.
+pub fn seen(again: &Again, cache: &Cache, sections: &[Section], samples: &[Moment]) -> Result<Seen, LabError> {
+    if sections.is_empty() && samples.is_empty() {
+        return Ok(Seen::default());
+    }
+    let mut key = Digest::new("worstcase-census-owners/3");
+    key.text(&again.key()?);
+    for section in sections {
+        key.text(&format!("{section:?}"));
+    }
+    key.text(&format!("{} samples", samples.len()));
+    let folder = cache.publish(AREA, &key.hex(), |building| {
+        let path = building.join("seen.json");
+        let seen = replay(again, cache, sections, samples)?;
+        let json = serde_json::to_vec(&seen).expect("what was seen is plain data");
+        std::fs::write(&path, json).map_err(LabError::io(&path))
+    })?;
+    let path = folder.join("seen.json");
+    let json = std::fs::read(&path).map_err(LabError::io(&path))?;
+    serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
+        folder,
+        reason: e.to_string(),
+        again: "the sections are replayed again",
+    })
+}
+
+fn replay(again: &Again, cache: &Cache, sections: &[Section], samples: &[Moment]) -> Result<Seen, LabError> {
+    let around =
+        |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
+    let after = |m: &Moment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
+    let chosen: Vec<usize> = (0..samples.len())
+        .step_by(samples.len().div_ceil(MOST_SAMPLES).max(1))
+        .collect();
+    let stretches: Vec<Range<Instructions>> = sections
+        .iter()
+        .map(around)
+        .chain(chosen.iter().map(|i| after(&samples[*i])))
+        .collect();
+    let mut seen = Seen {
+        owned: vec![None; sections.len()],
+        asleep: vec![None; samples.len()],
+    };
+    again.replay_stretches(cache, &stretches, |index, execution| match sections.get(index) {
+        Some(section) => seen.owned[index] = top::owned(execution, again.symbols(), section),
+        None => seen.asleep[chosen[index - sections.len()]] = switched(execution),
+    })?;
+    Ok(seen)
+}
+
+/// When the CPU went to another task than the first.
+fn switched(execution: &Execution) -> Option<Instructions> {
+    let (first, later) = execution.tasks.split_first()?;
+    later.iter().find(|t| t.pid != first.pid).map(|t| t.count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::story::testing::Machine;
+
+    #[test]
+    fn the_probe_sleeps_when_another_task_has_the_cpu() {
+        let (mut execution, _) = Machine::in_user(7, "probe").work(9).execution();
+        assert_eq!(switched(&execution), None);
+        let task = |count, pid| worstcase_lab::execution::TaskFrom {
+            count: Instructions(count),
+            pid,
+            comm: String::new(),
+        };
+        // A new name is no other task.
+        execution.tasks = vec![task(10, 7), task(15, 7), task(20, 0), task(30, 7)];
+        assert_eq!(switched(&execution), Some(Instructions(20)));
+    }
+}

@@ -1,0 +1,227 @@
+//! How many samples should lie above a latency, by the census, and how many do; and a test whether the two agree.
+
+use super::expected::Expectation;
+use super::join::Joined;
+use super::places::function;
+use super::taken::Taken;
+use serde::Serialize;
+use worstcase_probe::Nanos;
+use worstcase_results::stats::many;
+
+/// Level of the test: one right census in a hundred is refused.
+pub const LEVEL: f64 = 0.01;
+
+/// Most latencies at which it is asked.
+const THRESHOLDS: usize = 6;
+
+/// One latency.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Samples above this.
+    pub above_ns: Nanos,
+    /// So many are expected.
+    pub expected: f64,
+    /// So many were seen.
+    pub seen: u64,
+    /// Variance over mean of the expected number, over all phases that the due times could have had.
+    pub dispersion: f64,
+    /// Whether long sections recur in step with the period, so that samples meet them in a row; then `p` is the part of all
+    /// phases with a number as unlikely as that, else it is a Poisson count's.
+    pub in_step: bool,
+    /// Probability of a number as unlikely as that, corrected for the number of rows.
+    pub p: f64,
+}
+
+/// Expected and seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tail {
+    /// By latency.
+    pub rows: Vec<Row>,
+    /// Whether they agree, at [`LEVEL`]; `None` if that cannot be asked.
+    pub agrees: Option<bool>,
+    /// Why it cannot be asked.
+    pub why_not: Option<String>,
+    /// The latest sample that met no long section; below, nothing is compared.
+    pub elsewhere_ns: Nanos,
+    /// The function in which the short section ended that it met, if any: what it does then takes so long.
+    pub elsewhere_behind: Option<String>,
+}
+
+/// The tail of a cell.
+pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
+    let not = |why: &str| Tail {
+        rows: Vec::new(),
+        agrees: None,
+        why_not: Some(why.to_string()),
+        elsewhere_ns: Nanos(0),
+        elsewhere_behind: None,
+    };
+    if taken.about.missed > 0 {
+        return not("periods were missed, so that due times without a sample lie in sections");
+    }
+    if !taken.polls_known {
+        return not("sections are not cut at polls");
+    }
+    let expectation = Expectation::of(taken, joined);
+    let paths = expectation.paths();
+    let Some(most) = paths.last() else {
+        return not("no sample met a long section");
+    };
+    let Some(longest) = expectation.longest() else {
+        return not("there is no long section but those of the wake-ups themselves");
+    };
+    let elsewhere = joined.iter().filter(|j| j.rest.is_none()).max_by_key(|j| j.latency);
+    // Up to the latest of these the tail is theirs, and the census says nothing; nor does it where most paths alone take
+    // longer.
+    let latest = elsewhere.map_or(0, |j| j.latency.0);
+    let from = latest.max(paths[paths.len() / 2]);
+    let thresholds: Vec<u64> = round_numbers()
+        .skip_while(|t| *t < from)
+        .take_while(|t| *t < longest + most)
+        .take(THRESHOLDS)
+        .collect();
+    let behind = elsewhere
+        .and_then(|j| j.section)
+        .map(|s| function(&taken.symbols, s.to));
+    if thresholds.is_empty() {
+        let behind = behind.map_or(String::new(), |name| {
+            format!(", the latest behind one that ended in {name}")
+        });
+        return not(&format!(
+            "samples that met no long section are as late as the others{behind}"
+        ));
+    }
+    let seen = |t: u64| joined.iter().filter(|j| j.latency.0 > t).count() as u64;
+    let row = |t: &u64| {
+        let (expected, seen) = (expectation.above(*t), seen(*t));
+        Row {
+            above_ns: Nanos(*t),
+            expected: expected.mean,
+            seen,
+            dispersion: expected.dispersion,
+            in_step: expected.in_step(),
+            p: expected.probability(seen),
+        }
+    };
+    let mut rows: Vec<Row> = thresholds.iter().map(row).collect();
+    let corrected = many::holm(&rows.iter().map(|r| r.p).collect::<Vec<f64>>());
+    rows.iter_mut().zip(corrected).for_each(|(row, p)| row.p = p);
+    Tail {
+        agrees: Some(rows.iter().all(|r| r.p >= LEVEL)),
+        rows,
+        why_not: None,
+        elsewhere_ns: Nanos(latest),
+        elsewhere_behind: behind,
+    }
+}
+
+/// 1, 2, 5, 10, 20, 50 ... us.
+fn round_numbers() -> impl Iterator<Item = u64> {
+    (0..9).flat_map(|decade| [1_000, 2_000, 5_000].map(|n| n * 10u64.pow(decade)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census::join::join;
+    use crate::census::testing::{Load, moment, section, taken};
+    use worstcase_probe::Instructions;
+    use worstcase_probe::census::Kind;
+    use worstcase_probe::prng::SplitMix64;
+    use worstcase_results::stats::poisson;
+
+    fn tail_of(taken: &Taken) -> Tail {
+        tail(taken, &join(taken).unwrap())
+    }
+
+    #[test]
+    fn a_right_census_agrees_with_its_samples() {
+        for seed in 1..=20 {
+            let tail = tail_of(&Load::random(seed).run(4_000));
+            assert_eq!(tail.agrees, Some(true), "seed {seed}: {tail:?}");
+            assert!(!tail.rows.iter().any(|r| r.in_step), "seed {seed}: {tail:?}");
+            assert_eq!(
+                tail.rows[0].above_ns,
+                Nanos(5_000),
+                "elsewhere nothing takes longer than 3 us"
+            );
+            assert!(tail.rows[0].seen > 300 && tail.rows.last().unwrap().above_ns == Nanos(50_000));
+        }
+    }
+
+    #[test]
+    fn samples_may_meet_in_a_row_what_recurs_in_step_with_the_period() {
+        let mut refused_else = 0;
+        for seed in 1..=20 {
+            let tail = tail_of(&Load::in_step(seed).run(500));
+            assert_eq!(tail.agrees, Some(true), "seed {seed}: {tail:?}");
+            let late = tail.rows.last().unwrap();
+            assert!(late.above_ns == Nanos(50_000) && late.in_step, "seed {seed}: {tail:?}");
+            refused_else += u32::from(poisson::two_sided(late.expected, late.seen) < LEVEL);
+        }
+        assert!(refused_else > 0);
+    }
+
+    #[test]
+    fn a_census_without_its_long_sections_does_not() {
+        for seed in 1..=20 {
+            let mut taken = Load::random(seed).run(4_000);
+            let joined = join(&taken).unwrap();
+            taken.census.sections.retain(|s| s.length < 60_000);
+            let tail = tail(&taken, &joined);
+            assert_eq!(tail.agrees, Some(false), "seed {seed}: {tail:?}");
+        }
+    }
+
+    #[test]
+    fn nor_does_one_with_sections_that_no_sample_waited_for() {
+        for seed in 1..=20 {
+            let mut taken = Load::random(seed).run(4_000);
+            let joined = join(&taken).unwrap();
+            let mut random = SplitMix64::new(seed);
+            let end = taken.moments.last().unwrap().sample.0;
+            for _ in 0..1_000 {
+                let start = random.below(end);
+                taken.census.sections.push(section(Kind::HeldOff, start, 50_000));
+            }
+            taken.census.sections.sort_by_key(|s| s.start);
+            assert_eq!(tail(&taken, &joined).agrees, Some(false), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_said() {
+        let why = |taken: &Taken, joined: &[Joined]| {
+            let tail = tail(taken, joined);
+            assert_eq!((tail.agrees, tail.rows.len()), (None, 0));
+            tail.why_not.unwrap()
+        };
+        let mut taken = Load::random(1).run(4_000);
+        let joined = join(&taken).unwrap();
+        taken.about.missed = 1;
+        assert!(why(&taken, &joined).contains("missed"));
+        taken.about.missed = 0;
+        taken.polls_known = false;
+        assert!(why(&taken, &joined).contains("polls"));
+        taken.polls_known = true;
+        assert!(why(&taken, &[]).contains("no sample"));
+        taken.census.sections.clear();
+        assert!(why(&taken, &joined).contains("no long section but"));
+    }
+
+    #[test]
+    fn a_way_out_of_a_short_section_is_named() {
+        let mut taken = taken();
+        taken.census.sections = vec![
+            section(Kind::HeldOff, 10_000, 2_000),
+            section(Kind::HeldOff, 200_000, 2_000),
+            section(Kind::HeldOff, 300_000, 1_900),
+            section(Kind::InterruptsOff, 300_150, 1_600),
+        ];
+        let mut behind_a_poll = moment(1, 300_100, 60_000);
+        behind_a_poll.timer_entry = Some(Instructions(300_150));
+        taken.moments = vec![moment(0, 11_000, 4_000), behind_a_poll];
+        let tail = tail_of(&taken);
+        assert!(tail.why_not.unwrap().ends_with("the latest behind one that ended in b"));
+    }
+}

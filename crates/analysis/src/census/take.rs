@@ -1,0 +1,76 @@
+//! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
+
+use super::findings::KINDS;
+use super::replays::{self, Seen};
+use super::taken::{About, Taken};
+use super::top::{self, TopList};
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
+use worstcase_lab::added::Added;
+use worstcase_lab::again::Again;
+use worstcase_lab::moments::Moment;
+use worstcase_lab::qemu::Qemu;
+use worstcase_probe::Instructions;
+use worstcase_probe::census::Kind;
+use worstcase_probe::census::log::Section;
+use worstcase_results::record::Record;
+
+/// What taking needs beside the record.
+pub struct How<'a> {
+    /// The QEMU that measured the cell.
+    pub qemu: &'a Qemu,
+    /// Programs that were added when it was measured.
+    pub added: &'a [Added],
+    /// Where kernels and results are.
+    pub options: &'a ResolveOptions<'a>,
+    /// Real time for one machine, if not the default.
+    pub limit: Option<Duration>,
+    /// Compare the tracked state with the true one at every block.
+    pub audit: bool,
+    /// Name the owners of all kinds of section, not only of those that delay a wake-up: one more replay.
+    pub in_detail: bool,
+}
+
+/// The census, and the longest sections of each of [`KINDS`] by owner.
+pub fn take(record: &Record, how: &How) -> Result<(Taken, Vec<TopList>), LabError> {
+    let again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
+    let cache = &how.options.cache;
+    let found = again.census(cache, how.audit)?;
+    let mut taken = Taken {
+        about: About::of(record),
+        census: found.census,
+        polls_known: found.polls_known,
+        symbols: again.symbols().clone(),
+        moments: again.moments()?,
+        asleep: Vec::new(),
+        shift: again.mips().shift(),
+    };
+    let (delays, others) = KINDS.split_at(1);
+    let (mut lists, asleep) = longest(&again, cache, &taken, delays, &taken.moments)?;
+    taken.asleep = asleep;
+    lists.extend(match how.in_detail {
+        true => longest(&again, cache, &taken, others, &[])?.0,
+        false => others.iter().map(|kind| top::unnamed(&taken, *kind)).collect(),
+    });
+    Ok((taken, lists))
+}
+
+/// The longest sections of these kinds and when the probe slept after these samples, all from one replay.
+fn longest(
+    again: &Again,
+    cache: &Cache,
+    taken: &Taken,
+    kinds: &[Kind],
+    samples: &[Moment],
+) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), LabError> {
+    let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
+    let Seen { owned, asleep } = replays::seen(again, cache, &longest.concat(), samples)?;
+    let mut owned = owned.into_iter();
+    let list = |sections: Vec<Section>| {
+        let of_kind = owned.by_ref().take(sections.len()).flatten().collect();
+        top::list(of_kind, top::above(taken, &sections))
+    };
+    Ok((longest.into_iter().map(list).collect(), asleep))
+}

@@ -1,0 +1,286 @@
+//! The longest sections with their call chains: who began them, who ended them, and what ran in them.
+//!
+//! An address says little where a lock's function began a section. So the longest sections are replayed, and each is
+//! named by the first function that is no helper on its call chain; those with equal names are one entry. A section that
+//! began where the kernel was entered is named by what it did, too.
+
+use super::taken::Taken;
+use crate::story::frames;
+use crate::story::roles;
+use crate::story::shares::{Shares, place};
+use crate::story::spans::{Share, Task};
+use crate::story::stacks::{Frame, FrameKind};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use worstcase_lab::execution::{Execution, Symbols};
+use worstcase_probe::Nanos;
+use worstcase_probe::census::Kind;
+use worstcase_probe::census::log::{LONG, Section};
+
+/// Sections of a kind that are replayed: most of those that delay a wake-up.
+pub fn replayed(kind: Kind) -> usize {
+    match kind {
+        Kind::HeldOff => 100,
+        Kind::InterruptsOff | Kind::PreemptionOff => 30,
+    }
+}
+
+/// One section with its owner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Owned {
+    /// Who began it.
+    pub from: String,
+    /// Who ended it.
+    pub to: String,
+    /// For one that began where the kernel was entered: the innermost function in which most of it was spent.
+    pub inside: Option<String>,
+    /// How long it was.
+    pub length_ns: Nanos,
+    /// Net of interrupts and soft interrupts in it.
+    pub net_ns: Nanos,
+    /// Instructions completed when it began.
+    pub start: u64,
+    /// The thread that began it.
+    pub task: Task,
+    /// The call chain at its beginning, outermost first.
+    pub chain: Vec<Frame>,
+    /// The call chain that most of it has in common, outermost first.
+    pub common: Vec<Frame>,
+    /// The functions that took most of it in themselves.
+    pub functions: Vec<Share>,
+    /// Whether returns fit no frame, so that the chain may be wrong.
+    pub irregular: bool,
+}
+
+/// Sections of one owner among the longest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Top {
+    /// Who began them.
+    pub from: String,
+    /// Who ended them.
+    pub to: String,
+    /// See [`Owned::inside`].
+    pub inside: Option<String>,
+    /// How many of the longest are theirs.
+    pub times: u64,
+    /// All of these together.
+    pub total_ns: Nanos,
+    /// The longest net of interrupts and soft interrupts.
+    pub longest_net_ns: Nanos,
+    /// The longest.
+    pub longest: Owned,
+}
+
+/// What tells owners apart: who began a section, who ended it, what it did.
+pub type Name<'a> = (&'a str, &'a str, Option<&'a str>);
+
+impl Top {
+    /// One section.
+    fn of(section: Owned) -> Top {
+        Top {
+            from: section.from.clone(),
+            to: section.to.clone(),
+            inside: section.inside.clone(),
+            times: 1,
+            total_ns: section.length_ns,
+            longest_net_ns: section.net_ns,
+            longest: section,
+        }
+    }
+
+    /// What tells it from others.
+    pub fn name(&self) -> Name<'_> {
+        (&self.from, &self.to, self.inside.as_deref())
+    }
+
+    /// Takes in what another list has of the same owner.
+    pub fn add(&mut self, other: &Top) {
+        self.times += other.times;
+        self.total_ns = self.total_ns + other.total_ns;
+        self.longest_net_ns = self.longest_net_ns.max(other.longest_net_ns);
+        if other.longest.length_ns > self.longest.length_ns {
+            self.longest = other.longest.clone();
+        }
+    }
+}
+
+/// The longest of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TopList {
+    /// By their longest.
+    pub owners: Vec<Top>,
+    /// Every section longer than this is in the list.
+    pub above_ns: Nanos,
+}
+
+/// The longest sections of a kind, longest first, at most [`replayed`].
+pub fn longest(taken: &Taken, kind: Kind) -> Vec<Section> {
+    let mut sections: Vec<Section> = taken.sections(kind).copied().collect();
+    sections.sort_by_key(|s| (Reverse(s.length), s.start.0));
+    sections.truncate(replayed(kind));
+    sections
+}
+
+/// The length that no section exceeds which is not among these longest ones.
+pub fn above(taken: &Taken, longest: &[Section]) -> Nanos {
+    match longest.last() {
+        Some(shortest) if longest.len() == replayed(shortest.kind) => taken.time_of(shortest.length),
+        _ => taken.time_of(LONG - 1),
+    }
+}
+
+/// The list of a kind of which nothing was replayed.
+pub fn unnamed(taken: &Taken, kind: Kind) -> TopList {
+    let lengths = taken.census.lengths.iter().filter(|l| l.kind == kind);
+    TopList {
+        owners: Vec::new(),
+        above_ns: taken.time_of(lengths.map(|l| l.length).max().unwrap_or(0)),
+    }
+}
+
+/// What the replay of a section shows; nothing if the replay does not hold it.
+pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Option<Owned> {
+    let (start, end) = (section.start.0, section.start.0 + section.length);
+    let walk = frames::walk(execution, symbols);
+    let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
+    let owner = |stack| place(&walk, stack, roles::is_helper).0.function;
+    let within: Vec<_> = walk.within(start, end).collect();
+    let shares = Shares::of(&walk, &within);
+    let common = shares.chain();
+    let is_entry = |kind| matches!(kind, FrameKind::Syscall | FrameKind::Exception | FrameKind::User);
+    let entered = is_entry(walk.stacks.frame(first.stack).kind);
+    let inside = common
+        .iter()
+        .rev()
+        .find(|f| entered && !roles::is_helper(&f.function) && !is_entry(f.kind));
+    let comm = execution
+        .tasks
+        .iter()
+        .rev()
+        .find(|t| t.pid == first.pid)
+        .map(|t| t.comm.clone());
+    Some(Owned {
+        from: owner(first.stack),
+        to: owner(last.stack),
+        inside: inside.map(|f| f.function.clone()),
+        length_ns: execution.time_of(section.length),
+        net_ns: execution.time_of(section.length.saturating_sub(section.nested)),
+        start,
+        task: Task {
+            pid: first.pid,
+            comm: comm.unwrap_or_default(),
+        },
+        chain: walk.stacks.chain(first.stack).into_iter().cloned().collect(),
+        functions: shares.functions(|n| execution.time_of(n)),
+        common,
+        irregular: walk.irregular > 0,
+    })
+}
+
+/// The replayed sections by owner; every section longer than `above_ns` must be among them.
+pub fn list(sections: Vec<Owned>, above_ns: Nanos) -> TopList {
+    let mut owners: Vec<Top> = Vec::new();
+    for top in sections.into_iter().map(Top::of) {
+        match owners.iter_mut().find(|t| t.name() == top.name()) {
+            Some(found) => found.add(&top),
+            None => owners.push(top),
+        }
+    }
+    owners.sort_by_key(|t| Reverse(t.longest.length_ns));
+    TopList { owners, above_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census::testing::{owned as named, section, taken};
+    use crate::story::testing::Machine;
+
+    #[test]
+    fn a_section_is_named_by_who_took_the_lock() {
+        let mut m = Machine::in_user(7, "load");
+        m.work(3).syscall().work(2).call("shm_close").work(2);
+        m.call("_raw_spin_lock").work(3);
+        let start = m.count;
+        m.work(2).ret().work(5);
+        m.call("free_pages").work(30).calls("clear", 20).ret();
+        m.call("_raw_spin_unlock").work(3);
+        let end = m.count;
+        m.work(1).ret().work(1).ret().sysret().work(1);
+        let (execution, symbols) = m.execution();
+        let mut looked_at = section(Kind::HeldOff, start, end - start);
+        looked_at.nested = 4;
+        let found = owned(&execution, &symbols, &looked_at).unwrap();
+        assert_eq!((found.from.as_str(), found.to.as_str()), ("shm_close", "shm_close"));
+        assert_eq!((found.length_ns.0, found.net_ns.0), (end - start, end - start - 4));
+        assert_eq!((found.task.comm.as_str(), found.task.pid), ("load", 7));
+        let chain: Vec<_> = found.chain.iter().map(|f| f.function.as_str()).collect();
+        assert_eq!(
+            chain,
+            ["[user] load", "entry_SYSCALL_64", "shm_close", "_raw_spin_lock"]
+        );
+        let first = &found.functions[0];
+        assert_eq!((first.function.as_str(), first.self_ns.0), ("free_pages", 32));
+        looked_at.start.0 += 1_000_000;
+        assert_eq!(owned(&execution, &symbols, &looked_at), None);
+    }
+
+    #[test]
+    fn a_section_from_the_kernel_s_entry_on_is_named_by_what_it_did() {
+        let mut m = Machine::in_user(7, "load");
+        m.work(3);
+        let start = m.count + 1;
+        m.syscall()
+            .work(2)
+            .call("do_syscall_64")
+            .call("vfs_read")
+            .calls("copy", 60)
+            .work(60)
+            .ret();
+        m.ret().work(1);
+        let end = m.count;
+        m.sysret().work(1);
+        let (execution, symbols) = m.execution();
+        let found = owned(&execution, &symbols, &section(Kind::HeldOff, start, end - start)).unwrap();
+        assert_eq!(found.from, "entry_SYSCALL_64");
+        assert_eq!(found.inside.as_deref(), Some("vfs_read"));
+        let mut other = named(&found.from, &found.to, 9_000);
+        other.inside = Some("vfs_write".into());
+        assert_eq!(list(vec![found, other], Nanos(0)).owners.len(), 2);
+    }
+
+    #[test]
+    fn only_the_longest_of_a_kind_are_looked_at() {
+        let mut taken = taken();
+        for n in 0..150 {
+            taken
+                .census
+                .sections
+                .push(section(Kind::HeldOff, n * 10_000, 1_000 + n));
+            taken
+                .census
+                .sections
+                .push(section(Kind::InterruptsOff, n * 10_000, 9_000));
+        }
+        let found = longest(&taken, Kind::HeldOff);
+        assert_eq!((found.len(), found[0].length, found[99].length), (100, 1_149, 1_050));
+    }
+
+    #[test]
+    fn sections_of_one_owner_are_one_entry() {
+        let list = list(
+            vec![named("a", "x", 4_000), named("b", "x", 5_000), named("a", "x", 6_000)],
+            Nanos(3_999),
+        );
+        let rows: Vec<_> = list
+            .owners
+            .iter()
+            .map(|t| (t.from.as_str(), t.times, t.total_ns.0))
+            .collect();
+        assert_eq!(rows, [("a", 2, 10_000), ("b", 1, 5_000)]);
+        assert_eq!(
+            (list.owners[0].longest.length_ns, list.above_ns),
+            (Nanos(6_000), Nanos(3_999))
+        );
+    }
+}

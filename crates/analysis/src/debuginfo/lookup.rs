@@ -1,0 +1,147 @@
+//! Looks addresses up.
+
+use super::paths;
+use crate::story::lines::{Inlined, Lines, Source};
+use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
+use gimli::{Dwarf, EndianRcSlice, LittleEndian, Section, SectionId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use worstcase_kernels::debuginfo::elf::Elf;
+use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
+use worstcase_lab::execution::Symbols;
+
+type Reader = EndianRcSlice<LittleEndian>;
+
+/// Functions of every kernel, and the file in which each is: they tell where the source's top is. The assembler is told
+/// other paths than the compiler.
+const LANDMARKS: [(&str, &str); 2] = [
+    ("__schedule", "kernel/sched/core.c"),
+    ("entry_SYSCALL_64", "arch/x86/entry/entry_64.S"),
+];
+
+/// A kernel's debug information.
+pub struct DebugInfo {
+    context: Context<Reader>,
+    build_id: BuildId,
+    /// The top of the source, by all its names.
+    tops: Vec<String>,
+    known: RefCell<HashMap<u64, Option<Source>>>,
+}
+
+impl DebugInfo {
+    /// Opens a vmlinux, or what was kept of one.
+    pub fn open(path: &Path, symbols: &Symbols) -> Result<DebugInfo, DebugInfoError> {
+        let elf = Elf::open(path)?;
+        let build_id = elf.build_id()?;
+        let mut dwarf = Dwarf::load(|id| section(&elf, id, id.name()))?;
+        if let Some(supplement) = elf.supplement()? {
+            dwarf.load_sup(|id| section(&supplement, id, id.name()))?;
+        }
+        if dwarf.debug_info.reader().bytes().is_empty() || dwarf.debug_line.reader().bytes().is_empty() {
+            return Err(elf.wrong("it has no .debug_info and .debug_line"));
+        }
+        let context = Context::from_dwarf(dwarf).map_err(|e| elf.wrong(e))?;
+        let mut info = DebugInfo {
+            context,
+            build_id,
+            tops: Vec::new(),
+            known: RefCell::default(),
+        };
+        let tops = LANDMARKS.iter().filter_map(|(function, file)| {
+            let landmark = info.find(symbols.address_of(function)?)?;
+            landmark.file.strip_suffix(file).map(str::to_string)
+        });
+        info.tops = tops.filter(|top| !top.is_empty()).collect();
+        Ok(info)
+    }
+
+    /// An error unless it is of this kernel.
+    pub fn must_be_of(self, path: &Path, kernel: &str, running: Option<&BuildId>) -> Result<DebugInfo, DebugInfoError> {
+        let (path, kernel) = (path.to_path_buf(), kernel.to_string());
+        match running {
+            None => Err(DebugInfoError::Unidentified { path, kernel }),
+            Some(id) if *id == self.build_id => Ok(self),
+            Some(id) => Err(DebugInfoError::OtherKernel {
+                path,
+                found: self.build_id,
+                kernel,
+                expected: id.clone(),
+            }),
+        }
+    }
+
+    fn find(&self, address: u64) -> Option<Source> {
+        let mut lookup = self.context.find_frames(address);
+        let mut frames = loop {
+            match lookup {
+                LookupResult::Output(found) => break found.ok()?,
+                LookupResult::Load { load, continuation } => lookup = continuation.resume(split(&load)),
+            }
+        };
+        // The innermost comes first.
+        let mut found: Vec<Inlined> = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame.function.as_ref().and_then(|f| f.raw_name().ok());
+            if let Some((file, line)) = frame.location.and_then(|l| l.file.zip(l.line)) {
+                found.push(Inlined {
+                    function: name.map_or(String::new(), |n| n.into_owned()),
+                    file: paths::below(&self.tops, file),
+                    line,
+                });
+            }
+        }
+        let own = found.pop()?;
+        found.reverse();
+        Some(Source {
+            file: own.file,
+            line: own.line,
+            inlined: found,
+        })
+    }
+}
+
+impl Lines for DebugInfo {
+    fn source(&self, address: u64) -> Option<Source> {
+        let known = self.known.borrow().get(&address).cloned();
+        known.unwrap_or_else(|| {
+            let found = self.find(address);
+            self.known.borrow_mut().insert(address, found.clone());
+            found
+        })
+    }
+}
+
+/// Where variables are is of no interest here, and is long.
+fn section(elf: &Elf, id: SectionId, name: &str) -> Result<Reader, DebugInfoError> {
+    let data = match id {
+        SectionId::DebugLoc | SectionId::DebugLocLists => elf.section("")?,
+        _ => elf.section(name)?,
+    };
+    Ok(Reader::new(data, LittleEndian))
+}
+
+/// What the compiler left in a file of its own (`.dwo`); without it there are lines, but no inlined functions.
+#[expect(
+    clippy::arc_with_non_send_sync,
+    reason = "addr2line asks for an Arc, and one thread looks up"
+)]
+fn split(load: &SplitDwarfLoad<Reader>) -> Option<Arc<Dwarf<Reader>>> {
+    let text = |reader: &Reader| String::from_utf8_lossy(reader.bytes()).into_owned();
+    let folder = load.comp_dir.as_ref().map(text).unwrap_or_default();
+    let path = PathBuf::from(folder).join(text(load.path.as_ref()?));
+    let elf = Elf::open(&path).ok()?;
+    let mut dwarf = Dwarf::load(|id| match id.dwo_name() {
+        Some(name) => section(&elf, id, name),
+        None => section(&elf, id, ""),
+    })
+    .ok()?;
+    let header = dwarf.units().next().ok().flatten()?;
+    let unit = dwarf.unit(header).ok()?;
+    if unit.dwo_id != Some(load.dwo_id) {
+        return None;
+    }
+    dwarf.make_dwo(&load.parent);
+    Some(Arc::new(dwarf))
+}

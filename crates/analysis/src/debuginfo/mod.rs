@@ -1,0 +1,18 @@
+//! Debug information: from a code address to the line of source code.
+//!
+//! ```text
+//! worstcase_kernels::debuginfo (sections, build-id, what is kept) ──> lookup ──> story::lines::Source
+//!                                                          paths: file names from the top of the source
+//! ```
+//!
+//! Kernels of the lab are not relocated, so the addresses in the file are those that ran. That it is the same build is
+//! told by the build-id, which the linker wrote into both.
+
+mod lookup;
+mod paths;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use lookup::DebugInfo;

@@ -1,0 +1,113 @@
+use super::DebugInfo;
+use super::testing::{Program, function, program};
+use crate::story::lines::{Lines, Source};
+use std::path::Path;
+use worstcase_base::Exit;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::debuginfo::slim::slim;
+use worstcase_kernels::debuginfo::{BuildId, DebugInfoError, kept};
+use worstcase_lab::execution::{Symbol, Symbols};
+
+fn open(file: &Path, symbols_of: &Path) -> Result<DebugInfo, DebugInfoError> {
+    let symbols = Symbols::new(vec![Symbol {
+        address: function(symbols_of, "__schedule").0,
+        name: "__schedule".into(),
+        module: None,
+    }]);
+    DebugInfo::open(file, &symbols)
+}
+
+/// All lines of a function.
+fn lines(info: &DebugInfo, program: &Program, name: &str) -> Vec<Source> {
+    let (start, size) = function(&program.file, name);
+    (start..start + size)
+        .filter_map(|address| info.source(address))
+        .collect()
+}
+
+fn finds_lines(info: &DebugInfo, program: &Program) {
+    let work = lines(info, program, "work");
+    let division = work.iter().find(|s| !s.inlined.is_empty()).expect("inlined code");
+    assert_eq!(division.whole(), "kernel/sched/core.c:6 > inlined 3");
+    assert!(
+        work.iter()
+            .any(|s| s.inlined.is_empty() && s.to_string() == "kernel/sched/core.c:6")
+    );
+    assert_eq!(info.source(0x10), None);
+}
+
+#[test]
+fn lines_and_inlined_functions_are_found_in_every_form_of_dwarf() {
+    for flags in [
+        &["-gdwarf-5"][..],
+        &["-gdwarf-4"],
+        &["-gz=zlib"],
+        &["-gsplit-dwarf"],
+        &["-Wl,--emit-relocs"],
+        &["-gdwarf-4", "-gz=zlib", "-Wl,--emit-relocs"],
+    ] {
+        let program = program(flags);
+        finds_lines(&open(&program.file, &program.file).unwrap(), &program);
+    }
+}
+
+#[test]
+fn the_copy_that_is_kept_finds_the_same() {
+    for flags in [&["-gdwarf-5"][..], &["-gdwarf-4", "-gz=zlib"], &["-Wl,--emit-relocs"]] {
+        let program = program(flags);
+        let copy = program.folder.path().join("copy");
+        slim(&program.file, &copy).unwrap();
+        finds_lines(&open(&copy, &program.file).unwrap(), &program);
+    }
+}
+
+#[test]
+fn another_build_is_refused_in_one_line() {
+    let program = program(&[]);
+    let open = || open(&program.file, &program.file).unwrap();
+    let own = slim(&program.file, &program.folder.path().join("copy")).unwrap();
+    assert!(open().must_be_of(&program.file, "6.1", Some(&own)).is_ok());
+    let other = BuildId::new(&[0xab, 0xcd]);
+    for (running, says) in [(Some(&other), "that of 6.1 is abcd; give"), (None, "no build-id")] {
+        let error = open().must_be_of(&program.file, "6.1", running).err().unwrap();
+        assert!(error.to_string().contains(says), "{error}");
+        assert_eq!((error.exit(), error.to_string().lines().count()), (Exit::Usage, 1));
+    }
+}
+
+#[test]
+fn what_holds_no_debug_information_is_refused() {
+    let program = program(&["-g0"]);
+    let text = program.folder.path().join("text");
+    std::fs::write(&text, "text").unwrap();
+    let missing = program.folder.path().join("missing");
+    for (file, says) in [
+        (&program.file, "it has no .debug_info and .debug_line"),
+        (&text, "no debug information"),
+        (&missing, "cannot read"),
+        (&program.folder.path().to_path_buf(), "is a directory"),
+    ] {
+        let error = open(file, &program.file).err().unwrap();
+        assert!(error.to_string().contains(says), "{error}");
+        assert_eq!(error.exit(), Exit::Usage);
+    }
+}
+
+#[test]
+fn what_is_kept_is_found_by_version_and_by_build() {
+    let (program, cache) = (program(&[]), tempfile::tempdir().unwrap());
+    let cache = Cache::at(cache.path());
+    let fetch = |into: &Path| {
+        let fetched = into.join("vmlinux");
+        std::fs::copy(&program.file, &fetched).unwrap();
+        Ok::<_, DebugInfoError>(fetched)
+    };
+    let kept = kept::keep(&cache, "6.1.0-1-amd64", "6.1-1", fetch).unwrap();
+    assert_eq!(kept.bytes, std::fs::metadata(&kept.path).unwrap().len());
+    assert!(!kept.path.with_file_name("downloads").exists());
+    assert_eq!(kept::of_version(&cache, "6.1.0-1-amd64", "6.1-1"), Some(kept.clone()));
+    assert_eq!(kept::of_version(&cache, "6.1.0-1-amd64", "6.1-2"), None);
+    let id = slim(&kept.path, &program.folder.path().join("copy")).unwrap();
+    assert_eq!(kept::of_build(&cache, &id), Some(kept));
+    assert_eq!(kept::of_build(&cache, &BuildId::new(&[1])), None);
+}

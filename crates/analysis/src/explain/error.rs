@@ -1,0 +1,99 @@
+//! Why nothing can be told of a sample.
+
+use super::choice::Choice;
+use crate::story::spans::StoryError;
+use std::path::PathBuf;
+use worstcase_base::Exit;
+use worstcase_kernels::debuginfo::DebugInfoError;
+use worstcase_lab::LabError;
+use worstcase_results::record::{CellId, RunError};
+
+/// Why nothing can be told.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    /// No sample.
+    #[error("{cell} has no sample {asked}")]
+    NoSample {
+        /// The cell.
+        cell: CellId,
+        /// What was asked for.
+        asked: Choice,
+    },
+    /// This machine's, without recordings.
+    #[error("{cell} has no recordings to explain: measure with --probe response, or with --flights 10")]
+    NoRecordings {
+        /// The cell.
+        cell: CellId,
+    },
+    /// This machine's, and another sample.
+    #[error("{cell}: sample {index} was not recorded; the latest are, with these numbers: {recorded}")]
+    NotRecorded {
+        /// The cell.
+        cell: CellId,
+        /// The sample.
+        index: u64,
+        /// Those that are.
+        recorded: String,
+    },
+    /// The recordings' file.
+    #[error("cannot read the recordings {}: {source}; measure again", path.display())]
+    Recordings {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Two cells that have nothing in common.
+    #[error("--compare lays cells of one load and one probe side by side: {left} and {right} differ in that")]
+    Incomparable {
+        /// The one cell.
+        left: CellId,
+        /// The other.
+        right: CellId,
+    },
+    /// Nobody was late.
+    #[error(
+        "{cell}: what a switch costs or message passing takes is no latency with a worst sample to explain; explain cells of other probes"
+    )]
+    NoLatency {
+        /// The cell.
+        cell: CellId,
+    },
+    /// The window does not fit.
+    #[error("{cell}, sample {index}: {source}")]
+    Story {
+        /// The cell.
+        cell: CellId,
+        /// The sample.
+        index: u32,
+        /// Why.
+        source: StoryError,
+    },
+    /// Replaying failed.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// No lines of source code.
+    #[error(transparent)]
+    DebugInfo(#[from] DebugInfoError),
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl ExplainError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ExplainError::NoSample { .. }
+            | ExplainError::Incomparable { .. }
+            | ExplainError::NoLatency { .. }
+            | ExplainError::NoRecordings { .. }
+            | ExplainError::NotRecorded { .. } => Exit::Usage,
+            ExplainError::Recordings { .. } => Exit::Storage,
+            ExplainError::Story { .. } => Exit::Measured,
+            ExplainError::Lab(e) => e.exit(),
+            ExplainError::DebugInfo(e) => e.exit(),
+            ExplainError::Run(e) => e.exit(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Explains samples of a run: finds the sample, replays its cell (lab) or reads its recording (this machine), and tells.
+//!
+//! ```text
+//! run, records ──choice──> sample ──┬─ lab:  retell (replay, symbols, lines) ──> story::tell
+//!                                   └─ host: recordings kept beside the samples ──> story::host::tell
+//! ```
+//! Nothing here knows a command line or how a story is shown.
+
+mod choice;
+mod error;
+mod host;
+mod retell;
+
+pub use choice::Choice;
+pub use error::ExplainError;
+
+use crate::story::blame::Peer;
+use crate::story::lines::Lines;
+use crate::story::spans::Sample;
+use crate::story::{Around, Story, Told};
+use choice::choose;
+use retell::{Retold, retell};
+use std::path::Path;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::added::Added;
+use worstcase_probe::Nanos;
+use worstcase_probe::bench::Details;
+use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue};
+
+/// What a cell of the lab is replayed with.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// The QEMU that measured the run, if not the one on the search path.
+    pub qemu: Option<&'a Path>,
+    /// The programs that were added when the run was measured.
+    pub added: &'a [Added],
+    /// A vmlinux with debug information, if not what the cache has.
+    pub debug_info: Option<&'a Path>,
+    /// Where kernels are found.
+    pub options: &'a ResolveOptions<'a>,
+}
+
+/// An explained sample.
+pub enum Explained {
+    /// Replayed: every instruction is known.
+    Lab(Told, Box<dyn Lines>),
+    /// From a recording.
+    Host(Story),
+}
+
+impl Explained {
+    /// Its story.
+    pub fn story(&self) -> &Story {
+        match self {
+            Explained::Lab(told, _) => &told.story,
+            Explained::Host(story) => story,
+        }
+    }
+}
+
+/// Whether its samples are somebody's lateness.
+pub fn has_latency(record: &Record) -> bool {
+    !matches!(record.details, Some(Details::Switch(_) | Details::Hackbench(_)))
+}
+
+/// The cell with the highest latency.
+pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, ExplainError> {
+    let max = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
+    let worst = records.iter().filter(|r| max(r).is_some()).max_by_key(max);
+    worst.ok_or_else(|| {
+        ExplainError::Run(RunError::NotMeasured {
+            id: run.plan().cells[0].id.clone(),
+            command: run.plan().command.join(" "),
+        })
+    })
+}
+
+/// An error unless stories of the two cells may stand side by side.
+pub fn comparable(left: &Record, right: &Record) -> Result<(), ExplainError> {
+    match left.cell.load == right.cell.load && left.cell.probe == right.cell.probe {
+        true => Ok(()),
+        false => Err(ExplainError::Incomparable {
+            left: left.id.clone(),
+            right: right.id.clone(),
+        }),
+    }
+}
+
+/// Explains one sample of a cell.
+pub fn one(
+    means: &Means,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    choice: Choice,
+) -> Result<Explained, ExplainError> {
+    if !has_latency(record) {
+        return Err(ExplainError::NoLatency {
+            cell: record.id.clone(),
+        });
+    }
+    if record.subject.venue() == Venue::Host {
+        return host::one(run, records, record, choice).map(Explained::Host);
+    }
+    let chosen = choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
+        cell: record.id.clone(),
+        asked: choice,
+    })?;
+    let (mut told, lines) = tell(means, record, records, &[chosen])?;
+    Ok(Explained::Lab(told.remove(0), lines))
+}
+
+/// Explains the worst samples of every cell, so many of each.
+pub fn all(means: &Means, run: &Run, records: &[Record], each: usize) -> Result<Vec<Story>, ExplainError> {
+    let mut stories: Vec<Story> = Vec::new();
+    for record in records.iter().filter(|r| r.accounting.taken > 0 && has_latency(r)) {
+        if record.subject.venue() == Venue::Host {
+            stories.extend(host::worst(run, records, record, each)?);
+            continue;
+        }
+        let mut rows = rows(run, record)?;
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
+        rows.truncate(each);
+        let (told, _) = tell(means, record, records, &rows)?;
+        stories.extend(told.into_iter().map(|t| t.story));
+    }
+    Ok(stories)
+}
+
+/// Explains a cell's worst sample in the lab, with what its flame graph is drawn from.
+pub fn worst_of_lab(
+    means: &Means,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+) -> Result<Option<Told>, ExplainError> {
+    let Some(worst) = choose(&rows(run, record)?, Choice::Worst) else {
+        return Ok(None);
+    };
+    let (mut told, _) = tell(means, record, records, &[worst])?;
+    Ok(told.pop())
+}
+
+/// Explains a cell's worst sample on this machine, if something was recorded.
+pub fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<Option<Story>, ExplainError> {
+    match host::worst(run, records, record, 1) {
+        Ok(mut stories) => Ok(stories.pop()),
+        Err(ExplainError::NoRecordings { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+/// All samples of a cell with their place in the record.
+fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainError> {
+    let mut rows = Vec::new();
+    run.for_each_sample(record, |row| rows.push((rows.len(), row)))?;
+    Ok(rows)
+}
+
+/// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
+fn tell(
+    means: &Means,
+    record: &Record,
+    records: &[Record],
+    rows: &[(usize, SampleRow)],
+) -> Result<(Vec<Told>, Box<dyn Lines>), ExplainError> {
+    let Retold {
+        executions,
+        symbols,
+        lines,
+    } = retell(means, record, rows)?;
+    let around = Around {
+        floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
+        peers: peers(record, records),
+    };
+    let told = executions.iter().zip(rows).map(|(execution, (_, row))| {
+        let sample = sample(record, row.index, row.latency);
+        crate::story::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| ExplainError::Story {
+            cell: record.id.clone(),
+            index: row.index,
+            source,
+        })
+    });
+    Ok((told.collect::<Result<_, _>>()?, lines))
+}
+
+/// Which sample a story is of.
+fn sample(record: &Record, index: u32, latency_ns: Nanos) -> Sample {
+    Sample {
+        cell: record.id.to_string(),
+        subject: record.subject.id().to_string(),
+        load: record.cell.load.clone(),
+        preempt: record.subject.preempt.in_force.clone(),
+        unit: record.subject.time_unit(),
+        index,
+        latency_ns,
+    }
+}
+
+/// The same load and probe on the run's other subjects.
+fn peers(record: &Record, records: &[Record]) -> Vec<Peer> {
+    let mut peers: Vec<Peer> = Vec::new();
+    for other in records {
+        let same = other.cell.load == record.cell.load && other.cell.probe == record.cell.probe;
+        let id = other.subject.id();
+        let Some(summary) = other
+            .summary(Quantity::Latency)
+            .filter(|_| same && id != record.subject.id())
+        else {
+            continue;
+        };
+        let subject = id.to_string();
+        match peers.iter_mut().find(|p| p.subject == subject) {
+            Some(peer) => peer.maximum = peer.maximum.max(Nanos(summary.max_ns)),
+            None => peers.push(Peer {
+                subject,
+                preempt: other.subject.preempt.in_force.clone(),
+                maximum: Nanos(summary.max_ns),
+            }),
+        }
+    }
+    peers
+}

@@ -1,0 +1,125 @@
+//! Call chains, frame by frame, from the calls and returns that were executed.
+//!
+//! ```text
+//! shadow   one thread's stack of frames: what calls, returns and interrupts do to it
+//! walk     goes through the blocks and changes threads
+//! sites    where frames were called
+//! names    what is at an address
+//! known    makes frames, starts threads with what is known of them
+//! flags    tracks the interrupt flag, writes down                       -> intervals, marks
+//! ```
+//! A window begins in the middle of things: the frames below the first are unknown until a return goes into
+//! one of them. So the window is walked twice: the first time collects what returns reveal, the second starts every
+//! thread with it. What no return reveals stays a frame of kind `Unknown`; nothing is guessed.
+
+mod flags;
+mod known;
+mod names;
+mod shadow;
+mod sites;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use super::roles::Role;
+use super::stacks::{StackId, Stacks};
+pub use sites::SiteId;
+use sites::Sites;
+use std::collections::HashMap;
+use worstcase_lab::execution::{Execution, Symbols};
+
+/// Instructions that ran with one call chain and one state of the interrupt flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Its first instruction.
+    pub start: u64,
+    /// One past its last.
+    pub end: u64,
+    /// Call chain.
+    pub stack: StackId,
+    /// Where its frames were called.
+    pub site: SiteId,
+    /// Whether interrupts were on, if known.
+    pub irqs: Option<bool>,
+    /// The thread.
+    pub pid: u32,
+}
+
+/// What happened at one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A function with a role was entered.
+    Enter(Role),
+    /// Interrupts went off.
+    IrqsOff,
+    /// Interrupts went on.
+    IrqsOn,
+}
+
+/// Something worth remembering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// From this instruction on.
+    pub count: u64,
+    /// What.
+    pub what: What,
+    /// The instruction that did it, or the first of the function.
+    pub address: u64,
+    /// Call chain.
+    pub stack: StackId,
+    /// Where its frames were called.
+    pub site: SiteId,
+    /// The thread.
+    pub pid: u32,
+}
+
+/// A window, understood.
+#[derive(Clone, Debug, Default)]
+pub struct Walk {
+    /// All call chains.
+    pub stacks: Stacks,
+    /// Where their frames were called.
+    pub sites: Sites,
+    /// Without gaps, in order.
+    pub intervals: Vec<Interval>,
+    /// In order.
+    pub marks: Vec<Mark>,
+    /// Returns that fit no frame: 0 if the chains are exact.
+    pub irregular: u32,
+}
+
+/// Rebuilds the call chains of a window.
+pub fn walk(execution: &Execution, symbols: &Symbols) -> Walk {
+    let first = walk::Walker::new(execution, names::Names::new(symbols), HashMap::new()).run();
+    let (revealed, names) = first.revealed();
+    walk::Walker::new(execution, names, revealed).run().finish()
+}
+
+impl Walk {
+    /// The interval that holds an instruction.
+    pub fn at(&self, count: u64) -> Option<&Interval> {
+        let after = self.intervals.partition_point(|i| i.start <= count);
+        let found = &self.intervals[after.checked_sub(1)?];
+        (count < found.end).then_some(found)
+    }
+
+    /// The intervals of a range, cut at its ends.
+    pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Interval> {
+        let first = self.intervals.partition_point(|i| i.end <= start);
+        self.intervals[first..]
+            .iter()
+            .take_while(move |i| i.start < end)
+            .map(move |i| Interval {
+                start: i.start.max(start),
+                end: i.end.min(end),
+                ..*i
+            })
+            .filter(|i| i.start < i.end)
+    }
+
+    /// The marks of a range.
+    pub fn marks_within(&self, start: u64, end: u64) -> &[Mark] {
+        let at = |count| self.marks.partition_point(|m| m.count < count);
+        &self.marks[at(start)..at(end).max(at(start))]
+    }
+}

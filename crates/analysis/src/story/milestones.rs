@@ -1,0 +1,160 @@
+//! The points of a wake-up within a window: interrupt, timer's function, need_resched, switch.
+
+use super::frames::{Interval, Mark, Walk, What};
+use super::roles::Role;
+use std::ops::Range;
+use worstcase_lab::execution::Execution;
+
+/// The hardware interrupts at the latest so many instructions after the due time, if interrupts are on.
+const PENDING: u64 = 256;
+
+/// The points, in instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Milestones {
+    /// The timer is due.
+    pub due: u64,
+    /// The sample.
+    pub sample: u64,
+    /// The probe's thread.
+    pub probe: u32,
+    /// The thread that the timer interrupt came into.
+    pub interrupted: u32,
+    /// First instruction of the timer interrupt; the due time itself if that interrupt already ran then.
+    pub entry: u64,
+    /// The timer interrupt is over.
+    pub entry_end: u64,
+    /// The timer interrupt's handler begins.
+    pub handler: u64,
+    /// Our timer's function begins.
+    pub wake: u64,
+    /// Somebody is marked for rescheduling for the first time.
+    pub first_resched: u64,
+    /// The running thread is marked for rescheduling by our wake-up.
+    pub resched: u64,
+    /// Several timers woke somebody; which was ours is told by need_resched alone.
+    pub ambiguous: bool,
+    /// The probe's timer is one that soft interrupts expire: the hardware was not armed for it while they expired others.
+    pub is_deferred: bool,
+    /// The probe went to sleep on a lock after it was woken.
+    pub blocked: Option<u64>,
+    /// The thread that is to wake the probe slept on a lock, from then until then.
+    pub waker_blocked: Option<Range<u64>>,
+    /// Each time from the interrupt on that the running thread is marked for rescheduling.
+    rescheds: Vec<u64>,
+    /// Each time from the interrupt on that another thread begins to run.
+    switches: Vec<u64>,
+}
+
+impl Milestones {
+    /// Finds them.
+    pub fn find(execution: &Execution, walk: &Walk) -> Option<Milestones> {
+        let (due, sample) = (execution.due.0, execution.sample.0);
+        let probe = walk.at(sample.checked_sub(1)?)?.pid;
+        walk.at(due)?;
+        let marks = walk.marks_within(due, sample);
+        let first = |role: Role, from: u64| {
+            let mut after = marks.iter().filter(|m| m.count >= from);
+            after.find(|m| m.what == What::Enter(role)).map(|m| m.count)
+        };
+        let (wake, ambiguous) = wake(walk, marks);
+        let wake_at = wake.map(|m| m.count);
+        // An interrupt that already ran when the timer was due may have found it expired.
+        let entry = match execution.timer_entry.map(|c| c.0) {
+            Some(entry) if wake_at.is_none_or(|at| at >= entry) => entry.clamp(due, sample),
+            _ => due,
+        };
+        let came_after_due = entry > due || execution.timer_entry.is_some_and(|c| c.0 == due);
+        let first_resched = first(Role::Resched, entry).unwrap_or(sample);
+        let wake_at = wake_at.unwrap_or(first_resched);
+        let entry_end = interrupt_end(walk, entry, sample);
+        let blocked = marks
+            .iter()
+            .find(|m| m.count > wake_at && m.pid == probe && m.what == What::Enter(Role::PiBlock));
+        Some(Milestones {
+            due,
+            sample,
+            probe,
+            interrupted: walk.at(entry)?.pid,
+            entry,
+            entry_end,
+            handler: match first(Role::TimerHandler, entry).filter(|_| came_after_due) {
+                Some(handler) => handler.clamp(entry, wake_at.max(entry)),
+                None => entry,
+            },
+            wake: wake_at,
+            first_resched,
+            resched: first(Role::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
+            ambiguous,
+            is_deferred: is_deferred(walk, due, entry),
+            blocked: blocked.map(|m| m.count),
+            waker_blocked: wake.and_then(|wake| waker_blocked(walk, entry, wake)),
+            rescheds: rescheds(walk.marks_within(entry, sample)),
+            switches: switches(walk, entry, sample),
+        })
+    }
+
+    /// Whether the thread that runs at an instruction was marked for rescheduling since it was switched in.
+    pub fn is_marked(&self, count: u64) -> bool {
+        let last = |of: &[u64]| of[..of.partition_point(|at| *at <= count)].last().copied();
+        last(&self.rescheds).is_some_and(|marked| last(&self.switches).is_none_or(|began| began <= marked))
+    }
+}
+
+/// When the timer's function is a thread's work and that thread first sleeps on a lock: from there until it runs again.
+fn waker_blocked(walk: &Walk, entry: u64, wake: &Mark) -> Option<Range<u64>> {
+    let mut marks = walk.marks_within(entry, wake.count).iter();
+    let sleeps = marks.find(|m| m.pid == wake.pid && m.what == What::Enter(Role::PiBlock))?;
+    let left = walk.within(sleeps.count, wake.count).find(|i| i.pid != wake.pid)?;
+    let back = walk.within(left.start, wake.count).find(|i| i.pid == wake.pid);
+    Some(left.start..back.map_or(wake.count, |i| i.start))
+}
+
+fn rescheds(marks: &[Mark]) -> Vec<u64> {
+    let marked = marks.iter().filter(|m| m.what == What::Enter(Role::Resched));
+    marked.map(|m| m.count).collect()
+}
+
+fn switches(walk: &Walk, from: u64, to: u64) -> Vec<u64> {
+    let intervals: Vec<_> = walk.within(from, to).map(|i| (i.start, i.pid)).collect();
+    let pairs = intervals.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+    pairs.map(|pair| pair[1].0).collect()
+}
+
+/// Whether interrupts were on and none came while soft timers expired.
+fn is_deferred(walk: &Walk, due: u64, entry: u64) -> bool {
+    let is_at_it = |i: &Interval| i.irqs == Some(true) && walk.stacks.find(i.stack, Role::SoftTimers).is_some();
+    let length = |i: Interval| i.end - i.start;
+    walk.within(due, entry).filter(is_at_it).map(length).sum::<u64>() > PENDING
+}
+
+/// The timer function that woke the probe, and whether there is doubt: the last within which somebody was marked for
+/// rescheduling, since none of lower priority marks again what ours has marked; else the last of all.
+fn wake<'a>(walk: &Walk, marks: &'a [Mark]) -> (Option<&'a Mark>, bool) {
+    let wakes: Vec<&Mark> = marks.iter().filter(|m| m.what == What::Enter(Role::Wake)).collect();
+    let marked = |wake: &&&Mark| {
+        marks.iter().any(|m| {
+            m.what == What::Enter(Role::Resched) && m.count >= wake.count && walk.stacks.is_within(m.stack, wake.stack)
+        })
+    };
+    let mut ours: Vec<&Mark> = wakes.iter().filter(marked).copied().collect();
+    // Two calls of one function in one place have one call chain: only the later one surely marked.
+    ours.dedup_by_key(|m| m.stack);
+    (ours.last().or(wakes.last()).copied(), ours.len() > 1)
+}
+
+/// When the interrupt that was entered at `entry` is left.
+fn interrupt_end(walk: &Walk, entry: u64, sample: u64) -> u64 {
+    let Some(first) = walk.at(entry) else { return entry };
+    let Some(frame) = walk.stacks.find_kind(first.stack, super::stacks::FrameKind::Interrupt) else {
+        return entry;
+    };
+    let mut end = entry;
+    for interval in walk.within(entry, sample) {
+        // Another thread may run before it is left: then it is over for us.
+        if interval.pid != first.pid || !walk.stacks.is_within(interval.stack, frame) {
+            break;
+        }
+        end = interval.end;
+    }
+    end
+}

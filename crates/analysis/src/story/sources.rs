@@ -1,0 +1,123 @@
+//! Which lines of source code a part of a window ran, if somebody knows them.
+
+use super::frames::{Interval, Mark, Walk};
+use super::lines::{Lines, Source};
+use super::spans::LineShare;
+use super::stacks::{Frame, StackId};
+use std::collections::BTreeMap;
+use worstcase_lab::execution::Execution;
+use worstcase_probe::Nanos;
+
+/// Lines that are listed.
+const LISTED: usize = 5;
+/// Lines with less than this part of the time are not.
+const LEAST: f64 = 0.02;
+
+/// Instructions by address.
+type Weights = BTreeMap<u64, u64>;
+
+/// Finds lines.
+pub struct Sources<'a> {
+    pub execution: &'a Execution,
+    pub walk: &'a Walk,
+    pub lines: &'a dyn Lines,
+}
+
+impl Sources<'_> {
+    /// Where a frame was at a mark: the innermost, or one `depth` callers further out.
+    pub fn of_mark(&self, mark: &Mark, depth: usize) -> Option<Source> {
+        let address = match depth.checked_sub(1) {
+            None => Some(mark.address),
+            Some(calls) => self.walk.sites.called_at(mark.site).nth(calls).flatten(),
+        };
+        self.lines.source(address?)
+    }
+
+    /// The frames of a chain, outermost first, each with the line where most of the time in it went: its own, or that
+    /// of the call that took so long.
+    pub fn chain(&self, chain: StackId, intervals: &[Interval]) -> Vec<Frame> {
+        let stacks = &self.walk.stacks;
+        let nodes: Vec<StackId> = stacks.upwards(chain).collect();
+        let mut weights = vec![Weights::new(); nodes.len()];
+        for interval in intervals {
+            let Some(below) = stacks.upwards(interval.stack).position(|id| id == chain) else {
+                continue;
+            };
+            let length = interval.end - interval.start;
+            let calls: Vec<Option<u64>> = self.walk.sites.called_at(interval.site).collect();
+            for (number, weights) in weights.iter_mut().enumerate() {
+                match (below + number).checked_sub(1) {
+                    None => self.add_own(interval, weights),
+                    Some(call) => {
+                        if let Some(address) = calls.get(call).copied().flatten() {
+                            *weights.entry(address).or_default() += length;
+                        }
+                    }
+                }
+            }
+        }
+        let frames = nodes.iter().zip(&weights).map(|(id, weights)| Frame {
+            source: self.by_line(weights).into_iter().next().map(|(source, _)| source),
+            ..stacks.frame(*id).clone()
+        });
+        let mut frames: Vec<Frame> = frames.collect();
+        frames.reverse();
+        frames
+    }
+
+    /// The chain at one instruction.
+    pub fn chain_at(&self, count: u64) -> Vec<Frame> {
+        let at = self.walk.within(count, count + 1).next();
+        at.map_or_else(Vec::new, |at| self.chain(at.stack, &[at]))
+    }
+
+    /// The lines that took most time in themselves.
+    pub fn hottest(&self, intervals: &[Interval]) -> Vec<LineShare> {
+        let mut by_function: BTreeMap<&str, Weights> = BTreeMap::new();
+        let mut all = 0;
+        for interval in intervals {
+            all += interval.end - interval.start;
+            let function = &self.walk.stacks.frame(interval.stack).function;
+            self.add_own(interval, by_function.entry(function).or_default());
+        }
+        let lines = by_function.into_iter().flat_map(|(function, weights)| {
+            let lines = self.by_line(&weights).into_iter();
+            lines.map(move |(source, count)| (function, source, count))
+        });
+        let mut lines: Vec<_> = lines
+            .filter(|(_, _, count)| *count as f64 >= LEAST * all as f64)
+            .collect();
+        lines.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+        lines.truncate(LISTED);
+        let share = |(function, source, count): (&str, Source, u64)| LineShare {
+            function: function.to_string(),
+            source,
+            self_ns: self.time_of(count),
+        };
+        lines.into_iter().map(share).collect()
+    }
+
+    fn time_of(&self, count: u64) -> Nanos {
+        self.execution.time_of(count)
+    }
+
+    fn add_own(&self, interval: &Interval, weights: &mut Weights) {
+        self.execution
+            .for_each_address(interval.start..interval.end, |address| {
+                *weights.entry(address).or_default() += 1;
+            });
+    }
+
+    /// By line, that of most time first.
+    fn by_line(&self, weights: &Weights) -> Vec<(Source, u64)> {
+        let mut lines: BTreeMap<Source, u64> = BTreeMap::new();
+        for (address, count) in weights {
+            if let Some(source) = self.lines.source(*address) {
+                *lines.entry(source).or_default() += count;
+            }
+        }
+        let mut lines: Vec<_> = lines.into_iter().collect();
+        lines.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        lines
+    }
+}

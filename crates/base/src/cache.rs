@@ -1,0 +1,378 @@
+//! The cache directory: the one place that knows where it is and how something gets into it.
+//!
+//! ```text
+//! $WORSTCASE_CACHE, or $XDG_CACHE_HOME/worstcase, or ~/.cache/worstcase
+//!   <area>/<key>/          a finished entry: it is there whole, or not at all
+//!   <area>/.<key>.*.tmp/   an entry under construction; left behind only by a process that was killed
+//!   locks/<area>.<key>     flock files: one builder of an entry at a time, others wait for it
+//!   scratch/*/             folders of running commands, locked by them; one without its process is removed by the next
+//! ```
+//!
+//! An entry is built in a temporary sibling, written out to the disk, and renamed into place, so that a process
+//! that is killed, or a machine that loses power, never leaves something half-usable behind.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock, syncfs};
+
+use crate::Exit;
+use crate::trust::{self, Others};
+
+/// Why the cache cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// Neither WORSTCASE_CACHE nor XDG_CACHE_HOME nor HOME says where the cache is.
+    #[error("no cache directory: HOME is not set; set WORSTCASE_CACHE to a directory you can write to")]
+    NoPlace,
+    /// Root would execute what somebody else put there: apt's configuration, the plugin of QEMU.
+    #[error(
+        "root cannot trust the cache, {}: {others}; set WORSTCASE_CACHE to a directory that only root can write to, \
+         or WORSTCASE_TRUST_OTHERS=1 where nobody else is",
+        path.display()
+    )]
+    NotOurs {
+        /// The cache.
+        path: PathBuf,
+        /// Who, and where.
+        others: Others,
+    },
+    /// The directory refuses to be written.
+    #[error(
+        "cannot write to the cache, {}: {source}; make it writable or set WORSTCASE_CACHE to another directory",
+        path.display()
+    )]
+    Unwritable {
+        /// Where writing failed.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The disk or the user's quota is full.
+    #[error("the disk is full, {}; free some space or set WORSTCASE_CACHE to a directory on another disk", path.display())]
+    Full {
+        /// What could not be written.
+        path: PathBuf,
+    },
+    /// Any other failure below the cache directory.
+    #[error("the cache failed, {}: {source}; check the disk", path.display())]
+    Io {
+        /// Where it failed.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl CacheError {
+    /// Sorts an I/O error that happened while writing `path`.
+    pub fn from_io(path: &Path, source: io::Error) -> CacheError {
+        let path = path.to_path_buf();
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => CacheError::Full { path },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem | ErrorKind::NotADirectory => {
+                CacheError::Unwritable { path, source }
+            }
+            _ => CacheError::Io { path, source },
+        }
+    }
+
+    /// Every failure of the cache is one of storage, except not knowing where it is.
+    pub fn exit(&self) -> Exit {
+        match self {
+            CacheError::NoPlace => Exit::Missing,
+            CacheError::NotOurs { .. } => Exit::Usage,
+            _ => Exit::Storage,
+        }
+    }
+}
+
+/// A disk with less space than this, in bytes, counts as full.
+const FULL: u64 = 1 << 20;
+
+/// The cache directory. Opening it touches nothing: a cache that is only read may be read-only.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// Held while an entry is built; released when dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// A folder for what is not kept; removed when dropped, or by the next command if this one is killed.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Cache {
+    /// The user's cache, from the environment. Root's is refused if somebody else can write to it.
+    pub fn open() -> Result<Cache, CacheError> {
+        let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let root = set("WORSTCASE_CACHE")
+            .or_else(|| {
+                set("XDG_CACHE_HOME")
+                    .filter(|p| p.is_absolute())
+                    .map(|p| p.join("worstcase"))
+            })
+            .or_else(|| set("HOME").map(|p| p.join(".cache/worstcase")))
+            .ok_or(CacheError::NoPlace)?;
+        let root = std::path::absolute(&root).map_err(|e| CacheError::from_io(&root, e))?;
+        match trust::others_in_cache(&root).map_err(|e| CacheError::from_io(&root, e))? {
+            Some(others) => Err(CacheError::NotOurs { path: root, others }),
+            None => Ok(Cache { root }),
+        }
+    }
+
+    /// A cache at a place of the caller's choice.
+    pub fn at(root: impl Into<PathBuf>) -> Cache {
+        Cache { root: root.into() }
+    }
+
+    /// Where an entry is or would be.
+    pub fn path(&self, area: &str, key: &str) -> PathBuf {
+        self.root.join(area).join(key)
+    }
+
+    /// A finished entry, if there is one.
+    pub fn get(&self, area: &str, key: &str) -> Option<PathBuf> {
+        Some(self.path(area, key)).filter(|p| p.exists())
+    }
+
+    /// The keys of an area's finished entries, sorted.
+    pub fn keys(&self, area: &str) -> Vec<String> {
+        let Ok(dir) = fs::read_dir(self.root.join(area)) else {
+            return Vec::new();
+        };
+        let names = dir.flatten().filter_map(|e| e.file_name().into_string().ok());
+        let mut keys: Vec<String> = names.filter(|n| !n.starts_with('.')).collect();
+        keys.sort();
+        keys
+    }
+
+    /// Creates `<root>/<area>` and returns it: for state that is not published in one piece, like apt's.
+    pub fn area(&self, area: &str) -> Result<PathBuf, CacheError> {
+        let path = self.root.join(area);
+        fs::create_dir_all(&path).map_err(|e| CacheError::from_io(&path, e))?;
+        Ok(path)
+    }
+
+    /// Refuses to begin what needs more space than the disk has: some programs hang on a full disk instead of failing.
+    pub fn require_free(&self, bytes: u64) -> Result<(), CacheError> {
+        let path = self.area("")?;
+        let stat = rustix::fs::statvfs(&path).map_err(|e| CacheError::from_io(&path, e.into()))?;
+        if stat.f_bavail.saturating_mul(stat.f_frsize) < bytes {
+            Err(CacheError::Full { path })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Waits until no other process builds this entry, and keeps others away until the lock is dropped.
+    pub fn lock(&self, area: &str, key: &str) -> Result<Lock, CacheError> {
+        let path = self.area("locks")?.join(format!("{}.{key}", area.replace('/', ".")));
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(|e| CacheError::from_io(&path, e))?;
+        loop {
+            match flock(&file, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(e) => return Err(CacheError::from_io(&path, e.into())),
+            }
+        }
+    }
+
+    /// Builds an entry and publishes it in one step; an entry that exists is returned as it is.
+    ///
+    /// `build` fills the directory it is given. When it fails, or the process dies, nothing is published.
+    pub fn publish<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        build: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let _lock = self.lock(area, key)?;
+        let path = self.path(area, key);
+        if path.exists() {
+            return Ok(path);
+        }
+        let parent = self.area(area)?;
+        let prefix = format!(".{key}.");
+        remove_leftovers(&parent, &prefix);
+        let building = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".tmp")
+            .tempdir_in(&parent)
+            .map_err(|e| CacheError::from_io(&parent, e))?;
+        // What runs out of disk often says something else: QEMU dies from SIGBUS, or loses the end of a record.
+        build(building.path()).map_err(|error| self.require_free(FULL).err().map_or(error, E::from))?;
+        let stored = || -> io::Result<()> {
+            let dir = File::open(building.path())?;
+            // One syncfs instead of an fsync for each of some thousand files; it also reports what failed to reach the disk.
+            syncfs(&dir)?;
+            set_mode(building.path(), 0o755)?;
+            fs::rename(building.path(), &path)?;
+            File::open(&parent)?.sync_all()
+        };
+        stored().map_err(|e| CacheError::from_io(&path, e))?;
+        // The directory has moved: nothing is left for TempDir to delete.
+        let _ = building.keep();
+        Ok(path)
+    }
+
+    /// A folder of its own for the caller. Removes those that killed processes left.
+    pub fn scratch(&self) -> Result<Scratch, CacheError> {
+        // Between making a folder and locking it, it looks like a leftover.
+        let _making = self.lock("scratch", "making")?;
+        let area = self.area("scratch")?;
+        remove_unlocked(&area);
+        let make = || -> io::Result<Scratch> {
+            let folder = tempfile::tempdir_in(&area)?;
+            let lock = File::open(folder.path())?;
+            flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            Ok(Scratch { folder, _lock: lock })
+        };
+        make().map_err(|e| CacheError::from_io(&area, e))
+    }
+
+    /// Replaces one file in one step.
+    pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
+        let parent = path.parent().unwrap_or(&self.root);
+        let stored = || -> io::Result<()> {
+            fs::create_dir_all(parent)?;
+            let mut file = tempfile::Builder::new()
+                .prefix(".")
+                .suffix(".tmp")
+                .tempfile_in(parent)?;
+            io::Write::write_all(&mut file, bytes)?;
+            file.as_file().sync_all()?;
+            set_mode(file.path(), 0o644)?;
+            file.persist(path).map_err(|e| e.error)?;
+            Ok(())
+        };
+        stored().map_err(|e| CacheError::from_io(path, e))
+    }
+}
+
+/// tempfile makes everything private; a cache of public kernels may be shared.
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// Under the entry's lock, whatever carries its prefix was left by a process that died.
+fn remove_leftovers(parent: &Path, prefix: &str) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(prefix) && name.ends_with(".tmp") {
+            // Best effort: a leftover that stays costs space, not correctness.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A folder that nobody has locked belongs to a process that is gone.
+fn remove_unlocked(area: &Path) {
+    for entry in fs::read_dir(area).into_iter().flatten().flatten() {
+        let free = File::open(entry.path()).is_ok_and(|f| flock(&f, FlockOperation::NonBlockingLockExclusive).is_ok());
+        if free {
+            // Best effort, as above.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scratch_of_the_living_stays_and_of_the_dead_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let dead = dir.path().join("scratch/left");
+        fs::create_dir_all(dead.join("inside")).unwrap();
+        let first = cache.scratch().unwrap();
+        assert!(!dead.exists());
+        let second = cache.scratch().unwrap();
+        assert!(first.path().is_dir() && second.path().is_dir());
+        let path = first.path().to_path_buf();
+        drop(first);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_failed_build_publishes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let failed = cache.publish("area", "key", |p| {
+            fs::write(p.join("half"), b"half").unwrap();
+            Err(CacheError::NoPlace)
+        });
+        assert!(failed.is_err());
+        assert_eq!(cache.get("area", "key"), None);
+        assert_eq!(fs::read_dir(dir.path().join("area")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_cannot_fit_is_refused_before_it_begins() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        assert!(cache.require_free(1).is_ok());
+        assert!(matches!(cache.require_free(u64::MAX), Err(CacheError::Full { .. })));
+    }
+
+    #[test]
+    fn leftovers_of_a_killed_builder_are_removed_and_not_taken_for_an_entry() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let left = dir.path().join("area/.key.XYZ.tmp");
+        fs::create_dir_all(&left).unwrap();
+        assert_eq!(cache.keys("area"), Vec::<String>::new());
+        let path = cache
+            .publish::<CacheError>("area", "key", |p| {
+                fs::write(p.join("f"), b"whole").unwrap();
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(fs::read(path.join("f")).unwrap(), b"whole");
+        assert!(!left.exists());
+        assert_eq!(cache.keys("area"), ["key"]);
+    }
+
+    #[test]
+    fn concurrent_builders_build_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let built = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    let cache = Cache::at(dir.path());
+                    let made = cache.publish::<CacheError>("area", "key", |_| {
+                        built.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                        std::thread::sleep(std::time::Duration::from_millis(20));
+                        Ok(())
+                    });
+                    made.unwrap();
+                });
+            }
+        });
+        assert_eq!(built.into_inner(), 1);
+    }
+}

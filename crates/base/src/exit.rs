@@ -1,0 +1,17 @@
+//! What went wrong, as a script needs to know it.
+
+/// An exit code. Each library's error says which it is; the numbers are documented and do not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`, `show --gate`). Never an error.
+    Fail = 1,
+    /// The command line or a file given by the user is wrong.
+    Usage = 2,
+    /// A tool, a right, a file or the network is missing.
+    Missing = 3,
+    /// The measured machine failed: it panicked, hung or sent nothing.
+    Measured = 4,
+    /// Storage: the disk is full or the cache cannot be written.
+    Storage = 5,
+}

@@ -1,0 +1,89 @@
+//! Setting what can be set, for a while: every change goes through the journal. A refusal is told and stops nothing.
+
+use super::finding::{Change, Finding, Level};
+use crate::facts::Tree;
+use crate::journal::{Journal, Set};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write};
+
+/// What was set. Dropping it lets go of the limit on sleep; all else is undone by the journal.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// What became of each finding that can be applied.
+    pub outcomes: Vec<Outcome>,
+    /// Open files that hold a limit.
+    held: Vec<File>,
+}
+
+/// What became of one finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The finding's name.
+    pub id: &'static str,
+    /// How many of its changes were made, or were in force already.
+    pub made: usize,
+    /// Why the others were not.
+    pub refused: Vec<String>,
+}
+
+impl Outcome {
+    /// One line for a person.
+    pub fn line(&self) -> String {
+        let (id, made) = (self.id, self.made);
+        match &self.refused[..] {
+            [] if made == 1 => format!("{id}: set"),
+            [] => format!("{id}: set ({made} changes)"),
+            [first, rest @ ..] if rest.is_empty() && made == 0 => format!("{id}: not set: {first}"),
+            [first, rest @ ..] => {
+                let of = made + 1 + rest.len();
+                format!("{id}: {made} of {of} set; the first that was not: {first}")
+            }
+        }
+    }
+}
+
+/// Makes the changes of all findings that have some, on the machine of `tree`.
+pub fn apply(findings: &[Finding], tree: &Tree, journal: &mut Journal) -> Applied {
+    let mut applied = Applied::default();
+    let ill = findings
+        .iter()
+        .filter(|f| f.level != Level::Good && !f.changes.is_empty());
+    for finding in ill {
+        let mut outcome = Outcome {
+            id: finding.id,
+            made: 0,
+            refused: Vec::new(),
+        };
+        for change in &finding.changes {
+            let made = match change {
+                Change::Set { file, value } => set(tree, journal, file, value),
+                Change::NoSleep => hold_awake(tree).map(|file| applied.held.push(file)),
+            };
+            match made {
+                Ok(()) => outcome.made += 1,
+                Err(why) => outcome.refused.push(why),
+            }
+        }
+        applied.outcomes.push(outcome);
+    }
+    applied
+}
+
+fn set(tree: &Tree, journal: &mut Journal, file: &str, value: &str) -> Result<(), String> {
+    match journal.set(&tree.path(file), value) {
+        Ok(Set::Changed { .. } | Set::AlreadySo) => Ok(()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// The limit holds as long as the file is open: the kernel itself takes it back, whatever ends this process.
+fn hold_awake(tree: &Tree) -> Result<File, String> {
+    let path = tree.path("dev/cpu_dma_latency");
+    let open = || -> io::Result<File> {
+        let mut file = File::options().write(true).open(&path)?;
+        file.write_all(&0_i32.to_ne_bytes())?;
+        Ok(file)
+    };
+    open().map_err(|e| format!("cannot hold {} at 0: {e}", path.display()))
+}

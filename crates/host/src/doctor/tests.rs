@@ -1,0 +1,282 @@
+//! Findings of made-up machines.
+
+use super::*;
+use crate::facts::interrupts::Irq;
+use crate::facts::memory::Swap;
+use crate::facts::power::IdleState;
+use crate::facts::{Live, Tree};
+use crate::{Journal, StateFolder};
+use std::fs;
+use worstcase_kernels::preempt::Model;
+
+fn list(text: &str) -> CpuList {
+    text.parse().unwrap()
+}
+
+/// A machine of four CPUs, on which CPUs 2-3 are measured.
+fn machine() -> Facts {
+    let mut facts = Facts::default();
+    facts.cpu.online = Some(list("0-3"));
+    facts.cpu.cores = Some(4);
+    facts
+}
+
+fn find(facts: &Facts, id: &str) -> Option<Finding> {
+    examine(facts, &list("2-3"))
+        .into_iter()
+        .find(|finding| finding.id == id)
+}
+
+fn level(facts: &Facts, id: &str) -> Option<Level> {
+    find(facts, id).map(|finding| finding.level)
+}
+
+/// The level of `id` after `change` to the machine.
+fn after(id: &str, change: impl FnOnce(&mut Facts)) -> Option<Level> {
+    let mut facts = machine();
+    change(&mut facts);
+    level(&facts, id)
+}
+
+#[test]
+fn what_is_not_known_is_never_good_or_harmful() {
+    for finding in examine(&Facts::default(), &CpuList::default()) {
+        // No core is known to be shared, no CPU to be isolated or measured.
+        assert_eq!(finding.level, Level::NotKnown, "{finding:?}");
+        assert!(finding.changes.is_empty());
+    }
+}
+
+#[test]
+fn the_worst_come_first_and_each_ill_has_a_reason_and_a_remedy() {
+    let mut facts = machine();
+    facts.kernel.preemption.model = Some(Model::None);
+    facts.watchdogs.nmi = Some(true);
+    facts.virtualization.hypervisor = Some(true);
+    facts.memory.huge_pages = Some("always".into());
+    let findings = examine(&facts, &list("2-3"));
+    assert!(findings.is_sorted_by_key(|f| f.level));
+    assert_eq!(findings[0].level, Level::Harmful);
+    for finding in findings.iter().filter(|f| f.level <= Level::Notice) {
+        assert!(!finding.why.is_empty() && finding.remedy.is_some(), "{finding:?}");
+    }
+}
+
+#[test]
+fn governors_of_measured_cpus_only() {
+    let id = "governor";
+    let govern = |name: &str, cpus: &str| {
+        let entry = (name.to_string(), list(cpus));
+        move |facts: &mut Facts| facts.power.governors.extend([entry])
+    };
+    assert_eq!(after(id, govern("performance", "0-3")), Some(Level::Good));
+    assert_eq!(after(id, govern("powersave", "0-1")), Some(Level::Good));
+    let mut facts = machine();
+    govern("powersave", "0-2")(&mut facts);
+    let finding = find(&facts, id).unwrap();
+    assert_eq!(finding.level, Level::Harmful);
+    let file = "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor";
+    assert_eq!(finding.changes, [Change::set(file, "performance")]);
+}
+
+#[test]
+fn sleep_is_as_bad_as_its_deepest_allowed_state() {
+    let id = "sleep-states";
+    let state = |exit_us, disabled| IdleState {
+        name: format!("C{exit_us}"),
+        exit_us,
+        disabled,
+    };
+    let with = |states: Vec<IdleState>| after(id, |facts| facts.power.idle_states = states);
+    assert_eq!(with(vec![]), Some(Level::NotKnown));
+    assert_eq!(with(vec![state(0, false), state(1, false)]), Some(Level::Good));
+    assert_eq!(with(vec![state(10, false)]), Some(Level::Notice));
+    assert_eq!(with(vec![state(10, false), state(133, false)]), Some(Level::Harmful));
+    assert_eq!(with(vec![state(10, false), state(133, true)]), Some(Level::Notice));
+}
+
+#[test]
+fn siblings_are_worse_when_they_are_busy() {
+    let id = "smt";
+    let with = |cores: &[&str], busy: &[(u32, f64)]| {
+        after(id, |facts| {
+            facts.cpu.siblings = cores.iter().map(|core| list(core)).collect();
+            facts.busy_percent.extend(busy.iter().copied());
+        })
+    };
+    assert_eq!(with(&[], &[]), Some(Level::Good));
+    assert_eq!(with(&["0,1"], &[(0, 99.0)]), Some(Level::Good));
+    assert_eq!(with(&["1,2"], &[(1, 1.0)]), Some(Level::Notice));
+    assert_eq!(with(&["1,2"], &[(1, 99.0)]), Some(Level::Harmful));
+    // The measured CPU itself may be busy: that is another finding.
+    assert_eq!(with(&["1,2"], &[(2, 99.0)]), Some(Level::Notice));
+    assert_eq!(with(&["2,3"], &[]), Some(Level::Notice));
+}
+
+fn irq(number: u32, allowed: &str, effective: &str, count: u64) -> Irq {
+    Irq {
+        number,
+        name: "disk".into(),
+        allowed: Some(list(allowed)),
+        effective: Some(list(effective)),
+        count,
+    }
+}
+
+#[test]
+fn interrupts_are_moved_to_the_other_cpus_if_there_are_any() {
+    let id = "interrupts";
+    let mut facts = machine();
+    facts.interrupts.lines = vec![irq(8, "0-3", "0", 5), irq(9, "0-1", "1", 5)];
+    assert_eq!(level(&facts, id), Some(Level::Good));
+    facts.interrupts.lines.push(irq(10, "2", "2", 1));
+    facts.interrupts.default_mask = Some("f".into());
+    let finding = find(&facts, id).unwrap();
+    assert_eq!(finding.level, Level::Harmful);
+    let moved = [
+        Change::set("proc/irq/8/smp_affinity_list", "0-1"),
+        Change::set("proc/irq/10/smp_affinity_list", "0-1"),
+        Change::set("proc/irq/default_smp_affinity", "00000003"),
+    ];
+    assert_eq!(finding.changes, moved);
+    let all = examine(&facts, &list("0-3"));
+    let finding = all.iter().find(|f| f.id == id).unwrap();
+    assert!(finding.changes.is_empty() && finding.level == Level::Harmful);
+}
+
+#[test]
+fn the_limit_on_real_time_tasks_is_lifted_only_if_a_cpu_is_left() {
+    let id = "rt-throttling";
+    let mut facts = machine();
+    facts.scheduling.rt_runtime_us = Some(950_000);
+    facts.scheduling.rt_period_us = Some(1_000_000);
+    assert_eq!(find(&facts, id).unwrap().changes.len(), 1);
+    let all = examine(&facts, &list("0-3"));
+    assert!(all.iter().find(|f| f.id == id).unwrap().changes.is_empty());
+    facts.kernel.release = Some("6.12.1".into());
+    facts.kernel.rt_group_scheduling = Some(false);
+    let finding = find(&facts, id).unwrap();
+    assert!(finding.what.contains("fair server") && finding.changes.is_empty());
+    facts.scheduling.rt_runtime_us = Some(-1);
+    assert_eq!(level(&facts, id), Some(Level::Good));
+}
+
+#[test]
+fn levels_follow_the_facts() {
+    let model = |model| after("preemption", |f| f.kernel.preemption.model = Some(model));
+    assert_eq!(model(Model::Voluntary), Some(Level::Harmful));
+    assert_eq!(model(Model::Lazy), Some(Level::Notice));
+    assert_eq!(model(Model::Rt), Some(Level::Good));
+    let clock = |name: &str, ns| {
+        after("clock-source", |f| {
+            f.clock.current = Some(name.into());
+            f.clock.read_ns = Some(ns);
+        })
+    };
+    assert_eq!(clock("tsc", 20.0), Some(Level::Good));
+    assert_eq!(clock("tsc", 900.0), Some(Level::Harmful));
+    assert_eq!(clock("hpet", 20.0), Some(Level::Harmful));
+    let steal = |since_boot, now| {
+        after("steal", |f| {
+            f.virtualization.steal_s = Some(since_boot);
+            f.virtualization.steal_percent = Some(0.1);
+            f.virtualization.steal_now_percent = Some(now);
+        })
+    };
+    assert_eq!(steal(0.0, 0.0), Some(Level::Good));
+    assert_eq!(steal(9.0, 0.0), Some(Level::Notice));
+    assert_eq!(steal(9.0, 0.5), Some(Level::Harmful));
+    let swap = |used_kb| {
+        let area = Swap {
+            name: "/swap".into(),
+            size_kb: 9000,
+            used_kb,
+        };
+        after("swap", |f| f.memory.swap = Some(vec![area]))
+    };
+    assert_eq!(swap(0), Some(Level::Notice));
+    assert_eq!(swap(5000), Some(Level::Harmful));
+    assert_eq!(after("hz", |f| f.kernel.hz = Some(1000)), Some(Level::Good));
+    assert_eq!(after("hz", |f| f.kernel.hz = Some(100)), Some(Level::Notice));
+    assert_eq!(
+        after("isolation", |f| f.isolation.isolated = Some(list("2-3"))),
+        Some(Level::Good)
+    );
+    assert_eq!(
+        after("isolation", |f| f.isolation.isolated = Some(list("3"))),
+        Some(Level::Notice)
+    );
+    assert_eq!(
+        after("rt-group", |f| f.cgroup.rt_runtime_us = Some(0)),
+        Some(Level::Harmful)
+    );
+    assert_eq!(after("rt-group", |f| f.cgroup.rt_runtime_us = Some(1)), None);
+    for (id, level) in [
+        ("numa-balancing", Level::Harmful),
+        ("same-page-merging", Level::Harmful),
+    ] {
+        assert_eq!(after(id, |_| ()), None);
+        let on = |f: &mut Facts| {
+            f.scheduling.numa_balancing = Some(true);
+            f.memory.same_page_merging = Some(true);
+        };
+        assert_eq!(after(id, on), Some(level));
+    }
+}
+
+#[test]
+fn rights_are_had_by_capability_or_by_limit() {
+    let real_time = |capabilities: Vec<&'static str>, limit| {
+        after("real-time-right", |f| {
+            f.rights.capabilities = Some(capabilities);
+            f.rights.rt_priority = Some(limit);
+        })
+    };
+    assert_eq!(real_time(vec!["CAP_SYS_NICE"], 0), Some(Level::Good));
+    assert_eq!(real_time(vec![], 95), Some(Level::Good));
+    assert_eq!(real_time(vec![], 0), Some(Level::Harmful));
+    let tracing = |capabilities: Vec<&'static str>, paranoid| {
+        after("tracing-right", |f| {
+            f.rights.capabilities = Some(capabilities);
+            f.rights.perf_event_paranoid = Some(paranoid);
+        })
+    };
+    assert_eq!(tracing(vec!["CAP_PERFMON"], 2), Some(Level::Good));
+    assert_eq!(tracing(vec![], -1), Some(Level::Good));
+    assert_eq!(tracing(vec![], 2), Some(Level::Notice));
+}
+
+#[test]
+fn what_can_be_applied_is_and_a_refusal_stops_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join("root").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    };
+    file("sys/devices/system/cpu/online", "0-3");
+    let huge_pages = file("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never");
+    let migration = file("proc/sys/kernel/timer_migration", "1");
+    let tree = Tree::at(&dir.path().join("root"));
+    let mut findings = examine(&Facts::read(&tree, Live::default()), &list("2-3"));
+    findings.insert(
+        0,
+        Finding::new("gone", Level::Harmful, "", "").changes([Change::set("proc/none", 1)]),
+    );
+    let state = StateFolder::at(&dir.path().join("state")).unwrap();
+    let mut journal = Journal::begin(&state, "test").unwrap();
+    let applied = apply(&findings, &tree, &mut journal);
+    let told: Vec<(&str, usize, usize)> = applied
+        .outcomes
+        .iter()
+        .map(|o| (o.id, o.made, o.refused.len()))
+        .collect();
+    assert_eq!(told, [("gone", 0, 1), ("huge-pages", 1, 0), ("timer-migration", 1, 0)]);
+    assert!(applied.outcomes[0].line().starts_with("gone: not set: cannot read"));
+    assert_eq!(fs::read_to_string(&huge_pages).unwrap(), "madvise");
+    assert_eq!(fs::read_to_string(&migration).unwrap(), "0");
+    journal.finish().unwrap();
+    assert_eq!(fs::read_to_string(&huge_pages).unwrap(), "always");
+    assert_eq!(fs::read_to_string(&migration).unwrap(), "1");
+}

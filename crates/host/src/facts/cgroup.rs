@@ -1,0 +1,98 @@
+//! The control group that this process is in, and what it may use of the CPUs.
+
+use super::tree::{Tree, field};
+use crate::cpus::CpuList;
+use serde::Serialize;
+
+/// Control group and its limits.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Cgroup {
+    /// 1, 2, or both.
+    pub version: Option<Version>,
+    /// The group that limits CPU time, from the root of its hierarchy.
+    pub path: Option<String>,
+    /// The tightest quota on the way from the group to the root: CPUs' worth of time, e.g. 1.5.
+    pub quota_cpus: Option<f64>,
+    /// Time for real-time tasks of the group in a period (version 1 with CONFIG_RT_GROUP_SCHED); 0: they are refused.
+    pub rt_runtime_us: Option<i64>,
+    /// CPUs this process may use.
+    pub allowed: Option<CpuList>,
+}
+
+/// Which control groups are mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Version {
+    /// Only the older.
+    V1,
+    /// Only the newer.
+    V2,
+    /// Controllers of the older, the newer beside them.
+    Hybrid,
+}
+
+const MOUNT: &str = "sys/fs/cgroup";
+
+pub(super) fn read(tree: &Tree) -> Cgroup {
+    let groups = tree.text("proc/self/cgroup").unwrap_or_default();
+    let version = if tree.exists(&format!("{MOUNT}/cgroup.controllers")) {
+        Some(Version::V2)
+    } else if tree.exists(&format!("{MOUNT}/unified")) {
+        Some(Version::Hybrid)
+    } else if tree.exists(&format!("{MOUNT}/cpu")) {
+        Some(Version::V1)
+    } else {
+        None
+    };
+    let unified = version == Some(Version::V2);
+    let path = groups.lines().find_map(|line| group(line, unified));
+    let base = if unified {
+        MOUNT.to_string()
+    } else {
+        format!("{MOUNT}/cpu")
+    };
+    let folders = path.as_deref().map(|path| up_to_root(&base, path)).unwrap_or_default();
+    let quotas = folders.iter().filter_map(|folder| quota(tree, folder));
+    let status = tree.text("proc/self/status").unwrap_or_default();
+    Cgroup {
+        quota_cpus: quotas.reduce(f64::min),
+        rt_runtime_us: folders
+            .first()
+            .and_then(|own| tree.value(&format!("{own}/cpu.rt_runtime_us"))),
+        allowed: field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok()),
+        version,
+        path,
+    }
+}
+
+/// The path of a line `id:controllers:path`: the unified one, or that of the controller cpu.
+fn group(line: &str, unified: bool) -> Option<String> {
+    let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+    let wanted = match unified {
+        true => controllers.is_empty(),
+        false => controllers.split(',').any(|name| name == "cpu"),
+    };
+    wanted.then(|| path.to_string())
+}
+
+/// The group's folder and those above it, its own first.
+fn up_to_root(base: &str, path: &str) -> Vec<String> {
+    let mut path = path.trim_end_matches('/');
+    let mut folders = vec![format!("{base}{path}")];
+    while let Some((above, _)) = path.rsplit_once('/') {
+        path = above;
+        folders.push(format!("{base}{path}"));
+    }
+    folders
+}
+
+/// CPUs' worth of time that one group allows.
+fn quota(tree: &Tree, folder: &str) -> Option<f64> {
+    if let Some(max) = tree.text(&format!("{folder}/cpu.max")) {
+        let (quota, period) = max.split_once(' ')?;
+        return Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?);
+    }
+    let quota: f64 = tree.value(&format!("{folder}/cpu.cfs_quota_us"))?;
+    let period: f64 = tree.value(&format!("{folder}/cpu.cfs_period_us"))?;
+    (quota > 0.0).then_some(quota / period)
+}

@@ -1,0 +1,83 @@
+//! Where device interrupts go.
+
+use super::tree::Tree;
+use crate::cpus::CpuList;
+use serde::Serialize;
+
+/// Device interrupts.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Interrupts {
+    /// Those with a number of their own.
+    pub lines: Vec<Irq>,
+    /// Where new ones may go (a hexadecimal mask).
+    pub default_mask: Option<String>,
+    /// Whether irqbalance runs, which moves them about.
+    pub irqbalance: Option<bool>,
+}
+
+/// A device interrupt.
+#[derive(Clone, Debug, Serialize)]
+pub struct Irq {
+    /// Its number.
+    pub number: u32,
+    /// Its controller, and the device or driver.
+    pub name: String,
+    /// The CPUs it may go to.
+    pub allowed: Option<CpuList>,
+    /// The CPUs it does go to.
+    pub effective: Option<CpuList>,
+    /// How often it came since boot.
+    pub count: u64,
+}
+
+impl Irq {
+    /// The CPUs it goes to, or may go to.
+    pub fn cpus(&self) -> Option<&CpuList> {
+        let effective = self.effective.as_ref().filter(|cpus| !cpus.is_empty());
+        effective.or(self.allowed.as_ref())
+    }
+}
+
+/// Where an interrupt's CPUs are read and set.
+pub fn affinity_file(irq: u32) -> String {
+    format!("proc/irq/{irq}/smp_affinity_list")
+}
+
+pub(super) fn read(tree: &Tree) -> Interrupts {
+    let table = tree.text("proc/interrupts").unwrap_or_default();
+    let columns = table
+        .lines()
+        .next()
+        .map_or(0, |head| head.split_ascii_whitespace().count());
+    Interrupts {
+        lines: table
+            .lines()
+            .skip(1)
+            .filter_map(|row| line(tree, row, columns))
+            .collect(),
+        default_mask: tree.text("proc/irq/default_smp_affinity"),
+        irqbalance: runs(tree, "irqbalance"),
+    }
+}
+
+/// A row: number, a count for each CPU, controller and names. Rows that begin with letters are no devices.
+fn line(tree: &Tree, row: &str, columns: usize) -> Option<Irq> {
+    let (number, rest) = row.split_once(':')?;
+    let number = number.trim().parse().ok()?;
+    let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let (counts, names) = words.split_at_checked(columns)?;
+    Some(Irq {
+        number,
+        name: names.join(" "),
+        allowed: tree.value(&affinity_file(number)),
+        effective: tree.value(&format!("proc/irq/{number}/effective_affinity_list")),
+        count: counts.iter().filter_map(|count| count.parse::<u64>().ok()).sum(),
+    })
+}
+
+/// Whether a process of this name runs; `None` if processes cannot be seen.
+fn runs(tree: &Tree, name: &str) -> Option<bool> {
+    let processes = tree.numbers("proc", "");
+    let named = |pid: &u32| tree.text(&format!("proc/{pid}/comm")).is_some_and(|comm| comm == name);
+    (!processes.is_empty()).then(|| processes.iter().any(named))
+}

@@ -1,0 +1,144 @@
+//! The kernel that runs: release, configuration, preemption model and how it is known.
+
+use super::tree::{Tree, between};
+use flate2::read::GzDecoder;
+use serde::Serialize;
+use std::io::Read;
+use worstcase_kernels::config::KernelConfig;
+use worstcase_kernels::preempt::{self, Chosen, Model};
+
+/// The kernel.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Kernel {
+    /// As in `uname -r`.
+    pub release: Option<String>,
+    /// As in `uname -v`.
+    pub version: Option<String>,
+    /// What it was booted with.
+    pub command_line: Option<String>,
+    /// Where its build configuration was read.
+    pub configuration: Option<String>,
+    /// Whether real-time tasks are bandwidth-limited group by group (CONFIG_RT_GROUP_SCHED).
+    pub rt_group_scheduling: Option<bool>,
+    /// The preemption model.
+    pub preemption: Preemption,
+    /// Ticks a second.
+    pub hz: Option<u32>,
+}
+
+/// The preemption model in force.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Preemption {
+    /// `None`: not known which.
+    pub model: Option<Model>,
+    /// How it is known, or what is known instead.
+    pub how: String,
+}
+
+impl Kernel {
+    /// Major and minor number of the release.
+    pub fn series(&self) -> Option<(u32, u32)> {
+        let mut numbers = self.release.as_deref()?.split(|c: char| !c.is_ascii_digit());
+        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+
+    /// The value of an argument `name=value` of the command line; the last one counts.
+    pub fn argument(&self, name: &str) -> Option<&str> {
+        let words = self.command_line.as_deref()?.split_ascii_whitespace();
+        words.rev().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
+/// `tick` is the tick's length where a clock told it: the configuration is not always readable.
+pub(super) fn read(tree: &Tree, tick_ns: Option<u64>) -> Kernel {
+    let release = tree.text("proc/sys/kernel/osrelease");
+    let (configuration, config) = release.as_deref().and_then(|release| config(tree, release)).unzip();
+    let measured = tick_ns
+        .filter(|ns| *ns > 0)
+        .and_then(|ns| u32::try_from(1_000_000_000 / ns).ok());
+    let mut kernel = Kernel {
+        release,
+        version: tree.text("proc/sys/kernel/version"),
+        command_line: tree.text("proc/cmdline"),
+        configuration,
+        rt_group_scheduling: config.as_ref().map(|c| c.has("RT_GROUP_SCHED")),
+        preemption: Preemption::default(),
+        hz: config.as_ref().and_then(|c| c.features().hz).or(measured),
+    };
+    kernel.preemption = preemption(tree, &kernel, config.as_ref());
+    kernel
+}
+
+/// The configuration of the running kernel, and the file it is from.
+fn config(tree: &Tree, release: &str) -> Option<(String, KernelConfig)> {
+    let unpacked = |name: &str| {
+        let mut text = String::new();
+        GzDecoder::new(&tree.bytes(name)?[..]).read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let packed = "proc/config.gz";
+    let plain = [
+        format!("boot/config-{release}"),
+        format!("lib/modules/{release}/config"),
+        format!("lib/modules/{release}/build/.config"),
+    ];
+    let found = unpacked(packed).map(|text| (packed.to_string(), text));
+    let found = found.or_else(|| {
+        plain
+            .into_iter()
+            .find_map(|name| tree.text(&name).map(|text| (name, text)))
+    });
+    found.map(|(name, text)| (format!("/{name}"), KernelConfig::parse(&text)))
+}
+
+fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Preemption {
+    let known = |model, how: &str| Preemption {
+        model: Some(model),
+        how: how.into(),
+    };
+    let unknown = |how: &str| Preemption {
+        model: None,
+        how: how.into(),
+    };
+    let version = kernel.version.as_deref().unwrap_or_default();
+    let says = |flag: &str| version.split_ascii_whitespace().any(|word| word == flag);
+    if tree.text("sys/kernel/realtime").as_deref() == Some("1") {
+        return known(Model::Rt, "/sys/kernel/realtime says so");
+    }
+    if says("PREEMPT_RT") || says("PREEMPT_{RT,LAZY}") {
+        return known(Model::Rt, "the kernel's version says so");
+    }
+    let file = tree.text("sys/kernel/debug/sched/preempt");
+    if let Some(model) = file.as_deref().and_then(|modes| between(modes, '(', ')')?.parse().ok()) {
+        return known(model, "/sys/kernel/debug/sched/preempt says so");
+    }
+    let models = config.map(preempt::from_config);
+    let dynamic = match &models {
+        Some(models) => models.iter().any(|m| m.chosen == Chosen::AtBoot),
+        None => says("PREEMPT_DYNAMIC"),
+    };
+    let switched = "unless it was switched since, which debugfs would tell";
+    let asked: Option<Model> = kernel.argument("preempt").and_then(|model| model.parse().ok());
+    // A kernel that does not have the model it is asked for runs its default.
+    let served = |model: &Model| models.as_ref().is_none_or(|all| all.iter().any(|m| m.model == *model));
+    if let Some(model) = asked.filter(|model| dynamic && served(model)) {
+        return known(model, &format!("preempt= on the kernel's command line, {switched}"));
+    }
+    if let Some(default) = models.as_ref().and_then(|all| all.iter().find(|m| m.default)) {
+        return match dynamic {
+            true => known(default.model, &format!("the configuration's default, {switched}")),
+            false => known(default.model, "compiled in, the configuration says"),
+        };
+    }
+    if dynamic {
+        unknown("dynamic, not known which: neither debugfs nor the configuration can be read")
+    } else if says("PREEMPT_LAZY") {
+        known(Model::Lazy, "the kernel's version says so")
+    } else if says("PREEMPT") {
+        known(Model::Full, "the kernel's version says so")
+    } else if version.is_empty() {
+        unknown("not known: /proc/sys/kernel/version cannot be read")
+    } else {
+        unknown("none or voluntary: the version says neither PREEMPT nor PREEMPT_DYNAMIC")
+    }
+}

@@ -1,0 +1,65 @@
+//! What the scheduler is told, and the watchdogs that run beside it.
+
+use super::tree::Tree;
+use crate::cpus::CpuList;
+use serde::Serialize;
+
+/// Settings of the scheduler.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Scheduling {
+    /// How long real-time tasks may run in a period; -1: without limit.
+    pub rt_runtime_us: Option<i64>,
+    /// That period.
+    pub rt_period_us: Option<i64>,
+    /// What the fair server gives ordinary tasks of the first CPU in a second (ns), from debugfs.
+    pub fair_server_ns: Option<u64>,
+    /// Timers of an idle CPU may be armed on another.
+    pub timer_migration: Option<bool>,
+    /// Pages are unmapped now and then to see who uses them.
+    pub numa_balancing: Option<bool>,
+    /// Memory nodes.
+    pub numa_nodes: Option<usize>,
+    /// Tasks ready to run, averaged over one minute.
+    pub load_average: Option<f64>,
+}
+
+/// Watchdogs for stuck CPUs.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Watchdogs {
+    /// The hard-lockup detector, which interrupts by NMI.
+    pub nmi: Option<bool>,
+    /// The soft-lockup detector, a real-time thread and a timer on each CPU.
+    pub soft: Option<bool>,
+    /// The CPUs they look at.
+    pub cpus: Option<CpuList>,
+    /// After how long they bark.
+    pub threshold_s: Option<u32>,
+}
+
+pub(super) fn read(tree: &Tree) -> Scheduling {
+    let load = tree.text("proc/loadavg");
+    let nodes = tree.numbers("sys/devices/system/node", "node").len();
+    Scheduling {
+        rt_runtime_us: tree.value("proc/sys/kernel/sched_rt_runtime_us"),
+        rt_period_us: tree.value("proc/sys/kernel/sched_rt_period_us"),
+        fair_server_ns: tree.value("sys/kernel/debug/sched/fair_server/cpu0/runtime"),
+        timer_migration: switch(tree, "timer_migration"),
+        numa_balancing: switch(tree, "numa_balancing"),
+        numa_nodes: (nodes > 0).then_some(nodes),
+        load_average: load.and_then(|text| text.split(' ').next()?.parse().ok()),
+    }
+}
+
+pub(super) fn watchdogs(tree: &Tree) -> Watchdogs {
+    Watchdogs {
+        nmi: switch(tree, "nmi_watchdog"),
+        soft: switch(tree, "soft_watchdog"),
+        cpus: tree.value("proc/sys/kernel/watchdog_cpumask"),
+        threshold_s: tree.value("proc/sys/kernel/watchdog_thresh"),
+    }
+}
+
+fn switch(tree: &Tree, name: &str) -> Option<bool> {
+    tree.value::<u32>(&format!("proc/sys/kernel/{name}"))
+        .map(|value| value != 0)
+}

@@ -1,0 +1,243 @@
+//! Facts of made-up machines: a few files below a temporary folder.
+
+use super::*;
+use flate2::write::GzEncoder;
+use std::fs;
+use std::io::Write;
+use worstcase_kernels::preempt::Model;
+
+/// Writes `files` below a folder and reads the facts.
+fn facts(files: &[(&str, &str)]) -> Facts {
+    let files: Vec<(&str, Vec<u8>)> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_bytes().to_vec()))
+        .collect();
+    facts_of_bytes(&files)
+}
+
+fn facts_of_bytes(files: &[(&str, Vec<u8>)]) -> Facts {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    Facts::read(&Tree::at(dir.path()), Live::default())
+}
+
+#[test]
+fn an_empty_tree_tells_nothing_and_breaks_nothing() {
+    let facts = facts(&[]);
+    let json = serde_json::to_value(&facts).unwrap();
+    let object = json.as_object().unwrap();
+    for (group, value) in object {
+        let told = value.as_object().into_iter().flatten().filter(|(name, v)| {
+            let empty = v.is_null() || **v == false || v.as_array().is_some_and(Vec::is_empty);
+            let preemption = name.as_str() == "preemption";
+            !(empty || preemption || v.as_object().is_some_and(|o| o.is_empty()))
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [], "{group}");
+    }
+    assert_eq!(facts.kernel.preemption.model, None);
+}
+
+const RELEASE: (&str, &str) = ("proc/sys/kernel/osrelease", "6.12.1-test\n");
+const DYNAMIC: (&str, &str) = ("proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian\n");
+const CONFIG: (&str, &str) = (
+    "boot/config-6.12.1-test",
+    "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_HZ=1000\n# CONFIG_RT_GROUP_SCHED is not set\n",
+);
+
+#[test]
+fn the_preemption_model_is_told_with_its_source() {
+    let told = |files: &[(&str, &str)]| {
+        let preemption = facts(files).kernel.preemption;
+        (preemption.model, preemption.how)
+    };
+    let expect = |files: &[(&str, &str)], model: Option<Model>, how: &str| {
+        let told = told(files);
+        assert_eq!(told.0, model, "{files:?}");
+        assert!(told.1.contains(how), "{}", told.1);
+    };
+    let debugfs = ("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy\n");
+    let asked = |model: &'static str| ("proc/cmdline", model);
+    expect(
+        &[("sys/kernel/realtime", "1\n"), DYNAMIC],
+        Some(Model::Rt),
+        "/sys/kernel/realtime",
+    );
+    let rt = ("proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian");
+    expect(&[rt, debugfs], Some(Model::Rt), "version");
+    expect(
+        &[DYNAMIC, RELEASE, CONFIG, debugfs],
+        Some(Model::Full),
+        "debug/sched/preempt",
+    );
+    expect(
+        &[DYNAMIC, RELEASE, CONFIG, asked("quiet preempt=none")],
+        Some(Model::None),
+        "command line",
+    );
+    // This kernel has no lazy: it runs its default.
+    expect(
+        &[DYNAMIC, RELEASE, CONFIG, asked("preempt=lazy")],
+        Some(Model::Voluntary),
+        "default",
+    );
+    expect(&[DYNAMIC, RELEASE, CONFIG], Some(Model::Voluntary), "default");
+    expect(&[DYNAMIC], None, "dynamic, not known which");
+    let fixed = ("boot/config-6.12.1-test", "CONFIG_PREEMPT=y\n");
+    let full = ("proc/sys/kernel/version", "#1 SMP PREEMPT Debian");
+    expect(&[full, RELEASE, fixed], Some(Model::Full), "compiled in");
+    expect(&[full], Some(Model::Full), "version");
+    expect(
+        &[("proc/sys/kernel/version", "#1 SMP Debian")],
+        None,
+        "none or voluntary",
+    );
+}
+
+#[test]
+fn the_configuration_is_found_packed_or_plain() {
+    let plain = facts(&[RELEASE, CONFIG]).kernel;
+    assert_eq!(
+        (plain.hz, plain.configuration.as_deref()),
+        (Some(1000), Some("/boot/config-6.12.1-test"))
+    );
+    assert_eq!(plain.rt_group_scheduling, Some(false));
+    assert_eq!(plain.series(), Some((6, 12)));
+    let mut packer = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(b"CONFIG_HZ=250\nCONFIG_RT_GROUP_SCHED=y\n").unwrap();
+    let packed = facts_of_bytes(&[
+        ("proc/config.gz", packer.finish().unwrap()),
+        (RELEASE.0, RELEASE.1.into()),
+    ])
+    .kernel;
+    assert_eq!((packed.hz, packed.rt_group_scheduling), (Some(250), Some(true)));
+}
+
+#[test]
+fn cores_and_their_threads() {
+    let cpu = |n: u32, package: &'static str, core: &'static str| {
+        let file = move |name: &str| format!("sys/devices/system/cpu/cpu{n}/topology/{name}");
+        [
+            (file("physical_package_id"), package),
+            (file("thread_siblings_list"), core),
+        ]
+    };
+    let files: Vec<(String, &str)> = [cpu(0, "0", "0,2"), cpu(1, "0", "1"), cpu(2, "0", "0,2")].concat();
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    files.push(("sys/devices/system/cpu/online", "0-2\n"));
+    files.push((
+        "proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: A: B\nflags\t\t: fpu hypervisor\n",
+    ));
+    files.push(("sys/class/dmi/id/sys_vendor", "QEMU\n"));
+    let facts = facts(&files);
+    assert_eq!((facts.cpu.sockets, facts.cpu.cores), (Some(1), Some(2)));
+    assert_eq!(
+        facts.cpu.siblings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["0,2"]
+    );
+    assert_eq!(facts.cpu.model.as_deref(), Some("A: B"));
+    assert_eq!(facts.virtualization.hypervisor, Some(true));
+    assert_eq!(facts.virtualization.name.as_deref(), Some("QEMU"));
+}
+
+#[test]
+fn interrupts_are_read_with_where_they_go() {
+    let table = "           CPU0       CPU1\n 24:          5         2  IO-APIC   5-edge  disk\nLOC:  7 7 Local timer\n\
+         25:  1\n";
+    let facts = facts(&[
+        ("proc/interrupts", table),
+        ("proc/irq/24/smp_affinity_list", "0-1\n"),
+        ("proc/irq/24/effective_affinity_list", "1\n"),
+        ("proc/77/comm", "irqbalance\n"),
+    ]);
+    let [irq] = &facts.interrupts.lines[..] else {
+        panic!("{:?}", facts.interrupts)
+    };
+    assert_eq!(
+        (irq.number, irq.count, irq.name.as_str()),
+        (24, 7, "IO-APIC 5-edge disk")
+    );
+    assert_eq!(irq.cpus().unwrap().to_string(), "1");
+    assert_eq!(facts.interrupts.irqbalance, Some(true));
+}
+
+#[test]
+fn sleep_states_count_when_they_may_be_entered() {
+    let state = |n: u32, name: &'static str, us: &'static str| {
+        let file = move |file: &str| format!("sys/devices/system/cpu/cpu0/cpuidle/state{n}/{file}");
+        [(file("name"), name), (file("latency"), us), (file("disable"), "0")]
+    };
+    let files: Vec<(String, &str)> = [state(0, "POLL", "0"), state(1, "C1", "2"), state(10, "C10", "890")].concat();
+    let mut files: Vec<(&str, Vec<u8>)> = files
+        .iter()
+        .map(|(n, text)| (n.as_str(), text.as_bytes().into()))
+        .collect();
+    let deepest = |power: power::Power| power.deepest_allowed().map(|state| state.name.clone());
+    assert_eq!(deepest(facts_of_bytes(&files).power).as_deref(), Some("C10"));
+    files.push(("dev/cpu_dma_latency", 20_i32.to_ne_bytes().into()));
+    assert_eq!(deepest(facts_of_bytes(&files).power).as_deref(), Some("C1"));
+}
+
+#[test]
+fn the_tightest_quota_above_counts() {
+    let v2 = facts(&[
+        ("sys/fs/cgroup/cgroup.controllers", "cpu"),
+        ("proc/self/cgroup", "0::/a/b\n"),
+        ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
+        ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+    ]);
+    assert_eq!(v2.cgroup.quota_cpus, Some(0.5));
+    let v1 = facts(&[
+        ("proc/self/cgroup", "4:memory:/m\n2:cpu,cpuacct:/c\n0::/\n"),
+        ("sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "-1"),
+        ("sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000"),
+        ("sys/fs/cgroup/cpu/c/cpu.rt_runtime_us", "0"),
+    ]);
+    assert_eq!((v1.cgroup.quota_cpus, v1.cgroup.rt_runtime_us), (None, Some(0)));
+    assert_eq!(v1.cgroup.version, Some(cgroup::Version::V1));
+}
+
+#[test]
+fn rights_memory_and_disks() {
+    let facts = facts(&[
+        (
+            "proc/self/status",
+            "Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000804000\n",
+        ),
+        (
+            "proc/self/limits",
+            "Limit Soft Hard Units\nMax realtime priority     95   95\nMax locked memory  unlimited unlimited bytes\n",
+        ),
+        ("proc/self/mounts", "tracefs /sys/kernel/tracing tracefs rw 0 0\n"),
+        ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
+        (
+            "proc/swaps",
+            "Filename Type Size Used Priority\n/dev/sda2 partition 1000 10 -2\n",
+        ),
+        (
+            "proc/pressure/io",
+            "some avg10=1.50 avg60=0.00 avg300=0.00 total=5\nfull avg10=0.00\n",
+        ),
+        ("sys/block/sda/size", "8\n"),
+        ("sys/block/sda/queue/scheduler", "none [mq-deadline]\n"),
+        ("sys/block/loop0/size", "0\n"),
+        ("proc/stat", "cpu 10 0 10 60 10 0 0 10 0 0\n"),
+    ]);
+    assert_eq!(facts.rights.capabilities, Some(vec!["CAP_IPC_LOCK", "CAP_SYS_NICE"]));
+    assert_eq!((facts.rights.root, facts.rights.rt_priority), (Some(false), Some(95)));
+    assert!(facts.rights.locked_unlimited);
+    assert_eq!(facts.rights.tracefs.as_deref(), Some("/sys/kernel/tracing"));
+    assert_eq!(facts.memory.huge_pages.as_deref(), Some("always"));
+    assert_eq!(facts.memory.swap.unwrap()[0].used_kb, 10);
+    assert_eq!(facts.memory.pressure["io"], 1.5);
+    assert_eq!(facts.disks.len(), 1);
+    assert_eq!(
+        (facts.disks[0].size_bytes, facts.disks[0].scheduler.as_deref()),
+        (4096, Some("mq-deadline"))
+    );
+    assert_eq!(facts.virtualization.steal_percent, Some(10.0));
+}

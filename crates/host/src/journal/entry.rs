@@ -1,0 +1,83 @@
+//! The lines of a journal: first who it belongs to, then what was about to be changed.
+
+use crate::loads::Traces;
+use crate::state::boot_id;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Who changes the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The command, e.g. "worstcase host run".
+    pub command: String,
+    /// Its process.
+    pub pid: u32,
+    /// The boot it belongs to: what was set before another boot is gone by itself.
+    pub boot: String,
+}
+
+impl Owner {
+    /// This process.
+    pub fn this(command: &str) -> Owner {
+        Owner {
+            command: command.into(),
+            pid: std::process::id(),
+            boot: boot_id(),
+        }
+    }
+
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        self.boot == boot_id()
+    }
+}
+
+/// What is about to be changed or made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// A setting in sysfs or procfs.
+    Value { path: PathBuf, before: String, set: String },
+    /// What the setting of the last `Value` reads since it was set: the kernel may spell it otherwise.
+    Reads { path: PathBuf, now: String },
+    /// What loads leave: processes, files, memory, a device.
+    Loads { traces: Traces },
+    /// An instance of tracefs: removing it ends its tracer.
+    Tracing { instance: PathBuf },
+    /// A process group, by its leader and when that started (clock ticks after boot).
+    Group { leader: i32, started: u64 },
+}
+
+/// The text of a journal, without a last line that was not written to its end.
+pub(super) fn parse(text: &str) -> Option<(Owner, Vec<Entry>)> {
+    let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let owner = serde_json::from_str(lines.next()?).ok()?;
+    let entries = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
+    Some((owner, entries))
+}
+
+/// A line of a journal.
+pub(super) fn line(value: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(value).expect("plain data");
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_not_finished_is_none() {
+        let owner = Owner::this("test");
+        let entry = Entry::Group { leader: 7, started: 9 };
+        let text = format!(
+            "{}{}{}",
+            line(&owner),
+            line(&entry),
+            "{\"change\":\"group\",\"leader\":"
+        );
+        assert_eq!(parse(&text), Some((owner, vec![entry])));
+        assert_eq!(parse(""), None);
+        assert_eq!(parse("{\"comm"), None);
+    }
+}

@@ -1,0 +1,266 @@
+//! The journal: what worstcase changes on this machine, written down before it is changed, so that it can be undone.
+//!
+//! ```text
+//! entry      its lines                    value       a setting in sysfs or procfs
+//! undo       in reverse order             processes   groups of processes that must not stay
+//! ```
+//! A journal is a file in the [state folder](super::state). It belongs to the process that holds a lock on it, and the
+//! kernel drops that lock whatever ends the process. Who finds a journal without a lock (the [guard](super::guard), the
+//! next `worstcase host` command, `worstcase host restore`) undoes it and removes it.
+//!
+//! ```no_run
+//! # use worstcase::host::{HostError, Journal, StateFolder};
+//! # fn example() -> Result<(), HostError> {
+//! let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host run")?;
+//! journal.start_guard()?;
+//! journal.set("/proc/sys/kernel/timer_migration".as_ref(), "0")?;
+//! // measure
+//! for undone in journal.finish()? {
+//!     println!("{undone}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod entry;
+mod processes;
+mod undo;
+mod value;
+
+pub use entry::Owner;
+pub use undo::{Outcome, Undone, failures};
+
+use super::HostError;
+use super::guard::Guard;
+use super::state::{StateFolder, is_only_ours, lock_blocking, try_lock};
+use crate::loads::Traces;
+use entry::Entry;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What happened to a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// It had this value before.
+    Changed {
+        /// The value before.
+        before: String,
+    },
+    /// It had the wanted value.
+    AlreadySo,
+}
+
+/// The journal of this process. Dropping it undoes everything too, silently.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    guard: Option<Guard>,
+    finished: bool,
+}
+
+impl Journal {
+    /// Begins a journal. `command` is what others are told about its owner.
+    pub fn begin(state: &StateFolder, command: &str) -> Result<Journal, HostError> {
+        let _making = state.lock()?;
+        let (file, path) = state.make_journal()?;
+        let mut journal = Journal {
+            file,
+            path,
+            guard: None,
+            finished: false,
+        };
+        lock_blocking(&journal.file).map_err(|e| journal.failed(e))?;
+        journal.append(&entry::line(&Owner::this(command)))?;
+        Ok(journal)
+    }
+
+    /// Starts the process that undoes this journal when this one is killed. Begin nothing that matters before.
+    pub fn start_guard(&mut self) -> Result<(), HostError> {
+        self.guard = Some(Guard::start(&self.path)?);
+        Ok(())
+    }
+
+    /// Sets a file of sysfs or procfs, to be set back. One that is missing, or refuses, stays as it is.
+    pub fn set(&mut self, path: &Path, value: &str) -> Result<Set, HostError> {
+        let before = value::read(path).map_err(|source| HostError::Read {
+            path: path.to_path_buf(),
+            source,
+        })?;
+        if before == value {
+            return Ok(Set::AlreadySo);
+        }
+        let path = path.to_path_buf();
+        self.write(&Entry::Value {
+            path: path.clone(),
+            before: before.clone(),
+            set: value.into(),
+        })?;
+        let written = value::write(&path, value);
+        if let Ok(now) = value::read(&path) {
+            self.write(&Entry::Reads {
+                path: path.clone(),
+                now,
+            })?;
+        }
+        match written {
+            Ok(()) => Ok(Set::Changed { before }),
+            Err(source) => Err(HostError::Set {
+                path,
+                value: value.into(),
+                source,
+            }),
+        }
+    }
+
+    /// Loads that will start with these traces: their processes are killed, and what they made is removed.
+    pub fn will_load(&mut self, traces: &Traces) -> Result<(), HostError> {
+        self.write(&Entry::Loads { traces: traces.clone() })
+    }
+
+    /// Makes an instance of tracefs, to be removed.
+    pub fn make_tracing(&mut self, instance: &Path) -> Result<(), HostError> {
+        self.write(&Entry::Tracing {
+            instance: instance.to_path_buf(),
+        })?;
+        std::fs::create_dir(instance).map_err(|source| HostError::Set {
+            path: instance.to_path_buf(),
+            value: "a folder".into(),
+            source,
+        })
+    }
+
+    /// A process group that was just started by its leader: all of it is killed.
+    pub fn end_group(&mut self, leader: u32) -> Result<(), HostError> {
+        let leader = leader as i32;
+        match processes::start_time(leader) {
+            Some(started) => self.write(&Entry::Group { leader, started }),
+            None => Ok(()),
+        }
+    }
+
+    /// Undoes everything, removes the journal, lets the guard go. What could not be undone stays written down, and is
+    /// tried again by the next `worstcase host` command.
+    pub fn finish(mut self) -> Result<Vec<Undone>, HostError> {
+        self.undo()
+    }
+
+    fn undo(&mut self) -> Result<Vec<Undone>, HostError> {
+        self.finished = true;
+        let undone = undo_file(&mut self.file, &self.path).map_err(|e| self.failed(e));
+        // The guard, when it is let go, looks at the journal once more.
+        let unlocked = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
+        unlocked.map_err(|e| self.failed(e.into()))?;
+        if let Some(guard) = self.guard.take() {
+            guard.let_go();
+        }
+        undone
+    }
+
+    fn write(&mut self, entry: &Entry) -> Result<(), HostError> {
+        self.append(&entry::line(entry))
+    }
+
+    fn append(&mut self, line: &str) -> Result<(), HostError> {
+        let written = self
+            .file
+            .write_all(line.as_bytes())
+            .and_then(|()| self.file.sync_data());
+        written.map_err(|e| self.failed(e))
+    }
+
+    fn failed(&self, source: io::Error) -> HostError {
+        HostError::State {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if !self.finished {
+            // Nobody is there to be told; what fails stays in the journal for the guard and the next command.
+            let _ = self.undo();
+        }
+    }
+}
+
+/// A journal that was found, and whose it is.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Somebody undid and removed it meanwhile, or its owner was killed before it wrote anything.
+    Nothing,
+    /// Its owner lives.
+    Living(Owner),
+    /// Its owner is gone: it is undone.
+    LeftOver(Owner, Vec<Undone>),
+}
+
+/// Undoes a journal whose owner is gone. With `wait`, waits for the owner's end.
+pub(super) fn undo_left_over(path: &Path, wait: bool) -> io::Result<Found> {
+    // It is undone with this user's rights, so it has to be this user's, and not reached through another's link.
+    let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    let opened = File::options().read(true).append(true).custom_flags(no_link).open(path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) => return Err(e),
+    };
+    let is = file.metadata()?;
+    if !is.is_file() || !is_only_ours(&is) {
+        return Err(io::Error::other(
+            "this journal is another user's, or others can write to it; remove it",
+        ));
+    }
+    if wait {
+        lock_blocking(&file)?;
+    }
+    let ours = wait || try_lock(&file)?;
+    if file.metadata()?.nlink() == 0 {
+        return Ok(Found::Nothing);
+    }
+    let Some((owner, _)) = read(&mut file)? else {
+        if ours {
+            fs::remove_file(path)?;
+        }
+        return Ok(Found::Nothing);
+    };
+    if !ours {
+        return Ok(Found::Living(owner));
+    }
+    let undone = undo_file(&mut file, path)?;
+    Ok(Found::LeftOver(owner, undone))
+}
+
+fn read(file: &mut File) -> io::Result<Option<(Owner, Vec<Entry>)>> {
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok(entry::parse(&text))
+}
+
+/// Undoes a journal that is locked, and removes it, or leaves in it what could not be undone.
+fn undo_file(file: &mut File, path: &Path) -> io::Result<Vec<Undone>> {
+    let Some((owner, entries)) = read(file)? else {
+        return Ok(Vec::new());
+    };
+    let (undone, left) = undo::all(&entries, owner.is_of_this_boot());
+    if left.is_empty() {
+        fs::remove_file(path)?;
+        return Ok(undone);
+    }
+    let text: String = std::iter::once(entry::line(&owner))
+        .chain(left.iter().map(entry::line))
+        .collect();
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    Ok(undone)
+}
+
+#[cfg(test)]
+mod tests;

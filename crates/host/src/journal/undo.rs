@@ -1,0 +1,165 @@
+//! Undoing what a journal says, in reverse order. Doing it twice, or after somebody else has, does nothing.
+
+use super::entry::Entry;
+use super::{processes, value};
+use crate::loads::Traces;
+use serde::Serialize;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What became of one change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Undone {
+    /// The setting, or what was made.
+    pub what: String,
+    /// What was done about it.
+    pub outcome: Outcome,
+}
+
+/// How undoing a change went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The setting has its old value again.
+    Restored {
+        /// The value that was replaced.
+        from: String,
+        /// The old value.
+        to: String,
+    },
+    /// Removed, with all processes or files in it.
+    Removed,
+    /// Somebody has set it since, to neither the old nor our value: left alone.
+    Foreign {
+        /// What it is now.
+        now: String,
+    },
+    /// It could not be done.
+    Failed {
+        /// The system's answer.
+        why: String,
+    },
+}
+
+/// How many of these changes could not be undone.
+pub fn failures<'a>(undone: impl IntoIterator<Item = &'a Undone>) -> usize {
+    let is_failed = |u: &&Undone| matches!(u.outcome, Outcome::Failed { .. });
+    undone.into_iter().filter(is_failed).count()
+}
+
+impl fmt::Display for Undone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = &self.what;
+        match &self.outcome {
+            Outcome::Restored { from, to } => write!(f, "{what}: {to} again (was {from})"),
+            Outcome::Removed => write!(f, "{what}: removed"),
+            Outcome::Foreign { now } => write!(f, "{what}: left alone, somebody has set it to {now} since"),
+            Outcome::Failed { why } => write!(f, "{what}: {why}"),
+        }
+    }
+}
+
+/// Undoes `entries`; also returns those that could not be undone. What needs nothing is not told.
+pub(super) fn all(entries: &[Entry], same_boot: bool) -> (Vec<Undone>, Vec<Entry>) {
+    let mut undone = Vec::new();
+    let mut left = Vec::new();
+    // Processes first: they would go on using the rest.
+    for kills in [true, false] {
+        for (index, entry) in entries.iter().enumerate().rev() {
+            if entry.kills() != kills || !(same_boot || entry.outlives_a_boot()) {
+                continue;
+            }
+            let reads = entries[index + 1..].iter().find_map(|later| entry.reads(later));
+            let (what, done) = entry.undo(reads);
+            let outcome = done.unwrap_or_else(|e| Some(Outcome::Failed { why: e.to_string() }));
+            if matches!(outcome, Some(Outcome::Failed { .. })) {
+                left.insert(0, entry.clone());
+            }
+            undone.extend(outcome.map(|outcome| Undone { what, outcome }));
+        }
+    }
+    (undone, left)
+}
+
+impl Entry {
+    fn kills(&self) -> bool {
+        matches!(self, Entry::Group { .. })
+    }
+
+    fn outlives_a_boot(&self) -> bool {
+        matches!(self, Entry::Loads { .. })
+    }
+
+    /// What this setting read after it was set, if `later` tells.
+    fn reads<'a>(&self, later: &'a Entry) -> Option<&'a str> {
+        match (self, later) {
+            (Entry::Value { path, .. }, Entry::Reads { path: same, now }) if path == same => Some(now),
+            _ => None,
+        }
+    }
+
+    fn undo(&self, reads: Option<&str>) -> (String, io::Result<Option<Outcome>>) {
+        let removed = |there: bool| there.then_some(Outcome::Removed);
+        match self {
+            Entry::Value { path, before, .. } => (path.display().to_string(), undo_value(path, before, reads)),
+            Entry::Loads { traces } => (
+                format!("loads in {}", traces.work_dir.display()),
+                clean_up(traces).map(removed),
+            ),
+            Entry::Tracing { instance } => (instance.display().to_string(), remove_instance(instance).map(removed)),
+            Entry::Group { leader, started } => (
+                format!("process group {leader}"),
+                processes::end_group(*leader, *started).map(removed),
+            ),
+            Entry::Reads { path, .. } => (path.display().to_string(), Ok(None)),
+        }
+    }
+}
+
+/// How long threads that were killed may keep an instance in use.
+const PATIENCE: Duration = Duration::from_secs(3);
+const STEP: Duration = Duration::from_millis(10);
+
+/// Whether it was there.
+fn remove_instance(path: &Path) -> io::Result<bool> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match std::fs::remove_dir(path) {
+            Ok(()) => return Ok(true),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(e) if e.kind() == ErrorKind::ResourceBusy && Instant::now() < end => std::thread::sleep(STEP),
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Whether there was anything to clean up.
+fn clean_up(traces: &Traces) -> io::Result<bool> {
+    let there = [Some(&traces.work_dir), traces.cgroup.as_ref(), traces.null_blk.as_ref()];
+    let there = there.into_iter().flatten().any(|path| path.exists());
+    crate::loads::clean(traces).map_err(io::Error::other)?;
+    Ok(there)
+}
+
+fn undo_value(path: &Path, before: &str, reads: Option<&str>) -> io::Result<Option<Outcome>> {
+    let now = match value::read(path) {
+        Ok(now) => now,
+        // Its device or CPU went away, and the setting with it.
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    if now == before {
+        return Ok(None);
+    }
+    // Without `reads` the owner was killed between setting and looking.
+    if reads.is_some_and(|reads| reads != now) {
+        return Ok(Some(Outcome::Foreign { now }));
+    }
+    value::write(path, before)?;
+    Ok(Some(Outcome::Restored {
+        from: now,
+        to: before.to_string(),
+    }))
+}

@@ -1,0 +1,62 @@
+//! Keeping what a probe gave that does not measure CPU by CPU: one cell.
+
+use super::keep::{BOOT_ID, add_environment};
+use crate::HostError;
+use crate::HostSpec;
+use crate::message::{BenchDone, Done};
+use crate::state::boot_id;
+use worstcase_probe::bench::Bench;
+use worstcase_probe::record::RawRecord;
+use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::{CellSpec, Nanos};
+use worstcase_results::record::{CellResult, Method, Run, Subject};
+
+/// Keeps it. One that ended before its first sample leaves no cell.
+pub(super) fn keep(
+    run: &Run,
+    subject: &Subject,
+    spec: &HostSpec,
+    bench: Bench,
+    done: &Done,
+    taken: &BenchDone,
+) -> Result<(), HostError> {
+    let Some(last) = taken.samples.last() else {
+        return Ok(());
+    };
+    let contradiction = |e: String| HostError::Contradiction(e);
+    // What somebody ended early was not asked for to its end.
+    let expected = if done.stopped { last.index + 1 } else { spec.periods };
+    let text = CellSpec {
+        probe: ProbeKind::Bench(bench),
+        load: spec.load.clone(),
+        period: spec.interval,
+        periods: expected,
+        seed: spec.seed,
+        warmup: spec.warmup,
+        priority: spec.policy.priority(),
+    }
+    .to_text()
+    .map_err(|e| HostError::Argument(e.to_string()))?;
+    let mut raw = RawRecord {
+        spec: text,
+        start: taken.start,
+        expected,
+        samples: taken.samples.clone(),
+        self_cost: taken.self_cost,
+        work: done.work.clone(),
+        warnings: done.warnings.clone(),
+        environment: done.environment.clone(),
+        details: Some(taken.details.clone()),
+    };
+    raw.environment.insert(BOOT_ID.to_string(), boot_id());
+    add_environment(&mut raw.environment, done, taken.measured, taken.steal);
+    let mut result = CellResult::new(subject.clone(), &raw, &[], None).map_err(|e| contradiction(e.to_string()))?;
+    result.record.cell.method = Some(Method {
+        timer: spec.timer.name().to_string(),
+        policy: spec.policy.to_string(),
+        cpus: spec.cpus.clone(),
+        distance_ns: Nanos(0).0,
+    });
+    result.record.check().map_err(contradiction)?;
+    Ok(run.write_cell(&result)?)
+}

@@ -1,0 +1,285 @@
+//! From what a measuring process left (a file of packed samples a CPU, and its last message) to records in the run folder.
+
+use super::rows::for_each_row;
+use crate::HostError;
+use crate::HostSpec;
+use crate::message::{CpuDone, Done};
+use crate::spec::Probe;
+use crate::state::boot_id;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use worstcase_probe::Nanos;
+use worstcase_results::record::parquet::{Labels, SamplesWriter};
+use worstcase_results::record::samples::RunningDigest;
+use worstcase_results::record::stream::FirstPass;
+use worstcase_results::record::{
+    Accounting, Cause, Cell, CellId, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
+    Summaries, Work, folder,
+};
+
+/// Name of the file with the trace around the latest samples, beside record.json.
+pub const FLIGHTS_FILE: &str = "flights.json";
+
+/// Keeps one CPU's samples as a cell. `scratch` is a folder of the run ([`Run::scratch`]).
+pub fn keep(
+    run: &Run,
+    scratch: &Path,
+    subject: &Subject,
+    spec: &HostSpec,
+    done: &Done,
+    cpu: &CpuDone,
+) -> Result<(), HostError> {
+    let id = CellId::new(
+        &subject.id(),
+        &spec.load,
+        &spec.probe.to_string(),
+        spec.seed,
+        Some(cpu.cpu),
+    );
+    let samples = scratch.join(format!("cpu{}.parquet", cpu.cpu));
+    let failed = |source: io::Error| HostError::Samples {
+        path: samples.clone(),
+        source,
+    };
+    let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let summary = summaries(spec, cpu, written.first).map_err(failed)?;
+    let record = Record {
+        schema: SCHEMA.to_string(),
+        id,
+        subject: subject.clone(),
+        cell: cell(spec, cpu),
+        accounting: written.books.accounting(expected(spec, cpu)),
+        summary: summary.clone(),
+        instructions: None,
+        self_cost: SelfCost {
+            clock_read_ns: cpu.clock_read.0,
+            empty_sample_ns: cpu.empty_sample.0,
+            cpu_time_ns: cpu.cpu_time.0,
+            minor_faults: cpu.minor_faults,
+            major_faults: cpu.major_faults,
+        },
+        work: done.work.iter().map(Work::from).collect(),
+        warnings: done.warnings.clone(),
+        console: Vec::new(),
+        environment: environment(spec, done, cpu),
+        digest: written.digest,
+        details: None,
+        noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, written.sum, &summary)),
+        samples: SamplesFile {
+            file: worstcase_results::record::build::SAMPLES_FILE.to_string(),
+            rows: cpu.taken,
+            bytes: std::fs::metadata(&samples).map_err(failed)?.len(),
+            sha256: folder::sha256_of_file(&samples).map_err(failed)?,
+        },
+    };
+    record.check().map_err(HostError::Contradiction)?;
+    let file = record.samples.file.clone();
+    let flights = spec.flights_file(cpu.cpu);
+    let mut files = vec![(file.as_str(), samples.as_path())];
+    if cpu.flights > 0 {
+        files.push((FLIGHTS_FILE, flights.as_path()));
+    }
+    run.move_cell(&record, &files)?;
+    Ok(())
+}
+
+/// Periods that were due; gaps have none, so each that was seen counts as one.
+fn expected(spec: &HostSpec, cpu: &CpuDone) -> u32 {
+    match spec.probe {
+        Probe::Noise => cpu.taken as u32,
+        _ => cpu.expected,
+    }
+}
+
+fn noise(spec: &HostSpec, cpu: &CpuDone, lost: Nanos, summary: &Summaries) -> Noise {
+    let cause = |c: &crate::message::Cause| Cause {
+        name: c.name.clone(),
+        count: c.count,
+        total_ns: c.total.0,
+        max_ns: c.max.0,
+    };
+    Noise {
+        threshold_ns: spec.threshold.0,
+        spun_ns: cpu.spun.0,
+        lost_ns: lost.0,
+        gaps: cpu.taken,
+        longest_ns: summary.latency.as_ref().map_or(0, |s| s.max_ns),
+        causes: cpu.causes.iter().map(cause).collect(),
+    }
+}
+
+fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
+    Cell {
+        probe: spec.probe.to_string(),
+        load: spec.load.clone(),
+        period_ns: spec.interval.0,
+        periods: expected(spec, cpu),
+        seed: spec.seed,
+        warmup_ns: spec.warmup.0,
+        priority: spec.policy.priority(),
+        cpu: Some(cpu.cpu),
+        method: Some(Method {
+            timer: spec.timer.name().to_string(),
+            policy: spec.policy.to_string(),
+            cpus: spec.cpus.clone(),
+            distance_ns: spec.distance.0,
+        }),
+    }
+}
+
+/// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
+pub const BOOT_ID: &str = "boot_id";
+
+fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> BTreeMap<String, String> {
+    let mut environment = done.environment.clone();
+    let measured = match spec.probe {
+        Probe::Noise => cpu.spun.0,
+        _ => spec.interval.0 * u64::from(cpu.expected),
+    };
+    environment.insert(BOOT_ID.to_string(), boot_id());
+    environment.insert("dropped_samples".to_string(), cpu.dropped.to_string());
+    add_environment(&mut environment, done, Nanos(measured), cpu.steal);
+    environment
+}
+
+/// Adds what is known of every measurement.
+pub(super) fn add_environment(
+    environment: &mut BTreeMap<String, String>,
+    done: &Done,
+    measured: Nanos,
+    steal: Option<Nanos>,
+) {
+    let mut add = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            environment.insert(key.to_string(), value);
+        }
+    };
+    add("measured_ns", Some(measured.0.to_string()));
+    add("steal_ns", steal.map(|n| n.0.to_string()));
+    add("load_notes", (!done.notes.is_empty()).then(|| done.notes.join("; ")));
+    add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
+    add("peak_memory_kb", Some(done.peak_memory_kb.to_string()));
+    add(
+        "lost_trace_events",
+        (done.lost_events > 0).then(|| done.lost_events.to_string()),
+    );
+    add("ended_early", done.stopped.then(|| "1".to_string()));
+}
+
+/// Where the periods of the rows went.
+#[derive(Default)]
+struct Books {
+    taken: u64,
+    next: u64,
+    longest_missed_run: u64,
+    missed_before_first: u64,
+}
+
+impl Books {
+    fn add(&mut self, index: u32) {
+        let missed = u64::from(index) - self.next;
+        if self.taken == 0 {
+            self.missed_before_first = missed;
+        }
+        self.longest_missed_run = self.longest_missed_run.max(missed);
+        self.taken += 1;
+        self.next = u64::from(index) + 1;
+    }
+
+    fn accounting(&self, expected: u32) -> Accounting {
+        let expected = u64::from(expected);
+        let after_last = expected - self.next;
+        Accounting {
+            expected,
+            taken: self.taken,
+            missed: expected - self.taken,
+            longest_missed_run: self.longest_missed_run.max(after_last),
+            missed_at_ends: self.missed_before_first + after_last,
+        }
+    }
+}
+
+/// A quantity's value in a row.
+type Pick = fn(&SampleRow) -> Option<Nanos>;
+
+/// In the order of [`summaries`].
+const PICKS: [Pick; 8] = [
+    |r| Some(r.latency),
+    |r| r.irq_off,
+    |r| r.after_irq,
+    |r| Some(r.host?.parts?.handler),
+    |r| Some(r.host?.parts?.scheduling),
+    |r| Some(r.host?.parts?.return_),
+    |r| Some(r.host?.parts?.unexplained),
+    |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs())),
+];
+
+/// What the first pass over the rows gave, besides the file.
+struct Written {
+    books: Books,
+    digest: String,
+    /// Of all latencies.
+    sum: Nanos,
+    first: [FirstPass; PICKS.len()],
+}
+
+fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<Written> {
+    let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
+    let mut books = Books::default();
+    let mut digest = RunningDigest::new(expected(spec, cpu));
+    let mut sum = Nanos(0);
+    let mut first: [FirstPass; PICKS.len()] = Default::default();
+    for_each_row(spec, cpu, |row| {
+        books.add(row.index);
+        sum = sum + row.latency;
+        digest.add(&row);
+        for (pass, pick) in first.iter_mut().zip(PICKS) {
+            if let Some(value) = pick(&row) {
+                pass.add(row.index, value);
+            }
+        }
+        Ok(writer.push(row)?)
+    })?;
+    writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(Written {
+        books,
+        digest: digest.finish(),
+        sum,
+        first,
+    })
+}
+
+/// The second pass.
+fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; PICKS.len()]) -> io::Result<Summaries> {
+    let mut second = first.map(FirstPass::second);
+    for_each_row(spec, cpu, |row| {
+        for (pass, pick) in second.iter_mut().zip(PICKS) {
+            if let (Some(pass), Some(value)) = (pass, pick(&row)) {
+                pass.add(value);
+            }
+        }
+        Ok(())
+    })?;
+    let [
+        latency,
+        irq_off,
+        after_irq,
+        handler,
+        scheduling,
+        return_,
+        unexplained,
+        jitter,
+    ] = second.map(|pass| pass.map(|p| p.finish()));
+    Ok(Summaries {
+        latency,
+        irq_off,
+        after_irq,
+        handler,
+        scheduling,
+        return_,
+        unexplained,
+        jitter,
+    })
+}

@@ -1,0 +1,126 @@
+//! On which CPUs a probe runs that asks for a placement.
+
+use crate::facts::Tree;
+use crate::{CpuList, HostError};
+use worstcase_probe::bench::{Bench, Placement};
+
+/// How CPUs lie to each other.
+#[derive(Clone, Debug)]
+pub struct Topology(Vec<Place>);
+
+#[derive(Clone, Debug)]
+struct Place {
+    cpu: u32,
+    /// The CPUs of its core.
+    core: CpuList,
+    /// The CPUs that share its last-level cache.
+    cache: CpuList,
+}
+
+impl Topology {
+    /// Of these CPUs; one that tells nothing of itself is a core of its own that shares no cache.
+    pub fn read(tree: &Tree, cpus: &[u32]) -> Topology {
+        let place = |cpu: &u32| {
+            let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+            let alone = || [*cpu].into_iter().collect::<CpuList>();
+            let caches = tree.numbers(&format!("{folder}/cache"), "index");
+            let level = |index: &u32| tree.value::<u32>(&format!("{folder}/cache/index{index}/level"));
+            let last = caches.into_iter().max_by_key(|index| level(index));
+            Place {
+                cpu: *cpu,
+                core: tree
+                    .value(&format!("{folder}/topology/thread_siblings_list"))
+                    .unwrap_or_else(alone),
+                cache: last
+                    .and_then(|index| tree.value(&format!("{folder}/cache/index{index}/shared_cpu_list")))
+                    .unwrap_or_else(alone),
+            }
+        };
+        Topology(cpus.iter().map(place).collect())
+    }
+
+    /// The first two CPUs of which the second is such as `wanted` says of the first.
+    fn pair(&self, wanted: impl Fn(&Place, u32) -> bool) -> Option<Vec<u32>> {
+        let all = &self.0;
+        let pairs = all.iter().flat_map(|a| all.iter().map(move |b| (a, b.cpu)));
+        pairs
+            .filter(|(a, b)| a.cpu != *b)
+            .find(|(a, b)| wanted(a, *b))
+            .map(|(a, b)| vec![a.cpu, b])
+    }
+}
+
+/// The CPUs for a probe; an error if this machine, or what may be used of it, has no such place.
+pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> {
+    let all: Vec<u32> = topology.0.iter().map(|place| place.cpu).collect();
+    let none = |what: &str| {
+        let cpus: CpuList = all.iter().copied().collect();
+        HostError::Missing(format!(
+            "{bench}: CPUs {cpus} have no {what}; choose another placement, or other --cpus"
+        ))
+    };
+    match bench {
+        Bench::Switch(switch) => match switch.placement {
+            Placement::Same => Ok(all[..1].to_vec()),
+            Placement::Free => Ok(all),
+            Placement::Smt => topology
+                .pair(|a, b| a.core.contains(b))
+                .ok_or_else(|| none("two threads of one core")),
+            Placement::Cache => topology
+                .pair(|a, b| a.cache.contains(b) && !a.core.contains(b))
+                .ok_or_else(|| none("two cores that share a cache")),
+            Placement::Across => topology
+                .pair(|a, b| !a.cache.contains(b) && !a.core.contains(b))
+                .ok_or_else(|| none("two cores without a common cache")),
+        },
+        Bench::Hackbench(hackbench) => match usize::from(hackbench.cpus) {
+            0 => Ok(all),
+            n if n <= all.len() => Ok(all[..n].to_vec()),
+            n => Err(none(&format!("{n} of them"))),
+        },
+        Bench::Inversion(_) => Ok(all[..1].to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two packages of two cores with two threads each.
+    fn topology() -> Topology {
+        let place = |cpu: u32| Place {
+            cpu,
+            core: [cpu % 4, cpu % 4 + 4].into_iter().collect(),
+            cache: (0..8).filter(|c| c % 4 / 2 == cpu % 4 / 2).collect(),
+        };
+        Topology((0..8).map(place).collect())
+    }
+
+    fn cpus(probe: &str, topology: &Topology) -> Result<Vec<u32>, String> {
+        place(&probe.parse().unwrap(), topology).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn rings_lie_where_they_are_asked_to() {
+        let t = topology();
+        assert_eq!(cpus("switch:2x0", &t), Ok(vec![0]));
+        assert_eq!(cpus("switch:2x0+smt", &t), Ok(vec![0, 4]));
+        assert_eq!(cpus("switch:2x0+cache", &t), Ok(vec![0, 1]));
+        assert_eq!(cpus("switch:2x0+across", &t), Ok(vec![0, 2]));
+        assert_eq!(cpus("hackbench:1+cpus2", &t), Ok(vec![0, 1]));
+        assert_eq!(cpus("hackbench:1", &t), Ok((0..8).collect()));
+    }
+
+    #[test]
+    fn a_place_that_is_not_there_is_refused() {
+        let one = Topology(topology().0[..1].to_vec());
+        for (probe, says) in [
+            ("switch:2x0+smt", "CPUs 0 have no two threads of one core"),
+            ("switch:2x0+across", "no two cores without a common cache"),
+            ("hackbench:1+cpus2", "no 2 of them"),
+        ] {
+            let error = cpus(probe, &one).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

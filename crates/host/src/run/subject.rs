@@ -1,0 +1,38 @@
+//! This machine as a subject.
+
+use crate::Facts;
+use std::collections::BTreeMap;
+use std::fs;
+use worstcase_base::digest::sha256_hex;
+use worstcase_results::record::{HostMachine, Kernel, Machine, Preempt, Subject};
+
+/// Of what is known of it, and what the kernel says of itself ([`worstcase_probe::probes::environment`]).
+pub fn of(facts: &Facts, environment: &BTreeMap<String, String>) -> Subject {
+    let get = |key: &str| environment.get(key).cloned().unwrap_or_default();
+    let release = get("release");
+    let model = facts.kernel.preemption.model;
+    Subject {
+        kernel: Kernel {
+            name: "host".into(),
+            label: release.clone(),
+            release,
+            version: get("version"),
+            digest: format!("sha256:{}", sha256_hex(&notes())),
+        },
+        preempt: Preempt {
+            asked: None,
+            in_force: model.map_or("unknown".into(), |m| m.name().to_string()),
+        },
+        machine: Machine::Host(HostMachine {
+            cpu: facts.cpu.model.clone().unwrap_or_else(|| "unknown".into()),
+            cpus: facts.cpu.online.as_ref().map_or(0, |online| online.len() as u32),
+            memory_mb: get("mem_total_kb").parse::<u32>().unwrap_or(0) / 1024,
+            command_line: get("cmdline"),
+        }),
+    }
+}
+
+/// The kernel's build id and other notes: what tells two builds of one version apart.
+fn notes() -> Vec<u8> {
+    fs::read("/sys/kernel/notes").unwrap_or_default()
+}

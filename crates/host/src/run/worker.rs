@@ -1,0 +1,42 @@
+//! The measuring process: a spec on standard input, messages on standard output. It ends early when its input ends, which is what
+//! happens when the desk is gone.
+
+use crate::HostSpec;
+use crate::measure;
+use crate::message::Message;
+use std::io::{self, BufRead, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs it. What fails is a message, too.
+pub fn run() -> io::Result<()> {
+    let mut input = io::stdin().lock();
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    drop(input);
+    let spec: HostSpec = serde_json::from_str(&line).map_err(io::Error::other)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let measured = measure::run(&spec, &stop, say, || watch_input(stop.clone()));
+    if let Err(e) = measured {
+        say(&Message::Failed {
+            missing: e.is_missing(),
+            reason: e.to_string(),
+        })?;
+    }
+    Ok(())
+}
+
+fn say(message: &Message) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message).expect("plain values are serialised");
+    line.push(b'\n');
+    io::stdout().lock().write_all(&line)
+}
+
+/// From now on the process may have threads: one of them waits for the input's end.
+fn watch_input(stop: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        // Whatever it says or however it fails: nobody is there any more.
+        let _ = io::stdin().lock().read_line(&mut String::new());
+        stop.store(true, Ordering::Relaxed);
+    });
+}

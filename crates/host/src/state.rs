@@ -1,0 +1,154 @@
+//! The state folder: where the journals of this user's running (or killed) commands are.
+//!
+//! `$WORSTCASE_STATE`, or for root `/run/worstcase`, else `$XDG_RUNTIME_DIR/worstcase`, else a folder below the
+//! temporary one with the user's number in its name.
+
+use super::HostError;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use worstcase_base::trust;
+
+const SUFFIX: &str = ".journal";
+
+/// A folder that only this user can write to.
+#[derive(Clone, Debug)]
+pub struct StateFolder {
+    path: PathBuf,
+}
+
+impl StateFolder {
+    /// This user's.
+    pub fn open() -> Result<StateFolder, HostError> {
+        let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let user = rustix::process::geteuid();
+        let path = if let Some(path) = set("WORSTCASE_STATE") {
+            path
+        } else if user.is_root() {
+            PathBuf::from("/run/worstcase")
+        } else if let Some(runtime) = set("XDG_RUNTIME_DIR").filter(|p| p.is_dir()) {
+            runtime.join("worstcase")
+        } else {
+            std::env::temp_dir().join(format!("worstcase-{}", user.as_raw()))
+        };
+        StateFolder::at(&path)
+    }
+
+    /// One at a place of the caller's choice; made if it is not there.
+    pub fn at(path: &Path) -> Result<StateFolder, HostError> {
+        let failed = |source| HostError::State {
+            path: path.to_path_buf(),
+            source,
+        };
+        let path = std::path::absolute(path).map_err(failed)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .map_err(failed)?;
+        let is = fs::symlink_metadata(&path).map_err(failed)?;
+        let why = match trust::others_than_root(&path).map_err(failed)? {
+            _ if !is.is_dir() => "it is no folder".to_string(),
+            Some(others) => others.to_string(),
+            None if !is_only_ours(&is) => "it is another user's, or others can write to it".to_string(),
+            None => return Ok(StateFolder { path }),
+        };
+        Err(HostError::StateNotOurs { path, why })
+    }
+
+    /// Held while a journal is made, or looked at by others: one that is half made has no owner yet.
+    pub(super) fn lock(&self) -> Result<File, HostError> {
+        let path = self.path.join("lock");
+        let take = || -> io::Result<File> {
+            let file = File::options().create(true).append(true).open(&path)?;
+            lock_blocking(&file)?;
+            Ok(file)
+        };
+        take().map_err(|e| self.failed(e))
+    }
+
+    /// A new, empty journal file of a name of its own.
+    pub(super) fn make_journal(&self) -> Result<(File, PathBuf), HostError> {
+        tempfile::Builder::new()
+            .prefix("run-")
+            .suffix(SUFFIX)
+            .tempfile_in(&self.path)
+            .and_then(|file| file.keep().map_err(|e| e.error))
+            .map_err(|e| self.failed(e))
+    }
+
+    /// The journals that are there, the oldest first.
+    pub(super) fn journals(&self) -> Result<Vec<PathBuf>, HostError> {
+        let list = || -> io::Result<Vec<_>> {
+            let mut found = Vec::new();
+            for entry in fs::read_dir(&self.path)? {
+                let entry = entry?;
+                if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
+                    found.push((entry.metadata()?.modified()?, entry.path()));
+                }
+            }
+            found.sort();
+            Ok(found)
+        };
+        let found = list().map_err(|e| self.failed(e))?;
+        Ok(found.into_iter().map(|(_, path)| path).collect())
+    }
+
+    fn failed(&self, source: io::Error) -> HostError {
+        HostError::State {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// Whether a folder or a file is this user's, and nobody else can write to it.
+pub(super) fn is_only_ours(is: &fs::Metadata) -> bool {
+    is.uid() == rustix::process::geteuid().as_raw() && is.mode() & 0o022 == 0
+}
+
+/// Waits for a lock, whatever signals come.
+pub(super) fn lock_blocking(file: &File) -> io::Result<()> {
+    loop {
+        match flock(file, FlockOperation::LockExclusive) {
+            Err(rustix::io::Errno::INTR) => continue,
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// Takes a lock if nobody holds it.
+pub(super) fn try_lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// This boot of the machine: what was set, and where the kernel's code lies, hold for one.
+pub fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = dir.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(StateFolder::at(&open), Err(HostError::StateNotOurs { .. })));
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path(), &link).unwrap();
+        assert!(matches!(StateFolder::at(&link), Err(HostError::StateNotOurs { .. })));
+        StateFolder::at(&dir.path().join("new/folder")).unwrap();
+    }
+}

@@ -1,0 +1,292 @@
+//! Unpacks a kernel's files from a .deb (deb(5)): an `ar` archive of two compressed `tar` archives.
+//!
+//! Only what a kernel consists of is written: the image, config, System.map and modules; no links, no scripts. Paths are
+//! checked, so that a package can write nothing outside of its folder. A package that ends too early is an error.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use worstcase_base::cache::CacheError;
+
+use super::{KernelError, packages};
+
+/// What a .deb says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DebInfo {
+    /// Package name.
+    pub package: String,
+    /// Debian version.
+    pub version: String,
+}
+
+/// Unpacks the kernel files of a .deb into a folder; `usr/lib/modules` becomes `lib/modules`.
+pub fn unpack(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
+    unpack_some(deb, into, &kernel_file)
+}
+
+/// Unpacks the kernel's own debug file, as `vmlinux`.
+pub fn unpack_vmlinux(deb: &Path, into: &Path) -> Result<PathBuf, KernelError> {
+    unpack_some(deb, into, &debug_file)?;
+    Some(into.join(VMLINUX))
+        .filter(|p| p.is_file())
+        .ok_or_else(|| KernelError::BadDeb {
+            path: deb.into(),
+            why: "no vmlinux in it".into(),
+        })
+}
+
+/// Says where a member of a package goes; nowhere if it is not wanted.
+type Wanted<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
+
+fn unpack_some(deb: &Path, into: &Path, wanted: Wanted<'_>) -> Result<DebInfo, KernelError> {
+    let bad = |why: String| KernelError::BadDeb { path: deb.into(), why };
+    let file = File::open(deb).map_err(|source| KernelError::Unreadable {
+        path: deb.into(),
+        source,
+    })?;
+    let mut archive = ar::Archive::new(io::BufReader::new(file));
+    let (mut info, mut unpacked) = (None, false);
+    while let Some(member) = archive.next_entry() {
+        let mut member = member.map_err(|e| bad(format!("not a .deb or cut short ({e})")))?;
+        let name = String::from_utf8_lossy(member.header().identifier())
+            .trim_end_matches('/')
+            .to_string();
+        let size = member.header().size();
+        let mut counted = Counted {
+            inner: &mut member,
+            count: 0,
+        };
+        match name.split_once(".tar") {
+            Some(("control", compression)) => info = Some(read_control(&mut counted, compression).map_err(&bad)?),
+            Some(("data", compression)) => {
+                let reader = decompress(&mut counted, compression).map_err(&bad)?;
+                unpack_data(reader, into, wanted, &bad)?;
+                unpacked = true;
+            }
+            _ => {}
+        }
+        // tar stops at its end mark; what follows must still be there, or the file was cut.
+        io::copy(&mut counted, &mut io::sink()).map_err(|e| bad(e.to_string()))?;
+        if counted.count != size {
+            return Err(bad(format!("cut short in {name}: {} of {size} bytes", counted.count)));
+        }
+    }
+    let info = info.ok_or_else(|| bad("no control.tar in it: not a .deb, or cut short".into()))?;
+    if unpacked {
+        Ok(info)
+    } else {
+        Err(bad("no data.tar in it: cut short".into()))
+    }
+}
+
+/// Counts what was read.
+struct Counted<'a, R> {
+    inner: &'a mut R,
+    count: u64,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.count += n as u64;
+        Ok(n)
+    }
+}
+
+fn decompress<'a>(reader: impl Read + 'a, compression: &str) -> Result<Box<dyn Read + 'a>, String> {
+    match compression {
+        ".xz" => Ok(Box::new(liblzma::read::XzDecoder::new(reader))),
+        ".gz" => Ok(Box::new(flate2::read::GzDecoder::new(reader))),
+        ".zst" => Ok(Box::new(
+            ruzstd::decoding::StreamingDecoder::new(reader).map_err(|e| e.to_string())?,
+        )),
+        "" => Ok(Box::new(reader)),
+        other => Err(format!("compressed in an unknown way ({other})")),
+    }
+}
+
+fn read_control(reader: impl Read, compression: &str) -> Result<DebInfo, String> {
+    let mut archive = tar::Archive::new(decompress(reader, compression)?);
+    for entry in archive.entries().map_err(|e| e.to_string())? {
+        let mut entry = entry.map_err(|e| e.to_string())?;
+        if entry.path().is_ok_and(|p| p.ends_with("control")) {
+            let mut text = String::new();
+            entry.read_to_string(&mut text).map_err(|e| e.to_string())?;
+            let fields = packages::fields(&text);
+            let field = |name: &str| {
+                fields
+                    .iter()
+                    .find(|(key, _)| key == name)
+                    .map(|(_, value)| value.clone())
+            };
+            let (Some(package), Some(version)) = (field("Package"), field("Version")) else {
+                break;
+            };
+            return Ok(DebInfo { package, version });
+        }
+    }
+    Err("its control file names no package".into())
+}
+
+fn unpack_data(
+    reader: impl Read,
+    into: &Path,
+    wanted: Wanted<'_>,
+    bad: &impl Fn(String) -> KernelError,
+) -> Result<(), KernelError> {
+    let mut archive = tar::Archive::new(reader);
+    let mut buffer = vec![0; 1 << 16];
+    for entry in archive.entries().map_err(|e| bad(e.to_string()))? {
+        let mut entry = entry.map_err(|e| bad(format!("cut short or damaged ({e})")))?;
+        let path = entry.path().map_err(|e| bad(e.to_string()))?.into_owned();
+        let Some(wanted) = wanted(&path).filter(|_| entry.header().entry_type().is_file()) else {
+            continue;
+        };
+        let target = into.join(wanted);
+        let stored = |e: io::Error| KernelError::from(CacheError::from_io(&target, e));
+        fs::create_dir_all(target.parent().unwrap_or(into)).map_err(stored)?;
+        let mut file = File::create(&target).map_err(stored)?;
+        // Not io::copy: a failing read is the package's fault, a failing write is the disk's.
+        loop {
+            let n = entry
+                .read(&mut buffer)
+                .map_err(|e| bad(format!("cut short or damaged ({e})")))?;
+            if n == 0 {
+                break;
+            }
+            file.write_all(&buffer[..n]).map_err(stored)?;
+        }
+    }
+    Ok(())
+}
+
+/// The name under which a kernel's debug file is unpacked.
+const VMLINUX: &str = "vmlinux";
+
+/// Where a kernel's debug file goes: of the vmlinux that a debug package holds there is one regular file.
+fn debug_file(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let is_it = name == VMLINUX || name.starts_with("vmlinux-");
+    let path = path.strip_prefix(".").unwrap_or(path);
+    (is_it && path.starts_with("usr/lib/debug")).then(|| VMLINUX.into())
+}
+
+/// Where a member goes, if it is part of a kernel.
+fn kernel_file(path: &Path) -> Option<PathBuf> {
+    let normal = |c: Component<'_>| match c {
+        Component::CurDir => None,
+        Component::Normal(name) => Some(Some(name.to_os_string())),
+        _ => Some(None),
+    };
+    let parts: Vec<_> = path.components().filter_map(normal).collect::<Option<Vec<_>>>()?;
+    let path: PathBuf = parts.iter().collect();
+    let path = path.strip_prefix("usr").unwrap_or(&path).to_path_buf();
+    let in_boot = path.starts_with("boot") && parts.len() == 2;
+    (in_boot || path.starts_with("lib/modules")).then_some(path)
+}
+
+/// A .deb made of the given files, for tests.
+#[cfg(test)]
+pub fn sample(package: &str, version: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
+    let tarball = |files: &[(&str, &[u8])]| {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (path, bytes) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, path, *bytes).unwrap();
+        }
+        let mut packed = Vec::new();
+        let tar = builder.into_inner().unwrap();
+        liblzma::read::XzEncoder::new(&tar[..], 1)
+            .read_to_end(&mut packed)
+            .unwrap();
+        packed
+    };
+    let control = format!("Package: {package}\nVersion: {version}\nArchitecture: amd64\n");
+    let mut deb = ar::Builder::new(Vec::new());
+    let members = [
+        ("debian-binary", b"2.0\n".to_vec()),
+        ("control.tar.xz", tarball(&[("control", control.as_bytes())])),
+        ("data.tar.xz", tarball(files)),
+    ];
+    for (name, bytes) in members {
+        deb.append(&ar::Header::new(name.into(), bytes.len() as u64), &bytes[..])
+            .unwrap();
+    }
+    deb.into_inner().unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_kernel_files_inside_the_folder_are_wanted() {
+        let to = |path: &str| kernel_file(Path::new(path)).map(|p| p.display().to_string());
+        assert_eq!(to("./boot/vmlinuz-6.1"), Some("boot/vmlinuz-6.1".into()));
+        assert_eq!(
+            to("./usr/lib/modules/7.3/vmlinuz"),
+            Some("lib/modules/7.3/vmlinuz".into())
+        );
+        for path in [
+            "./usr/share/doc/x",
+            "./boot/../../etc/passwd",
+            "/etc/passwd",
+            "./boot/grub/grub.cfg",
+        ] {
+            assert_eq!(to(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn of_a_debug_package_only_the_kernel_itself_is_wanted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dbg.deb");
+        let module: (&str, &[u8]) = ("./usr/lib/debug/lib/modules/6.1/kernel/brd.ko", b"module");
+        for place in [
+            "./usr/lib/debug/boot/vmlinux-6.1",
+            "./usr/lib/debug/lib/modules/6.1/vmlinux",
+        ] {
+            let deb = sample("linux-image-6.1-dbg", "6.1-1", &[module, (place, b"debug")]);
+            fs::write(&path, deb).unwrap();
+            let found = unpack_vmlinux(&path, dir.path()).unwrap();
+            assert_eq!(fs::read(&found).unwrap(), b"debug");
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+            fs::remove_file(found).unwrap();
+        }
+        fs::write(&path, sample("linux-image-6.1-dbg", "6.1-1", &[module])).unwrap();
+        let error = unpack_vmlinux(&path, dir.path()).unwrap_err();
+        assert!(error.to_string().contains("no vmlinux"), "{error}");
+    }
+
+    #[test]
+    fn a_package_cut_anywhere_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let noise: Vec<u8> = (0u32..4096)
+            .flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect();
+        let whole = sample(
+            "linux-image-6.1.0-1-amd64",
+            "6.1-1",
+            &[("./boot/vmlinuz-6.1.0-1-amd64", &noise)],
+        );
+        let path = dir.path().join("k.deb");
+        fs::write(&path, &whole).unwrap();
+        let info = unpack(&path, &dir.path().join("whole")).unwrap();
+        assert_eq!(
+            (info.package.as_str(), info.version.as_str()),
+            ("linux-image-6.1.0-1-amd64", "6.1-1")
+        );
+        assert_eq!(
+            fs::read(dir.path().join("whole/boot/vmlinuz-6.1.0-1-amd64")).unwrap(),
+            noise
+        );
+        for cut in (0..whole.len() - 1).step_by(97).chain([whole.len() - 2]) {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let error = unpack(&path, &dir.path().join("cut")).unwrap_err();
+            assert!(matches!(error, KernelError::BadDeb { .. }), "cut at {cut}: {error}");
+        }
+    }
+}

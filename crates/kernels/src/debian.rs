@@ -1,0 +1,171 @@
+//! Resolves a name from Debian's archive: from the cache if it is there, from the network if it is not.
+
+use worstcase_base::cache::Cache;
+
+use super::apt::{self, Apt};
+use super::catalog::{self, Catalog, Entry, short_name};
+use super::name::KernelName;
+use super::store::{Manifest, Store};
+use super::{Flavour, Kernel, KernelError, Lists, ResolveOptions, version};
+
+/// Package lists older than this are fetched again when somebody asks for the newest.
+const LISTS_MAX_AGE_S: u64 = 24 * 60 * 60;
+const CATALOG: (&str, &str) = ("apt", "kernels.json");
+
+/// What the archive has, from the cache or freshly fetched as `options.lists` says. Lists that cannot be renewed but are
+/// there are used, with a note.
+pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
+    let cache = &options.cache;
+    let stored = stored_catalog(cache);
+    let age = stored.as_ref().map(|c| apt::now().saturating_sub(c.fetched));
+    let good = match options.lists {
+        Lists::IfMissing => age.is_some(),
+        Lists::IfOld => age.is_some_and(|a| a < LISTS_MAX_AGE_S),
+        Lists::Renew => false,
+    };
+    if let Some(catalog) = stored.clone().filter(|_| good) {
+        return Ok(catalog);
+    }
+    match Apt::new(cache, options.observer).update() {
+        Ok(catalog) => {
+            let json = serde_json::to_vec(&catalog).expect("a catalog of strings and numbers is always JSON");
+            cache.write_file(&cache.path(CATALOG.0, CATALOG.1), &json)?;
+            Ok(catalog)
+        }
+        Err(error) => match stored {
+            Some(catalog) => {
+                let hours = age.unwrap_or(0) / 3600;
+                options
+                    .observer
+                    .note(&format!("package lists of {hours} hours ago are used: {error}"));
+                Ok(catalog)
+            }
+            None => Err(error),
+        },
+    }
+}
+
+fn stored_catalog(cache: &Cache) -> Option<Catalog> {
+    // A list that cannot be read is one that is missing.
+    serde_json::from_slice(&std::fs::read(cache.path(CATALOG.0, CATALOG.1)).ok()?).ok()
+}
+
+/// Resolves a series or a package.
+pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
+    let store = Store::new(&options.cache);
+    let cached = newest_cached(&store, name);
+    if options.lists == Lists::IfMissing
+        && let Some(key) = &cached
+        && let Some(kernel) = store.open(key, text)?
+    {
+        return Ok(kernel);
+    }
+    let newest = catalog(options).and_then(|catalog| get(text, name, &catalog, &store, options));
+    match (newest, cached) {
+        (
+            Err(error @ (KernelError::NoNetwork { .. } | KernelError::AptFailed { .. } | KernelError::NoApt)),
+            Some(key),
+        ) => {
+            options.observer.note(&format!("{key} from the cache is used: {error}"));
+            store.open(&key, text)?.ok_or(error)
+        }
+        (newest, _) => newest,
+    }
+}
+
+fn get(
+    text: &str,
+    name: &KernelName,
+    catalog: &Catalog,
+    store: &Store<'_>,
+    options: &ResolveOptions<'_>,
+) -> Result<Kernel, KernelError> {
+    let entry = find(text, name, catalog)?;
+    match fetch(text, &entry, store, options) {
+        // The lists may be older than the archive, where a version goes when the next one comes.
+        Err(KernelError::AptFailed { .. }) if options.lists != Lists::Renew => {
+            let renewed = self::catalog(&ResolveOptions {
+                lists: Lists::Renew,
+                ..options.clone()
+            })?;
+            fetch(text, &find(text, name, &renewed)?, store, options)
+        }
+        result => result,
+    }
+}
+
+fn fetch(text: &str, entry: &Entry, store: &Store<'_>, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
+    let key = Store::key(&entry.package, &entry.version);
+    if let Some(kernel) = store.open(&key, text)? {
+        return Ok(kernel);
+    }
+    let apt = Apt::new(&options.cache, options.observer);
+    store.build(&key, Some((&entry.package, &entry.version)), text, |into| {
+        let debs = apt.download(&entry.parts, into)?;
+        options.observer.progress(&format!("unpacking {}", entry.label), 100.0);
+        Ok(debs)
+    })
+}
+
+fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<Entry, KernelError> {
+    let (entry, wanted) = match name {
+        KernelName::Series { series, flavour } => {
+            let entries = catalog.entries();
+            let of_series = |e: &&Entry| e.series == *series && e.flavour == *flavour;
+            let entry = entries.iter().filter(of_series).find(|e| catalog::usable(e));
+            let or_incomplete = entry.or_else(|| {
+                entries
+                    .iter()
+                    .filter(of_series)
+                    .find(|e| e.signed && e.is_whole_kernel())
+            });
+            (or_incomplete.cloned(), short_name(series, *flavour))
+        }
+        KernelName::Package(package) => (catalog.package(package), package.clone()),
+        _ => (None, text.to_string()),
+    };
+    match entry {
+        Some(entry) if entry.missing.is_empty() => Ok(entry),
+        Some(entry) => {
+            let image = entry.parts.iter().find(|p| p.package.starts_with("linux-binary-"));
+            let hint = match image {
+                Some(part) => format!("take another version, or {} for the image alone", part.package),
+                None => "take another version (worstcase kernels list --all)".into(),
+            };
+            Err(KernelError::Incomplete {
+                package: entry.package,
+                missing: entry.missing.join(", "),
+                hint,
+            })
+        }
+        None => {
+            let near = catalog.near(&wanted);
+            let hint = match near.as_slice() {
+                [] => "worstcase kernels list shows what there is".into(),
+                names => format!("near: {} (worstcase kernels list shows all)", names.join(", ")),
+            };
+            Err(KernelError::Unknown {
+                name: text.into(),
+                hint,
+            })
+        }
+    }
+}
+
+fn newest_cached(store: &Store<'_>, name: &KernelName) -> Option<String> {
+    let fits = |manifest: &Manifest| match name {
+        KernelName::Series { series, flavour } => {
+            let signed = catalog::release_in_name(&manifest.package).is_some_and(|(_, signed)| signed);
+            signed
+                && manifest.package.starts_with("linux-image-")
+                && version::series(&manifest.version).as_deref() == Some(series)
+                && Flavour::of_release(&manifest.release) == *flavour
+        }
+        KernelName::Package(package) => manifest.package == *package,
+        _ => false,
+    };
+    let fitting = store.manifests().into_iter().filter(|(_, m)| fits(m));
+    fitting
+        .max_by(|(_, a), (_, b)| version::compare(&a.version, &b.version))
+        .map(|(key, _)| key)
+}

@@ -1,0 +1,49 @@
+//! Fetches a kernel's debug package and keeps the part of it that tells lines of source code.
+
+use super::apt::Apt;
+use super::{Kernel, KernelError, ResolveOptions, deb};
+use crate::debuginfo::kept::{self, Kept};
+use worstcase_base::cache::Cache;
+
+/// What is needed on the disk while a package is taken apart, beside its size: the kernel's debug file.
+const VMLINUX_BYTES: u64 = 1_200_000_000;
+
+/// The kernel's debug information, from the cache or from the archive.
+pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<Kept, KernelError> {
+    let none = |why: String| KernelError::NoDebugPackage {
+        kernel: kernel.label.clone(),
+        why,
+    };
+    let Some(version) = &kernel.package_version else {
+        return Err(none("it did not come from a package".into()));
+    };
+    if let Some(kept) = kept(kernel, &options.cache) {
+        return Ok(kept);
+    }
+    let apt = Apt::new(&options.cache, options.observer);
+    let package = kept::package(&kernel.release);
+    let gone = || {
+        none(format!(
+            "the archive does not have {package} in version {version} (any more)"
+        ))
+    };
+    let part = apt.find(&package, version)?.ok_or_else(gone)?;
+    let megabytes = part.size.div_ceil(1_000_000);
+    options.observer.note(&format!(
+        "{package}: {megabytes} MB to download, about an eighth of it is kept"
+    ));
+    options.cache.require_free(part.size + VMLINUX_BYTES)?;
+    kept::keep(&options.cache, &kernel.release, version, |into| {
+        let debs = apt.download(&[part], into)?;
+        options.observer.progress(&format!("unpacking {package}"), 100.0);
+        let vmlinux = deb::unpack_vmlinux(&debs[0], into);
+        options.observer.done();
+        vmlinux
+    })
+}
+
+/// What is in the cache of it.
+pub fn kept(kernel: &Kernel, cache: &Cache) -> Option<Kept> {
+    let version = kernel.package_version.as_ref()?;
+    kept::of_version(cache, &kernel.release, version)
+}

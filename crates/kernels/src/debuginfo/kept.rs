@@ -1,0 +1,101 @@
+//! Debug information in the cache: one folder for each debug package, with what lookups need of it.
+//!
+//! ```text
+//! <cache>/debug/<package>_<version>/manifest.json    of which package and kernel, and its build-id
+//!                                   vmlinux.debug    see `slim`
+//! ```
+
+use super::slim::slim;
+use super::{BuildId, DebugInfoError};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use worstcase_base::cache::{Cache, CacheError};
+
+const AREA: &str = "debug";
+const SCHEMA: &str = "worstcase-debug/1";
+const MANIFEST: &str = "manifest.json";
+const FILE: &str = "vmlinux.debug";
+
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    schema: String,
+    package: String,
+    version: String,
+    release: String,
+    build_id: String,
+}
+
+/// What is kept for one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The debug file.
+    pub path: PathBuf,
+    /// What it takes on the disk.
+    pub bytes: u64,
+}
+
+/// The package that Debian has for a release.
+pub fn package(release: &str) -> String {
+    format!("linux-image-{release}-dbg")
+}
+
+/// Keeps what is needed of the vmlinux that `fetch` brings (into the folder that it is given) for a release in a version.
+pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
+    cache: &Cache,
+    release: &str,
+    version: &str,
+    fetch: impl FnOnce(&Path) -> Result<PathBuf, E>,
+) -> Result<Kept, E> {
+    let package = package(release);
+    let folder = cache.publish(AREA, &key(&package, version), |building| {
+        let fetched = building.join("downloads");
+        let stored = |path: &Path, result: std::io::Result<()>| result.map_err(|e| CacheError::from_io(path, e));
+        stored(&fetched, fs::create_dir(&fetched))?;
+        let build_id = slim(&fetch(&fetched)?, &building.join(FILE))?;
+        stored(&fetched, fs::remove_dir_all(&fetched))?;
+        let manifest = Manifest {
+            schema: SCHEMA.into(),
+            package: package.clone(),
+            version: version.into(),
+            release: release.into(),
+            build_id: build_id.to_string(),
+        };
+        let path = building.join(MANIFEST);
+        let json = serde_json::to_vec_pretty(&manifest).expect("a manifest of strings is always JSON");
+        stored(&path, fs::write(&path, json))?;
+        Ok::<(), E>(())
+    })?;
+    Ok(kept(&folder))
+}
+
+/// What is kept for a release in a version.
+pub fn of_version(cache: &Cache, release: &str, version: &str) -> Option<Kept> {
+    cache
+        .get(AREA, &key(&package(release), version))
+        .map(|folder| kept(&folder))
+}
+
+/// What is kept for a build.
+pub fn of_build(cache: &Cache, id: &BuildId) -> Option<Kept> {
+    let folders = cache.keys(AREA).into_iter().map(|key| cache.path(AREA, &key));
+    let id = id.to_string();
+    let mut fitting = folders.filter(|folder| manifest(folder).is_some_and(|m| m.build_id == id));
+    fitting.next().map(|folder| kept(&folder))
+}
+
+fn key(package: &str, version: &str) -> String {
+    format!("{package}_{version}")
+}
+
+/// A manifest that cannot be read is one that is missing: then there is no debug information.
+fn manifest(folder: &Path) -> Option<Manifest> {
+    let manifest: Manifest = serde_json::from_slice(&fs::read(folder.join(MANIFEST)).ok()?).ok()?;
+    (manifest.schema == SCHEMA).then_some(manifest)
+}
+
+fn kept(folder: &Path) -> Kept {
+    let path = folder.join(FILE);
+    let bytes = fs::metadata(&path).map_or(0, |m| m.len());
+    Kept { path, bytes }
+}

@@ -1,0 +1,231 @@
+//! Kernels: found, downloaded through the system's own apt, verified, unpacked, and described.
+//!
+//! ```text
+//! name ──parse──> KernelName ──┬─ Series, Package ─> debian: catalog (what the archive has) ─> apt ─> deb ─> store
+//!                              ├─ Deb ─────────────> deb ─> store
+//!                              └─ Folder, Image ───> files
+//!                                                       └──> Kernel ──> config, preempt, modules
+//! ```
+//!
+//! [`debug`] brings a kernel's debug package.
+//!
+//! [`resolve`] is the way in. A [`Kernel`] is a value: paths, what it is, and a digest that names its content. What
+//! it can do follows from its files: [`config`], [`preempt`], [`modules`].
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use worstcase_base::cache::{Cache, CacheError};
+
+mod apt;
+pub mod catalog;
+pub mod config;
+mod deb;
+mod debian;
+pub mod debug;
+pub mod debuginfo;
+mod error;
+mod files;
+mod modinfo;
+pub mod modules;
+pub mod name;
+mod packages;
+pub mod preempt;
+mod sandbox;
+mod sources;
+mod store;
+pub mod version;
+
+pub use debian::catalog as fetch_catalog;
+pub use error::KernelError;
+use name::KernelName;
+
+/// A kernel that can be booted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kernel {
+    /// As the user asked for it.
+    pub name: String,
+    /// Short, for tables: `6.1.0-56-amd64`.
+    pub label: String,
+    /// `uname -r`, read from the image.
+    pub release: String,
+    /// Version of the Debian package, if it came from one.
+    pub package_version: Option<String>,
+    /// generic, cloud or rt.
+    pub flavour: Flavour,
+    /// The image to boot.
+    pub bzimage: PathBuf,
+    /// `.../lib/modules/<release>`.
+    pub modules_dir: Option<PathBuf>,
+    /// Symbols; in Debian's packages only a stub.
+    pub system_map: Option<PathBuf>,
+    /// What it was built with.
+    pub config: Option<PathBuf>,
+    /// sha256 over the list of its files and their sha256: the same content has the same digest anywhere.
+    pub digest: String,
+}
+
+impl Kernel {
+    /// Its build configuration; an error if none is known.
+    pub fn read_config(&self) -> Result<config::KernelConfig, KernelError> {
+        let path = self.config.as_ref().ok_or_else(|| KernelError::NoConfig {
+            kernel: self.label.clone(),
+        })?;
+        config::KernelConfig::read(path).map_err(|source| KernelError::Unreadable {
+            path: path.clone(),
+            source,
+        })
+    }
+
+    #[cfg(test)]
+    fn for_tests() -> Kernel {
+        Kernel {
+            name: "test".into(),
+            label: "test".into(),
+            release: "test".into(),
+            package_version: None,
+            flavour: Flavour::Generic,
+            bzimage: PathBuf::new(),
+            modules_dir: None,
+            system_map: None,
+            config: None,
+            digest: String::new(),
+        }
+    }
+}
+
+/// Debian's flavours of one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flavour {
+    /// For every PC.
+    Generic,
+    /// For virtual machines: fewer drivers.
+    Cloud,
+    /// PREEMPT_RT.
+    Rt,
+}
+
+impl Flavour {
+    /// By a release like `6.1.0-56-rt-amd64`; what is not Debian's counts as generic.
+    pub fn of_release(release: &str) -> Flavour {
+        match release.strip_suffix("-amd64") {
+            Some(rest) if rest.ends_with("-rt") => Flavour::Rt,
+            Some(rest) if rest.ends_with("-cloud") => Flavour::Cloud,
+            _ => Flavour::Generic,
+        }
+    }
+}
+
+impl fmt::Display for Flavour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Flavour::Generic => "generic",
+            Flavour::Cloud => "cloud",
+            Flavour::Rt => "rt",
+        })
+    }
+}
+
+impl FromStr for Flavour {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Flavour, ()> {
+        [Flavour::Generic, Flavour::Cloud, Flavour::Rt]
+            .into_iter()
+            .find(|f| f.to_string() == text)
+            .ok_or(())
+    }
+}
+
+/// When to fetch the archive's package lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lists {
+    /// Only if there are none; a kernel of the series that is in the cache is taken without a look at the archive.
+    IfMissing,
+    /// If there are none, or they are older than a day.
+    IfOld,
+    /// Now.
+    Renew,
+}
+
+/// Told of what goes on while it takes time. Everything but errors.
+pub trait Observer: Sync {
+    /// Something the user should know.
+    fn note(&self, text: &str);
+    /// How far a download is, 0 to 100.
+    fn progress(&self, what: &str, percent: f64);
+    /// What made progress is over.
+    fn done(&self);
+}
+
+/// An observer that keeps everything to itself.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn note(&self, _: &str) {}
+    fn progress(&self, _: &str, _: f64) {}
+    fn done(&self) {}
+}
+
+/// How to resolve.
+#[derive(Clone)]
+pub struct ResolveOptions<'a> {
+    /// Where kernels are kept.
+    pub cache: Cache,
+    /// When to fetch package lists.
+    pub lists: Lists,
+    /// Who is told.
+    pub observer: &'a dyn Observer,
+}
+
+impl<'a> ResolveOptions<'a> {
+    /// The user's cache; what is in it is taken as it is. For everything but `kernels list` and `kernels get`.
+    pub fn from_cache(observer: &'a dyn Observer) -> Result<ResolveOptions<'a>, CacheError> {
+        Ok(ResolveOptions {
+            cache: Cache::open()?,
+            lists: Lists::IfMissing,
+            observer,
+        })
+    }
+}
+
+/// Finds a kernel by any name (see [`name`]), downloading and unpacking it if need be.
+pub fn resolve(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
+    let parsed = KernelName::parse(name)?;
+    match &parsed {
+        KernelName::Series { .. } | KernelName::Package(_) => debian::resolve(name, &parsed, options),
+        KernelName::Deb(path) => {
+            let store = store::Store::new(&options.cache);
+            let key = format!("deb-{}", &store::sha256(path)?[..16]);
+            store.build(&key, None, name, |_| Ok(vec![path.clone()]))
+        }
+        KernelName::Folder(path) => store::from_files(name, files::in_folder(path)?),
+        KernelName::Image {
+            bzimage,
+            modules,
+            config,
+            system_map,
+        } => {
+            let mut found = files::beside(bzimage, &[])?;
+            if let Some(dir) = modules {
+                let none = || KernelError::Unreadable {
+                    path: dir.clone(),
+                    source: std::io::ErrorKind::NotFound.into(),
+                };
+                found.modules_dir = Some(files::modules_below(dir, &found.release).ok_or_else(none)?);
+            }
+            found.config = config.clone().or(found.config);
+            found.system_map = system_map.clone().or(found.system_map);
+            store::from_files(name, found)
+        }
+    }
+}
+
+/// Whether a kernel of the archive is in the cache.
+pub fn is_cached(cache: &Cache, entry: &catalog::Entry) -> bool {
+    store::Store::new(cache).has(&store::Store::key(&entry.package, &entry.version))
+}

@@ -1,0 +1,117 @@
+//! Builds what runs elsewhere (the guest's init, the QEMU plugin once for each API version) and puts it where
+//! `payload.rs` includes it, so that the executable is the whole tool.
+//!
+//! The guest's bytes are part of every lab result: they must not depend on where the source lies, so paths are remapped.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+struct Payload {
+    package: &'static str,
+    profile: &'static str,
+    /// Cargo features, or none.
+    features: &'static str,
+    rustflags: &'static str,
+    built: &'static str,
+    file: &'static str,
+}
+
+const PAYLOADS: &[Payload] = &[
+    Payload {
+        package: "worstcase-guest",
+        profile: "guest",
+        features: "",
+        rustflags: "-Ctarget-feature=+crt-static",
+        built: "worstcase-guest",
+        file: "guest",
+    },
+    Payload {
+        package: "worstcase-plugin",
+        profile: "plugin",
+        features: "api-v1",
+        rustflags: "",
+        built: "libworstcase_plugin.so",
+        file: "plugin-v1.so",
+    },
+    Payload {
+        package: "worstcase-plugin",
+        profile: "plugin",
+        features: "api-v4",
+        rustflags: "",
+        built: "libworstcase_plugin.so",
+        file: "plugin-v4.so",
+    },
+];
+
+fn main() {
+    let out = PathBuf::from(env("OUT_DIR"));
+    let workspace = Path::new(&env("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace is there");
+    for part in [
+        "crates/probe",
+        "crates/guest",
+        "crates/plugin",
+        "Cargo.toml",
+        "Cargo.lock",
+    ] {
+        println!("cargo::rerun-if-changed={}", workspace.join(part).display());
+    }
+    for payload in PAYLOADS {
+        build(payload, &workspace, &out);
+    }
+}
+
+fn build(payload: &Payload, workspace: &Path, out: &Path) {
+    let cargo_home = home::cargo_home().expect("cargo has a home");
+    let flags = [
+        payload.rustflags.to_string(),
+        format!("--remap-path-prefix={}=/worstcase", workspace.display()),
+        format!("--remap-path-prefix={}=/cargo", cargo_home.display()),
+        format!("--remap-path-prefix={}=/target", out.display()),
+    ];
+    // A target folder of its own: cargo holds a lock on the one that this script runs under.
+    let target_dir = out.join("payloads");
+    let status = Command::new(env("CARGO"))
+        .current_dir(workspace)
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            payload.package,
+            "--profile",
+            payload.profile,
+        ])
+        .args([
+            "--no-default-features",
+            "--features",
+            payload.features,
+            "--target",
+            TARGET,
+        ])
+        .arg("--target-dir")
+        .arg(&target_dir)
+        .env(
+            "CARGO_ENCODED_RUSTFLAGS",
+            flags
+                .iter()
+                .filter(|f| !f.is_empty())
+                .cloned()
+                .collect::<Vec<_>>()
+                .join("\x1f"),
+        )
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "{} could not be built", payload.package);
+    let built = target_dir.join(TARGET).join(payload.profile).join(payload.built);
+    std::fs::copy(&built, out.join(payload.file)).expect("the built file can be copied");
+}
+
+fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}

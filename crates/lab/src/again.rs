@@ -1,0 +1,175 @@
+//! A recorded cell, ready to be run again: the same subject from the same inputs, or an error that says they changed.
+
+use super::LabError;
+use super::added::Added;
+use super::cell::{self, Raw, Run};
+use super::census::{self, Taken};
+use super::machine::Mips;
+use super::matrix::{self, Matrix};
+use super::moments::{self, Moment};
+use super::qemu::Qemu;
+use super::replay;
+use super::snapshot::Snapshot;
+use super::subject::Prepared;
+use super::symbols::KernelSymbols;
+use crate::execution::{Execution, Symbols};
+use crate::study::PlannedCell;
+use std::ops::Range;
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::ResolveOptions;
+use worstcase_kernels::debuginfo::BuildId;
+use worstcase_probe::{CellSpec, Instructions};
+use worstcase_results::record::{Machine, Record};
+
+/// A cell with everything that it needs to run.
+pub struct Again {
+    matrix: Matrix,
+    snapshot: Snapshot,
+    /// What it left, from the cache or from running it: the same as what was recorded.
+    raw: Raw,
+    kernel: KernelSymbols,
+    limit: Option<Duration>,
+}
+
+impl Again {
+    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or an added program is another
+    /// one than when the record was made, or if the cell gives other samples.
+    pub fn of(
+        record: &Record,
+        added: &[Added],
+        qemu: &Qemu,
+        options: &ResolveOptions<'_>,
+        limit: Option<Duration>,
+    ) -> Result<Again, LabError> {
+        let other = |what: &str| LabError::OtherInputs {
+            cell: record.id.to_string(),
+            what: what.to_string(),
+        };
+        let Machine::Lab(machine) = &record.subject.machine else {
+            return Err(LabError::Request(format!(
+                "{} was not measured in the lab: it cannot be replayed",
+                record.id
+            )));
+        };
+        let planned = PlannedCell {
+            kernel: record.subject.kernel.name.clone(),
+            preempt: record
+                .subject
+                .preempt
+                .asked
+                .clone()
+                .unwrap_or_else(|| record.subject.preempt.in_force.clone()),
+            mips: machine.mips,
+            memory_mb: machine.memory_mb,
+            spec: record
+                .cell
+                .spec()
+                .map_err(|e| LabError::Request(format!("{}: {e}", record.id)))?,
+        };
+        let matrix = Matrix::prepare(std::slice::from_ref(&planned), added, qemu, options)?;
+        let prepared = matrix.subject(&matrix.cells()[0]);
+        if prepared.qemu.version != machine.qemu {
+            return Err(other(&format!(
+                "it was measured with {}, here is {}",
+                machine.qemu, prepared.qemu.version
+            )));
+        }
+        if prepared.subject.kernel.digest != record.subject.kernel.digest {
+            return Err(other(&format!("{} is another kernel now", record.subject.kernel.name)));
+        }
+        if prepared.key != machine.key {
+            return Err(other("worstcase itself or an added program (--add) changed"));
+        }
+        let snapshot = Snapshot::obtain(&options.cache, prepared, limit)?;
+        let run = Run {
+            prepared,
+            snapshot: &snapshot,
+            spec: &planned.spec,
+            limit,
+        };
+        let raw = cell::obtain(&options.cache, &run)?;
+        if matrix::result(prepared, &snapshot, &raw)?.record.digest != record.digest {
+            return Err(other("it gave other samples"));
+        }
+        let kernel = KernelSymbols::obtain(&options.cache, prepared, &snapshot, &planned.spec.load)?;
+        Ok(Again {
+            matrix,
+            snapshot,
+            raw,
+            kernel,
+            limit,
+        })
+    }
+
+    /// What ran around each of these samples (places in the record), in their order.
+    pub fn replay(&self, cache: &Cache, samples: &[usize]) -> Result<Vec<Execution>, LabError> {
+        replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, replay::LEAD)
+    }
+
+    /// The names of what ran.
+    pub fn symbols(&self) -> &Symbols {
+        &self.kernel.code
+    }
+
+    /// The build-id of its kernel, if that tells it.
+    pub fn build_id(&self) -> Result<Option<BuildId>, LabError> {
+        self.kernel.build_id(&self.snapshot)
+    }
+
+    /// The names, when nothing is to be replayed any more.
+    pub fn into_symbols(self) -> Symbols {
+        self.kernel.code
+    }
+
+    /// Virtual CPU speed.
+    pub fn mips(&self) -> Mips {
+        self.prepared().subject.machine.mips
+    }
+
+    /// The cell's content key.
+    pub fn key(&self) -> Result<String, LabError> {
+        cell::key(self.prepared(), self.spec())
+    }
+
+    /// The cell's samples in instruction counts, in order.
+    pub fn moments(&self) -> Result<Vec<Moment>, LabError> {
+        moments::moments(&self.raw, self.mips()).map_err(|why| LabError::Stamps(cell::describe(&self.run()), why))
+    }
+
+    /// Hands over what ran in each of these stretches, by its index, in the order of time.
+    pub fn replay_stretches(
+        &self,
+        cache: &Cache,
+        stretches: &[Range<Instructions>],
+        mut each: impl FnMut(usize, &Execution),
+    ) -> Result<(), LabError> {
+        let each = |index, execution| {
+            each(index, &execution);
+            Ok(())
+        };
+        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each)
+    }
+
+    /// All sections of the cell in which a wake-up would have had to wait.
+    pub fn census(&self, cache: &Cache, audit: bool) -> Result<Taken, LabError> {
+        census::take(cache, &self.run(), &self.raw, &self.kernel, audit)
+    }
+
+    fn prepared(&self) -> &Prepared {
+        self.matrix.subject(&self.matrix.cells()[0])
+    }
+
+    fn spec(&self) -> &CellSpec {
+        &self.matrix.cells()[0].spec
+    }
+
+    fn run(&self) -> Run<'_> {
+        Run {
+            prepared: self.prepared(),
+            snapshot: &self.snapshot,
+            spec: self.spec(),
+            limit: self.limit,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! One cell: a fork of a snapshot that measures, and the raw result it leaves.
+
+use super::LabError;
+use super::fork::{Fork, LEFTOVERS};
+use super::process::last_lines;
+use super::snapshot::Snapshot;
+use super::subject::Prepared;
+use std::path::Path;
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_probe::RawRecord;
+use worstcase_probe::spec::CellSpec;
+use worstcase_probe::trace::{self, Event};
+
+/// Where raw results are in the cache.
+const AREA: &str = "cells";
+
+/// Console lines that are kept with a result.
+const CONSOLE_LINES: usize = 40;
+/// How every guest takes its leave.
+const POWER_DOWN: &str = "reboot: Power down";
+
+/// What is needed to run one cell.
+pub struct Run<'a> {
+    /// The subject.
+    pub prepared: &'a Prepared,
+    /// Its snapshot.
+    pub snapshot: &'a Snapshot,
+    /// The cell.
+    pub spec: &'a CellSpec,
+    /// Real time that the machine may take; by default, a generous multiple of what the cell needs.
+    pub limit: Option<Duration>,
+}
+
+/// What a cell left: the guest's record and the plugin's events.
+#[derive(Debug, PartialEq)]
+pub struct Raw {
+    /// From the guest.
+    pub record: RawRecord,
+    /// From the plugin, in order.
+    pub events: Vec<Event>,
+    /// The last lines of the console.
+    pub console: Vec<String>,
+}
+
+/// The cell's content key: equal keys give equal results.
+pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
+    let text = spec.to_text().map_err(|e| LabError::Request(e.to_string()))?;
+    Ok(Digest::new("worstcase-cell/1").text(&prepared.key).text(&text).hex())
+}
+
+/// Whether the cache has this cell's result.
+pub fn is_cached(cache: &Cache, key: &str) -> bool {
+    cache.get(AREA, key).is_some()
+}
+
+/// Takes the result from the cache, or runs the cell and keeps what it gave.
+pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
+    let key = key(run.prepared, run.spec)?;
+    let folder = cache.publish(AREA, &key, |building| {
+        execute(run, building)?;
+        for name in LEFTOVERS {
+            let path = building.join(name);
+            std::fs::remove_file(&path).map_err(LabError::io(path))?;
+        }
+        Ok::<(), LabError>(())
+    })?;
+    read_raw(&folder)
+}
+
+/// Runs the cell with its files in `folder`.
+pub fn execute(run: &Run, folder: &Path) -> Result<Raw, LabError> {
+    execute_watched(run, folder, "")
+}
+
+/// Runs the cell with more arguments for the plugin, each with a comma before it.
+pub fn execute_watched(run: &Run, folder: &Path, plugin: &str) -> Result<Raw, LabError> {
+    let fork = Fork {
+        prepared: run.prepared,
+        snapshot: run.snapshot,
+        text: &run.spec.to_text().map_err(|e| LabError::Request(e.to_string()))?,
+        plugin,
+        limit: run.limit.unwrap_or_else(|| default_limit(run)),
+        what: describe(run),
+    };
+    fork.run(folder)?;
+    decode(folder).map_err(|reason| fork.no_result(folder, reason))
+}
+
+/// The cell, for messages.
+pub fn describe(run: &Run) -> String {
+    let spec = run.spec;
+    format!(
+        "{}, load {}, probe {}, seed {}",
+        run.prepared.subject.label(),
+        spec.load,
+        spec.probe,
+        spec.seed
+    )
+}
+
+/// How long a cell may take whose work nobody knows beforehand.
+const UNKNOWN_WORK: Duration = Duration::from_secs(1_800);
+
+/// A minute to start with, and the cell's instructions at a tenth of the speed seen on slow machines.
+fn default_limit(run: &Run) -> Duration {
+    if !run.spec.probe.is_periodic() {
+        return UNKNOWN_WORK;
+    }
+    let virtual_ns = run.spec.warmup.0 + run.spec.period.0 * u64::from(run.spec.periods);
+    let instructions = virtual_ns >> run.prepared.subject.machine.mips.shift();
+    Duration::from_secs(60 + instructions / 20_000_000)
+}
+
+/// Reads a kept result.
+fn read_raw(folder: &Path) -> Result<Raw, LabError> {
+    decode(folder).map_err(|reason| LabError::Damaged {
+        folder: folder.to_path_buf(),
+        reason,
+        again: "the cell is measured again",
+    })
+}
+
+/// Reads what a cell left; the error says why it is no result.
+fn decode(folder: &Path) -> Result<Raw, String> {
+    let read = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("{name}: {e}"));
+    let record = RawRecord::decode(&read("record")?).map_err(|e| e.to_string())?;
+    let events = trace::decode(&read("events")?).map_err(|e| e.to_string())?;
+    let console = last_lines(&folder.join("console"), CONSOLE_LINES);
+    let console = console
+        .lines()
+        .filter(|l| !l.ends_with(POWER_DOWN))
+        .map(str::to_string)
+        .collect();
+    Ok(Raw {
+        record,
+        events,
+        console,
+    })
+}

@@ -1,0 +1,73 @@
+//! A cell again, with the plugin's census on: every section in which a wake-up would have had to wait.
+
+use super::LabError;
+use super::cell::{self, Raw, Run};
+use super::machine::quoted;
+use super::process::last_lines;
+use super::replay::same_again;
+use super::symbols::KernelSymbols;
+use std::path::Path;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_probe::census::log::{self, Census};
+
+/// Where they are in the cache.
+const AREA: &str = "census";
+
+/// What was found, and what it can say.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The sections.
+    pub census: Census,
+    /// Whether it is known how this kernel asks itself to reschedule. If not, sections that would have ended at such
+    /// a question are not cut there: lengths are upper bounds.
+    pub polls_known: bool,
+}
+
+/// Takes the census from the cache, or runs the cell again. `raw` is what the cell gave; a run that gives anything else is
+/// an error. With `audit` the state that the plugin follows is compared with the true one at every block; the first
+/// difference is an error.
+pub fn take(cache: &Cache, run: &Run, raw: &Raw, kernel: &KernelSymbols, audit: bool) -> Result<Taken, LabError> {
+    let facts = kernel.facts(run.prepared, run.snapshot)?;
+    let text = facts.to_string();
+    let key = Digest::new("worstcase-census/1")
+        .text(&cell::key(run.prepared, run.spec)?)
+        .text(&text)
+        .text(if audit { "audit" } else { "" })
+        .hex();
+    let folder = cache.publish(AREA, &key, |building| {
+        let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
+        observe(run, raw, &text, audit, scratch.path(), &building.join("census"))
+    })?;
+    let path = folder.join("census");
+    let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
+    let census = log::decode(&bytes).map_err(|e| LabError::Damaged {
+        folder,
+        reason: e.to_string(),
+        again: "the census is taken again",
+    })?;
+    Ok(Taken {
+        census,
+        polls_known: facts.resched_mask != 0,
+    })
+}
+
+fn observe(run: &Run, raw: &Raw, facts: &str, audit: bool, folder: &Path, out: &Path) -> Result<(), LabError> {
+    let facts_file = folder.join("facts");
+    std::fs::write(&facts_file, facts).map_err(LabError::io(&facts_file))?;
+    let plugin = format!(
+        ",census={},facts={},memory={}{}",
+        quoted(out),
+        quoted(&facts_file),
+        quoted(&run.snapshot.memory()),
+        if audit { ",audit=on" } else { "" }
+    );
+    same_again(run, raw, folder, &plugin)?;
+    let bytes = std::fs::read(out).map_err(LabError::io(out))?;
+    log::decode(&bytes).map_err(|e| LabError::NoResult {
+        what: cell::describe(run),
+        reason: e.to_string(),
+        console: last_lines(&folder.join("errors"), 5),
+    })?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The initramfs of a subject: the guest as `/init`, the modules that loads may ask for, and added programs.
+//!
+//! All loads of a subject share one image: what a cell does not use lies there untouched.
+
+use super::LabError;
+use super::added::Added;
+use super::cpio::Archive;
+use crate::payload;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use worstcase_kernels::{Kernel, KernelError, modules};
+use worstcase_probe::loads;
+
+/// Builds the archive. The same kernel and programs give the same bytes.
+pub fn build(kernel: &Kernel, added: &[Added]) -> Result<Vec<u8>, LabError> {
+    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    files.insert("init".into(), payload::GUEST.to_vec());
+    add_modules(kernel, &mut files)?;
+    for program in added {
+        program.collect(&mut files)?;
+    }
+    let mut archive = Archive::default();
+    let fixed = ["dev", "modules", "proc", "sys", "tmp"].map(String::from);
+    let folders: BTreeSet<String> = files.keys().flat_map(|path| parents(path)).chain(fixed).collect();
+    for folder in &folders {
+        archive.directory(folder);
+    }
+    for (path, data) in &files {
+        archive.file(path, data);
+    }
+    Ok(archive.finish())
+}
+
+fn parents(path: &str) -> Vec<String> {
+    path.match_indices('/').map(|(at, _)| path[..at].to_string()).collect()
+}
+
+/// Puts each module that some load may need into the image, with the index that the guest reads.
+fn add_modules(kernel: &Kernel, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+    let mut index = String::new();
+    let wanted: BTreeSet<&str> = loads::LOADS
+        .iter()
+        .flat_map(|load| load.modules.iter().copied())
+        .collect();
+    for name in wanted {
+        let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
+            Ok(paths) => paths,
+            // The guest says so, if a load asks for it.
+            Err(KernelError::NoModule { .. }) => continue,
+            Err(other) => return Err(other.into()),
+        };
+        index.push_str(name);
+        index.push(':');
+        for path in paths {
+            let file = module_file_name(&path);
+            index.push(' ');
+            index.push_str(&file);
+            files.insert(format!("modules/{file}"), modules::read(&path)?);
+        }
+        index.push('\n');
+    }
+    files.insert("modules/index".into(), index.into_bytes());
+    Ok(())
+}
+
+/// `null_blk.ko.xz` is unpacked to `null_blk.ko`.
+fn module_file_name(path: &std::path::Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let end = name.find(".ko").unwrap_or(name.len());
+    format!("{}.ko", &name[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_come_in_order() {
+        assert_eq!(parents("usr/lib/x.so"), ["usr", "usr/lib"]);
+        assert!(parents("init").is_empty());
+    }
+
+    #[test]
+    fn module_names_lose_their_compression() {
+        assert_eq!(module_file_name("/a/b/null_blk.ko.xz".as_ref()), "null_blk.ko");
+        assert_eq!(module_file_name("/a/b/brd.ko".as_ref()), "brd.ko");
+    }
+}

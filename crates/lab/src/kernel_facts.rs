@@ -1,0 +1,168 @@
+//! What a census has to know of a kernel, found in its symbols and its code.
+
+use super::kernel_memory::{self, KernelMemory};
+use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
+use std::ops::Range;
+use worstcase_kernels::preempt::Model;
+use worstcase_probe::census::facts::Facts;
+use worstcase_probe::symbols::SymbolTable;
+use worstcase_probe::window::ask::TaskPlaces;
+
+/// Entries that have no prefix in common with the others.
+const OLD_ENTRIES: [&str; 3] = ["entry_INT80_compat", "asm_int80_emulation", "entry_SYSENTER_compat"];
+/// Stubs of device interrupts.
+const STUBS: [&str; 2] = ["irq_entries_start", "spurious_entries_start"];
+/// Functions that reschedule if asked to, when nothing is held.
+const POINTS: [&str; 2] = ["__cond_resched", "_cond_resched"];
+/// Beginnings of the names of functions that read a task's flags and do not reschedule: who wakes others, who accounts.
+const BYSTANDERS: [&str; 16] = [
+    "resched_curr",
+    "__resched_curr",
+    "check_preempt_",
+    "wakeup_preempt",
+    "try_to_wake_up",
+    "ttwu_",
+    "update_curr",
+    "entity_tick",
+    "task_tick_",
+    "sched_tick",
+    "scheduler_tick",
+    "rcu_sched_clock_irq",
+    "rcu_flavor_sched_clock_irq",
+    "set_nr_and_not_polling",
+    "__set_nr_if_polling",
+    "put_prev_task",
+];
+/// Most code of one function that is read.
+const MOST_CODE: u64 = 16 << 10;
+
+/// Finds what there is to know; the error says what is missing.
+pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, model: Model) -> Result<Facts, String> {
+    // Between 6.2 and 6.14 the second member of pcpu_hot, behind a pointer.
+    let preempt_offset = table
+        .data("__preempt_count")
+        .or_else(|| table.data("pcpu_hot").map(|hot| hot + 8))
+        .ok_or("it has no symbol __preempt_count")?;
+    let per_cpu = table
+        .data("__per_cpu_offset")
+        .ok_or("it has no symbol __per_cpu_offset")?;
+    let base = memory.word(places, per_cpu)?;
+    let functions = Functions::of(table);
+    let entries = functions.starts(|name| {
+        ["asm_exc_", "asm_sysvec_"].iter().any(|begin| name.starts_with(begin))
+            || ["asm_common_interrupt", "asm_spurious_interrupt"].contains(&name)
+            || OLD_ENTRIES.contains(&name)
+    });
+    let schedule = functions.starts(|name| name == "__schedule");
+    if entries.is_empty() || schedule.is_empty() {
+        return Err("its interrupt entries or its scheduler have other names".into());
+    }
+    let mut resched_mask = 0;
+    for range in functions.ranges(|name| name == "__schedule") {
+        let mut code = vec![0; (range.end - range.start).min(MOST_CODE) as usize];
+        memory.read(places, range.start, &mut code)?;
+        resched_mask |= cleared_flags(&code, range.start);
+    }
+    Ok(Facts {
+        preempt_offset,
+        preempt_virtual: preempt_offset.wrapping_add(base),
+        preempt_physical: kernel_memory::physical(places, preempt_offset.wrapping_add(base))?,
+        current_physical: places.current,
+        resched_mask,
+        preemptible: matches!(model, Model::Full | Model::Lazy | Model::Rt),
+        entries,
+        stubs: functions.ranges(|name| STUBS.contains(&name)),
+        schedule,
+        points: functions.starts(|name| POINTS.contains(&name)),
+        bystanders: functions.ranges(|name| BYSTANDERS.iter().any(|begin| name.starts_with(begin))),
+    })
+}
+
+/// The flags that the scheduler clears in the task it leaves: those that ask for rescheduling.
+fn cleared_flags(code: &[u8], address: u64) -> u64 {
+    let mut mask = 0;
+    for instruction in &mut Decoder::with_ip(64, code, address, DecoderOptions::NONE) {
+        let at_pointer = instruction.op0_kind() == OpKind::Memory
+            && instruction.memory_displacement64() == 0
+            && instruction.memory_index() == Register::None
+            && instruction.memory_segment() != Register::GS;
+        if instruction.mnemonic() != Mnemonic::And || !at_pointer {
+            continue;
+        }
+        if let Ok(kept) = instruction.try_immediate(1) {
+            let bits = 8 * instruction.memory_size().size();
+            let all = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+            mask |= !kept & all;
+        }
+    }
+    // More bits than a handful are no flags but another mask.
+    if mask.count_ones() <= 3 { mask } else { 0 }
+}
+
+/// The kernel's own functions by address.
+struct Functions<'a> {
+    sorted: Vec<(u64, &'a str)>,
+}
+
+impl<'a> Functions<'a> {
+    fn of(table: &'a SymbolTable) -> Self {
+        let own = table.code().filter(|s| s.module.is_none());
+        let mut sorted: Vec<_> = own.map(|s| (s.address, s.name)).collect();
+        sorted.sort();
+        Functions { sorted }
+    }
+
+    /// Names without what compilers append to them.
+    fn named(&self, is: impl Fn(&str) -> bool) -> impl Iterator<Item = usize> {
+        (0..self.sorted.len()).filter(move |&i| {
+            let name = self.sorted[i].1;
+            is(name.split_once('.').map_or(name, |(stem, _)| stem))
+        })
+    }
+
+    fn starts(&self, is: impl Fn(&str) -> bool) -> Vec<u64> {
+        let mut starts: Vec<u64> = self.named(is).map(|i| self.sorted[i].0).collect();
+        starts.dedup();
+        starts
+    }
+
+    fn ranges(&self, is: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
+        let end = |start: u64| {
+            self.sorted
+                .iter()
+                .map(|(address, _)| *address)
+                .find(|address| *address > start)
+        };
+        let ranges = self.named(is).filter_map(|i| {
+            let start = self.sorted[i].0;
+            Some(start..end(start)?)
+        });
+        ranges.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_that_the_scheduler_clears() {
+        // lock andb $0xf7,(%rdi), and the same on one CPU, where the lock became a ds prefix.
+        assert_eq!(cleared_flags(&[0xf0, 0x80, 0x27, 0xf7], 0), 8);
+        assert_eq!(cleared_flags(&[0x90, 0x3e, 0x80, 0x27, 0xf7], 0), 8);
+        // lock andq $~0x18,(%rdi)
+        assert_eq!(cleared_flags(&[0xf0, 0x48, 0x83, 0x27, 0xe7], 0), 0x18);
+        // and $0xf7,%al; andb $0xf7,8(%rdi); andq $0xf,(%rdi)
+        for other in [&[0x24, 0xf7][..], &[0x80, 0x67, 0x08, 0xf7], &[0x48, 0x83, 0x27, 0x0f]] {
+            assert_eq!(cleared_flags(other, 0), 0, "{other:x?}");
+        }
+    }
+
+    #[test]
+    fn functions_end_where_the_next_begins() {
+        let table = SymbolTable::from_kallsyms("10 T a\n10 T b\n20 t a.constprop.0\n28 t c\n30 t d\t[m]\n");
+        let functions = Functions::of(&table);
+        assert_eq!(functions.starts(|name| name == "a"), [0x10, 0x20]);
+        assert_eq!(functions.ranges(|name| name == "a"), [0x10..0x20, 0x20..0x28]);
+    }
+}

@@ -1,0 +1,204 @@
+//! The lab: stock kernels in QEMU under instruction-counted time.
+//!
+//! ```text
+//! Qemu      which QEMU is here, and which plugin fits it
+//! Machine   the virtual machine: speed, memory; its arguments, to the byte
+//! image     the initramfs: guest, modules, added programs
+//! Subject   kernel + preemption model + Machine + image
+//! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
+//! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
+//! study     files that ask a question and name the cells that answer it
+//! stamps    joins the plugin's events to the samples
+//! moments   each sample in instruction counts
+//! symbols   the names of a subject's kernel code, and where it keeps its tasks
+//! execution what ran around one sample
+//! replay    a cell again, with every block logged around chosen samples: what explain reads
+//! again     a recorded cell, ready to be run again
+//! matrix    many cells, several QEMUs at once, into a run folder
+//! ```
+//! Every value that reaches the guest is an input of the content keys; nothing of the desk (time, paths, load) is.
+
+pub mod added;
+pub mod again;
+pub mod cell;
+pub mod census;
+pub mod cpio;
+pub mod execution;
+mod fork;
+pub mod image;
+mod kernel_facts;
+mod kernel_memory;
+pub mod machine;
+pub mod matrix;
+pub mod moments;
+mod payload;
+mod process;
+pub mod qemu;
+mod qmp;
+pub mod replay;
+pub mod snapshot;
+pub mod stamps;
+pub mod study;
+pub mod subject;
+pub mod symbols;
+pub mod verify;
+
+use std::path::PathBuf;
+use worstcase_base::Exit;
+
+/// What can go wrong in the lab. Every message says what happened and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// No QEMU on this machine.
+    #[error("no qemu-system-x86_64 found{0}; install Debian's qemu-system-x86, or name one with --qemu PATH")]
+    NoQemu(String),
+    /// A QEMU that the plugin cannot work with.
+    #[error("{program}: QEMU {version} is not supported; the lab needs QEMU 7.2 (Debian 12) or 10 (Debian 13)", program = .program.display())]
+    QemuVersion {
+        /// The program that was asked.
+        program: PathBuf,
+        /// What it said of itself.
+        version: String,
+    },
+    /// QEMU refused something or broke.
+    #[error("QEMU failed: {0}")]
+    Qemu(String),
+    /// QEMU closed its protocol session.
+    #[error("QEMU ended unexpectedly")]
+    QemuEnded,
+    /// The wall-clock limit for one machine is over.
+    #[error("the machine was stopped at its time limit of {} s; raise it with --timeout", .0.as_secs())]
+    TimeLimit(std::time::Duration),
+    /// The guest reported an error.
+    #[error("{what}: {message}")]
+    Guest {
+        /// Subject or cell.
+        what: String,
+        /// The guest's own words.
+        message: String,
+    },
+    /// The guest gave nothing that can be used.
+    #[error("{what}: {reason}; last console lines:\n{console}")]
+    NoResult {
+        /// Subject or cell.
+        what: String,
+        /// Why there is no result.
+        reason: String,
+        /// The end of the console.
+        console: String,
+    },
+    /// The kernel runs another preemption model than it was asked for.
+    #[error(
+        "{kernel} was booted with preempt={asked} but runs '{in_force}'; see 'worstcase kernels show {kernel}' for the models it can boot"
+    )]
+    OtherPreempt {
+        /// The kernel's name.
+        kernel: String,
+        /// What was asked for.
+        asked: String,
+        /// What the kernel says.
+        in_force: String,
+    },
+    /// A result or a snapshot in the cache that cannot be read.
+    #[error("damaged in the cache, {}: {reason}; remove this folder, and {again}", folder.display())]
+    Damaged {
+        /// The entry's folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+        /// What happens once it is removed.
+        again: &'static str,
+    },
+    /// A snapshot with a clock that jumped, again and again.
+    #[error(
+        "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
+    )]
+    ClockJump(String, worstcase_probe::Nanos),
+    /// A request that makes no sense.
+    #[error("{0}")]
+    Request(String),
+    /// The plugin's log does not fit the record.
+    #[error("{0}: the plugin's log does not fit the samples: {1}")]
+    Stamps(String, String),
+    /// A recorded cell cannot be made again from what is here.
+    #[error("{cell} cannot be replayed: {what}; measure it again first")]
+    OtherInputs {
+        /// The cell.
+        cell: String,
+        /// What is not as it was.
+        what: String,
+    },
+    /// Two runs of one cell differ.
+    #[error("{cell}: run {run} gave {found} instead of {expected}: the cell is not reproducible here")]
+    NotReproducible {
+        /// The cell.
+        cell: String,
+        /// Number of the run, from 1.
+        run: usize,
+        /// Its digest.
+        found: String,
+        /// The first run's digest.
+        expected: String,
+    },
+    /// A replay that went another way than the cell.
+    #[error(
+        "{0}: the replay is not the execution that was measured ({1} differ), so nothing can be told of it; \
+         was it measured by another QEMU or worstcase?"
+    )]
+    OtherExecution(String, &'static str),
+    /// A kernel that does not show what a replay has to know of it.
+    #[error("{kernel}: {reason}")]
+    Unreadable {
+        /// Which kernel.
+        kernel: String,
+        /// What is missing, and what would help.
+        reason: String,
+    },
+    /// Files of ours.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The kernel.
+    #[error(transparent)]
+    Kernel(#[from] worstcase_kernels::KernelError),
+    /// The run folder.
+    #[error(transparent)]
+    Run(#[from] worstcase_results::record::RunError),
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] worstcase_base::cache::CacheError),
+}
+
+impl LabError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
+            LabError::NoQemu(_) | LabError::QemuVersion { .. } => Exit::Missing,
+            LabError::Io { .. } | LabError::Damaged { .. } => Exit::Storage,
+            LabError::Kernel(e) => e.exit(),
+            LabError::Run(e) => e.exit(),
+            LabError::Cache(e) => e.exit(),
+            LabError::Qemu(_)
+            | LabError::QemuEnded
+            | LabError::TimeLimit(_)
+            | LabError::Guest { .. }
+            | LabError::NoResult { .. }
+            | LabError::ClockJump(..)
+            | LabError::Stamps(..)
+            | LabError::OtherExecution(..)
+            | LabError::Unreadable { .. }
+            | LabError::NotReproducible { .. } => Exit::Measured,
+        }
+    }
+
+    /// Names the file that a system error speaks of.
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> LabError {
+        let path = path.into();
+        move |source| LabError::Io { path, source }
+    }
+}

@@ -1,0 +1,228 @@
+//! The virtual machine: what it is, and QEMU's arguments for it.
+
+use super::LabError;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use worstcase_probe::Nanos;
+use worstcase_results::record::subject::DEFAULT_MEMORY_MB;
+
+/// Virtual CPU speed. Under `-icount shift=N` an instruction takes 2^N ns of virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mips(u32);
+
+impl Mips {
+    /// The speeds there are, fastest first.
+    pub const ALL: [Mips; 4] = [Mips(1000), Mips(500), Mips(250), Mips(125)];
+
+    /// QEMU's `shift`.
+    pub fn shift(self) -> u32 {
+        (1000 / self.0).trailing_zeros()
+    }
+
+    /// Millions of instructions a virtual second.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Virtual time of so many instructions.
+    pub fn time_of(self, instructions: u64) -> Nanos {
+        Nanos(instructions << self.shift())
+    }
+}
+
+impl fmt::Display for Mips {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Mips {
+    type Err = LabError;
+    fn from_str(s: &str) -> Result<Self, LabError> {
+        Mips::ALL.into_iter().find(|m| m.0.to_string() == s).ok_or_else(|| {
+            LabError::Request(format!(
+                "--mips is 1000, 500, 250 or 125 (virtual time counts powers of two), not '{s}'"
+            ))
+        })
+    }
+}
+
+/// The parameters of the machine that are part of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// Virtual CPU speed.
+    pub mips: Mips,
+    /// Memory, in MiB.
+    pub memory_mb: u32,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Machine {
+            mips: Mips::ALL[0],
+            memory_mb: DEFAULT_MEMORY_MB,
+        }
+    }
+}
+
+impl Machine {
+    /// The CPU model: everything TCG has but "fast string" instructions, which kernels then use for long copies
+    /// though they count one instruction for each iteration.
+    pub const CPU: &'static str = "max,-erms,-fsrm";
+    /// Smallest memory in which the kernels of the archive boot with their initramfs, in MiB.
+    pub const MIN_MEMORY_MB: u32 = 192;
+    /// Most memory, in MiB: all of it below the PCI hole, so that it is one file.
+    pub const MAX_MEMORY_MB: u32 = 2048;
+
+    /// Refuses a size of memory that cannot work.
+    pub fn check(&self) -> Result<(), LabError> {
+        if (Self::MIN_MEMORY_MB..=Self::MAX_MEMORY_MB).contains(&self.memory_mb) {
+            return Ok(());
+        }
+        Err(LabError::Request(format!(
+            "--memory is {} to {} MiB, not {}",
+            Self::MIN_MEMORY_MB,
+            Self::MAX_MEMORY_MB,
+            self.memory_mb
+        )))
+    }
+
+    /// The arguments that shape the machine, equal for a boot and for every fork of it; part of every content key.
+    pub fn arguments(&self) -> Vec<String> {
+        let fixed = [
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-accel",
+            "tcg",
+            "-cpu",
+            Self::CPU,
+            "-machine",
+            "q35,hpet=off,smbus=off,sata=off,memory-backend=ram",
+            "-rtc",
+            "base=2026-01-01,clock=vm",
+            "-seed",
+            "1",
+            "-device",
+            "pvpanic-pci,addr=5",
+            "-action",
+            "panic=pause",
+        ];
+        let mut args: Vec<String> = fixed.map(str::to_string).to_vec();
+        args.extend(["-m".into(), self.memory_mb.to_string()]);
+        args.extend(["-icount".into(), format!("shift={},sleep=off", self.mips.shift())]);
+        args
+    }
+}
+
+/// Whether a machine's memory is written to its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// A boot: the file becomes the snapshot's memory.
+    Shared,
+    /// A fork: copy on write, the file stays as it is.
+    Private,
+}
+
+/// The files that one machine reads and writes.
+pub struct Files<'a> {
+    /// The kernel image.
+    pub kernel: &'a Path,
+    /// The initramfs.
+    pub initrd: &'a Path,
+    /// Guest memory.
+    pub memory: &'a Path,
+    /// The plugin, with its arguments.
+    pub plugin: &'a str,
+    /// The cell's padded text.
+    pub cell: &'a Path,
+    /// What leaves the guest through the debug port.
+    pub record: &'a Path,
+    /// The kernel's console.
+    pub console: &'a Path,
+}
+
+/// All arguments of one QEMU.
+pub fn arguments(machine: &Machine, command_line: &str, memory: Memory, files: &Files) -> Vec<String> {
+    let mut args = machine.arguments();
+    let share = if memory == Memory::Shared { "on" } else { "off" };
+    let mut option = |flag: &str, value: String| args.extend([flag.to_string(), value]);
+    option(
+        "-object",
+        format!(
+            "memory-backend-file,id=ram,size={}M,mem-path={},share={share}",
+            machine.memory_mb,
+            quoted(files.memory)
+        ),
+    );
+    option("-kernel", files.kernel.display().to_string());
+    option("-initrd", files.initrd.display().to_string());
+    option("-append", command_line.to_string());
+    option(
+        "-fw_cfg",
+        format!("name=opt/worstcase/cell,file={}", quoted(files.cell)),
+    );
+    option("-chardev", format!("file,id=record,path={}", quoted(files.record)));
+    option("-device", "isa-debugcon,iobase=0xe9,chardev=record".into());
+    option("-chardev", format!("file,id=console,path={}", quoted(files.console)));
+    option("-serial", "chardev:console".into());
+    option("-plugin", files.plugin.to_string());
+    option("-qmp", "stdio".into());
+    if memory == Memory::Private {
+        option("-incoming", "defer".into());
+    }
+    args
+}
+
+/// Where QEMU writes the devices' state to, in the words of its `migrate` command; a shell reads them.
+pub fn save_uri(state: &Path) -> String {
+    format!("exec:cat > {}", shell_quoted(state))
+}
+
+/// Where QEMU reads the devices' state from.
+pub fn restore_uri(state: &Path) -> String {
+    format!("exec:cat {}", shell_quoted(state))
+}
+
+fn shell_quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+/// A path inside an option: QEMU reads two commas as one.
+pub fn quoted(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_are_shifts() {
+        assert_eq!(Mips::ALL.map(Mips::shift), [0, 1, 2, 3]);
+        assert_eq!("250".parse::<Mips>().unwrap().time_of(10), Nanos(40));
+        assert!("300".parse::<Mips>().unwrap_err().to_string().contains("500"));
+    }
+
+    #[test]
+    fn too_little_memory_is_refused() {
+        assert!(
+            Machine {
+                memory_mb: 64,
+                ..Machine::default()
+            }
+            .check()
+            .is_err()
+        );
+        assert!(Machine::default().check().is_ok());
+    }
+
+    #[test]
+    fn special_characters_in_paths_are_quoted() {
+        assert_eq!(quoted(Path::new("/a,b")), "/a,,b");
+        assert_eq!(restore_uri(Path::new("/it's")), r"exec:cat '/it'\''s'");
+    }
+}

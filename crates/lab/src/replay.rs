@@ -1,0 +1,320 @@
+//! A cell again, with every block logged around chosen samples.
+//!
+//! ```text
+//! samples -> a window each, from before the due time to behind the clock read
+//!         -> merged for the plugin -> the same cell runs -> record and events must be what they were
+//!         -> the log, cut to each sample's window -> Execution
+//! ```
+
+use super::LabError;
+use super::cell::{self, Raw, Run};
+use super::machine::{Mips, quoted};
+use super::moments::{self, Moment};
+use super::symbols::KernelSymbols;
+use crate::execution::{Execution, Step, TaskFrom};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::path::Path;
+use worstcase_base::cache::Cache;
+use worstcase_probe::Instructions;
+use worstcase_probe::window::ask::Windows;
+use worstcase_probe::window::log::{self, Log, Window};
+
+/// How long before the due time a window begins, unless asked otherwise: longer than interrupts stay off.
+pub const LEAD: Instructions = Instructions(200_000);
+
+/// Instructions in windows of one replay: the log's steps, one for every five instructions or so, are held in memory.
+const BATCH: Instructions = Instructions(100_000_000);
+
+/// Windows of one replay: they are one argument of QEMU, which Linux bounds to 128 KiB.
+const MOST_WINDOWS: usize = 2_000;
+
+/// A window goes on for this long behind the clock read: the probe's own code, to the mark.
+const TAIL: u64 = 50;
+
+/// No block of QEMU is longer; a window begins by so much earlier that it holds the whole block it is to begin in.
+const LONGEST_BLOCK: u64 = 512;
+
+/// A sample, or any stretch, and what to log for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wanted {
+    moment: Moment,
+    window: Range<Instructions>,
+}
+
+/// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples), in their
+/// order. `raw` is what the cell gave; if the replay gives anything else, it is an error, and nothing is told.
+///
+/// An execution takes some MiB: for all samples of a cell use [`replay_each`].
+pub fn replay(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    samples: &[usize],
+    lead: Instructions,
+) -> Result<Vec<Execution>, LabError> {
+    let mut found: HashMap<usize, Execution> = HashMap::new();
+    replay_each(cache, run, raw, kernel, samples, lead, |sample, execution| {
+        found.insert(sample, execution);
+        Ok(())
+    })?;
+    Ok(samples.iter().filter_map(|sample| found.get(sample).cloned()).collect())
+}
+
+/// Like [`replay`], but hands over one sample's execution at a time, in the order of time, each sample once. The cell runs
+/// again for every [`BATCH`] of instructions in windows.
+pub fn replay_each(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    samples: &[usize],
+    lead: Instructions,
+    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mips = run.prepared.subject.machine.mips;
+    let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
+}
+
+/// Like [`replay_each`], for stretches of the run instead of samples: `each` is told which one, by its index. An
+/// execution's due time and sample are the ends of its stretch.
+pub fn replay_stretches(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    stretches: &[Range<Instructions>],
+    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mips = run.prepared.subject.machine.mips;
+    let one = |(index, stretch): (usize, &Range<Instructions>)| Wanted {
+        moment: Moment {
+            index,
+            due: stretch.start,
+            timer_entry: None,
+            sample: stretch.end,
+            latency: mips.time_of(stretch.end.0 - stretch.start.0),
+        },
+        window: stretch.clone(),
+    };
+    let mut wanted: Vec<Wanted> = stretches.iter().enumerate().map(one).collect();
+    wanted.sort_by_key(|w| w.window.start);
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
+}
+
+/// In order of time.
+fn replay_wanted(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    wanted: &[Wanted],
+    mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mips = run.prepared.subject.machine.mips;
+    let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
+    for batch in batches(wanted) {
+        let windows = Windows::merged(batch.iter().map(|w| w.window.clone()));
+        let folder = cache.scratch()?;
+        let log = observe(run, raw, kernel, &windows, folder.path())?;
+        if log.windows.len() != windows.ranges().len() {
+            return Err(misfit("not every window was reached"));
+        }
+        for one in batch {
+            let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty"))?;
+            each(one.moment.index, execution)?;
+        }
+    }
+    Ok(())
+}
+
+/// Cuts a list, ordered by time, where its windows hold more than [`BATCH`] instructions or become too many.
+fn batches(wanted: &[Wanted]) -> impl Iterator<Item = &[Wanted]> {
+    let (mut held, mut windows) = (0, 0);
+    wanted.chunk_by(move |one, _| {
+        held += one.window.end.0 - one.window.start.0;
+        windows += 1;
+        let goes_on = held < BATCH.0 && windows < MOST_WINDOWS;
+        if !goes_on {
+            (held, windows) = (0, 0);
+        }
+        goes_on
+    })
+}
+
+/// What to log for each of these samples; in the order of time, each once.
+fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Result<Vec<Wanted>, String> {
+    let all = moments::moments(raw, mips)?;
+    let window = |&i: &usize| {
+        let moment = *all.get(i).ok_or_else(|| format!("there is no sample {i}"))?;
+        let before = i.checked_sub(1).map_or(0, |before| all[before].sample.0 - 1);
+        // Not beyond the sample before: what happened until then is its story. Unless it came after this due time.
+        let from = moment.due.0.saturating_sub(lead.0).max(before.min(moment.due.0));
+        Ok(Wanted {
+            moment,
+            window: Instructions(from.saturating_sub(LONGEST_BLOCK))..Instructions(moment.sample.0 - 1 + TAIL),
+        })
+    };
+    let wanted: BTreeSet<usize> = samples.iter().copied().collect();
+    wanted.iter().map(window).collect()
+}
+
+/// Runs the cell with the windows logged, and makes sure that it is the same execution.
+fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, folder: &Path) -> Result<Log, LabError> {
+    let path = folder.join("windows");
+    let plugin = format!(
+        ",windows={windows},window_log={},tasks={},memory={}",
+        quoted(&path),
+        kernel.tasks,
+        quoted(&run.snapshot.memory())
+    );
+    same_again(run, raw, folder, &plugin)?;
+    let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
+    log::decode(&bytes).map_err(|e| LabError::NoResult {
+        what: cell::describe(run),
+        reason: e.to_string(),
+        console: super::snapshot::console_end(folder),
+    })
+}
+
+/// Runs the cell with more arguments for the plugin, and makes sure that it is the same execution.
+pub(super) fn same_again(run: &Run, raw: &Raw, folder: &Path, plugin: &str) -> Result<(), LabError> {
+    let again = cell::execute_watched(run, folder, plugin)?;
+    let differs = |what| Err(LabError::OtherExecution(cell::describe(run), what));
+    if again.record != raw.record {
+        return differs("the records");
+    }
+    if again.events != raw.events {
+        return differs("the plugin's events");
+    }
+    Ok(())
+}
+
+/// What the log holds for one sample.
+fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
+    let moment = &wanted.moment;
+    let window = log.windows.iter().find(|w| w.end >= moment.sample)?;
+    let (steps, end) = steps_of(window, &wanted.window)?;
+    let first = steps.first()?.count;
+    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let mut blocks = Vec::new();
+    let steps = steps
+        .into_iter()
+        .map(|step| {
+            let number = *numbers.entry(step.block).or_insert_with(|| {
+                blocks.push(log.blocks[step.block as usize].clone());
+                blocks.len() as u32 - 1
+            });
+            Step {
+                block: number,
+                count: step.count,
+            }
+        })
+        .collect();
+    Some(Execution {
+        blocks,
+        steps,
+        end,
+        tasks: tasks_of(window, first, end),
+        due: moment.due,
+        timer_entry: moment.timer_entry,
+        sample: moment.sample,
+        latency: moment.latency,
+        shift: mips.shift(),
+    })
+}
+
+/// The steps that start in the range, and one past their last instruction. A block that was left before its first
+/// instruction was complete executed nothing and is left out.
+fn steps_of(window: &Window, range: &Range<Instructions>) -> Option<(Vec<Step>, Instructions)> {
+    let all = &window.steps;
+    let from = all.partition_point(|s| s.count < range.start);
+    let to = all.partition_point(|s| s.count < range.end);
+    let end = all.get(to).map_or(window.end, |step| step.count);
+    let ends = all[from..to].iter().skip(1).map(|s| s.count).chain([end]);
+    let steps = all[from..to].iter().zip(ends).filter(|(step, end)| step.count < *end);
+    let steps: Vec<Step> = steps.map(|(step, _)| *step).collect();
+    (!steps.is_empty()).then_some((steps, end))
+}
+
+/// Who was current from `first` to `end`.
+fn tasks_of(window: &Window, first: Instructions, end: Instructions) -> Vec<TaskFrom> {
+    let from = window.tasks.partition_point(|t| t.count <= first).saturating_sub(1);
+    let tasks = window.tasks[from..].iter().take_while(|t| t.count < end);
+    tasks.cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_probe::Nanos;
+
+    fn wanted(from: u64, due: u64, sample: u64) -> Wanted {
+        Wanted {
+            moment: Moment {
+                index: 0,
+                due: Instructions(due),
+                timer_entry: None,
+                sample: Instructions(sample),
+                latency: Nanos(sample - due),
+            },
+            window: Instructions(from)..Instructions(sample + TAIL),
+        }
+    }
+
+    fn step(block: u32, count: u64) -> Step {
+        Step {
+            block,
+            count: Instructions(count),
+        }
+    }
+
+    #[test]
+    fn a_window_is_cut_to_its_sample() {
+        let task = |count, pid| TaskFrom {
+            count: Instructions(count),
+            pid,
+            comm: String::new(),
+        };
+        let block = |address| worstcase_probe::window::Block {
+            address,
+            lengths: vec![1; 100],
+            code: vec![0x90; 100],
+        };
+        let log = Log {
+            blocks: vec![block(0), block(1000), block(2000)],
+            windows: vec![Window {
+                // The block at 250 was left at once, by a fault of its first instruction.
+                steps: vec![
+                    step(0, 100),
+                    step(1, 200),
+                    step(2, 250),
+                    step(1, 250),
+                    step(0, 350),
+                    step(0, 450),
+                ],
+                end: Instructions(500),
+                tasks: vec![task(100, 1), task(150, 2), task(250, 3), task(450, 4)],
+            }],
+        };
+        let execution = cut(&log, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
+        assert_eq!(execution.steps, [step(0, 200), step(0, 250)]);
+        assert_eq!(execution.blocks, [block(1000)]);
+        assert_eq!(execution.end, Instructions(350));
+        assert_eq!(execution.tasks, [task(150, 2), task(250, 3)]);
+        let last = cut(&log, &wanted(350, 360, 480), Mips::ALL[0]).unwrap();
+        assert_eq!(last.end, Instructions(500));
+        assert_eq!(cut(&log, &wanted(600, 610, 700), Mips::ALL[0]), None);
+    }
+
+    #[test]
+    fn a_batch_holds_no_more_than_memory_and_arguments_do() {
+        let short: Vec<Wanted> = (0..4_500).map(|i| wanted(i * 1000, i * 1000, i * 1000 + 10)).collect();
+        let sizes: Vec<usize> = batches(&short).map(<[Wanted]>::len).collect();
+        assert_eq!(sizes, [2_000, 2_000, 500]);
+        let long: Vec<Wanted> = (0..3).map(|i| wanted(i, i, i + BATCH.0)).collect();
+        assert_eq!(batches(&long).count(), 3);
+    }
+}

@@ -1,0 +1,266 @@
+//! A subject booted once and stopped at its ready point, from which every cell is forked.
+//!
+//! QEMU writes guest memory straight to a file (`share=on`) and the devices' state to another (migration with
+//! `x-ignore-shared`). A fork maps the memory file privately, so that the snapshot never changes.
+//!
+//! The clock can jump by hundreds of us while QEMU pauses the machine. The guest measures the time that passed at the
+//! stop; a snapshot whose gap is larger than the few instructions in between is thrown away and made again.
+
+use super::LabError;
+use super::cell::{self, Run};
+use super::fork::guest_error;
+use super::machine::{self, Files, Memory, quoted};
+use super::process::{Process, last_lines};
+use super::subject::Prepared;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::preempt::Chosen;
+use worstcase_probe::Nanos;
+use worstcase_probe::spec::{CellSpec, MAX_LEN, ProbeKind};
+
+/// Where snapshots are in the cache.
+pub const AREA: &str = "snapshots";
+
+/// A boot that takes longer than this, in real time, is an error, unless the user set another limit. A boot takes 5 to
+/// 8 s on an idle machine, and was seen to take 60 s on a loaded one with two CPUs.
+const BOOT_LIMIT: Duration = Duration::from_secs(180);
+
+/// The stop takes a few instructions, measured 8 ns at 1000 MIPS; a jump is hundreds of us.
+const LARGEST_GAP: Nanos = Nanos::from_micros(20);
+const ATTEMPTS: usize = 6;
+
+/// Image, devices' state and console of a boot, at most. QEMU dies from SIGBUS, without a word, when the disk is full
+/// while it writes guest memory; so there must be room for all of it.
+const SPACE_FOR_THE_REST: u64 = 64 << 20;
+
+/// A snapshot in the cache.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    folder: PathBuf,
+    /// What the guest said of itself before the stop.
+    pub ready: BTreeMap<String, String>,
+}
+
+impl Snapshot {
+    /// Takes the snapshot from the cache, or boots the subject and makes it.
+    ///
+    /// `limit` is the real time that the boot may take, if not the default.
+    pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<Snapshot, LabError> {
+        let folder = cache.publish(AREA, &prepared.key, |building| {
+            cache.require_free(memory_bytes(prepared) + SPACE_FOR_THE_REST)?;
+            make(building, prepared, limit)
+        })?;
+        Snapshot::open(&folder, prepared)
+    }
+
+    /// Whether the cache has it, so that no boot is needed.
+    pub fn is_cached(cache: &Cache, prepared: &Prepared) -> bool {
+        cache.get(AREA, &prepared.key).is_some()
+    }
+
+    /// Opens a finished snapshot. A file of another length is refused here: QEMU would fill up a memory file that was
+    /// cut short with zeros and run on.
+    fn open(folder: &Path, prepared: &Prepared) -> Result<Snapshot, LabError> {
+        let damaged = |reason: &str| LabError::Damaged {
+            folder: folder.to_path_buf(),
+            reason: reason.into(),
+            again: "the subject is booted again",
+        };
+        let text = std::fs::read_to_string(folder.join("ready")).unwrap_or_default();
+        let ready = parse_ready(&text).ok_or_else(|| damaged("its file 'ready' is cut short"))?;
+        let length = |name: &str| std::fs::metadata(folder.join(name)).map_or(0, |file| file.len());
+        if length("memory") != memory_bytes(prepared) || length("initrd") != prepared.initrd.len() as u64 {
+            return Err(damaged("its memory or its image is cut short"));
+        }
+        Ok(Snapshot {
+            folder: folder.to_path_buf(),
+            ready,
+        })
+    }
+
+    /// The initramfs, which QEMU wants to read again for each fork.
+    pub fn initrd(&self) -> PathBuf {
+        self.folder.join("initrd")
+    }
+
+    /// Guest memory.
+    pub fn memory(&self) -> PathBuf {
+        self.folder.join("memory")
+    }
+
+    /// The devices' state.
+    pub fn state(&self) -> PathBuf {
+        self.folder.join("state")
+    }
+}
+
+fn memory_bytes(prepared: &Prepared) -> u64 {
+    u64::from(prepared.subject.machine.memory_mb) << 20
+}
+
+fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<(), LabError> {
+    let mut gap = Nanos(0);
+    for _ in 0..ATTEMPTS {
+        boot(folder, prepared, limit.unwrap_or(BOOT_LIMIT))?;
+        gap = gap_of(&Snapshot::open(folder, prepared)?, prepared, limit)?;
+        if gap <= LARGEST_GAP {
+            return Ok(());
+        }
+    }
+    Err(LabError::ClockJump(prepared.subject.label(), gap))
+}
+
+/// Runs the shortest cell there is and gives the time that the guest saw pass at the stop.
+fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> Result<Nanos, LabError> {
+    let spec = CellSpec {
+        probe: ProbeKind::Wakeup,
+        load: "idle".into(),
+        period: Nanos::from_millis(1),
+        periods: 1,
+        seed: 1,
+        warmup: Nanos(0),
+        priority: 98,
+    };
+    let scratch = tempfile::tempdir_in(&snapshot.folder).map_err(LabError::io(&snapshot.folder))?;
+    let raw = cell::execute(
+        &Run {
+            prepared,
+            snapshot,
+            spec: &spec,
+            limit,
+        },
+        scratch.path(),
+    )?;
+    let gap = raw.record.environment.get("stop_gap_ns").and_then(|g| g.parse().ok());
+    gap.map(Nanos)
+        .ok_or_else(|| LabError::Qemu("the guest did not report the gap at its stop".into()))
+}
+
+fn boot(folder: &Path, prepared: &Prepared, limit: Duration) -> Result<(), LabError> {
+    let at = |name: &str| folder.join(name);
+    let write = |name: &str, data: &[u8]| std::fs::write(at(name), data).map_err(LabError::io(at(name)));
+    write("initrd", &prepared.initrd)?;
+    write("cell", " ".repeat(MAX_LEN).as_bytes())?;
+    write("plugin.so", prepared.qemu.plugin)?;
+    let memory = File::create(at("memory")).map_err(LabError::io(at("memory")))?;
+    memory
+        .set_len(memory_bytes(prepared))
+        .map_err(LabError::io(at("memory")))?;
+    let errors = File::create(at("errors")).map_err(LabError::io(at("errors")))?;
+    let files = Files {
+        kernel: &prepared.subject.kernel.bzimage,
+        initrd: &at("initrd"),
+        memory: &at("memory"),
+        plugin: &quoted(&at("plugin.so")),
+        cell: &at("cell"),
+        record: &at("message"),
+        console: &at("console"),
+    };
+    let args = machine::arguments(
+        &prepared.subject.machine,
+        &prepared.command_line,
+        Memory::Shared,
+        &files,
+    );
+    let booted = Process::start(&prepared.qemu.program, &args, errors, limit).and_then(|qemu| save(qemu, &at("state")));
+    let message = std::fs::read(at("message")).unwrap_or_default();
+    if let Err(error) = booted {
+        return Err(no_result(prepared, &message, &error, folder));
+    }
+    let text = String::from_utf8_lossy(&message);
+    let ready = parse_ready(&text).ok_or_else(|| {
+        no_result(
+            prepared,
+            &message,
+            &LabError::Qemu("stopped before it was ready".into()),
+            folder,
+        )
+    })?;
+    check_preempt(prepared, &ready)?;
+    write("ready", text.as_bytes())?;
+    for name in ["cell", "plugin.so", "message", "console", "errors"] {
+        std::fs::remove_file(at(name)).map_err(LabError::io(at(name)))?;
+    }
+    Ok(())
+}
+
+fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
+    qemu.qmp.wait_event("STOP")?;
+    let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
+    qemu.qmp.execute("migrate-set-capabilities", capability)?;
+    qemu.qmp.execute("migrate", json!({"uri": machine::save_uri(state)}))?;
+    qemu.qmp
+        .poll("query-migrate", |answer| match answer["status"].as_str() {
+            Some("completed") => Ok(true),
+            Some("failed" | "cancelled") => Err(LabError::Qemu(format!(
+                "the machine's state could not be saved: {answer}"
+            ))),
+            _ => Ok(false),
+        })?;
+    qemu.quit()
+}
+
+fn no_result(prepared: &Prepared, message: &[u8], error: &LabError, folder: &Path) -> LabError {
+    let what = prepared.subject.label();
+    if let Some(words) = guest_error(message) {
+        return LabError::Guest { what, message: words };
+    }
+    LabError::NoResult {
+        what,
+        reason: error.to_string(),
+        console: console_end(folder),
+    }
+}
+
+/// A kernel that does not know a model answers on its console and boots another: the guest says what is in force.
+fn check_preempt(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(), LabError> {
+    let asked = &prepared.subject.preempt;
+    let in_force = ready.get("preempt").map(String::as_str).unwrap_or("unknown");
+    if asked.chosen == Chosen::Fixed || in_force == asked.model.name() {
+        return Ok(());
+    }
+    Err(LabError::OtherPreempt {
+        kernel: prepared.subject.kernel.name.clone(),
+        asked: asked.model.to_string(),
+        in_force: in_force.to_string(),
+    })
+}
+
+/// `WCREADY`, `key=value` lines, an empty line.
+fn parse_ready(text: &str) -> Option<BTreeMap<String, String>> {
+    let body = text.strip_prefix("WCREADY\n")?.split_once("\n\n")?.0;
+    Some(
+        body.lines()
+            .filter_map(|l| l.split_once('='))
+            .map(|(k, v)| (k.to_string(), v.to_string()))
+            .collect(),
+    )
+}
+
+/// The end of what QEMU and the kernel said, for messages.
+pub(super) fn console_end(folder: &Path) -> String {
+    let parts = ["errors", "console"].map(|name| last_lines(&folder.join(name), 60));
+    let said: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+    if said.is_empty() {
+        "(neither QEMU nor the kernel said anything)".into()
+    } else {
+        said.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ready_message_is_read_only_when_it_is_whole() {
+        let ready = parse_ready("WCREADY\nrelease=6.1\ntimer_entry=0xff\n\n").unwrap();
+        assert_eq!(ready["release"], "6.1");
+        assert_eq!(parse_ready("WCREADY\nrelease=6.1\n"), None);
+        assert_eq!(parse_ready("SeaBIOS"), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Joins the plugin's events to the guest's samples: when was the timer interrupt entered that led to each sample?
+//!
+//! The guest reads its clock for sample *i* at an instruction that the plugin logged (`UserTsc`, just before the mark
+//! of the sample), so that instruction count and clock are known at one point. From there back, every instruction is
+//! 2^shift ns of virtual time, as long as the CPU did not idle; between due time and sample it cannot, since the
+//! timer's interrupt is pending. An entry from before the due time comes out too late by the time idled, but still
+//! before the due time: the instructions between it and the sample alone are more than the latency.
+
+use super::cell::Raw;
+use super::machine::Mips;
+use worstcase_probe::trace::{Event, EventKind};
+use worstcase_probe::{Instructions, Nanos};
+use worstcase_results::record::Stamp;
+
+/// What the plugin knows of a cell.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stamps {
+    /// One for each sample, in order.
+    pub samples: Vec<Stamp>,
+    /// Instructions of the whole machine while measuring.
+    pub instructions: Instructions,
+}
+
+/// Stamps all samples of a cell.
+pub fn join(raw: &Raw, mips: Mips) -> Result<Stamps, String> {
+    let begin = only(&raw.events, EventKind::MarkBegin)?;
+    let end = only(&raw.events, EventKind::MarkEnd)?;
+    let clock_reads = clock_reads(&raw.events)?;
+    let samples = &raw.record.samples;
+    if clock_reads.len() != samples.len() {
+        return Err(format!("{} marks for {} samples", clock_reads.len(), samples.len()));
+    }
+    let entries = timer_entries(&raw.events);
+    let stamp = |latency: Nanos, read: Instructions| Stamp {
+        irq_off: Some(irq_off(latency, read, &entries, mips)),
+        instructions: Instructions(read.0 - begin.0),
+    };
+    let samples = samples
+        .iter()
+        .zip(clock_reads)
+        .map(|(sample, read)| stamp(sample.latency, read))
+        .collect();
+    Ok(Stamps {
+        samples,
+        instructions: Instructions(end.0 - begin.0),
+    })
+}
+
+/// The count at the one event of this kind.
+fn only(events: &[Event], kind: EventKind) -> Result<Instructions, String> {
+    let mut found = events.iter().filter(|e| e.kind == kind);
+    match (found.next(), found.next()) {
+        (Some(event), None) => Ok(event.count),
+        _ => Err(format!("not exactly one event {kind:?}")),
+    }
+}
+
+/// The instruction count at each entry of the timer's interrupt, in order.
+pub fn timer_entries(events: &[Event]) -> Vec<Instructions> {
+    let entries = events.iter().filter(|e| e.kind == EventKind::TimerEntry);
+    entries.map(|e| e.count).collect()
+}
+
+/// The instruction count at the clock read of each sample, in order.
+pub fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
+    let mut reads = Vec::new();
+    let mut last = None;
+    for event in events {
+        match event.kind {
+            EventKind::UserTsc => last = Some(event.count),
+            EventKind::MarkSample => reads.push(last.take().ok_or("a sample's mark without a clock read before it")?),
+            // The probe measured its own cost before: those were no samples.
+            EventKind::MarkBegin => reads.clear(),
+            _ => {}
+        }
+    }
+    Ok(reads)
+}
+
+fn irq_off(latency: Nanos, read: Instructions, entries: &[Instructions], mips: Mips) -> Nanos {
+    entry_after_due(latency, read, entries, mips).map_or(Nanos(0), |entry| latency - since(entry, read, mips))
+}
+
+/// The first entry of the timer's interrupt at or after the due time of the sample whose clock read this is.
+pub fn entry_after_due(
+    latency: Nanos,
+    read: Instructions,
+    entries: &[Instructions],
+    mips: Mips,
+) -> Option<Instructions> {
+    let before_read = &entries[..entries.partition_point(|e| *e <= read)];
+    let after_due = before_read
+        .iter()
+        .rev()
+        .take_while(|e| since(**e, read, mips) <= latency);
+    after_due.last().copied()
+}
+
+/// From an entry to what the clock showed: the virtual time after the reading instruction.
+fn since(entry: Instructions, read: Instructions, mips: Mips) -> Nanos {
+    mips.time_of(read.0 + 1 - entry.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_probe::RawRecord;
+    use worstcase_probe::record::Sample;
+
+    fn event(kind: EventKind, count: u64) -> Event {
+        Event {
+            kind,
+            arg: 0,
+            count: Instructions(count),
+        }
+    }
+
+    fn raw(latencies: &[u64], events: Vec<Event>) -> Raw {
+        let samples = latencies
+            .iter()
+            .zip(0..)
+            .map(|(l, index)| Sample {
+                index,
+                latency: Nanos(*l),
+            })
+            .collect();
+        let record = RawRecord {
+            spec: String::new(),
+            start: Nanos(0),
+            expected: latencies.len() as u32,
+            samples,
+            self_cost: Default::default(),
+            work: vec![],
+            warnings: vec![],
+            environment: Default::default(),
+            details: None,
+        };
+        let mut all = vec![event(EventKind::MarkBegin, 10)];
+        all.extend(events);
+        all.push(event(EventKind::MarkEnd, 9000));
+        Raw {
+            record,
+            events: all,
+            console: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_first_entry_after_the_due_time_counts() {
+        use EventKind::*;
+        let events = vec![
+            event(TimerEntry, 100),  // a tick before the due time (read - latency = 1000)
+            event(TimerEntry, 1092), // the timer, 92 late
+            event(TimerEntry, 1500), // a tick while the kernel ran on
+            event(UserTsc, 2999),
+            event(MarkSample, 3010),
+        ];
+        let stamps = join(&raw(&[2000], events), Mips::ALL[0]).unwrap();
+        assert_eq!(stamps.samples[0].irq_off, Some(Nanos(92)));
+        assert_eq!(stamps.samples[0].instructions, Instructions(2989));
+        assert_eq!(stamps.instructions, Instructions(8990));
+    }
+
+    #[test]
+    fn slower_machines_count_more_time_an_instruction() {
+        use EventKind::*;
+        let events = vec![event(TimerEntry, 1000), event(UserTsc, 1499), event(MarkSample, 1510)];
+        let stamps = join(&raw(&[4400], events), Mips::ALL[3]).unwrap();
+        assert_eq!(stamps.samples[0].irq_off, Some(Nanos(400)));
+    }
+
+    #[test]
+    fn a_timer_expired_in_an_interrupt_that_ran_already_was_not_held_off() {
+        use EventKind::*;
+        let events = vec![event(TimerEntry, 900), event(UserTsc, 3000), event(MarkSample, 3010)];
+        assert_eq!(
+            join(&raw(&[2000], events), Mips::ALL[0]).unwrap().samples[0].irq_off,
+            Some(Nanos(0))
+        );
+    }
+
+    #[test]
+    fn marks_and_samples_must_agree() {
+        assert!(
+            join(
+                &raw(
+                    &[5, 6],
+                    vec![event(EventKind::UserTsc, 9), event(EventKind::MarkSample, 10)]
+                ),
+                Mips::ALL[0]
+            )
+            .is_err()
+        );
+        assert!(join(&raw(&[5], vec![event(EventKind::MarkSample, 10)]), Mips::ALL[0]).is_err());
+    }
+}

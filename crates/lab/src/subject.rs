@@ -1,0 +1,71 @@
+//! What is measured in the lab: a kernel, its preemption model, and the machine under it.
+
+use super::LabError;
+use super::added::Added;
+use super::image;
+use super::machine::Machine;
+use super::qemu::Qemu;
+use worstcase_base::digest::Digest;
+use worstcase_kernels::Kernel;
+use worstcase_kernels::preempt::PreemptModel;
+
+/// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
+const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
+                            random.trust_cpu=off random.trust_bootloader=off tsc=reliable";
+
+/// A subject of the lab.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// One of the models that the kernel can boot.
+    pub preempt: PreemptModel,
+    /// The machine.
+    pub machine: Machine,
+    /// Programs that the user put into the image.
+    pub added: Vec<Added>,
+}
+
+/// A subject with the bytes that make it: everything its snapshot depends on.
+pub struct Prepared {
+    /// The subject.
+    pub subject: Subject,
+    /// The QEMU that runs it.
+    pub qemu: Qemu,
+    /// The kernel's command line.
+    pub command_line: String,
+    /// The initramfs.
+    pub initrd: Vec<u8>,
+    /// Digest of all inputs; two subjects with the same key are the same to the byte.
+    pub key: String,
+}
+
+impl Subject {
+    /// Kernel and preemption model, as tables show them.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.kernel.label, self.preempt.model)
+    }
+
+    /// Builds the image and computes the key.
+    pub fn prepare(self, qemu: &Qemu) -> Result<Prepared, LabError> {
+        self.machine.check()?;
+        let command_line = match self.preempt.boot_argument() {
+            Some(argument) => format!("{COMMAND_LINE} {argument}"),
+            None => COMMAND_LINE.to_string(),
+        };
+        let initrd = image::build(&self.kernel, &self.added)?;
+        let mut digest = Digest::new("worstcase-subject/1");
+        digest.text(&qemu.version).bytes(qemu.plugin);
+        digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
+        for argument in self.machine.arguments() {
+            digest.text(&argument);
+        }
+        Ok(Prepared {
+            key: digest.hex(),
+            subject: self,
+            qemu: qemu.clone(),
+            command_line,
+            initrd,
+        })
+    }
+}

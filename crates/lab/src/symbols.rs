@@ -1,0 +1,97 @@
+//! What a subject's running kernel calls its code, and where it keeps its tasks.
+//!
+//! The guest knows its symbols, with the modules that a load needs at the addresses where they lie while it runs. A short
+//! fork of the snapshot sends them, once for each subject and set of modules; then they are in the cache.
+
+use super::LabError;
+use super::fork::Fork;
+use super::kernel_facts;
+use super::kernel_memory::{self, KernelMemory};
+use super::snapshot::Snapshot;
+use super::subject::Prepared;
+use crate::execution::Symbols;
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_kernels::debuginfo::BuildId;
+use worstcase_probe::census::facts::Facts;
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::symbols::{REQUEST, SymbolTable};
+use worstcase_probe::window::ask::TaskPlaces;
+
+/// Where they are in the cache.
+const AREA: &str = "symbols";
+
+/// Real time for the fork, which takes one to five seconds.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a replay has to know of a kernel.
+#[derive(Clone, Debug)]
+pub struct KernelSymbols {
+    /// Names of code.
+    pub code: Symbols,
+    /// Where its tasks are.
+    pub tasks: TaskPlaces,
+    table: SymbolTable,
+}
+
+impl KernelSymbols {
+    /// Takes them from the cache, or asks a fork of the snapshot.
+    pub fn obtain(
+        cache: &Cache,
+        prepared: &Prepared,
+        snapshot: &Snapshot,
+        load: &str,
+    ) -> Result<KernelSymbols, LabError> {
+        let load: LoadSpec = load.parse().map_err(|e| LabError::Request(format!("{e}")))?;
+        let text = format!("{REQUEST}{}", load.modules().join(","));
+        let key = Digest::new("worstcase-symbols/1").text(&prepared.key).text(&text).hex();
+        let folder = cache.publish(AREA, &key, |building| {
+            let fork = Fork {
+                prepared,
+                snapshot,
+                text: &text,
+                plugin: "",
+                limit: LIMIT,
+                what: format!("{}, symbols", prepared.subject.label()),
+            };
+            let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
+            let message = fork.run(scratch.path())?;
+            SymbolTable::decode(&message).map_err(|e| fork.no_result(scratch.path(), e.to_string()))?;
+            let path = building.join("symbols");
+            std::fs::write(&path, message).map_err(LabError::io(&path))
+        })?;
+        let path = folder.join("symbols");
+        let message = std::fs::read(&path).map_err(LabError::io(&path))?;
+        let table = SymbolTable::decode(&message).map_err(|e| LabError::Damaged {
+            folder,
+            reason: e.to_string(),
+            again: "the symbols are read again",
+        })?;
+        let memory = KernelMemory::open(&snapshot.memory())?;
+        let tasks = kernel_memory::task_places(&memory, &table).map_err(unreadable(prepared))?;
+        Ok(KernelSymbols {
+            code: Symbols::from(&table),
+            tasks,
+            table,
+        })
+    }
+
+    /// The build-id of the kernel that runs; none if it is not where kernels keep it.
+    pub fn build_id(&self, snapshot: &Snapshot) -> Result<Option<BuildId>, LabError> {
+        let memory = KernelMemory::open(&snapshot.memory())?;
+        Ok(kernel_memory::build_id(&memory, &self.tasks, &self.table))
+    }
+
+    /// What a census has to know of the kernel.
+    pub fn facts(&self, prepared: &Prepared, snapshot: &Snapshot) -> Result<Facts, LabError> {
+        let memory = KernelMemory::open(&snapshot.memory())?;
+        let model = prepared.subject.preempt.model;
+        kernel_facts::find(&memory, &self.table, &self.tasks, model).map_err(unreadable(prepared))
+    }
+}
+
+fn unreadable(prepared: &Prepared) -> impl FnOnce(String) -> LabError {
+    let kernel = prepared.subject.kernel.label.clone();
+    |reason| LabError::Unreadable { kernel, reason }
+}

@@ -1,0 +1,119 @@
+//! Is a cell reproducible here? Runs it again and again, half of the time with every CPU of the desk kept busy, and
+//! compares everything that it leaves, to the bit.
+
+use super::LabError;
+use super::cell::{self, Raw, Run};
+use super::matrix;
+use super::snapshot::Snapshot;
+use super::subject::Prepared;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_probe::CellSpec;
+
+/// What to verify.
+pub struct Verification<'a> {
+    /// The subject.
+    pub prepared: &'a Prepared,
+    /// The cell.
+    pub spec: &'a CellSpec,
+    /// How often to run it; results in the cache are not used.
+    pub runs: usize,
+    /// Boot the subject again for every run, instead of forking one snapshot.
+    pub fresh_boots: bool,
+    /// Real time for one machine, if not the default.
+    pub limit: Option<Duration>,
+}
+
+/// Runs the cell as often as asked and gives its digest, or the first difference as an error.
+/// `each` is told of every run: its number, whether the desk was busy, the digest.
+pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
+    let mut first: Option<(Raw, String)> = None;
+    for number in 1..=what.runs {
+        let busy = number > what.runs.div_ceil(2);
+        let folder = cache.scratch()?;
+        let (raw, digest) = keep_busy(busy, || once(cache, what, folder.path()))?;
+        each(number, busy, &digest);
+        match &first {
+            None => first = Some((raw, digest)),
+            Some((expected_raw, expected)) if raw != *expected_raw || digest != *expected => {
+                let cell = format!("{} under {}", what.prepared.subject.label(), what.spec.load);
+                return Err(LabError::NotReproducible {
+                    cell,
+                    run: number,
+                    found: digest,
+                    expected: expected.clone(),
+                });
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(first.map(|(_, digest)| digest).unwrap_or_default())
+}
+
+fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(Raw, String), LabError> {
+    let private = Cache::at(folder);
+    let from = if what.fresh_boots { &private } else { cache };
+    let snapshot = Snapshot::obtain(from, what.prepared, what.limit)?;
+    let run = Run {
+        prepared: what.prepared,
+        snapshot: &snapshot,
+        spec: what.spec,
+        limit: what.limit,
+    };
+    let raw = cell::execute(&run, folder)?;
+    let digest = matrix::result(what.prepared, &snapshot, &raw)?.record.digest;
+    Ok((raw, digest))
+}
+
+/// Runs `work`, with a spinning thread for every CPU beside it if `busy`.
+fn keep_busy<R>(busy: bool, work: impl FnOnce() -> R) -> R {
+    let stop = AtomicBool::new(false);
+    let threads = if busy {
+        std::thread::available_parallelism().map_or(2, usize::from)
+    } else {
+        0
+    };
+    std::thread::scope(|scope| {
+        let _stop = StopAtEnd(&stop);
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        work()
+    })
+}
+
+/// Stops the threads, after a panic too: or the scope would wait for them for ever.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn busy_loops_end_with_the_work() {
+        assert_eq!(keep_busy(true, || 7), 7);
+    }
+
+    #[test]
+    fn busy_loops_end_if_the_work_panics() {
+        let (done, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            let panicked = std::panic::catch_unwind(|| keep_busy(true, || panic!("of a test")));
+            done.send(panicked.is_err())
+        });
+        assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
+    }
+}

@@ -1,0 +1,301 @@
+//! What `switch`, `hackbench` and `inversion` gave, as tables.
+
+use super::View;
+use super::grid::{Grid, Group};
+use super::terminal::{Style, distinct};
+use worstcase_base::format::{grouped, micros, plain};
+use worstcase_probe::Nanos;
+use worstcase_probe::bench::{Switch, Transport};
+use worstcase_results::record::{Record, SubjectId};
+use worstcase_results::stats::points::{self, HackbenchPoint, InversionPoint, SwitchPoint, quantile};
+use worstcase_results::stats::{Figures, Values};
+
+/// Widest line of a table.
+const WIDTH: usize = 120;
+
+/// All tables.
+pub fn tables(view: &View, style: Style) -> Vec<String> {
+    let mut out = Vec::new();
+    let switches = points::switches(view.records);
+    for (subject, load) in distinct(switches.iter().map(|p| (&p.place.subject, &p.place.load))) {
+        let of: Vec<&SwitchPoint> = switches
+            .iter()
+            .filter(|p| (&p.place.subject, &p.place.load) == (subject, load))
+            .collect();
+        out.push(String::new());
+        out.extend(switch_grid(view, subject, load, &of, style));
+        out.push(String::new());
+        out.extend(switch_list(&of, style));
+    }
+    let hackbenches = points::hackbenches(view.records);
+    if !hackbenches.is_empty() {
+        out.push(String::new());
+        out.extend(hackbench_list(view, &hackbenches, style));
+    }
+    let inversions = points::inversions(view.records);
+    if !inversions.is_empty() {
+        out.push(String::new());
+        out.extend(inversion_list(view, &inversions, style));
+    }
+    out
+}
+
+/// What a row of a ring is called beside its number of processes.
+fn variant(ring: &Switch) -> String {
+    let mut words = vec![ring.via.word()];
+    words.extend(ring.threads.then_some("threads"));
+    words.push(match ring.placement {
+        worstcase_probe::bench::Placement::Same => "one CPU",
+        other => other.word(),
+    });
+    let mut text = words.join(", ");
+    if ring.spin.0 > 0 {
+        text += &format!(", spin {} us", micros(ring.spin));
+    }
+    text
+}
+
+fn size(ring: &Switch) -> String {
+    match ring.size {
+        n if n >= 1024 && n.is_multiple_of(1024) => format!("{} KB", n / 1024),
+        n => format!("{n} B"),
+    }
+}
+
+/// Nanoseconds that may be negative, as microseconds.
+fn us(ns: f64) -> String {
+    let size = micros(Nanos(ns.abs().round() as u64));
+    if ns < 0.0 && size != "0" {
+        format!("-{size}")
+    } else {
+        size
+    }
+}
+
+fn interval(f: &Figures) -> String {
+    f.interval.map_or("one value".into(), |(low, high, _)| {
+        format!("{}..{}", us(low), us(high))
+    })
+}
+
+/// Net cost: a row a number of processes, a group of columns a size.
+fn switch_grid(view: &View, subject: &SubjectId, load: &str, points: &[&SwitchPoint], style: Style) -> Vec<String> {
+    let rows = distinct(points.iter().map(|p| (variant(&p.ring), p.ring.processes)));
+    let variants = distinct(rows.iter().map(|(variant, _)| variant)).len();
+    let sizes = distinct(points.iter().map(|p| size(&p.ring)));
+    let cell = |row: &(String, u16), of: &String| {
+        let found = points
+            .iter()
+            .find(|p| (variant(&p.ring), p.ring.processes) == *row && size(&p.ring) == *of);
+        found.map_or_else(
+            || vec!["-".to_string(); 2],
+            |p| {
+                let f = p.net.figures();
+                vec![us(f.trimmed_mean), interval(&f)]
+            },
+        )
+    };
+    let grid = Grid {
+        heading: "processes".into(),
+        labels: rows
+            .iter()
+            .map(|(variant, n)| match variants {
+                1 => n.to_string(),
+                _ => format!("{n}, {variant}"),
+            })
+            .collect(),
+        columns: ["net", "median within"].map(String::from).to_vec(),
+        groups: sizes
+            .iter()
+            .map(|of| Group {
+                title: of.clone(),
+                cells: rows.iter().map(|row| cell(row, of)).collect(),
+            })
+            .collect(),
+    };
+    let first = points.first();
+    let how = first
+        .filter(|_| variants == 1)
+        .map_or(String::new(), |p| format!(", {}", variant(&p.ring)));
+    let values = first.map_or(0, |p| p.net.sorted().len());
+    let mut lines = vec![
+        style.bold(&plain(&format!(
+            "switch under {load}, {subject}{how}: net cost of a switch ({})",
+            unit(view, subject)
+        ))),
+        format!(
+            "net: time of a hop less the same work by one process; mean of {values} values without the best and the worst tenth"
+        ),
+        String::new(),
+    ];
+    lines.extend(grid.render(WIDTH));
+    lines
+}
+
+/// Everything of each point.
+fn switch_list(points: &[&SwitchPoint], style: Style) -> Vec<String> {
+    let mean = |v: &Values| us(v.figures().trimmed_mean);
+    let row = |p: &&SwitchPoint| {
+        let net = p.net.figures();
+        vec![
+            mean(&p.raw),
+            mean(&p.hot),
+            mean(&p.cold),
+            us(net.trimmed_mean),
+            us(net.median),
+            format!("{}..{}", us(net.min), us(net.max)),
+            mean(&p.net_cold),
+            format!("{:.2}", p.voluntary),
+            format!("{:.2}", p.involuntary),
+            p.migrations.map_or("?".into(), grouped),
+        ]
+    };
+    let columns = [
+        "raw",
+        "hot",
+        "cold",
+        "net",
+        "median",
+        "min..max",
+        "less cold",
+        "waits",
+        "preempted",
+        "moved",
+    ];
+    let labels = points
+        .iter()
+        .map(|p| format!("{} x {}, {}", p.ring.processes, size(&p.ring), variant(&p.ring)));
+    let mut lines = vec![style.bold(
+        "each point: raw, overhead hot and cold, net (raw - hot), raw - cold; switches a hop by waiting and by preemption; moves to another CPU",
+    )];
+    lines.extend(list(
+        "ring",
+        labels.collect(),
+        &columns,
+        points.iter().map(row).collect(),
+    ));
+    lines
+}
+
+fn hackbench_list(view: &View, points: &[HackbenchPoint], style: Style) -> Vec<String> {
+    let seconds = |ns: f64| format!("{:.3}", ns / 1e9);
+    let row = |p: &HackbenchPoint| {
+        let f = p.total.figures();
+        let latency = |share: f64| {
+            p.latency
+                .as_ref()
+                .map_or("-".into(), |l| micros(Nanos(quantile(l, share))))
+        };
+        vec![
+            p.processes.to_string(),
+            seconds(f.mean),
+            format!("{}..{}", seconds(f.min), seconds(f.max)),
+            f.count.to_string(),
+            seconds(p.cpu.figures().mean),
+            format!("{:.3}", p.switches),
+            latency(0.5),
+            latency(0.99),
+            latency(1.0),
+        ]
+    };
+    let columns = [
+        "processes",
+        "mean s",
+        "min..max",
+        "runs",
+        "CPU s",
+        "switches",
+        "median",
+        "p99",
+        "max",
+    ];
+    let mut lines = Vec::new();
+    for transport in [Transport::Sockets, Transport::Pipes] {
+        let of: Vec<&HackbenchPoint> = points.iter().filter(|p| p.work.transport == transport).collect();
+        if of.is_empty() {
+            continue;
+        }
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let units = distinct(of.iter().map(|p| unit(view, &p.place.subject))).join(", ");
+        lines.push(style.bold(&format!(
+            "hackbench over {}: time of a run; switches a message; latency of a message ({units})",
+            transport.word()
+        )));
+        let label = |p: &&HackbenchPoint| {
+            let text = worstcase_probe::bench::Bench::Hackbench(p.work).to_string();
+            let what = text
+                .trim_start_matches("hackbench:")
+                .replace(&format!("+{}", transport.word()), "");
+            plain(&format!("{} {}: {what}", p.place.subject, p.place.load))
+        };
+        lines.extend(list(
+            "subject, load, groups x senders x messages x bytes",
+            of.iter().map(label).collect(),
+            &columns,
+            of.iter().map(|p| row(p)).collect(),
+        ));
+    }
+    lines
+}
+
+fn inversion_list(view: &View, points: &[InversionPoint], style: Style) -> Vec<String> {
+    let row = |p: &InversionPoint| {
+        vec![
+            micros(p.min),
+            micros(p.median),
+            p.p99.map_or("-".into(), micros),
+            micros(p.max),
+            grouped(p.rounds),
+            grouped(p.contended),
+            grouped(p.inverted),
+        ]
+    };
+    let columns = ["min", "median", "p99", "max", "rounds", "contended", "inverted"];
+    let label = |p: &InversionPoint| {
+        let chain = p.chain;
+        plain(&format!(
+            "{} {}: depth {}, {}, owner {} us, middle {} us",
+            p.place.subject,
+            p.place.load,
+            chain.depth,
+            chain.protocol.word(),
+            micros(chain.section),
+            micros(chain.middle)
+        ))
+    };
+    let units = distinct(points.iter().map(|p| unit(view, &p.place.subject))).join(", ");
+    let mut lines = vec![style.bold(&format!(
+        "inversion: made ready to mutex owned ({units}); rounds in which the middle thread ran meanwhile"
+    ))];
+    lines.extend(list(
+        "subject, load, chain",
+        points.iter().map(label).collect(),
+        &columns,
+        points.iter().map(row).collect(),
+    ));
+    lines
+}
+
+fn unit(view: &View, subject: &SubjectId) -> String {
+    let of = |r: &&Record| r.subject.id() == *subject;
+    view.records
+        .iter()
+        .find(of)
+        .map_or(String::new(), |r| r.subject.time_unit())
+}
+
+fn list(heading: &str, labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>>) -> Vec<String> {
+    let grid = Grid {
+        heading: heading.into(),
+        labels,
+        columns: columns.iter().map(|c| c.to_string()).collect(),
+        groups: vec![Group {
+            title: String::new(),
+            cells,
+        }],
+    };
+    // A single group needs no title.
+    grid.render(WIDTH).into_iter().skip(1).collect()
+}

@@ -1,0 +1,237 @@
+//! One cell in every detail: what it was, where its periods went, a histogram, the worst samples.
+
+use super::tail::CellTail;
+use super::terminal::Style;
+use worstcase_base::duration;
+use worstcase_base::format::{grouped, micros, micros_exact, plain};
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Machine, Quantity, Record, SampleRow, Summary, Venue};
+use worstcase_results::stats::tail::Peaks;
+
+/// Worst samples that are listed.
+const WORST: usize = 5;
+/// The step that begins at 10^19 ns, the last power of ten in a u64.
+const LAST_STEP: u32 = 109;
+/// Longest bar of the histogram.
+const BAR: f64 = 48.0;
+
+/// Latencies by size, in six steps a decade, and the worst samples: all that the report needs of the
+/// samples, gathered in one pass.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Counts by the number of the step.
+    steps: std::collections::BTreeMap<u32, u64>,
+    worst: Vec<SampleRow>,
+    peaks: Peaks,
+}
+
+impl Gathered {
+    /// Takes a sample in.
+    pub fn add(&mut self, row: SampleRow) {
+        *self.steps.entry(step_of(row.latency)).or_default() += 1;
+        self.peaks.add(row.latency);
+        let place = self.worst.partition_point(|w| w.latency >= row.latency);
+        if place < WORST {
+            self.worst.insert(place, row);
+            self.worst.truncate(WORST);
+        }
+    }
+}
+
+/// The lower edge of a step, in ns: 0, 10, 15, 20, 30, 50, 70, 100, ...
+fn edge(step: u32) -> u64 {
+    match step.checked_sub(1) {
+        None => 0,
+        Some(n) => [10_u64, 15, 20, 30, 50, 70][n as usize % 6].saturating_mul(10_u64.saturating_pow(n / 6)),
+    }
+}
+
+fn step_of(value: Nanos) -> u32 {
+    (0..=LAST_STEP).rev().find(|step| edge(*step) <= value.0).unwrap_or(0)
+}
+
+/// The report.
+pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
+    let subject = &record.subject;
+    let cell = &record.cell;
+    let mut out = vec![style.bold(record.id.as_str())];
+    let mut line = |name: &str, text: String| out.push(format!("  {name:<12} {text}"));
+    line(
+        "kernel",
+        plain(&format!(
+            "{}: {} {}",
+            subject.kernel.name, subject.kernel.release, subject.kernel.version
+        )),
+    );
+    line(
+        "preemption",
+        match &subject.preempt.asked {
+            Some(asked) => plain(&format!("{} (asked for: {asked})", subject.preempt.in_force)),
+            None => plain(&subject.preempt.in_force),
+        },
+    );
+    match &subject.machine {
+        Machine::Lab(lab) => {
+            line(
+                "machine",
+                plain(&format!(
+                    "lab: QEMU {}, -cpu {}, {} MIPS, {} MB",
+                    lab.qemu, lab.cpu, lab.mips, lab.memory_mb
+                )),
+            );
+            line("cmdline", plain(&lab.command_line));
+        }
+        Machine::Host(host) => {
+            line(
+                "machine",
+                plain(&format!(
+                    "host: {}, {} CPUs, {} MB",
+                    host.cpu, host.cpus, host.memory_mb
+                )),
+            );
+            line("cmdline", plain(&host.command_line));
+        }
+    }
+    line("load", plain(&cell.load));
+    for work in &record.work {
+        line("work", format!("{} {}", grouped(work.count), plain(&work.unit)));
+    }
+    let every = match cell.period_ns {
+        0 => String::new(),
+        period => format!(", every {}", duration::show(Nanos(period))),
+    };
+    line(
+        "probe",
+        plain(&format!(
+            "{}{every}, priority {}, seed {}",
+            cell.probe, cell.priority, cell.seed
+        )),
+    );
+    if let Some(method) = &cell.method {
+        let cpus: worstcase_host::CpuList = method.cpus.iter().copied().collect();
+        line("CPUs", cpus.to_string());
+    }
+    let a = record.accounting;
+    line(
+        "accounting",
+        format!(
+            "{} expected = {} taken + {} missed (longest run {}, at the ends {})",
+            grouped(a.expected),
+            grouped(a.taken),
+            grouped(a.missed),
+            a.longest_missed_run,
+            a.missed_at_ends
+        ),
+    );
+    if cell.period_ns > 0 {
+        line("looked", duration::show(record.looked()));
+    }
+    if let Some(instructions) = record.instructions {
+        line("executed", format!("{} instructions", grouped(instructions.0)));
+    }
+    let cost = record.self_cost;
+    line(
+        "self-cost",
+        format!(
+            "clock read {} ns, empty sample {} ns, CPU {}, faults {} minor, {} major",
+            cost.clock_read_ns,
+            cost.empty_sample_ns,
+            duration::show(Nanos(cost.cpu_time_ns)),
+            cost.minor_faults,
+            cost.major_faults
+        ),
+    );
+    line("digest", record.digest.clone());
+    for (key, value) in &record.environment {
+        line("machine says", plain(&format!("{key} = {value}")));
+    }
+    for words in &record.console {
+        line("console", plain(words));
+    }
+    for warning in &record.warnings {
+        line("warning", plain(warning));
+    }
+    for quantity in Quantity::ALL {
+        if let Some(summary) = record.summary(quantity) {
+            out.push(String::new());
+            out.push(style.bold(&format!("{} ({})", quantity.title_of(&cell.probe), subject.time_unit())));
+            out.push(format!("  {}", figures(summary)));
+        }
+    }
+    if a.taken > 0 {
+        out.push(String::new());
+        out.push(style.bold(&format!("Histogram ({}, count on a log scale)", subject.time_unit())));
+        out.extend(histogram(gathered));
+        out.push(String::new());
+        out.push(style.bold(&format!("Worst samples ({})", subject.time_unit())));
+        for row in &gathered.worst {
+            let latency = micros_exact(row.latency);
+            let due = duration::show(row.due);
+            out.push(format!("  sample {:>8}  {latency:>12}  due at {due}", row.index));
+        }
+    }
+    // In the lab the census bounds the run, and says more than an estimate.
+    if subject.venue() == Venue::Host && record.details.is_none() {
+        out.push(String::new());
+        out.extend(CellTail::of(record, &gathered.peaks, None).lines(style));
+    }
+    out.push(String::new());
+    out.join("\n")
+}
+
+fn figures(s: &Summary) -> String {
+    let exact = |ns: u64| micros_exact(Nanos(ns));
+    let mut parts = vec![
+        format!("min {}", exact(s.min_ns)),
+        format!("mean {}", exact(s.mean_ns)),
+        format!("median {}", exact(s.median_ns)),
+    ];
+    parts.extend(
+        s.percentiles_ns
+            .iter()
+            .map(|(p, ns)| format!("{} {}", p.name(), exact(*ns))),
+    );
+    parts.push(format!("max {} (sample {})", exact(s.max_ns), s.max_index));
+    parts.join("  ")
+}
+
+/// A line a step between the lowest and the highest, empty ones too: a gap is part of the picture.
+fn histogram(gathered: &Gathered) -> Vec<String> {
+    let steps = &gathered.steps;
+    let Some(((first, _), (last, _))) = steps.first_key_value().zip(steps.last_key_value()) else {
+        return Vec::new();
+    };
+    let top = steps.values().copied().max().unwrap_or(1);
+    let bar = |count: u64| {
+        // One sample still is one mark: the rare ones are what one looks for.
+        let length = (1.0 + count as f64).ln() / (1.0 + top as f64).ln() * BAR;
+        "#".repeat(if count == 0 { 0 } else { (length as usize).max(1) })
+    };
+    let line = |step: u32| {
+        let count = steps.get(&step).copied().unwrap_or(0);
+        let (low, high) = (micros(Nanos(edge(step))), micros(Nanos(edge(step + 1))));
+        format!("  {low:>8} to {high:>8}  {:>10}  {}", grouped(count), bar(count))
+    };
+    (*first..=*last).map(|step| line(step).trim_end().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn six_steps_a_decade() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(edge), [0, 10, 15, 20, 30, 50, 70, 100]);
+        assert_eq!(edge(LAST_STEP), 10_u64.pow(19));
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_lies_in_its_step(ns: u64) {
+            let step = step_of(Nanos(ns));
+            prop_assert!(edge(step) <= ns);
+            prop_assert!(step == LAST_STEP || ns < edge(step + 1));
+        }
+    }
+}

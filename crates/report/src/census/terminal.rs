@@ -1,0 +1,259 @@
+//! One cell's census for the terminal.
+
+use crate::story::terminal::{chain, cut, wrapped};
+use crate::terminal::Style;
+use worstcase_analysis::census::findings::{Findings, OfKind};
+use worstcase_analysis::census::histogram::Bucket;
+use worstcase_analysis::census::join::Spread;
+use worstcase_analysis::census::tail::{LEVEL, Tail};
+use worstcase_analysis::census::top::{Owned, TopList};
+use worstcase_base::format::{grouped, micros, plain};
+use worstcase_probe::Nanos;
+use worstcase_probe::census::Kind;
+
+/// Longest bar of a histogram.
+const BAR: usize = 40;
+/// Of so many owners the call chain and the functions are shown.
+const TOLD: usize = 3;
+
+/// All that a census says of a cell.
+pub fn cell(findings: &Findings, style: Style) -> String {
+    let mut out = vec![
+        style.bold(&plain(&format!("Census of {}", findings.about.cell))),
+        format!(
+            "times are {}; {} instructions looked at{}",
+            plain(&findings.about.unit),
+            grouped(findings.observed_instructions),
+            match findings.audited_blocks {
+                0 => String::new(),
+                n => format!("; audited at {} blocks, no difference", grouped(n)),
+            }
+        ),
+        String::new(),
+    ];
+    out.extend(bound(findings, style));
+    out.push(String::new());
+    out.extend(kinds(findings));
+    let held_off = findings.of(Kind::HeldOff);
+    out.push(String::new());
+    out.push(style.bold("held off, by length"));
+    out.extend(histogram(&held_off.sum.histogram));
+    for kind in findings.kinds.iter().filter(|k| k.sum.count > 0) {
+        let told = if kind.sum.kind == held_off.sum.kind { TOLD } else { 0 };
+        out.extend(longest(kind, told, style));
+    }
+    out.push(String::new());
+    out.extend(path(findings, style));
+    out.push(String::new());
+    out.extend(tail(&findings.tail, style));
+    out.push(String::new());
+    out.join("\n")
+}
+
+fn bound(findings: &Findings, style: Style) -> Vec<String> {
+    let Some(bound) = &findings.bound else {
+        return vec!["bound: none, since the cell has no sample".into()];
+    };
+    let sum = format!(
+        "bound {} us = longest section {} + longest wake-up path {}; largest sample {}",
+        micros(bound.bound_ns),
+        micros(bound.section_ns),
+        micros(bound.path_ns),
+        micros(bound.sampled_ns)
+    );
+    let mut lines = vec![style.bold(&sum)];
+    lines.extend(wrapped("  ", &bound.meaning));
+    lines
+}
+
+fn kinds(findings: &Findings) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{:<16}{:>14}{:>12}{:>10}{:>10}",
+        "", "sections", "in all", "longest", "net"
+    )];
+    for kind in &findings.kinds {
+        let sum = &kind.sum;
+        lines.push(format!(
+            "{:<16}{:>14}{:>12}{:>10}{:>10}",
+            title(sum.kind),
+            grouped(sum.count),
+            micros(sum.total_ns),
+            micros(sum.longest_ns),
+            micros(sum.longest_net_ns)
+        ));
+    }
+    lines.push("net: without the interrupts and soft interrupts in them".into());
+    lines
+}
+
+fn title(kind: &str) -> String {
+    kind.replace('-', " ")
+}
+
+/// A bar grows by equal steps as the count doubles.
+fn histogram(buckets: &[Bucket]) -> Vec<String> {
+    let doublings = |n: u64| u64::BITS - n.leading_zeros();
+    let most = buckets.iter().map(|b| doublings(b.count)).max().unwrap_or(0).max(1);
+    let line = |bucket: &Bucket| {
+        let bar = (doublings(bucket.count) as usize * BAR).div_ceil(most as usize);
+        format!(
+            "{:>10}..{:<8}{:>14}  {}",
+            micros(bucket.from_ns),
+            micros(bucket.below_ns),
+            grouped(bucket.count),
+            "█".repeat(bar)
+        )
+        .trim_end()
+        .to_string()
+    };
+    buckets.iter().map(line).collect()
+}
+
+/// The longest of a kind, by owner; by function if none was long enough to be kept.
+fn longest(kind: &OfKind, told: usize, style: Style) -> Vec<String> {
+    let mut lines = vec![
+        String::new(),
+        style.bold(&format!("{}, the longest", title(kind.sum.kind))),
+    ];
+    if kind.longest.owners.is_empty() {
+        lines.push(format!("{:>9}{:>9}{:>12}  from -> to", "longest", "net", "times"));
+        for place in &kind.places {
+            lines.push(row(
+                place.longest_ns,
+                place.longest_net_ns,
+                place.count,
+                &named(&place.from, &place.to, None),
+            ));
+        }
+        return lines;
+    }
+    lines.extend(owners(&kind.longest, told));
+    lines
+}
+
+/// A list of owners, the first `told` with what is known of their longest section.
+pub fn owners(list: &TopList, told: usize) -> Vec<String> {
+    let mut lines = vec![format!("{:>9}{:>9}{:>12}  from -> to", "longest", "net", "times")];
+    for (i, top) in list.owners.iter().enumerate() {
+        lines.push(row(
+            top.longest.length_ns,
+            top.longest_net_ns,
+            top.times,
+            &named(&top.from, &top.to, top.inside.as_deref()),
+        ));
+        if i < told {
+            lines.extend(details(&top.longest));
+        }
+    }
+    lines.push(format!(
+        "times: of the sections longer than {} us",
+        micros(list.above_ns)
+    ));
+    lines
+}
+
+/// How an owner is shown.
+pub fn named(from: &str, to: &str, inside: Option<&str>) -> String {
+    let inside = inside.map_or(String::new(), |name| format!(", in {name}"));
+    format!("{from} -> {to}{inside}")
+}
+
+fn row(longest: Nanos, net: Nanos, times: u64, name: &str) -> String {
+    cut(&plain(&format!(
+        "{:>9}{:>9}{:>12}  {name}",
+        micros(longest),
+        micros(net),
+        grouped(times)
+    )))
+}
+
+/// Call chain and functions of one section.
+pub fn details(owned: &Owned) -> Vec<String> {
+    let indent = " ".repeat(32);
+    let shown = if owned.inside.is_some() {
+        &owned.common
+    } else {
+        &owned.chain
+    };
+    let mut lines = wrapped(
+        &format!("{indent}in {} ({}): ", plain(&owned.task.comm), owned.task.pid),
+        &chain(shown),
+    );
+    if owned.irregular {
+        lines.push(format!("{indent}returns fit no frame: the chain may be wrong"));
+    }
+    for share in &owned.functions {
+        let percent = share.self_ns.0 * 100 / owned.length_ns.0.max(1);
+        let by = share.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+        let text = format!(
+            "{indent}{percent:>3} % {:>8} us  {}{by}",
+            micros(share.self_ns),
+            share.function
+        );
+        lines.push(cut(&plain(&text)));
+    }
+    lines
+}
+
+fn path(findings: &Findings, style: Style) -> Vec<String> {
+    let line = |what: &str, spread: &Option<Spread>| match spread {
+        Some(s) => format!(
+            "  {what:<38}{:>9} samples: {} (median), {} to {}",
+            grouped(s.count),
+            micros(s.median_ns),
+            micros(s.min_ns),
+            micros(s.max_ns)
+        ),
+        None => format!("  {what:<38}{:>9} samples", 0),
+    };
+    vec![
+        style.bold("wake-up path"),
+        line("after a section of 1000 instructions", &findings.path.in_sections),
+        line("of samples that met none", &findings.path.elsewhere),
+    ]
+}
+
+fn tail(tail: &Tail, style: Style) -> Vec<String> {
+    let mut lines = vec![style.bold("samples above, expected by the census and seen")];
+    if let Some(why) = &tail.why_not {
+        lines.extend(wrapped("  not compared: ", why));
+        return lines;
+    }
+    lines.push(format!("{:>9}{:>12}{:>9}{:>9}", "us", "expected", "seen", "p"));
+    for row in &tail.rows {
+        lines.push(format!(
+            "{:>9}{:>12.1}{:>9}{:>9.3}{}",
+            micros(row.above_ns),
+            row.expected,
+            grouped(row.seen),
+            row.p,
+            if row.in_step { "  in step" } else { "" }
+        ));
+    }
+    let verdict = match tail.agrees {
+        Some(true) => "they agree",
+        _ => "THEY DO NOT AGREE",
+    };
+    lines.push(format!(
+        "{verdict} (exact Poisson test, Holm's correction, level {LEVEL})"
+    ));
+    if tail.rows.iter().any(|r| r.in_step) {
+        lines.extend(wrapped(
+            "",
+            "in step: long sections recur with the period, so that samples meet them in a row or miss them; \
+             compared with all phases that the samples could have had",
+        ));
+    }
+    if tail.elsewhere_ns.0 > 0 {
+        let behind = tail.elsewhere_behind.as_ref();
+        let behind = behind.map_or(String::new(), |name| {
+            format!(", the latest behind one that ended in {name}")
+        });
+        let latest = micros(tail.elsewhere_ns);
+        lines.extend(wrapped(
+            "",
+            &format!("up to {latest} us nothing is compared: so late are samples that met no long section{behind}"),
+        ));
+    }
+    lines
+}

@@ -1,0 +1,159 @@
+use super::{json, several, terminal};
+use crate::terminal::Style;
+use worstcase_analysis::census::diff::diff;
+use worstcase_analysis::census::ensemble::ensembles;
+use worstcase_analysis::census::findings::{Findings, findings};
+use worstcase_analysis::census::testing::{A, B, length, moment, owned, section, site, taken};
+use worstcase_analysis::census::top::{TopList, list};
+use worstcase_analysis::story::spans::Share;
+use worstcase_analysis::story::stacks::{Frame, FrameKind};
+use worstcase_probe::Nanos;
+use worstcase_probe::census::Kind;
+
+fn frame(function: &str) -> Frame {
+    Frame {
+        function: function.into(),
+        module: None,
+        kind: FrameKind::Function,
+        source: None,
+    }
+}
+
+/// A cell whose longest section takes this many instructions.
+fn found(longest: u64, seed: u64, owner: &str) -> Findings {
+    let mut taken = taken();
+    taken.about.seed = seed;
+    taken.about.cell = format!("6.1.full.shm.wakeup.s{seed}");
+    taken.census.sections = vec![
+        section(Kind::HeldOff, 10_000, longest),
+        section(Kind::HeldOff, 900_000, 4_000),
+    ];
+    taken.census.sites = vec![
+        site(Kind::HeldOff, A, B, 2, longest + 4_000, longest, longest - 500),
+        site(Kind::InterruptsOff, A, A, 1_000_000, 80_000_000, 800, 800),
+    ];
+    taken.census.lengths = vec![
+        length(Kind::HeldOff, 4_000, 1),
+        length(Kind::HeldOff, longest, 1),
+        length(Kind::InterruptsOff, 80, 1_000_000),
+    ];
+    taken.moments = vec![moment(0, 11_000, longest + 1_000), moment(1, 400_000, 2_400)];
+    let mut late = owned(owner, "shm_close", longest);
+    late.chain = vec![frame("[user] init"), frame(owner)];
+    late.functions = vec![Share {
+        function: "clear_page".into(),
+        caller: Some(owner.into()),
+        total_ns: Nanos(longest / 2),
+        self_ns: Nanos(longest / 2),
+    }];
+    let held_off = list(vec![late, owned("do_exit", "do_exit", 4_000)], Nanos(999));
+    findings(&taken, vec![held_off, TopList::default(), TopList::default()], 10).unwrap()
+}
+
+#[test]
+fn one_cell() {
+    insta::assert_snapshot!(terminal::cell(&found(80_000, 1, "free_pages"), Style::PLAIN), @r"
+        Census of 6.1.full.shm.wakeup.s1
+        times are virtual us at 1000 MIPS; 100 000 000 instructions looked at
+
+        bound 82.4 us = longest section 80.0 + longest wake-up path 2.40; largest sample 81.0
+          the longest section of this run and the longest wake-up path that a sample of it took: what this load with this
+          seed did on this one path through the kernel, no proof for another
+
+                              sections      in all   longest       net
+        held off                     2        84.0      80.0      79.5
+        interrupts off       1 000 000       80000     0.080     0.800
+        preemption off               0           0         0         0
+        net: without the interrupts and soft interrupts in them
+
+        held off, by length
+              2.05..4.10                 1  ████████████████████████████████████████
+              4.10..8.19                 0
+              8.19..16.4                 0
+              16.4..32.8                 0
+              32.8..65.5                 0
+              65.5..131                  1  ████████████████████████████████████████
+
+        held off, the longest
+          longest      net       times  from -> to
+             80.0     80.0           1  free_pages -> shm_close
+                                        in  (0): [user] init > free_pages
+                                         50 %     40.0 us  clear_page < free_pages
+             4.00     4.00           1  do_exit -> do_exit
+                                        in  (0):
+        times: of the sections longer than 0.999 us
+
+        interrupts off, the longest
+          longest      net       times  from -> to
+            0.800    0.800   1 000 000  a -> a
+
+        wake-up path
+          after a section of 1000 instructions          1 samples: 2.00 (median), 2.00 to 2.00
+          of samples that met none                      1 samples: 2.40 (median), 2.40 to 2.40
+
+        samples above, expected by the census and seen
+               us    expected     seen        p
+             5.00         0.3        1    0.652
+             10.0         0.3        1    0.652
+             20.0         0.2        1    0.652
+             50.0         0.1        1    0.468
+        they agree (exact Poisson test, Holm's correction, level 0.01)
+        up to 2.40 us nothing is compared: so late are samples that met no long section
+    ");
+}
+
+#[test]
+fn a_run() {
+    let cells = [found(80_000, 2, "free_pages"), found(50_000, 1, "free_pages")];
+    insta::assert_snapshot!(several::run(&ensembles(&cells), 10, Style::PLAIN), @r"
+        Census of 6.1.full under shm, wakeup
+        times are virtual us at 1000 MIPS
+          seed   sampled     bound   section  tail
+             1      51.0      52.4      50.0  as expected
+             2      81.0      82.4      80.0  as expected
+        longest section of 1, 2 ... seeds, on average: 65.0, 80.0
+          longest      net    times  seeds   from -> to
+             80.0     80.0        2  2 of 2  free_pages -> shm_close
+             4.00     4.00        2  2 of 2  do_exit -> do_exit
+
+        bound: the longest section of this run and the longest wake-up path that a sample of it took: what this load with
+               this seed did on this one path through the kernel, no proof for another
+    ");
+}
+
+#[test]
+fn two_cells() {
+    let (before, after) = (found(50_000, 1, "free_pages"), found(90_000, 2, "free_folios"));
+    let lists = [&before, &after].map(|f| &f.of(Kind::HeldOff).longest);
+    let differences = diff(lists[0], lists[1]);
+    insta::assert_snapshot!(several::diff(&before, &after, &differences, 10, Style::PLAIN), @r"
+        Census of 6.1.full.shm.wakeup.s2 against 6.1.full.shm.wakeup.s1
+        times are virtual us at 1000 MIPS
+
+                     before    after  times  times  from -> to
+        appeared     <0.999     90.0      -      1  free_folios -> shm_close
+                                        after:
+                                        in  (0): [user] init > free_folios
+                                         50 %     45.0 us  clear_page < free_folios
+        vanished       50.0   <0.999      1      -  free_pages -> shm_close
+                                        before:
+                                        in  (0): [user] init > free_pages
+                                         50 %     25.0 us  clear_page < free_pages
+        1 more are as long in both
+        looked at: sections longer than 0.999 us before, 0.999 after; <: not among those, so no longer than this
+    ");
+    let value: serde_json::Value = serde_json::from_str(&json::diff(&before, &after, &differences)).unwrap();
+    assert_eq!(value["differences"][0]["change"], "appeared");
+}
+
+#[test]
+fn json_names_its_form() {
+    let value: serde_json::Value = serde_json::from_str(&json::cell(&found(80_000, 1, "a"))).unwrap();
+    assert_eq!(value["schema"], "worstcase-census/1");
+    assert_eq!(value["bound"]["bound_ns"], 80_000 + 2_400);
+    assert_eq!(value["kinds"][0]["kind"], "held-off");
+    assert_eq!(
+        value["kinds"][0]["longest"]["owners"][0]["longest"]["chain"][1]["function"],
+        "a"
+    );
+}

@@ -1,0 +1,103 @@
+//! What `worstcase compare` says: tables for people, JSON for programs, Markdown for pull requests.
+
+pub mod figures;
+pub mod json;
+pub mod markdown;
+pub mod terminal;
+
+use worstcase_results::compare::words::{Compared, LEVEL, Word};
+use worstcase_results::compare::{Comparison, Side};
+use worstcase_results::stats::ranks::needed;
+
+/// A comparison, ready to be shown.
+#[derive(Debug)]
+pub struct Shown<'a> {
+    /// The first side.
+    pub a: &'a Side,
+    /// The second.
+    pub b: &'a Side,
+    /// What came out.
+    pub comparison: &'a Comparison,
+    /// In the lab: the command that tells why the largest worsening is one.
+    pub why: Option<String>,
+}
+
+impl Shown<'_> {
+    /// How many cells changed, in words.
+    fn summary(&self) -> String {
+        let cells = &self.comparison.cells;
+        let with = |word: Word| cells.iter().filter(|c| c.said.iter().any(|s| s.word == word)).count();
+        let identical = cells.iter().filter(|c| c.pair.identical()).count();
+        format!(
+            "{} cells compared: {} with something worse, {} with something better, {identical} identical to the bit, {} not compared",
+            cells.len(),
+            with(Word::Worse),
+            with(Word::Better),
+            self.comparison.unmatched.len()
+        )
+    }
+
+    /// On what the words rest.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "A, B: the median over the seeds of each seed's value. difference, ratio: Hodges-Lehmann over the seeds."
+                .to_string(),
+            format!(
+                "better, worse: exact rank test over the seeds, p at most {LEVEL} after Benjamini and Hochberg's correction for {} tests.",
+                self.comparison.tests
+            ),
+        ];
+        let needs = self
+            .comparison
+            .cells
+            .iter()
+            .flat_map(|c| &c.said)
+            .find_map(|s| match s.word {
+                Word::TooFewSeeds { needs } => Some(needs),
+                _ => None,
+            });
+        if let Some(needs) = needs {
+            let all: usize = self.comparison.cells.iter().map(|c| c.said.len()).sum();
+            notes.push(format!(
+                "Too few seeds to tell: no outcome of the test could show a difference; {needs} on each side can if most cells change, {} if one does.",
+                needed(LEVEL / 2.0 / all.max(1) as f64)
+            ));
+        }
+        notes
+    }
+}
+
+/// A change's word.
+fn word(word: Word) -> String {
+    match word {
+        Word::Worse => "worse".to_string(),
+        Word::Better => "better".to_string(),
+        Word::NoDifferenceShown => "no difference shown".to_string(),
+        Word::Identical => "identical".to_string(),
+        Word::Equal => "equal".to_string(),
+        Word::TooFewSeeds { needs } => format!("too few seeds, needs {needs}"),
+    }
+}
+
+/// In the lab: what the samples say, seed by seed.
+fn exact(cell: &Compared) -> Option<String> {
+    let exact = cell.pair.exact.as_ref()?;
+    Some(match (exact.common, exact.common - exact.identical) {
+        (0, _) => "exact: no seed is on both sides".to_string(),
+        (common, 0) => format!("exact: identical to the bit, {common} seeds of {common}"),
+        (common, different) => {
+            let by = |m: &worstcase_results::compare::change::MaxDifference| {
+                format!("{} (seed {})", figures::signed_exact(m.difference_ns), m.seed)
+            };
+            let maxima: Vec<String> = exact.maxima.iter().take(MAXIMA).map(by).collect();
+            let more = if exact.maxima.len() > MAXIMA { ", ..." } else { "" };
+            format!(
+                "exact: different, {different} seeds of {common}; max, B - A: {}{more}",
+                maxima.join(", ")
+            )
+        }
+    })
+}
+
+/// Seeds whose exact difference is listed.
+const MAXIMA: usize = 5;

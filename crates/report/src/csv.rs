@@ -1,0 +1,78 @@
+//! `worstcase show --csv`: one line for each cell and quantity, for spreadsheets and data frames.
+
+use super::View;
+use worstcase_base::format::plain;
+use worstcase_results::record::{Machine, Quantity, Record, Summary};
+use worstcase_results::stats::Percentile;
+
+const HEADER: [&str; 20] = [
+    "id",
+    "kernel",
+    "release",
+    "preempt",
+    "venue",
+    "mips",
+    "load",
+    "probe",
+    "quantity",
+    "seed",
+    "expected",
+    "taken",
+    "missed",
+    "min_ns",
+    "mean_ns",
+    "median_ns",
+    "p99_ns",
+    "max_ns",
+    "max_index",
+    "looked_ns",
+];
+
+/// The whole table; an absent value is an empty field.
+pub fn run(view: &View) -> Result<String, ::csv::Error> {
+    let quantities: &[Quantity] = match view.quantities {
+        [] => &Quantity::ALL,
+        chosen => chosen,
+    };
+    let mut out = ::csv::Writer::from_writer(Vec::new());
+    out.write_record(HEADER)?;
+    for record in view.records {
+        for quantity in quantities {
+            if let Some(summary) = record.summary(*quantity) {
+                out.write_record(line(record, *quantity, summary))?;
+            }
+        }
+    }
+    let bytes = out.into_inner().map_err(|e| e.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEADER.len()] {
+    let (venue, mips) = match &record.subject.machine {
+        Machine::Lab(lab) => ("lab", lab.mips.to_string()),
+        Machine::Host(_) => ("host", String::new()),
+    };
+    let p99 = summary.percentiles_ns.get(&Percentile::P99);
+    [
+        record.id.to_string(),
+        plain(&record.subject.kernel.name),
+        plain(&record.subject.kernel.release),
+        plain(&record.subject.preempt.in_force),
+        venue.to_string(),
+        mips,
+        plain(&record.cell.load),
+        plain(&record.cell.probe),
+        quantity.to_string(),
+        record.cell.seed.to_string(),
+        record.accounting.expected.to_string(),
+        record.accounting.taken.to_string(),
+        record.accounting.missed.to_string(),
+        summary.min_ns.to_string(),
+        summary.mean_ns.to_string(),
+        summary.median_ns.to_string(),
+        p99.map(u64::to_string).unwrap_or_default(),
+        summary.max_ns.to_string(),
+        summary.max_index.to_string(),
+        record.looked().0.to_string(),
+    ]
+}

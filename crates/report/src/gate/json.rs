@@ -1,0 +1,29 @@
+//! `worstcase gate --json`: times in ns; `docs/formats.md` has the fields.
+
+use super::Shown;
+use crate::compare::json::side;
+use serde_json::json;
+use worstcase_results::compare::gate::LEVEL;
+
+/// The form of the document.
+pub const SCHEMA: &str = "worstcase-gate/1";
+
+/// The document, indented, with a line end.
+pub fn document(shown: &Shown) -> String {
+    let criterion = shown.criterion.as_ref();
+    let document = json!({
+        "schema": SCHEMA,
+        "outcome": shown.outcome,
+        "reasons": shown.gate.reasons,
+        "baseline": side(shown.baseline),
+        "run": side(shown.run),
+        "tolerance": shown.gate.tolerance,
+        "level": LEVEL,
+        "correction": "Holm",
+        "tests": shown.gate.tests,
+        "cells": shown.gate.cells,
+        "new": shown.gate.new,
+        "verdict": criterion.map(|(c, verdicts, _)| json!({ "limit_ns": c.limit, "subjects": verdicts })),
+    });
+    format!("{document:#}\n")
+}

@@ -1,0 +1,160 @@
+//! What was asked and what came out, in plain words.
+
+use super::extremes::extremes;
+use super::part::{Labels, command, distinct};
+use crate::View;
+use serde::Serialize;
+use worstcase_base::duration;
+use worstcase_base::format::grouped;
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Record, Venue};
+use worstcase_results::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// In a few words.
+    headline: String,
+    /// Of the verdicts, if there was a criterion.
+    outcome: Option<Outcome>,
+    /// What more there is to say, a sentence each.
+    lines: Vec<String>,
+    /// What is not there yet, and how to get it.
+    unfinished: Option<String>,
+    /// The limit, if there is one.
+    limit: Option<String>,
+    verdicts: Vec<Judged>,
+}
+
+#[derive(Debug, Serialize)]
+struct Judged {
+    subject: String,
+    label: String,
+    outcome: Outcome,
+    reasons: Vec<String>,
+    rests_on: String,
+}
+
+impl Answer {
+    /// Of a run.
+    pub fn of(view: &View, labels: &Labels) -> Answer {
+        let (planned, measured) = (view.plan.cells.len(), view.records.len());
+        let unfinished = (measured < planned).then(|| {
+            format!(
+                "Not finished: {measured} of {planned} cells are measured, and only of these this page speaks. To go on: {}",
+                command(view.plan)
+            )
+        });
+        let mut lines: Vec<String> = extremes(view, labels);
+        lines.extend(amount(view));
+        let (headline, outcome) = match &view.verdicts {
+            _ if view.records.is_empty() => ("Nothing is measured yet.".to_string(), None),
+            Some((criterion, verdicts)) => (judged(view, labels, criterion, verdicts), Some(worst(verdicts))),
+            None => (lines.remove(0), None),
+        };
+        let verdicts = view.verdicts.iter().flat_map(|(criterion, verdicts)| {
+            verdicts.iter().map(|v| Judged {
+                subject: v.subject.to_string(),
+                label: labels.get(&v.subject),
+                outcome: v.outcome,
+                reasons: v.reasons.clone(),
+                rests_on: rests_on(&v.evidence, criterion),
+            })
+        });
+        Answer {
+            headline,
+            outcome,
+            lines,
+            unfinished,
+            limit: view.verdicts.as_ref().map(|(c, _)| duration::show(c.limit)),
+            verdicts: verdicts.collect(),
+        }
+    }
+}
+
+/// `1 of 4 subjects keeps every latency within 100 us; 3 do not.`
+fn judged(view: &View, labels: &Labels, criterion: &Criterion, verdicts: &[Verdict]) -> String {
+    let of = |outcome| verdicts.iter().filter(move |v| v.outcome == outcome);
+    let count = |outcome| of(outcome).count();
+    let limit = format!("{}{}", duration::show(criterion.limit), clock(view));
+    let (pass, fail, open) = (count(Outcome::Pass), count(Outcome::Fail), count(Outcome::Inconclusive));
+    let all = verdicts.len();
+    if let [one] = verdicts {
+        let name = labels.get(&one.subject);
+        return match one.outcome {
+            Outcome::Pass => format!("{name} keeps every latency within {limit}."),
+            Outcome::Fail => format!("{name} does not keep every latency within {limit}."),
+            Outcome::Inconclusive => {
+                format!("Whether {name} keeps every latency within {limit} cannot be said from what was measured.")
+            }
+        };
+    }
+    let mut text = match pass {
+        0 if fail == all => return format!("None of {all} subjects keeps every latency within {limit}."),
+        0 => format!("None of {all} subjects was shown to keep every latency within {limit}"),
+        _ if pass == all => return format!("All {all} subjects keep every latency within {limit}."),
+        1 => format!("1 of {all} subjects keeps every latency within {limit}"),
+        _ => format!("{pass} of {all} subjects keep every latency within {limit}"),
+    };
+    if pass == 1 {
+        text += &of(Outcome::Pass)
+            .map(|v| format!(": {}", labels.get(&v.subject)))
+            .collect::<String>();
+    }
+    if fail > 0 {
+        text += &format!("; {fail} {}", if fail == 1 { "does not" } else { "do not" });
+    }
+    if open > 0 {
+        text += &format!("; of {open} it cannot be said");
+    }
+    text + "."
+}
+
+/// In the lab a limit is compared with virtual time, which no sentence may leave out.
+fn clock(view: &View) -> &'static str {
+    match view.records.iter().any(|r| r.subject.venue() == Venue::Lab) {
+        true => " of virtual time",
+        false => "",
+    }
+}
+
+/// `Measured: 4 subjects under 3 loads ...`
+fn amount(view: &View) -> Option<String> {
+    let records = view.records;
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let subjects = distinct(records.iter().map(|r| r.subject.id().to_string())).len();
+    let loads = distinct(records.iter().map(|r| r.cell.load.clone()));
+    let probes = distinct(records.iter().map(|r| r.cell.probe.clone()));
+    let seeds = distinct(records.iter().map(|r| r.cell.seed.to_string())).len();
+    let sum = |of: fn(&Record) -> u64| records.iter().map(of).sum::<u64>();
+    records.first()?;
+    let looked = match Nanos(sum(|r| r.looked().0)) {
+        // Nothing was due at regular times.
+        Nanos(0) => String::new(),
+        looked => format!(" in {}{}", duration::about(looked), clock(view)),
+    };
+    Some(format!(
+        "Measured: {} under {} with {}, {}; {} samples{looked}, {} of {} periods missed.",
+        count(subjects, "subject"),
+        count(loads.len(), "load"),
+        count(probes.len(), "probe"),
+        count(seeds, "seed"),
+        grouped(sum(|r| r.accounting.taken)),
+        grouped(sum(|r| r.accounting.missed)),
+        grouped(sum(|r| r.accounting.expected)),
+    ))
+}
+
+fn rests_on(e: &Evidence, criterion: &Criterion) -> String {
+    let mut text = format!(
+        "{} samples in {}, {} cells",
+        grouped(e.samples),
+        duration::about(e.looked_ns),
+        e.cells
+    );
+    // The rule of three.
+    if e.samples >= 3 && e.max_ns <= criterion.limit {
+        text += &format!("; fewer than 1 in {} periods above (95 %)", grouped(e.samples / 3));
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! Where a run's figures are smallest and largest, a sentence for each question.
+
+use super::part::Labels;
+use crate::View;
+use crate::terminal::{distinct, units};
+use worstcase_base::format::micros;
+use worstcase_probe::Nanos;
+use worstcase_probe::bench::Bench;
+use worstcase_results::record::{Quantity, Record};
+use worstcase_results::stats::{Ensemble, ensembles};
+
+/// Probes that ask one question: of `switch:2x16k` and `switch:4x16k` it is `switch`, of others their name.
+pub fn family(probe: &str) -> &str {
+    match probe.parse::<Bench>() {
+        Ok(_) => probe.split([':', '+']).next().unwrap_or(probe),
+        Err(_) => probe,
+    }
+}
+
+/// A quantity of a family of probes.
+pub struct Question<'a> {
+    /// The family.
+    pub family: &'a str,
+    /// Any of its probes.
+    pub probe: &'a str,
+    /// What of it.
+    pub quantity: Quantity,
+    /// Never empty.
+    pub ensembles: Vec<Ensemble>,
+    /// Of its times.
+    pub unit: String,
+}
+
+/// All that a run's records answer, in their order.
+pub fn questions<'a>(view: &View<'a>) -> Vec<Question<'a>> {
+    let records: &'a [Record] = view.records;
+    let mut all = Vec::new();
+    for asked in distinct(records.iter().map(|r| family(&r.cell.probe))) {
+        let of: Vec<&'a Record> = records.iter().filter(|r| family(&r.cell.probe) == asked).collect();
+        let probe = of[0].cell.probe.as_str();
+        for quantity in view.quantities_of(probe) {
+            let mut ensembles = ensembles(records, *quantity);
+            ensembles.retain(|e| family(&e.probe) == asked);
+            if !ensembles.is_empty() {
+                all.push(Question {
+                    family: asked,
+                    probe,
+                    quantity: *quantity,
+                    ensembles,
+                    unit: units(of.iter().map(|r| &r.subject)).join(", "),
+                });
+            }
+        }
+    }
+    all
+}
+
+/// A sentence for each question.
+pub fn extremes(view: &View, labels: &Labels) -> Vec<String> {
+    questions(view).iter().filter_map(|q| extreme(q, labels)).collect()
+}
+
+/// What is said of a question, and which figure of an ensemble says it: of how late something was the worst case, of what
+/// something costs the median.
+fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
+    let (family, largest): (&str, fn(&Ensemble) -> Nanos) = (question.family, Ensemble::max);
+    match (family, question.quantity) {
+        ("switch", _) => ("Median cost of a switch".into(), Ensemble::median),
+        ("hackbench", _) => ("Median time of a run of hackbench".into(), Ensemble::median),
+        ("inversion", _) => ("Longest wait for the mutex".into(), largest),
+        ("noise", Quantity::Latency) => ("Longest gap".into(), largest),
+        (_, Quantity::IrqOff) => (format!("Worst interrupt-off time ({family})"), largest),
+        (_, Quantity::AfterIrq) => (format!("Worst response after the interrupt ({family})"), largest),
+        (_, Quantity::Jitter) => ("Worst jitter, either way".into(), largest),
+        _ => (format!("Worst latency ({family})"), largest),
+    }
+}
+
+fn extreme(question: &Question, labels: &Labels) -> Option<String> {
+    let (name, figure) = subject_of(question);
+    let unit = &question.unit;
+    let is_one_probe = question.ensembles.iter().all(|e| e.probe == question.probe);
+    let at = |e: &Ensemble| match is_one_probe {
+        true => format!("{}, load {}", labels.get(&e.subject), e.load),
+        false => format!("{}, {}, load {}", labels.get(&e.subject), e.probe, e.load),
+    };
+    // The worst load of each subject; the probes of a family are different questions to begin with.
+    let mut worst: Vec<&Ensemble> = Vec::new();
+    for e in &question.ensembles {
+        match worst.iter_mut().find(|w| w.subject == e.subject && w.probe == e.probe) {
+            Some(w) if figure(w) < figure(e) => *w = e,
+            Some(_) => {}
+            None => worst.push(e),
+        }
+    }
+    let low = *worst.iter().min_by_key(|e| figure(e))?;
+    let high = *worst.iter().max_by_key(|e| figure(e))?;
+    if worst.len() == 1 {
+        let median = format!("; median {}", micros(high.median()));
+        let median = Some(median)
+            .filter(|_| question.ensembles.len() == 1)
+            .unwrap_or_default();
+        return Some(format!(
+            "{name}: {} {unit}, load {}{median}.",
+            micros(figure(high)),
+            high.load
+        ));
+    }
+    let times = figure(high).0 as f64 / figure(low).0.max(1) as f64;
+    let times = match times {
+        10.0.. => format!("{times:.0}"),
+        _ => format!("{times:.1}"),
+    };
+    Some(format!(
+        "{name}: from {} ({}) to {} {unit} ({}), {times} times as much.",
+        micros(figure(low)),
+        at(low),
+        micros(figure(high)),
+        at(high)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_of_a_grid_ask_one_question() {
+        let families = [
+            "switch:2x16k+pipe",
+            "hackbench:2",
+            "inversion:1+none",
+            "wakeup",
+            "cmd:x",
+        ]
+        .map(family);
+        assert_eq!(families, ["switch", "hackbench", "inversion", "wakeup", "cmd:x"]);
+    }
+}

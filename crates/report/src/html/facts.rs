@@ -1,0 +1,120 @@
+//! What was measured on: what all subjects share, and in what they differ.
+
+use super::part::{Labels, distinct};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use worstcase_base::format::grouped;
+use worstcase_results::record::{Machine, Record, Subject};
+
+/// Of a run.
+#[derive(Debug, Serialize)]
+pub struct Facts {
+    /// Name and value, of all subjects.
+    common: Vec<Fact>,
+    subjects: Vec<SubjectFacts>,
+}
+
+#[derive(Debug, Serialize)]
+struct SubjectFacts {
+    subject: String,
+    label: String,
+    facts: Vec<Fact>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Fact {
+    name: String,
+    value: String,
+}
+
+impl Facts {
+    /// Of these records.
+    pub fn of(records: &[Record], labels: &Labels) -> Facts {
+        let mut subjects: Vec<SubjectFacts> = Vec::new();
+        for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
+            let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
+            let mut facts = facts(&of[0].subject);
+            // Of what the machine says, only what is not said above.
+            let more = said(&of)
+                .into_iter()
+                .filter(|new| facts.iter().all(|known| known.value != new.value));
+            let more: Vec<Fact> = more.collect();
+            facts.extend(more.into_iter().chain(cost(&of)));
+            subjects.push(SubjectFacts {
+                label: labels.get(&of[0].subject.id()),
+                facts,
+                subject: id,
+            });
+        }
+        let everywhere = |fact: &&Fact| subjects.iter().all(|s| s.facts.contains(fact));
+        let common: Vec<Fact> = subjects.first().map_or_else(Vec::new, |first| {
+            first.facts.iter().filter(everywhere).cloned().collect()
+        });
+        for subject in &mut subjects {
+            subject.facts.retain(|fact| !common.contains(fact));
+        }
+        Facts { common, subjects }
+    }
+}
+
+fn fact(name: &str, value: impl Into<String>) -> Fact {
+    Fact {
+        name: name.to_string(),
+        value: value.into(),
+    }
+}
+
+fn facts(subject: &Subject) -> Vec<Fact> {
+    let (kernel, preempt) = (&subject.kernel, &subject.preempt);
+    let mut facts = vec![
+        fact("kernel", &kernel.release),
+        fact("kernel's version", &kernel.version),
+        fact("asked for as", &kernel.name),
+        fact("image", &kernel.digest),
+        fact("preemption", &preempt.in_force),
+    ];
+    match &subject.machine {
+        Machine::Lab(lab) => facts.extend([
+            fact("where", "lab: QEMU, instruction-counted virtual time, one CPU"),
+            fact("QEMU", &lab.qemu),
+            fact(
+                "speed",
+                format!("{} MIPS: million instructions a virtual second", lab.mips),
+            ),
+            fact("memory", format!("{} MB", lab.memory_mb)),
+            fact("CPU", &lab.cpu),
+            fact("command line", &lab.command_line),
+            fact("key", &lab.key),
+        ]),
+        Machine::Host(host) => facts.extend([
+            fact("where", "a real machine"),
+            fact("CPU", &host.cpu),
+            fact("CPUs", host.cpus.to_string()),
+            fact("memory", format!("{} MB", grouped(u64::from(host.memory_mb)))),
+            fact("command line", &host.command_line),
+        ]),
+    }
+    facts
+}
+
+/// What the machine said of itself in every cell alike.
+fn said(records: &[&Record]) -> Vec<Fact> {
+    let mut same: BTreeMap<&String, &String> = records[0].environment.iter().collect();
+    for record in records {
+        same.retain(|key, value| record.environment.get(*key) == Some(*value));
+    }
+    same.into_iter().map(|(key, value)| fact(key, value)).collect()
+}
+
+/// What measuring itself cost, the most of all cells.
+fn cost(records: &[&Record]) -> [Fact; 1] {
+    let most = |of: fn(&Record) -> u64| records.iter().map(|r| of(r)).max().unwrap_or(0);
+    [fact(
+        "own cost",
+        format!(
+            "clock read {} ns, empty sample {} ns, at most",
+            most(|r| r.self_cost.clock_read_ns),
+            most(|r| r.self_cost.empty_sample_ns)
+        ),
+    )]
+}

@@ -1,0 +1,137 @@
+//! All that is said of a run, as the page needs it: texts and numbers that are final.
+
+use super::answer::Answer;
+use super::beside::Beside;
+use super::facts::Facts;
+use super::figures::Table;
+use super::story::StoryPart;
+use crate::View;
+use crate::ladder::Ladder;
+use crate::picture::Picture;
+use crate::picture::cast::Cast;
+use crate::terminal::losses;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
+
+/// What was made of a run beside its view.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// Its pictures.
+    pub pictures: Vec<Picture>,
+    /// Its stories.
+    pub stories: Vec<StoryPart>,
+}
+
+/// A run's section.
+#[derive(Debug, Serialize)]
+pub struct RunPart {
+    title: String,
+    venue: &'static str,
+    /// What is shown of a subject.
+    labels: Labels,
+    subjects: Vec<String>,
+    loads: Vec<String>,
+    probes: Vec<String>,
+    answer: Answer,
+    ladder: Option<Ladder>,
+    tables: Vec<Table>,
+    pictures: Vec<Picture>,
+    stories: Vec<StoryPart>,
+    beside: Vec<Beside>,
+    losses: Vec<String>,
+    facts: Facts,
+    command: String,
+    tool_version: String,
+}
+
+impl RunPart {
+    /// Of a run.
+    pub fn new(view: &View, heard: Heard) -> RunPart {
+        let plan = view.plan;
+        let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));
+        let labels = Labels::of(plan, view.records);
+        RunPart {
+            title: plan.title.clone(),
+            venue: match view.records.first().map(|r| r.subject.venue()) {
+                Some(Venue::Host) => "host",
+                Some(Venue::Lab) => "lab",
+                None => "",
+            },
+            subjects: distinct(plan.cells.iter().map(|c| c.subject.to_string())),
+            loads,
+            probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
+            answer: Answer::of(view, &labels),
+            ladder: Ladder::of(view),
+            tables: super::figures::tables(view, &labels),
+            pictures: heard.pictures,
+            stories: heard.stories,
+            beside: super::beside::beside(plan, view.records, &labels),
+            losses: match view.records {
+                [] => Vec::new(),
+                records => losses(records),
+            },
+            facts: Facts::of(view.records, &labels),
+            labels,
+            command: command(plan),
+            tool_version: plan.tool_version.clone(),
+        }
+    }
+
+    /// The question.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+}
+
+/// What is shown of each subject: as in its pictures.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Labels(BTreeMap<SubjectId, String>);
+
+impl Labels {
+    fn of(plan: &RunPlan, records: &[Record]) -> Labels {
+        let mut labels: BTreeMap<SubjectId, String> = plan
+            .cells
+            .iter()
+            .map(|c| (c.subject.clone(), c.subject.to_string()))
+            .collect();
+        let cast = Cast::new(plan, records, None);
+        labels.extend(cast.actors.into_iter().map(|actor| (actor.id, actor.label)));
+        Labels(labels)
+    }
+
+    /// Of a subject of the run.
+    pub fn get(&self, id: &SubjectId) -> String {
+        self.0.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
+}
+
+/// Every value once, in the order in which it comes first.
+pub(super) fn distinct(values: impl Iterator<Item = String>) -> Vec<String> {
+    crate::terminal::distinct(values)
+}
+
+/// The arguments as a shell takes them.
+pub(super) fn command(plan: &RunPlan) -> String {
+    let quoted = |argument: &String| {
+        let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=@%".contains(c);
+        match !argument.is_empty() && argument.chars().all(safe) {
+            true => argument.clone(),
+            false => format!("'{}'", argument.replace('\'', r"'\''")),
+        }
+    };
+    plan.command.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        let words = ["worstcase", "--load", "cmd:sh -c 'a; b'", ""].map(String::from);
+        let plan = RunPlan::new("t", words.to_vec(), Vec::new());
+        assert_eq!(command(&plan), r"worstcase --load 'cmd:sh -c '\''a; b'\''' ''");
+    }
+}

@@ -1,0 +1,140 @@
+//! `worstcase show --json`: ensembles and verdicts for programs. Times in ns; `docs/formats.md` has the fields.
+
+use super::View;
+use serde_json::{Value, json};
+use worstcase_probe::bench::Bench;
+use worstcase_results::record::{Quantity, Record};
+use worstcase_results::stats::points::{self, HackbenchPoint, InversionPoint, SwitchPoint};
+use worstcase_results::stats::{Ensemble, ensembles};
+
+/// The form of the document.
+pub const SCHEMA: &str = "worstcase-show/1";
+
+/// The document, indented, with a line end.
+pub fn run(view: &View) -> String {
+    let quantities: &[Quantity] = match view.quantities {
+        [] => &Quantity::ALL,
+        chosen => chosen,
+    };
+    let all: Vec<Value> = quantities
+        .iter()
+        .flat_map(|q| ensembles(view.records, *q))
+        .map(|e| ensemble(&e, view.records))
+        .collect();
+    let verdicts = view.verdicts.as_ref().map(|(criterion, verdicts)| {
+        json!({
+            "limit_ns": criterion.limit,
+            "min_seeds": criterion.min_seeds,
+            "min_samples": criterion.min_samples,
+            "min_time_ns": criterion.min_time,
+            "subjects": verdicts,
+        })
+    });
+    let document = json!({
+        "schema": SCHEMA,
+        "title": view.plan.title,
+        "command": view.plan.command,
+        "tool_version": view.plan.tool_version,
+        "cells_planned": view.plan.cells.len(),
+        "cells_measured": view.records.len(),
+        "ensembles": all,
+        "switch": points::switches(view.records).iter().map(switch).collect::<Vec<_>>(),
+        "hackbench": points::hackbenches(view.records).iter().map(hackbench).collect::<Vec<_>>(),
+        "inversion": points::inversions(view.records).iter().map(inversion).collect::<Vec<_>>(),
+        "verdict": verdicts,
+        "published": view.plan.published,
+    });
+    format!("{document:#}\n")
+}
+
+fn ensemble(e: &Ensemble, records: &[Record]) -> Value {
+    let subject = records.iter().map(|r| &r.subject).find(|s| s.id() == e.subject);
+    let worst = e.worst();
+    let seeds: Vec<Value> = e
+        .seeds
+        .iter()
+        .map(|s| {
+            json!({
+                "seed": s.seed,
+                "taken": s.taken,
+                "missed": s.missed,
+                "median_ns": s.median,
+                "p99_ns": s.p99,
+                "max_ns": s.max,
+                "max_index": s.max_index,
+            })
+        })
+        .collect();
+    json!({
+        "subject": e.subject,
+        "kernel": subject.map(|s| &s.kernel),
+        "preempt": subject.map(|s| &s.preempt),
+        "machine": subject.map(|s| &s.machine),
+        "time_unit": subject.map(|s| s.time_unit().replacen("us", "ns", 1)),
+        "load": e.load,
+        "probe": e.probe,
+        "quantity": e.quantity,
+        "taken": e.taken(),
+        "missed": e.missed(),
+        "looked_ns": e.looked(),
+        "median_ns": e.median(),
+        "p99_ns": e.p99(),
+        "max_ns": e.max(),
+        "max_seed": worst.seed,
+        "max_index": worst.max_index,
+        "max_of_seeds": {
+            "lowest_ns": e.least_max(),
+            "median_ns": e.median_max(),
+            "highest_ns": e.max(),
+            "median_interval": e.median_max_interval(),
+        },
+        "seeds": seeds,
+    })
+}
+
+fn switch(p: &SwitchPoint) -> Value {
+    json!({
+        "place": p.place,
+        "probe": Bench::Switch(p.ring),
+        "processes": p.ring.processes,
+        "bytes": p.ring.size,
+        "raw_ns": p.raw.figures(),
+        "hot_ns": p.hot.figures(),
+        "cold_ns": p.cold.figures(),
+        "net_ns": p.net.figures(),
+        "net_cold_ns": p.net_cold.figures(),
+        "voluntary_a_hop": p.voluntary,
+        "involuntary_a_hop": p.involuntary,
+        "migrations": p.migrations,
+    })
+}
+
+fn hackbench(p: &HackbenchPoint) -> Value {
+    let latency = p.latency.as_ref().map(|counted| {
+        let at = |share| points::quantile(counted, share);
+        json!({ "median_ns": at(0.5), "p99_ns": at(0.99), "max_ns": at(1.0) })
+    });
+    json!({
+        "place": p.place,
+        "probe": Bench::Hackbench(p.work),
+        "processes": p.processes,
+        "total_ns": p.total.figures(),
+        "cpu_ns": p.cpu.figures(),
+        "switches_a_message": p.switches,
+        "message_latency": latency,
+    })
+}
+
+fn inversion(p: &InversionPoint) -> Value {
+    json!({
+        "place": p.place,
+        "probe": Bench::Inversion(p.chain),
+        "rounds": p.rounds,
+        "min_ns": p.min,
+        "median_ns": p.median,
+        "p99_ns": p.p99,
+        "max_ns": p.max,
+        "contended": p.contended,
+        "inverted": p.inverted,
+    })
+}

@@ -1,0 +1,56 @@
+//! What was measured, for people and for programs. Nothing here measures or decides.
+//!
+//! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
+//! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
+//! of `switch`, `hackbench` and `inversion`; [`ladder`] a verdict with its price; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
+//! what the largest samples say of larger ones.
+//! [`html`] is the page that people open: pictures, stories, all of it in one file.
+
+pub mod bench;
+pub mod cell;
+pub mod census;
+pub mod compare;
+pub mod csv;
+pub mod gate;
+pub mod grid;
+pub mod host;
+pub mod html;
+pub mod json;
+pub mod ladder;
+pub mod markdown;
+pub mod picture;
+pub mod story;
+pub mod tail;
+pub mod terminal;
+pub mod verdict;
+
+use worstcase_results::record::{Quantity, Record, RunPlan, judged};
+use worstcase_results::verdict::{Criterion, Verdict};
+
+/// What a report is about.
+#[derive(Debug)]
+pub struct View<'a> {
+    /// The run's plan.
+    pub plan: &'a RunPlan,
+    /// Its records, in the plan's order.
+    pub records: &'a [Record],
+    /// Quantities to show; empty for those that each probe is about.
+    pub quantities: &'a [Quantity],
+    /// The criterion with its verdicts, if one was given.
+    pub verdicts: Option<(Criterion, Vec<Verdict>)>,
+}
+
+impl View<'_> {
+    /// Records whose samples are the lateness of a timer.
+    pub fn timed(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|r| r.details.is_none())
+    }
+
+    /// The quantities to show of a probe.
+    pub fn quantities_of(&self, probe: &str) -> &[Quantity] {
+        match self.quantities {
+            [] => judged(probe, self.records),
+            chosen => chosen,
+        }
+    }
+}

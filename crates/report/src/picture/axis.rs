@@ -1,0 +1,136 @@
+//! The ends of axes.
+
+use super::Axis;
+use super::cast::{Cast, Question};
+use worstcase_results::record::Quantity;
+
+/// Beyond this ratio of the largest value to a usual one an axis is logarithmic.
+const WIDE: f64 = 20.0;
+/// Room beyond the outermost values, as a share of the axis.
+const ROOM: f64 = 0.04;
+/// What cannot be measured finer: 1 ns, in us. A 0 on a logarithmic axis is drawn there.
+pub const FINEST: f64 = 0.001;
+
+impl Axis {
+    /// Linear, from 0 or the smallest value if that is below, to the largest, and a little more.
+    pub fn linear(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> Axis {
+        let (low, high) = ends(values).unwrap_or((0.0, 0.0));
+        let (low, high) = (low.min(0.0), high.max(0.0));
+        let span = if high > low { high - low } else { 1.0 };
+        Axis {
+            label: label.to_string(),
+            unit: unit.to_string(),
+            log: false,
+            from: if low < 0.0 { low - span * ROOM } else { 0.0 },
+            to: low.max(high).max(low + span) + if high > 0.0 { span * ROOM } else { 0.0 },
+            names: Vec::new(),
+        }
+    }
+
+    /// Logarithmic, around all values above 0.
+    pub fn logarithmic(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> Axis {
+        let (low, high) = ends(values.map(|v| v.max(FINEST))).unwrap_or((1.0, 10.0));
+        // Never less than a factor of 4: a tick with a round number is in there.
+        let lacking = (4.0 * low / high).max(1.0).sqrt();
+        let room = (high / low * lacking * lacking).powf(ROOM);
+        Axis {
+            label: label.to_string(),
+            unit: unit.to_string(),
+            log: true,
+            from: low / lacking / room,
+            to: high * lacking * room,
+            names: Vec::new(),
+        }
+    }
+
+    /// Names instead of numbers.
+    pub fn named(label: &str, names: Vec<String>) -> Axis {
+        Axis {
+            label: label.to_string(),
+            from: -0.5,
+            to: names.len().max(1) as f64 - 0.5,
+            names,
+            ..Axis::default()
+        }
+    }
+
+    /// Where a value lies: 0 at the lower end, 1 at the upper one.
+    pub fn place(&self, value: f64) -> f64 {
+        let share = match self.log {
+            true => (value.max(self.from) / self.from).ln() / (self.to / self.from).ln(),
+            false => (value - self.from) / (self.to - self.from),
+        };
+        share.clamp(0.0, 1.0)
+    }
+
+    /// The value within.
+    pub fn clamp(&self, value: f64) -> f64 {
+        value.clamp(self.from, self.to)
+    }
+}
+
+fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends, v| match ends {
+        None => Some((v, v)),
+        Some((low, high)) => Some((f64::min(low, v), f64::max(high, v))),
+    })
+}
+
+/// The axis that all pictures of a question share: from the smallest to the largest sample, and the limit.
+pub fn of_question(cast: &Cast<'_>, question: &Question<'_>) -> Axis {
+    let summaries = || question.records.iter().filter_map(|r| r.summary(question.quantity));
+    let us = |ns: u64| ns as f64 / 1_000.0;
+    let limit = question.limit(cast).map(|limit| us(limit.0));
+    let ends = summaries().flat_map(|s| [us(s.min_ns), us(s.max_ns)]);
+    let values: Vec<f64> = ends.chain(limit).collect();
+    let usual = summaries().map(|s| us(s.median_ns)).fold(f64::INFINITY, f64::min);
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    match largest > usual.max(FINEST) * WIDE {
+        true => Axis::logarithmic(question.name(), &cast.micros, values.into_iter()),
+        false => Axis::linear(question.name(), &cast.micros, values.into_iter()),
+    }
+}
+
+/// Of jitter with its sign: the same to both sides, linear, as the article has it.
+pub fn signed(cast: &Cast<'_>, question: &Question<'_>) -> Axis {
+    let summaries = question.records.iter().filter_map(|r| r.summary(Quantity::Jitter));
+    let largest = summaries.map(|s| s.max_ns as f64 / 1_000.0).fold(FINEST, f64::max);
+    Axis::linear(
+        "jitter: length of a period less what it should be",
+        &cast.micros,
+        [-largest, largest].into_iter(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(axis: &Axis, values: &[f64]) {
+        assert!(axis.from.is_finite() && axis.to.is_finite(), "{axis:?}");
+        assert!(axis.to > axis.from && (!axis.log || axis.from > 0.0), "{axis:?}");
+        for v in values {
+            assert!((axis.from..=axis.to).contains(v), "{v} {axis:?}");
+            assert!((0.0..=1.0).contains(&axis.place(*v)));
+        }
+    }
+
+    #[test]
+    fn every_value_is_within() {
+        for values in [
+            vec![],
+            vec![0.0],
+            vec![7.0, 7.0],
+            vec![-3.0],
+            vec![-3.0, 3.0],
+            vec![2.4, 15_402.0],
+            vec![1e15],
+        ] {
+            holds(&Axis::linear("", "", values.iter().copied()), &values);
+            let positive: Vec<f64> = values.iter().copied().filter(|v| *v > 0.0).collect();
+            holds(&Axis::logarithmic("", "", positive.iter().copied()), &positive);
+        }
+        holds(&Axis::logarithmic("", "", [0.0, 0.0].into_iter()), &[FINEST]);
+        holds(&Axis::named("", vec![]), &[0.0]);
+    }
+}

@@ -1,0 +1,248 @@
+//! What switches, message passing and locks cost, over how many take part.
+
+use super::cast::{Actor, Cast};
+use super::lines::Grid;
+use super::spread::trimmed_mean;
+use super::{Axis, Head, LinePoint, Lines, Of, Picture};
+use std::collections::BTreeMap;
+use worstcase_base::format::plain;
+use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchDetails, SwitchRepetition};
+use worstcase_results::record::{Quantity, Record};
+
+/// All of them that were measured.
+pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+    let hot = switch(
+        cast,
+        "switch-hot",
+        "one working set, always the same (as lmbench does)",
+        hot,
+    );
+    let cold = switch(cast, "switch-cold", "every member's working set in turn", cold);
+    [hot, cold, hackbench(cast), inversion(cast)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What is subtracted from a repetition, in ns.
+pub type Overhead = fn(&SwitchRepetition) -> u64;
+
+/// The same passing and touching, with warm caches.
+pub fn hot(repetition: &SwitchRepetition) -> u64 {
+    repetition.hot.0
+}
+
+fn cold(repetition: &SwitchRepetition) -> u64 {
+    repetition.cold.0
+}
+
+/// A record of a probe that has details, with its parameters.
+pub struct Measured<'a> {
+    /// Its parameters.
+    pub bench: Bench,
+    /// What it told.
+    pub details: &'a Details,
+    /// Whose.
+    pub record: &'a Record,
+}
+
+/// Those records of a run, all seeds of a subject, load and probe together.
+pub fn measured<'a>(cast: &Cast<'a>) -> Vec<Vec<Measured<'a>>> {
+    let mut cells: BTreeMap<(usize, &str, Bench), Vec<Measured<'a>>> = BTreeMap::new();
+    for record in cast.records {
+        let (Ok(bench), Some(details)) = (record.cell.probe.parse::<Bench>(), &record.details) else {
+            continue;
+        };
+        let key = (cast.actor(record).style, record.cell.load.as_str(), bench);
+        cells.entry(key).or_default().push(Measured { bench, details, record });
+    }
+    cells.into_values().collect()
+}
+
+/// Cost of a switch in us: the mean over the repetitions of all seeds, trimmed.
+pub fn switch_cost(seeds: &[Measured<'_>], overhead: Overhead) -> Option<(f64, Option<[f64; 2]>)> {
+    let of = |details: &SwitchDetails| {
+        let hops = details.hops.max(1) as f64;
+        // A result below 0 is a result: it says how far below the noise the cost is.
+        let cost = |r: &SwitchRepetition| (r.total.0 as f64 - overhead(r) as f64) / hops / 1_000.0;
+        details.repetitions.iter().map(cost).collect::<Vec<f64>>()
+    };
+    let costs = seeds.iter().flat_map(|m| match m.details {
+        Details::Switch(details) => of(details),
+        _ => Vec::new(),
+    });
+    trimmed_mean(costs.collect())
+}
+
+/// How a working set is named.
+pub fn size(bytes: u32) -> String {
+    match bytes {
+        n if n >= 1 << 20 => format!("{} MB", f64::from(n) / f64::from(1 << 20)),
+        n if n >= 1 << 10 => format!("{} KB", f64::from(n) / 1_024.0),
+        n => format!("{n} B"),
+    }
+}
+
+/// A subject and what of a probe's parameters and load is not on an axis.
+fn panel(actor: &Actor<'_>, load: &str, rest: &str) -> Of {
+    let mut of = actor.of(load);
+    if load != "idle" {
+        of.label += &format!(", load {}", plain(load));
+    }
+    if !rest.is_empty() {
+        of.label += &format!(", {}", rest.replace('+', ", "));
+    }
+    of
+}
+
+/// The options in a probe's name.
+fn options(name: &str) -> &str {
+    name.split_once('+').map_or("", |(_, options)| options)
+}
+
+fn switch(cast: &Cast<'_>, id: &str, less: &str, overhead: Overhead) -> Option<Picture> {
+    let mut grid = Grid::default();
+    for seeds in measured(cast) {
+        let (
+            Bench::Switch(
+                what @ Switch {
+                    processes, size: bytes, ..
+                },
+            ),
+            record,
+        ) = (seeds[0].bench, seeds[0].record)
+        else {
+            continue;
+        };
+        let point = switch_cost(&seeds, overhead).map(|(y, interval)| LinePoint {
+            x: f64::from(processes),
+            y,
+            interval,
+        });
+        let panel = panel(cast.actor(record), &record.cell.load, options(&what.to_string()));
+        grid.add(panel, Of::label(&size(bytes)), point);
+    }
+    let about = format!(
+        "Cost of passing the token on once in a ring of processes, each touching its working set before: a line a size. \
+         Passing and touching by one process alone is subtracted: {less}. Mean over all repetitions of all seeds \
+         without the best and the worst tenth, with its 95 % interval."
+    );
+    picture(
+        id,
+        &format!(
+            "cost of a context switch over processes, less the {} overhead",
+            id.trim_start_matches("switch-")
+        ),
+        about,
+        "processes",
+        ("cost of a switch", &cast.micros),
+        grid,
+    )
+}
+
+fn hackbench(cast: &Cast<'_>) -> Option<Picture> {
+    let mut grid = Grid::default();
+    let unit = cast.micros.replacen("us", "ms", 1);
+    for seeds in measured(cast) {
+        let (Bench::Hackbench(what), Details::Hackbench(details)) = (seeds[0].bench, seeds[0].details) else {
+            continue;
+        };
+        let runs = seeds.iter().flat_map(|m| match m.details {
+            Details::Hackbench(d) => d.runs.iter().map(|r| r.total.as_micros_f64() / 1_000.0).collect(),
+            _ => Vec::new(),
+        });
+        let point = trimmed_mean(runs.collect()).map(|(y, interval)| LinePoint {
+            x: f64::from(details.processes),
+            y,
+            interval,
+        });
+        let record = seeds[0].record;
+        let actor = cast.actor(record);
+        let line = Of {
+            label: format!("{}, {}", actor.label, options(&what.to_string()).replace('+', ", ")),
+            ..actor.of("")
+        };
+        grid.add(Of::load(&messages(&what, &record.cell.load)), line, point);
+    }
+    let about =
+        "Time until every receiver of every group had all its messages: a line a subject and transport. Mean over the \
+                 runs of all seeds (of ten and more without the best and the worst tenth), with its 95 % interval."
+            .to_string();
+    picture(
+        "hackbench",
+        "message passing over processes",
+        about,
+        "senders and receivers",
+        ("time of a run", &unit),
+        grid,
+    )
+}
+
+fn messages(what: &Hackbench, load: &str) -> String {
+    format!(
+        "load {load}, {} messages of {} to each of {}",
+        what.messages,
+        size(what.size),
+        what.pairs
+    )
+}
+
+fn inversion(cast: &Cast<'_>) -> Option<Picture> {
+    let mut grid = Grid::default();
+    for seeds in measured(cast) {
+        let (Bench::Inversion(what @ Inversion { depth, protocol, .. }), record) = (seeds[0].bench, seeds[0].record)
+        else {
+            continue;
+        };
+        let maxima = seeds.iter().filter_map(|m| m.record.summary(Quantity::Latency));
+        let mut maxima: Vec<_> = maxima.map(|s| worstcase_probe::Nanos(s.max_ns)).collect();
+        maxima.sort_unstable();
+        let interval = worstcase_results::stats::interval::of_median(&maxima);
+        let point = (!maxima.is_empty()).then(|| LinePoint {
+            x: f64::from(depth),
+            y: maxima[(maxima.len() - 1) / 2].as_micros_f64(),
+            interval: interval.map(|i| [i.low.as_micros_f64(), i.high.as_micros_f64()]),
+        });
+        let name = what.to_string();
+        let rest = options(&name)
+            .strip_prefix(protocol.word())
+            .unwrap_or("")
+            .trim_start_matches('+');
+        grid.add(
+            panel(cast.actor(record), &record.cell.load, rest),
+            Of::label(protocol.word()),
+            point,
+        );
+    }
+    let about = "How long the most urgent thread waited for a mutex, at worst: a line a protocol. Median over the seeds of each \
+                 seed's maximum, with its interval."
+        .to_string();
+    picture(
+        "inversion",
+        "waiting for a mutex over the depth of the chain",
+        about,
+        "mutexes in the chain",
+        ("longest wait", &cast.micros),
+        grid,
+    )
+}
+
+fn picture(id: &str, title: &str, about: String, x: &str, (y, unit): (&str, &str), grid: Grid) -> Option<Picture> {
+    let values: Vec<f64> = grid.values().collect();
+    let panels = grid.panels();
+    let points = panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points);
+    let x = Axis::linear(x, "", points.map(|p| p.x));
+    (!values.is_empty()).then(|| {
+        Picture::Lines(Lines {
+            head: Head {
+                id: id.into(),
+                title: title.into(),
+                about,
+                x,
+                y: Axis::linear(y, unit, values.into_iter()),
+                limit: None,
+            },
+            panels,
+        })
+    })
+}

@@ -1,0 +1,83 @@
+//! Subjects by loads: the worst of each.
+
+use super::cast::{Actor, Cast, Question};
+use super::{Axis, Head, Heat, HeatCell, HeatRow, Picture};
+use worstcase_base::format::{micros, plain};
+use worstcase_probe::Nanos;
+use worstcase_results::record::Quantity;
+use worstcase_results::verdict::{Criterion, verdicts};
+
+/// The colours span at least this factor: small differences look small.
+const LEAST_RANGE: f64 = 2.0;
+
+/// A picture for each question.
+pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+    cast.questions().iter().map(|q| picture(cast, q)).collect()
+}
+
+fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Picture {
+    let rows: Vec<HeatRow> = question.actors(cast).iter().map(|a| row(cast, question, a)).collect();
+    let values = || rows.iter().flat_map(|r| &r.cells).flatten().filter_map(|c| c.value);
+    let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    let names = rows.iter().map(|r| r.of.label.clone()).collect();
+    let mut about = "Each field: the median over the seeds of each seed's maximum (of one seed, or on a host with \
+                     several CPUs, likewise). Darker is later."
+        .to_string();
+    if question.limit(cast).is_some() {
+        about += " A triangle: a sample is above the criterion. The word at the end of a row is the subject's verdict.";
+    }
+    Picture::Heat(Heat {
+        head: Head {
+            id: question.id("heat"),
+            title: format!("largest {}", question.title()),
+            about,
+            x: Axis::named("load", question.loads.iter().map(|l| plain(l)).collect()),
+            y: Axis::named("subject", names),
+            limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
+        },
+        unit: cast.micros.clone(),
+        from: if from.is_finite() { from } else { 0.0 },
+        to: to.max(from.min(to) * LEAST_RANGE),
+        rows,
+    })
+}
+
+fn row(cast: &Cast<'_>, question: &Question<'_>, actor: &Actor<'_>) -> HeatRow {
+    let limit = question.limit(cast).filter(|_| question.quantity == Quantity::Latency);
+    let outcome = limit.and_then(|limit| {
+        let criterion = Criterion::of(limit, cast.records);
+        let all = verdicts(cast.planned, cast.records, &criterion);
+        all.into_iter().find(|v| v.subject == actor.id).map(|v| v.outcome)
+    });
+    HeatRow {
+        of: actor.of(""),
+        outcome,
+        cells: question
+            .loads
+            .iter()
+            .map(|load| cell(question, actor, load, limit))
+            .collect(),
+    }
+}
+
+fn cell(question: &Question<'_>, actor: &Actor<'_>, load: &str, limit: Option<Nanos>) -> Option<HeatCell> {
+    let records = question.of(actor, load);
+    if records.is_empty() {
+        return None;
+    }
+    let mut of_cell = question.ensembles.iter();
+    let ensemble = of_cell.find(|e| e.subject == actor.id && e.load == load);
+    let us = |ns: Nanos| ns.as_micros_f64();
+    Some(HeatCell {
+        value: ensemble.map(|e| us(e.median_max())),
+        text: ensemble.map_or("missed".into(), |e| micros(e.median_max())),
+        max: ensemble.map(|e| us(e.max())),
+        interval: ensemble
+            .and_then(|e| e.median_max_interval())
+            .map(|i| [us(i.low), us(i.high)]),
+        seeds: records.len(),
+        samples: records.iter().map(|r| r.accounting.taken).sum(),
+        missed: records.iter().map(|r| r.accounting.missed).sum(),
+        above: limit.is_some_and(|limit| ensemble.is_some_and(|e| e.max() > limit)),
+    })
+}

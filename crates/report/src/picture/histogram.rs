@@ -1,0 +1,148 @@
+//! Number of samples over value: a panel a subject with its loads, and the article's picture, subjects against each other.
+
+use super::cast::{Actor, Cast, Question, groups};
+use super::merged::Merged;
+use super::{Axis, Head, Histogram, HistogramPanel, HistogramSeries, MOST_SERIES, Of, Picture, axis};
+use worstcase_results::record::Quantity;
+
+/// Bins of an axis.
+const BINS: usize = 120;
+
+/// Two pictures for each question, if there is more than one subject.
+pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+    let questions = cast.questions();
+    questions
+        .iter()
+        .flat_map(|question| {
+            let actors = question.actors(cast);
+            let rows = Rows::new(cast, question, &actors);
+            let by_subject = rows.by_subject(&actors);
+            let against = (2..=MOST_SERIES).contains(&actors.len()).then(|| rows.by_load(&actors));
+            std::iter::once(by_subject).chain(against)
+        })
+        .filter(|p| matches!(p, Picture::Histogram(h) if !h.panels.is_empty()))
+        .collect()
+}
+
+/// Every subject's histogram under every load.
+struct Rows<'q, 'a> {
+    question: &'q Question<'a>,
+    head: Head,
+    edges: Vec<f64>,
+    /// (subject, load, series), subject by subject.
+    all: Vec<(usize, usize, HistogramSeries)>,
+}
+
+impl<'q, 'a> Rows<'q, 'a> {
+    fn new(cast: &Cast<'a>, question: &'q Question<'a>, actors: &[&Actor<'a>]) -> Rows<'q, 'a> {
+        let mut x = axis::of_question(cast, question);
+        if question.quantity == Quantity::Jitter {
+            x.label = "jitter, without its sign".into();
+        }
+        let edges = edges(&x);
+        let mut all = Vec::new();
+        for actor in actors {
+            for (place, load) in question.loads.iter().enumerate() {
+                let merged = Merged::new(&question.of(actor, load), question.quantity);
+                all.extend(merged.map(|m| (actor.style, place, series(&m, &edges, actor.of(load)))));
+            }
+        }
+        let most = all.iter().flat_map(|(_, _, s)| &s.counts).max().copied().unwrap_or(1);
+        let y = Axis {
+            // A bin with one sample must be seen.
+            from: 0.5,
+            to: most.max(2) as f64 * 1.5,
+            ..Axis::logarithmic("samples", "", std::iter::empty())
+        };
+        let head = Head {
+            id: String::new(),
+            title: format!("samples over {}", question.title()),
+            about: "How many samples (logarithmic) have which value; all seeds together. A mark on the axis is the \
+                    largest sample. No sample is left out."
+                .into(),
+            x,
+            y,
+            limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
+        };
+        Rows {
+            question,
+            head,
+            edges,
+            all,
+        }
+    }
+
+    /// A panel a subject, a series a load.
+    fn by_subject(&self, actors: &[&Actor<'a>]) -> Picture {
+        let panels = actors.iter().flat_map(|actor| {
+            let of_actor = self.all.iter().filter(|(style, _, _)| *style == actor.style);
+            let series = of_actor.map(|(_, load, s)| {
+                let mut s = s.clone();
+                (s.of.label, s.of.style) = (s.of.load.clone(), *load);
+                s
+            });
+            panels(&actor.of(""), series.collect())
+        });
+        self.picture(self.question.id("histogram"), panels.collect())
+    }
+
+    /// A panel a load, a series a subject.
+    fn by_load(&self, actors: &[&Actor<'a>]) -> Picture {
+        let panels = self.question.loads.iter().enumerate().flat_map(|(place, load)| {
+            let of_load = self.all.iter().filter(|(_, at, _)| *at == place);
+            let of = Of {
+                style: place,
+                ..Of::load(load)
+            };
+            panels(&of, of_load.map(|(_, _, s)| s.clone()).collect())
+        });
+        let mut picture = self.picture(self.question.id("against"), panels.collect());
+        if let Picture::Histogram(h) = &mut picture {
+            h.head.title += &format!("; {} subjects", actors.len());
+        }
+        picture
+    }
+
+    fn picture(&self, id: String, panels: Vec<HistogramPanel>) -> Picture {
+        Picture::Histogram(Histogram {
+            head: Head {
+                id,
+                ..self.head.clone()
+            },
+            edges: self.edges.clone(),
+            panels,
+        })
+    }
+}
+
+fn panels(of: &Of, series: Vec<HistogramSeries>) -> Vec<HistogramPanel> {
+    let groups = groups(&series).into_iter();
+    groups.map(|series| HistogramPanel { of: of.clone(), series }).collect()
+}
+
+fn series(merged: &Merged, edges: &[f64], of: Of) -> HistogramSeries {
+    let mut counts = vec![0; edges.len() - 1];
+    for (value, count) in merged.counts() {
+        let above = edges.partition_point(|edge| *edge <= value);
+        counts[above.saturating_sub(1).min(BINS - 1)] += count;
+    }
+    HistogramSeries {
+        of,
+        samples: counts.iter().sum(),
+        counts,
+        missed: merged.missed,
+        max: merged.max as f64 / 1_000.0,
+    }
+}
+
+/// Even on the axis, rounded to what its values can be: whole ns.
+fn edges(x: &Axis) -> Vec<f64> {
+    let at = |i: usize| {
+        let share = i as f64 / BINS as f64;
+        match x.log {
+            true => x.from * (x.to / x.from).powf(share),
+            false => x.from + (x.to - x.from) * share,
+        }
+    };
+    (0..=BINS).map(at).collect()
+}

@@ -1,0 +1,87 @@
+//! How the worst case moved over kernel versions: a line a preemption model.
+
+use super::cast::{Actor, Cast, Question, distinct};
+use super::lines::Grid;
+use super::{Axis, Head, LinePoint, Lines, Of, Picture};
+use worstcase_base::format::plain;
+use worstcase_kernels::version;
+use worstcase_results::stats::Ensemble;
+
+/// Fewer versions are no history.
+const VERSIONS: usize = 3;
+
+/// A picture for each question that was asked of several kernel versions.
+pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+    cast.questions().iter().filter_map(|q| picture(cast, q)).collect()
+}
+
+fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
+    let actors = question.actors(cast);
+    let of_actors = versions(&actors);
+    let mut ordered = distinct(of_actors.iter().cloned());
+    ordered.sort_by(|a, b| version::compare(a, b));
+    if ordered.len() < VERSIONS {
+        return None;
+    }
+    let mut grid = Grid::default();
+    for (actor, version) in actors.iter().zip(&of_actors) {
+        let at = ordered.iter().position(|v| v == version)? as f64;
+        let of_actor = || question.ensembles.iter().filter(|e| e.subject == actor.id);
+        if question.loads.len() > 1 {
+            let worst = of_actor().max_by_key(|e| e.median_max());
+            grid.add(
+                Of::label("worst of all loads"),
+                Of::label(&actor.line),
+                worst.map(point(at)),
+            );
+        }
+        for load in &question.loads {
+            let of_load = of_actor().find(|e| e.load == *load);
+            grid.add(Of::load(load), Of::label(&actor.line), of_load.map(point(at)));
+        }
+    }
+    let x = Axis::named("kernel", ordered.iter().map(|v| plain(v)).collect());
+    let limit = question.limit(cast).map(|l| l.as_micros_f64());
+    let values: Vec<f64> = grid.values().chain(limit).collect();
+    Some(Picture::Lines(Lines {
+        head: Head {
+            id: question.id("history"),
+            title: format!("largest {} over kernel versions", question.title()),
+            about: "Kernel versions from the oldest to the newest. A point is the median over the seeds of each seed's maximum, its bar the \
+                    interval of that median. In `worst of all loads` it is that of the load which is worst for the kernel."
+                .into(),
+            x,
+            y: Axis::logarithmic(&format!("maximum: {}", question.name()), &cast.micros, values.into_iter()),
+            limit,
+        },
+        panels: grid.panels(),
+    }))
+}
+
+fn point(x: f64) -> impl Fn(&Ensemble) -> LinePoint {
+    move |ensemble| {
+        let interval = ensemble.median_max_interval();
+        LinePoint {
+            x,
+            y: ensemble.median_max().as_micros_f64(),
+            interval: interval.map(|i| [i.low.as_micros_f64(), i.high.as_micros_f64()]),
+        }
+    }
+}
+
+/// The series that kernels are of; their releases without flavour where two are of one series.
+fn versions(actors: &[&Actor<'_>]) -> Vec<String> {
+    let release = |a: &Actor| {
+        let release = &a.subject.kernel.release;
+        let base = release.strip_suffix("-amd64").unwrap_or(release);
+        let base = base.strip_suffix("-rt").or(base.strip_suffix("-cloud")).unwrap_or(base);
+        base.to_string()
+    };
+    let series = |a: &Actor| version::series(&a.subject.kernel.release).unwrap_or_else(|| release(a));
+    let count = |of: &dyn Fn(&Actor) -> String| distinct(actors.iter().map(|a| of(a))).len();
+    let one_each = count(&series) == count(&release);
+    actors
+        .iter()
+        .map(|a| if one_each { series(a) } else { release(a) })
+        .collect()
+}

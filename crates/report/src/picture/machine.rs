@@ -1,0 +1,110 @@
+//! Cost of a switch over the machine: its memory, its speed.
+
+use super::bench::{hot, measured, size, switch_cost};
+use super::cast::{Actor, Cast, memory_mb, mips, model};
+use super::lines::Grid;
+use super::{Axis, Head, LinePoint, Lines, Of, Picture};
+use worstcase_base::format::plain;
+use worstcase_probe::bench::Bench;
+use worstcase_results::record::Subject;
+
+/// What a machine has so or so much of.
+struct Property {
+    id: &'static str,
+    label: &'static str,
+    unit: &'static str,
+    of: fn(&Subject) -> Option<u32>,
+    other: fn(&Subject) -> Option<u32>,
+    other_unit: &'static str,
+}
+
+const PROPERTIES: [Property; 2] = [
+    Property {
+        id: "switch-memory",
+        label: "memory",
+        unit: "MB",
+        of: memory_mb,
+        other: mips,
+        other_unit: "MIPS",
+    },
+    Property {
+        id: "switch-speed",
+        label: "speed",
+        unit: "MIPS",
+        of: mips,
+        other: memory_mb,
+        other_unit: "MB",
+    },
+];
+
+/// A picture for each property in which subjects differ.
+pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+    PROPERTIES
+        .iter()
+        .filter_map(|property| picture(cast, property))
+        .collect()
+}
+
+fn picture(cast: &Cast<'_>, property: &Property) -> Option<Picture> {
+    let mut grid = Grid::default();
+    for seeds in measured(cast) {
+        let record = seeds[0].record;
+        let (Bench::Switch(what), Some(x)) = (seeds[0].bench, (property.of)(&record.subject)) else {
+            continue;
+        };
+        let point = switch_cost(&seeds, hot).map(|(y, interval)| LinePoint {
+            x: f64::from(x),
+            y,
+            interval,
+        });
+        let label = format!(
+            "{}, {} touched, load {}",
+            without(cast, cast.actor(record), property),
+            size(what.size),
+            record.cell.load
+        );
+        let options = what.to_string();
+        let options = options.split_once('+').map_or(String::new(), |(_, o)| format!(", {o}"));
+        grid.add(
+            Of::label(&label),
+            Of::label(&format!("{} processes{options}", what.processes)),
+            point,
+        );
+    }
+    let values: Vec<f64> = grid.values().collect();
+    let panels = grid.panels();
+    let xs: Vec<f64> = panels
+        .iter()
+        .flat_map(|p| &p.series)
+        .flat_map(|s| &s.points)
+        .map(|p| p.x)
+        .collect();
+    let differ = xs.iter().any(|x| *x != xs[0]);
+    differ.then(|| {
+        Picture::Lines(Lines {
+            head: Head {
+                id: property.id.into(),
+                title: format!("cost of a context switch over {}", property.label),
+                about: "Cost of passing the token on once in a ring of processes: a line a number of processes. Passing and touching \
+                        by one process alone is subtracted (one working set, always the same). Mean over all repetitions of all \
+                        seeds without the best and the worst tenth, with its 95 % interval."
+                    .into(),
+                x: Axis::linear(property.label, property.unit, xs.into_iter()),
+                y: Axis::linear("cost of a switch", &cast.micros, values.into_iter()),
+                limit: None,
+            },
+            panels,
+        })
+    })
+}
+
+/// A subject without that property: what stays the same along a line.
+fn without(cast: &Cast<'_>, actor: &Actor<'_>, property: &Property) -> String {
+    let kernel = &actor.subject.kernel.label;
+    let other = (property.other)(actor.subject);
+    let differs = cast.actors.iter().any(|a| (property.other)(a.subject) != other);
+    let other = other
+        .filter(|_| differs)
+        .map_or(String::new(), |n| format!(" {n} {}", property.other_unit));
+    plain(&format!("{kernel} {}{other}", model(actor.subject)))
+}

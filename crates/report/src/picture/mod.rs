@@ -1,0 +1,81 @@
+//! Pictures of a run: one model, drawn by whoever likes (SVG files for papers, the report's page).
+//!
+//! ```text
+//! Run, records -> Vec<Picture>         of_run: thinned, every number final, bounded memory
+//! Picture -> SVG                       svg
+//! ```
+//! `docs/pictures.md` says how to read each. [`model`] holds the forms, [`cast`] the names and the order of what is shown,
+//! [`axis`] the ends of axes; the other modules make one kind of picture each.
+
+pub mod axis;
+mod bench;
+pub mod cast;
+mod dots;
+mod heat;
+mod histogram;
+mod history;
+mod lines;
+mod machine;
+mod merged;
+pub mod model;
+mod percentiles;
+mod spread;
+pub mod svg;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod thin;
+
+pub use model::*;
+
+use cast::Cast;
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Record, Run, RunError};
+
+/// What may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The criterion; without one the run's own.
+    pub limit: Option<Nanos>,
+    /// Dots of all pictures together, about.
+    pub dots: usize,
+    /// Dots of one panel, at most.
+    pub panel_dots: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            limit: None,
+            dots: 60_000,
+            panel_dots: 4_000,
+        }
+    }
+}
+
+/// All pictures that a run's records bear, the same for the same run. Samples are read once, in bounded memory.
+pub fn of_run(run: &Run, records: &[Record], options: Options) -> Result<Vec<Picture>, RunError> {
+    some_of_run(run, records, options, |_| true)
+}
+
+/// Those whose name is wanted; samples that none of them shows are not read.
+pub fn some_of_run(
+    run: &Run,
+    records: &[Record],
+    options: Options,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Picture>, RunError> {
+    let limit = options.limit.or(run.plan().criterion_ns.map(Nanos));
+    let cast = Cast::new(run.plan(), records, limit);
+    let mut pictures = Vec::new();
+    pictures.extend(heat::pictures(&cast));
+    pictures.extend(history::pictures(&cast));
+    pictures.extend(histogram::pictures(&cast));
+    pictures.extend(percentiles::pictures(&cast));
+    pictures.extend(bench::pictures(&cast));
+    pictures.extend(machine::pictures(&cast));
+    pictures.retain(|p| wanted(&p.head().id));
+    pictures.extend(dots::pictures(&cast, run, options, &wanted)?);
+    Ok(pictures)
+}

@@ -1,0 +1,295 @@
+//! What a picture is. Numbers are in the units that the axes name; texts are foreign: whoever draws escapes them.
+
+use serde::Serialize;
+use worstcase_base::format::plain;
+use worstcase_results::verdict::Outcome;
+
+/// A picture, ready to be drawn. Serialised into the report's page as it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Picture {
+    /// A value over time, a dot a sample.
+    Dots(Dots),
+    /// Number of samples over value.
+    Histogram(Histogram),
+    /// Value over how seldom it is exceeded.
+    Percentiles(Percentiles),
+    /// Subjects by loads.
+    Heat(Heat),
+    /// Lines with intervals.
+    Lines(Lines),
+}
+
+/// What every picture has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Head {
+    /// Its name: unique in a run, letters, digits and `._+-`; its file's name.
+    pub id: String,
+    /// What is shown.
+    pub title: String,
+    /// How to read it, and what was left out.
+    pub about: String,
+    /// Common to all panels.
+    pub x: Axis,
+    /// Common to all panels.
+    pub y: Axis,
+    /// The criterion on the axis of the measured value, in its unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+}
+
+/// An axis. All panels of a picture share it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Axis {
+    /// What it shows.
+    pub label: String,
+    /// Of its numbers; empty for a count.
+    pub unit: String,
+    /// Logarithmic. `from` is above 0 then.
+    pub log: bool,
+    /// Lower end; everything drawn is within.
+    pub from: f64,
+    /// Upper end, above `from`.
+    pub to: f64,
+    /// Names of the places 0, 1, 2, ... of an axis without numbers (kernel versions); empty for numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+}
+
+/// What a panel or a series is of; empty where it is of several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Of {
+    /// To be shown: what tells it from the others of its picture.
+    pub label: String,
+    /// The subject's name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+    /// The load.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub load: String,
+    /// Which colour, dash and marker: the same number for the same subject in all pictures of a run.
+    pub style: usize,
+}
+
+impl Of {
+    /// Of several, told apart by this.
+    pub fn label(text: &str) -> Of {
+        Of {
+            label: plain(text),
+            ..Of::default()
+        }
+    }
+
+    /// Of a load, whatever the subject.
+    pub fn load(load: &str) -> Of {
+        Of {
+            load: plain(load),
+            ..Of::label(load)
+        }
+    }
+}
+
+/// A value over time, a dot a sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Dots {
+    /// What every picture has.
+    #[serde(flatten)]
+    pub head: Head,
+    /// One a subject (and CPU, on a host with few of them).
+    pub panels: Vec<DotsPanel>,
+}
+
+/// A subject's samples: all its seeds, one over the other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DotsPanel {
+    /// Whose.
+    #[serde(flatten)]
+    pub of: Of,
+    /// Time and value, in order of time. The largest and the smallest sample are always among them.
+    pub points: Vec<[f64; 2]>,
+    /// Samples that stand behind the points; as many as there are points if nothing was thinned out.
+    pub samples: u64,
+    /// Periods without a sample.
+    pub missed: u64,
+    /// When: beginning and end of stretches with missed periods, in order, close ones joined.
+    pub missed_at: Vec<[f64; 2]>,
+}
+
+/// Number of samples over value: counts in bins that all series share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Histogram {
+    /// What every picture has.
+    #[serde(flatten)]
+    pub head: Head,
+    /// Borders of the bins, ascending: one more than there are bins.
+    pub edges: Vec<f64>,
+    /// A panel a subject with a series a load, or a panel a load with a series a subject.
+    pub panels: Vec<HistogramPanel>,
+}
+
+/// Histograms over each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistogramPanel {
+    /// What its series have in common.
+    #[serde(flatten)]
+    pub of: Of,
+    /// At most [`MOST_SERIES`].
+    pub series: Vec<HistogramSeries>,
+}
+
+/// A histogram.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistogramSeries {
+    /// Of what.
+    #[serde(flatten)]
+    pub of: Of,
+    /// Samples in each bin.
+    pub counts: Vec<u64>,
+    /// Their sum.
+    pub samples: u64,
+    /// Periods without a sample.
+    pub missed: u64,
+    /// The largest sample, to be marked.
+    pub max: f64,
+}
+
+/// Value over how seldom it is exceeded: x is 1/(1-p), "one sample in x is above".
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Percentiles {
+    /// What every picture has.
+    #[serde(flatten)]
+    pub head: Head,
+    /// A panel a load with a line a subject, or the other way around.
+    pub panels: Vec<PercentilesPanel>,
+}
+
+/// Curves over each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PercentilesPanel {
+    /// What its lines have in common.
+    #[serde(flatten)]
+    pub of: Of,
+    /// At most [`MOST_SERIES`].
+    pub series: Vec<PercentilesSeries>,
+}
+
+/// A curve, to the last percentile that the count bears.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PercentilesSeries {
+    /// Of what.
+    #[serde(flatten)]
+    pub of: Of,
+    /// One in x is above y.
+    pub points: Vec<[f64; 2]>,
+    /// Number of samples and the largest of them: no percentile, a point of its own.
+    pub max: [f64; 2],
+}
+
+/// Subjects by loads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Heat {
+    /// What every picture has. Both axes have names; the values' unit is `unit`.
+    #[serde(flatten)]
+    pub head: Head,
+    /// Of the values.
+    pub unit: String,
+    /// Where the colours begin: the smallest value. They are logarithmic.
+    pub from: f64,
+    /// Where they end: the largest, or twice the smallest.
+    pub to: f64,
+    /// One a subject, in the order of the names of y.
+    pub rows: Vec<HeatRow>,
+}
+
+/// A subject.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeatRow {
+    /// Which.
+    #[serde(flatten)]
+    pub of: Of,
+    /// Its verdict, if the run has a criterion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// One a load, in the order of the names of x; nothing where it was not measured.
+    pub cells: Vec<Option<HeatCell>>,
+}
+
+/// A subject under a load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeatCell {
+    /// Median over the seeds of the maxima; nothing if every period was missed.
+    pub value: Option<f64>,
+    /// The same as text, or `missed`.
+    pub text: String,
+    /// Largest of all seeds.
+    pub max: Option<f64>,
+    /// Interval of the median, if there are several seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+    /// Seeds, on the host CPUs too.
+    pub seeds: usize,
+    /// Samples of all of them.
+    pub samples: u64,
+    /// Periods without a sample.
+    pub missed: u64,
+    /// A sample is above the criterion.
+    pub above: bool,
+}
+
+/// Lines with intervals.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lines {
+    /// What every picture has.
+    #[serde(flatten)]
+    pub head: Head,
+    /// Common axes.
+    pub panels: Vec<LinesPanel>,
+}
+
+/// Lines over each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinesPanel {
+    /// What its lines have in common.
+    #[serde(flatten)]
+    pub of: Of,
+    /// At most [`MOST_SERIES`].
+    pub series: Vec<Line>,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// Of what.
+    #[serde(flatten)]
+    pub of: Of,
+    /// In order of x.
+    pub points: Vec<LinePoint>,
+}
+
+/// A point of a line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinePoint {
+    /// Where; a place of the axis if that has names.
+    pub x: f64,
+    /// The value.
+    pub y: f64,
+    /// How sure it is, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+}
+
+/// Series that one panel bears: as many as there are colours to tell apart.
+pub const MOST_SERIES: usize = 8;
+
+impl Picture {
+    /// What every picture has.
+    pub fn head(&self) -> &Head {
+        match self {
+            Picture::Dots(p) => &p.head,
+            Picture::Histogram(p) => &p.head,
+            Picture::Percentiles(p) => &p.head,
+            Picture::Heat(p) => &p.head,
+            Picture::Lines(p) => &p.head,
+        }
+    }
+}

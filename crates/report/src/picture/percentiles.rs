@@ -1,0 +1,111 @@
+//! Value over how seldom it is exceeded, to the last nine that the number of samples bears.
+
+use super::cast::{Actor, Cast, Question, groups};
+use super::merged::Merged;
+use super::{Axis, Head, MOST_SERIES, Of, Percentiles, PercentilesPanel, PercentilesSeries, Picture, axis};
+use worstcase_base::format::plain;
+use worstcase_results::stats::distribution::SAMPLES_ABOVE;
+
+/// Points of a curve from one power of ten to the next.
+const STEPS: usize = 20;
+
+/// A picture for each question: a panel a load with a line a subject, or the other way around if those are too many.
+pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+    let questions = cast.questions();
+    questions.iter().filter_map(|q| picture(cast, q)).collect()
+}
+
+fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
+    let actors = question.actors(cast);
+    let panels: Vec<PercentilesPanel> = match actors.len() <= MOST_SERIES {
+        true => question
+            .loads
+            .iter()
+            .enumerate()
+            .flat_map(|(i, l)| of_load(question, &actors, i, l))
+            .collect(),
+        false => actors.iter().flat_map(|actor| of_actor(question, actor)).collect(),
+    };
+    let largest = panels
+        .iter()
+        .flat_map(|p| &p.series)
+        .map(|s| s.max[0])
+        .fold(10.0, f64::max);
+    if panels.is_empty() {
+        return None;
+    }
+    let y = Axis {
+        label: question.name().into(),
+        ..axis::of_question(cast, question)
+    };
+    let head = Head {
+        id: question.id("percentiles"),
+        title: format!("{}, by how seldom it is exceeded", question.title()),
+        about: format!(
+            "One sample in x is above the line: at 1000 is the 99.9th percentile. A line ends where fewer than \
+             {SAMPLES_ABOVE} samples are above it; the mark to its right is the largest of all samples, at their number. \
+             All seeds together; values to three digits."
+        ),
+        x: Axis {
+            label: "one sample in".into(),
+            log: true,
+            from: 1.0,
+            to: largest * 1.3,
+            ..Axis::default()
+        },
+        y,
+        limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
+    };
+    Some(Picture::Percentiles(Percentiles { head, panels }))
+}
+
+fn of_load(question: &Question<'_>, actors: &[&Actor<'_>], place: usize, load: &str) -> Vec<PercentilesPanel> {
+    let series = actors
+        .iter()
+        .filter_map(|actor| series(question, actor, load, actor.of(load)));
+    let of = Of {
+        style: place,
+        ..Of::load(load)
+    };
+    panels(&of, series.collect())
+}
+
+fn of_actor(question: &Question<'_>, actor: &Actor<'_>) -> Vec<PercentilesPanel> {
+    let loads = question.loads.iter().enumerate();
+    let series = loads.filter_map(|(place, load)| {
+        let of = Of {
+            label: plain(load),
+            style: place,
+            ..actor.of(load)
+        };
+        series(question, actor, load, of)
+    });
+    panels(&actor.of(""), series.collect())
+}
+
+fn panels(of: &Of, series: Vec<PercentilesSeries>) -> Vec<PercentilesPanel> {
+    let groups = groups(&series).into_iter();
+    groups
+        .map(|series| PercentilesPanel { of: of.clone(), series })
+        .collect()
+}
+
+fn series(question: &Question<'_>, actor: &Actor<'_>, load: &str, of: Of) -> Option<PercentilesSeries> {
+    let merged = Merged::new(&question.of(actor, load), question.quantity)?;
+    let count = merged.histogram.len();
+    let last = (count / SAMPLES_ABOVE) as f64;
+    let steps = (0..).map(|i| 10_f64.powf(i as f64 / STEPS as f64));
+    let mut at: Vec<f64> = steps.take_while(|x| *x < last).collect();
+    if last >= 1.0 {
+        at.push(last);
+    }
+    let digits = |x: f64| (x * 1_000.0).round() / 1_000.0;
+    Some(PercentilesSeries {
+        of,
+        points: at
+            .into_iter()
+            .map(|x| [digits(x), merged.exceeded_once_in(x)])
+            .collect(),
+        max: [count as f64, merged.max as f64 / 1_000.0],
+    })
+}

@@ -1,0 +1,84 @@
+//! Records for the tests of pictures, without a machine.
+
+use std::collections::BTreeMap;
+use worstcase_probe::record::{RawRecord, Sample, SelfCost};
+use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::{CellSpec, Nanos};
+use worstcase_results::record::{
+    CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Record, RunPlan, Subject,
+};
+
+/// A subject of the lab.
+pub fn subject(label: &str, preempt: &str) -> Subject {
+    Subject {
+        kernel: Kernel {
+            name: "debian".into(),
+            label: label.into(),
+            release: label.into(),
+            version: "#1".into(),
+            digest: "sha256:00".into(),
+        },
+        preempt: Preempt {
+            asked: Some(preempt.into()),
+            in_force: preempt.into(),
+        },
+        machine: Machine::Lab(LabMachine {
+            qemu: "7.2".into(),
+            mips: 1000,
+            memory_mb: 256,
+            cpu: "max".into(),
+            command_line: String::new(),
+            key: "0".repeat(64),
+        }),
+    }
+}
+
+/// A cell whose period `index` was `ns` late; all others of `periods` were missed.
+pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u32, u64)]) -> CellResult {
+    let spec = CellSpec {
+        probe: ProbeKind::Wakeup,
+        load: load.into(),
+        period: Nanos(1_000_000),
+        periods,
+        seed,
+        warmup: Nanos(0),
+        priority: 90,
+    };
+    let raw = RawRecord {
+        spec: spec.to_text().unwrap(),
+        start: Nanos(5_000_000_000),
+        expected: periods,
+        samples: samples
+            .iter()
+            .map(|(index, ns)| Sample {
+                index: *index,
+                latency: Nanos(*ns),
+            })
+            .collect(),
+        self_cost: SelfCost {
+            clock_read: Nanos(1),
+            empty_sample: Nanos(1),
+            cpu_time: Nanos(1),
+            minor_faults: 0,
+            major_faults: 0,
+        },
+        work: vec![],
+        warnings: vec![],
+        environment: BTreeMap::new(),
+        details: None,
+    };
+    CellResult::new(subject, &raw, &[], None).unwrap()
+}
+
+/// A plan of exactly these.
+pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
+    let entry = |r: &Record| CellEntry::named(&r.subject.id(), &r.cell.load, &r.cell.probe, r.cell.seed, r.cell.cpu);
+    RunPlan::new("test", vec![], records.map(entry).collect())
+}
+
+/// As if the record were of this probe, with these details.
+pub fn of_bench(mut record: Record, probe: &str, details: worstcase_probe::bench::Details) -> Record {
+    record.cell.probe = probe.into();
+    record.details = Some(details);
+    record
+}

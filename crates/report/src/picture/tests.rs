@@ -1,0 +1,433 @@
+//! From synthetic runs to pictures and files.
+
+use super::svg::{Theme, draw};
+use super::testing::{cell, of_bench, plan, subject};
+use super::*;
+use worstcase_probe::bench::{Details, HackbenchDetails, HackbenchRun, SwitchDetails, SwitchRepetition};
+use worstcase_results::record::{CellResult, Subject};
+
+/// A run of these cells, in a folder that lives as long as the first value.
+fn run_of(cells: &[CellResult]) -> (tempfile::TempDir, Run) {
+    let dir = tempfile::tempdir().unwrap();
+    let run = Run::create(&dir.path().join("run"), plan(cells.iter().map(|c| &c.record))).unwrap();
+    cells.iter().for_each(|c| run.write_cell(c).unwrap());
+    (dir, run)
+}
+
+fn pictures(cells: &[CellResult], options: Options) -> Vec<Picture> {
+    let (_dir, run) = run_of(cells);
+    of_run(&run, &run.records().unwrap(), options).unwrap()
+}
+
+fn find<'a>(pictures: &'a [Picture], id: &str) -> &'a Picture {
+    let ids: Vec<&str> = pictures.iter().map(|p| p.head().id.as_str()).collect();
+    pictures
+        .iter()
+        .find(|p| p.head().id == id)
+        .unwrap_or_else(|| panic!("{ids:?}"))
+}
+
+fn samples(count: u32, worst: u64) -> Vec<(u32, u64)> {
+    let value = |i: u32| {
+        if i == count / 3 {
+            worst
+        } else {
+            2_000 + u64::from(i * 7_919 % 600)
+        }
+    };
+    (0..count).map(|i| (i, value(i))).collect()
+}
+
+fn several() -> Vec<CellResult> {
+    let kernels = [
+        ("5.10.0-46-amd64", "none"),
+        ("6.1.0-56-amd64", "none"),
+        ("6.12.9-amd64", "none"),
+    ];
+    let mut cells = Vec::new();
+    for (i, (kernel, model)) in kernels.into_iter().enumerate() {
+        for load in ["idle", "shm"] {
+            for seed in 1..=2 {
+                let worst = 10_000 * (i as u64 + 1) + 1_000 * seed;
+                cells.push(cell(subject(kernel, model), load, seed, 500, &samples(500, worst)));
+            }
+        }
+    }
+    cells
+}
+
+/// What of a picture's form has to hold, whatever was measured.
+fn check(picture: &Picture) {
+    let head = picture.head();
+    for axis in [&head.x, &head.y] {
+        assert!(
+            axis.from.is_finite() && axis.to.is_finite() && axis.from < axis.to,
+            "{head:?}"
+        );
+        assert!(!axis.log || axis.from > 0.0, "{head:?}");
+    }
+    let within = |axis: &Axis, v: f64| assert!((axis.from..=axis.to).contains(&v), "{v} {axis:?} {}", head.id);
+    match picture {
+        Picture::Dots(p) => p.panels.iter().for_each(|panel| {
+            assert!(panel.points.len() as u64 <= panel.samples);
+            let edges = panel.missed_at.iter().flatten();
+            edges
+                .chain(panel.points.iter().map(|[x, _]| x))
+                .for_each(|x| within(&head.x, *x));
+            panel.points.iter().for_each(|[_, y]| within(&head.y, *y));
+        }),
+        Picture::Histogram(p) => p.panels.iter().flat_map(|p| &p.series).for_each(|s| {
+            assert_eq!(s.counts.len() + 1, p.edges.len());
+            assert_eq!(s.counts.iter().sum::<u64>(), s.samples);
+            within(&head.x, s.max);
+            s.counts
+                .iter()
+                .filter(|c| **c > 0)
+                .for_each(|c| within(&head.y, *c as f64));
+        }),
+        Picture::Percentiles(p) => p.panels.iter().flat_map(|p| &p.series).for_each(|s| {
+            assert!(s.points.is_sorted_by(|a, b| a[0] < b[0] && a[1] <= b[1]), "{s:?}");
+            for [x, y] in s.points.iter().chain([&s.max]) {
+                within(&head.x, *x);
+                within(&head.y, *y);
+            }
+        }),
+        Picture::Heat(p) => {
+            assert_eq!(p.rows.len(), head.y.names.len());
+            assert!(p.rows.iter().all(|r| r.cells.len() == head.x.names.len()));
+        }
+        Picture::Lines(p) => p
+            .panels
+            .iter()
+            .flat_map(|p| &p.series)
+            .flat_map(|s| &s.points)
+            .for_each(|point| {
+                within(&head.x, point.x);
+                within(&head.y, point.y);
+                point.interval.iter().flatten().for_each(|y| within(&head.y, *y));
+            }),
+    }
+}
+
+/// Reads the file as XML, as strictly as a browser does, and returns its texts.
+fn texts(file: &str) -> Vec<String> {
+    let mut depth = 0;
+    let mut texts = Vec::new();
+    let mut rest = file;
+    while let Some(at) = rest.find('<') {
+        texts.push(
+            rest[..at]
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&amp;", "&"),
+        );
+        let end = rest.find('>').expect("every tag ends");
+        let tag = &rest[at + 1..end];
+        assert!(!tag.contains('<'), "{tag}");
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) => depth -= 1,
+            (_, true) => {}
+            _ => depth += 1,
+        }
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        assert!(
+            ["svg", "title", "desc", "rect", "path", "text"].contains(&name),
+            "{tag}"
+        );
+        rest = &rest[end + 1..];
+    }
+    assert!(depth == 0 && rest.trim().is_empty());
+    texts
+}
+
+#[test]
+fn a_run_has_its_pictures_and_all_of_them_can_be_drawn() {
+    let all = pictures(&several(), Options::default());
+    for id in [
+        "heat-wakeup-latency",
+        "history-wakeup-latency",
+        "histogram-wakeup-latency",
+        "against-wakeup-latency",
+        "percentiles-wakeup-latency",
+        "dots-wakeup-latency-idle",
+        "dots-wakeup-latency-shm",
+    ] {
+        find(&all, id);
+    }
+    for picture in &all {
+        check(picture);
+        for theme in [Theme::Light, Theme::Dark] {
+            assert!(!texts(&draw(picture, theme)).is_empty());
+        }
+    }
+    let Picture::Lines(history) = find(&all, "history-wakeup-latency") else {
+        panic!()
+    };
+    assert_eq!(history.head.x.names, ["5.10", "6.1", "6.12"]);
+    let worst = &history.panels[0];
+    let points: Vec<(f64, f64)> = worst.series[0].points.iter().map(|p| (p.x, p.y)).collect();
+    assert_eq!(
+        (worst.of.label.as_str(), worst.series[0].of.label.as_str()),
+        ("worst of all loads", "none")
+    );
+    // Medians of two: the lower one.
+    assert_eq!(points, [(0.0, 11.0), (1.0, 21.0), (2.0, 31.0)]);
+    assert_eq!(worst.series[0].points[2].interval, Some([31.0, 32.0]));
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let bytes = || -> Vec<String> {
+        let options = Options {
+            dots: 1_000,
+            ..Options::default()
+        };
+        let all = pictures(&several(), options);
+        let json = all.iter().map(|p| serde_json::to_string(p).unwrap());
+        let files: Vec<String> = all.iter().map(|p| draw(p, Theme::Light)).collect();
+        json.chain(files).collect()
+    };
+    assert_eq!(bytes(), bytes());
+}
+
+#[test]
+fn what_is_left_out_is_said_and_the_worst_is_never_left_out() {
+    let cells = [cell(
+        subject("6.1.0-1-amd64", "none"),
+        "idle",
+        1,
+        30_000,
+        &samples(30_000, 777_123),
+    )];
+    let options = Options {
+        dots: 1_000,
+        ..Options::default()
+    };
+    let all = pictures(&cells, options);
+    let Picture::Dots(dots) = find(&all, "dots-wakeup-latency-idle") else {
+        panic!()
+    };
+    let panel = &dots.panels[0];
+    assert!(panel.samples == 30_000 && panel.points.len() <= 1_000);
+    assert!(panel.points.contains(&[10.0, 777.123]), "the worst, in its place");
+    let left_out = format!(
+        "{} are left out",
+        worstcase_base::format::grouped(30_000 - panel.points.len() as u64)
+    );
+    assert!(
+        dots.head.about.contains("of 30 000 samples are drawn"),
+        "{}",
+        dots.head.about
+    );
+    assert!(dots.head.about.contains(&left_out), "{}", dots.head.about);
+}
+
+#[test]
+fn missed_periods_are_marked_where_they_are() {
+    let with_gap: Vec<(u32, u64)> = (0..1_000)
+        .filter(|i| !(400..500).contains(i))
+        .map(|i| (i, 3_000))
+        .collect();
+    let cells = [
+        cell(subject("6.1.0-1-amd64", "none"), "idle", 1, 1_000, &with_gap),
+        cell(subject("6.1.0-1-amd64", "full"), "idle", 1, 1_000, &[]),
+    ];
+    let all = pictures(&cells, Options::default());
+    all.iter().for_each(check);
+    let Picture::Dots(dots) = find(&all, "dots-wakeup-latency-idle") else {
+        panic!()
+    };
+    assert_eq!(
+        (dots.panels[0].missed, &dots.panels[0].missed_at),
+        (100, &vec![[0.4, 0.5]])
+    );
+    assert_eq!(
+        (dots.panels[1].samples, &dots.panels[1].missed_at),
+        (0, &vec![[0.0, 1.0]])
+    );
+    let Picture::Heat(heat) = find(&all, "heat-wakeup-latency") else {
+        panic!()
+    };
+    assert_eq!(heat.rows[1].cells[0].as_ref().unwrap().text, "missed");
+    all.iter().for_each(|p| drop(texts(&draw(p, Theme::Dark))));
+}
+
+#[test]
+fn extremes_can_be_drawn() {
+    let one = |samples: &[(u32, u64)]| vec![cell(subject("6.1.0-1-amd64", "none"), "idle", 1, 10, samples)];
+    for cells in [
+        one(&[(3, 1_234)]),
+        one(&[(0, 0), (1, 0)]),
+        one(&[(0, 5_000), (1, 5_000), (2, 5_000)]),
+        one(&[(0, 1), (1, 9_000_000_000_000_000)]),
+        one(&[]),
+    ] {
+        for picture in pictures(&cells, Options::default()) {
+            check(&picture);
+            let file = draw(&picture, Theme::Light);
+            texts(&file);
+            assert!(!file.contains("NaN") && !file.contains("inf"), "{}", picture.head().id);
+        }
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let load = "cmd:</text><script>alert(1)</script>\u{202e}&amp;\"'";
+    let cells = [cell(
+        subject("<b onload=x>&\u{1}", "]]>\"no'ne"),
+        load,
+        1,
+        100,
+        &samples(100, 9_000),
+    )];
+    let all = pictures(&cells, Options::default());
+    let mut said = 0;
+    for picture in &all {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+        assert!(picture.head().id.chars().all(plain), "{}", picture.head().id);
+        let file = draw(picture, Theme::Light);
+        assert!(!file.contains("<script") && !file.contains("<b ") && !file.contains(['\u{202e}', '\u{1}']));
+        let texts = texts(&file).concat();
+        said += usize::from(texts.contains("<b onload=x>&"));
+    }
+    assert!(said >= 3, "the name is shown as it is, {said} times");
+}
+
+#[test]
+fn twenty_subjects_and_more_loads_than_colours() {
+    let mut cells = Vec::new();
+    for i in 0..20 {
+        let version = format!("6.{i}.0-1-amd64");
+        for load in 0..10 {
+            cells.push(cell(
+                subject(&version, "full"),
+                &format!("apps:{load}"),
+                1,
+                50,
+                &samples(50, 8_000 + i * load),
+            ));
+        }
+    }
+    let all = pictures(&cells, Options::default());
+    all.iter().for_each(check);
+    assert!(all.iter().all(|p| p.head().id != "against-wakeup-latency"));
+    let Picture::Histogram(histogram) = find(&all, "histogram-wakeup-latency") else {
+        panic!()
+    };
+    assert!(histogram.panels.iter().all(|p| p.series.len() <= MOST_SERIES) && histogram.panels.len() == 40);
+    all.iter().for_each(|p| drop(texts(&draw(p, Theme::Light))));
+}
+
+fn switch(of: Subject, probe: &str, costs: &[u64]) -> Record {
+    let repetition = |cost: &u64| SwitchRepetition {
+        total: Nanos(100 * (1_000 + cost)),
+        hot: Nanos(100_000),
+        cold: Nanos(50_000),
+        voluntary: 100,
+        involuntary: 0,
+        migrations: None,
+    };
+    let details = Details::Switch(SwitchDetails {
+        hops: 100,
+        repetitions: costs.iter().map(repetition).collect(),
+    });
+    of_bench(cell(of, "idle", 1, 3, &[(0, 1), (1, 1), (2, 1)]).record, probe, details)
+}
+
+#[test]
+fn what_switches_cost_over_processes_sizes_and_memory() {
+    let with_memory = |mb: u32| {
+        let mut subject = subject("6.1.0-1-amd64", "none");
+        if let worstcase_results::record::Machine::Lab(lab) = &mut subject.machine {
+            lab.memory_mb = mb;
+        }
+        subject
+    };
+    let mut records = Vec::new();
+    for mb in [256, 512] {
+        for (probe, cost) in [("switch:2x0", 1_500), ("switch:16x0", 2_500), ("switch:2x16k", 4_000)] {
+            records.push(switch(with_memory(mb), probe, &[cost, cost + u64::from(mb), cost]));
+        }
+    }
+    let plan = plan(records.iter());
+    let cast = Cast::new(&plan, &records, None);
+    assert!(cast.questions().is_empty(), "they are no latencies");
+    let bench = bench::pictures(&cast);
+    bench.iter().for_each(check);
+    let ids: Vec<&str> = bench.iter().map(|p| p.head().id.as_str()).collect();
+    assert_eq!(ids, ["switch-hot", "switch-cold"]);
+    let Picture::Lines(hot) = &bench[0] else { panic!() };
+    let panels: Vec<&str> = hot.panels.iter().map(|p| p.of.label.as_str()).collect();
+    assert_eq!(panels, ["6.1 none 256 MB", "6.1 none 512 MB"]);
+    let lines: Vec<(&str, usize)> = hot.panels[0]
+        .series
+        .iter()
+        .map(|l| (l.of.label.as_str(), l.points.len()))
+        .collect();
+    assert_eq!(lines, [("0 B", 2), ("16 KB", 1)]);
+    let point = &hot.panels[0].series[0].points[0];
+    assert!(point.x == 2.0 && (point.y - 1.5853).abs() < 0.001, "{point:?}");
+    let Picture::Lines(cold) = &bench[1] else { panic!() };
+    assert!(
+        (cold.panels[0].series[0].points[0].y - 2.0853).abs() < 0.001,
+        "less is subtracted"
+    );
+    let machine = machine::pictures(&cast);
+    assert_eq!(
+        machine.iter().map(|p| p.head().id.as_str()).collect::<Vec<_>>(),
+        ["switch-memory"]
+    );
+    machine.iter().chain(&bench).for_each(|p| {
+        check(p);
+        texts(&draw(p, Theme::Light));
+    });
+}
+
+#[test]
+fn message_passing_over_processes_a_line_a_subject_and_transport() {
+    let one = |model: &str, probe: &str, processes: u32, ms: u64| {
+        let run = |ms: u64| HackbenchRun {
+            total: Nanos::from_millis(ms),
+            cpu: Nanos::from_millis(ms),
+            voluntary: 1,
+            involuntary: 1,
+        };
+        let details = Details::Hackbench(HackbenchDetails {
+            processes,
+            messages: 1,
+            runs: vec![run(ms), run(ms + 1), run(ms + 2), run(ms + 1)],
+            message_latency: None,
+        });
+        of_bench(
+            cell(subject("6.1.0-1-amd64", model), "idle", 1, 1, &[(0, 1)]).record,
+            probe,
+            details,
+        )
+    };
+    let mut records = Vec::new();
+    for model in ["none", "full"] {
+        records.push(one(model, "hackbench:1", 50, 30));
+        records.push(one(model, "hackbench:2", 100, 60));
+        records.push(one(model, "hackbench:1+pipes", 50, 20));
+    }
+    let plan = plan(records.iter());
+    let all = bench::pictures(&Cast::new(&plan, &records, None));
+    let Picture::Lines(lines) = find(&all, "hackbench") else {
+        panic!()
+    };
+    check(&all[0]);
+    let labels: Vec<&str> = lines.panels[0].series.iter().map(|l| l.of.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "6.1 none, sockets",
+            "6.1 none, pipes",
+            "6.1 full, sockets",
+            "6.1 full, pipes"
+        ]
+    );
+    let points: Vec<(f64, f64)> = lines.panels[0].series[0].points.iter().map(|p| (p.x, p.y)).collect();
+    assert_eq!(points, [(50.0, 31.0), (100.0, 61.0)]);
+    assert!(lines.head.y.unit.starts_with("virtual ms"));
+}

@@ -1,0 +1,138 @@
+//! The tail estimate of a cell, in words and for programs.
+
+use super::terminal::Style;
+use serde::Serialize;
+use worstcase_base::duration;
+use worstcase_base::format::{grouped, micros, span};
+use worstcase_probe::Nanos;
+use worstcase_results::record::{CellId, Record, Venue};
+use worstcase_results::stats::tail::{Exceeded, Level, Peaks, Sure, Tail, estimate};
+
+/// What no estimate from samples can know.
+const HOST_LIMITS: [&str; 3] = [
+    "An estimate from the paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS.",
+    "Of paths that were not taken it knows nothing: firmware, rare errors and drivers, other loads, heat, a state that takes",
+    "days to come. A time much longer than what was looked at stretches it beyond what the samples bear.",
+];
+const LAB_LIMITS: [&str; 3] = [
+    "An estimate from the paths that this seed took, per hour of virtual time: no bound, no ground for a PASS. Of paths that",
+    "were not taken it knows nothing. In the lab every section can be counted instead, and the run bounded:",
+    "worstcase census.",
+];
+
+/// A cell's tail, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellTail {
+    /// The cell.
+    pub cell: CellId,
+    /// Its clock.
+    pub time_unit: String,
+    /// The estimate.
+    pub estimate: Option<Tail>,
+    /// Why there is none.
+    pub why_not: Option<String>,
+    /// What it cannot know, line by line.
+    pub warning: [&'static str; 3],
+}
+
+impl CellTail {
+    /// From a record and its largest samples; how often `limit` is exceeded, if there is one.
+    pub fn of(record: &Record, peaks: &Peaks, limit: Option<Nanos>) -> CellTail {
+        let (estimate, why_not) = match estimate(peaks, record.looked(), limit) {
+            Ok(tail) => (Some(tail), None),
+            Err(refusal) => (None, Some(refusal.to_string())),
+        };
+        CellTail {
+            cell: record.id.clone(),
+            time_unit: record.subject.time_unit().replacen("us", "ns", 1),
+            estimate,
+            why_not,
+            warning: match record.subject.venue() {
+                Venue::Lab => LAB_LIMITS,
+                Venue::Host => HOST_LIMITS,
+            },
+        }
+    }
+
+    /// With a heading and the warning.
+    pub fn lines(&self, style: Style) -> Vec<String> {
+        let unit = self.time_unit.replacen("ns", "us", 1);
+        let mut lines = vec![style.bold(&format!("Tail ({unit}; an estimate, 95 % intervals)"))];
+        lines.extend(self.figures().into_iter().map(|line| format!("  {line}")));
+        lines.extend(self.warning.map(|line| format!("  {line}")));
+        lines
+    }
+
+    /// The figures alone.
+    fn figures(&self) -> Vec<String> {
+        match (&self.estimate, &self.why_not) {
+            (Some(tail), _) => estimated(tail),
+            (None, why_not) => vec![format!("none: {}", why_not.as_deref().unwrap_or_default())],
+        }
+    }
+}
+
+/// The tails of several cells.
+pub fn several(tails: &[CellTail], style: Style) -> Vec<String> {
+    let mut lines =
+        vec![style.bold("Tail: latencies by how seldom they are exceeded (us; an estimate, 95 % intervals)")];
+    for tail in tails {
+        lines.push(format!("  {}", tail.cell));
+        lines.extend(tail.figures().into_iter().map(|line| format!("    {line}")));
+    }
+    // All cells of a run are of one venue.
+    let warning = tails.first().map(|t| t.warning);
+    lines.extend(warning.into_iter().flatten().map(|line| format!("  {line}")));
+    lines
+}
+
+fn estimated(tail: &Tail) -> Vec<String> {
+    let mut lines = vec![
+        format!(
+            "{} events above {} in {} ({} of {} samples); largest {}",
+            grouped(tail.events),
+            micros(tail.threshold_ns),
+            duration::show(tail.looked_ns),
+            grouped(tail.above),
+            grouped(tail.samples),
+            micros(tail.max_ns)
+        ),
+        format!(
+            "generalized Pareto, shape {:.2} ({:.2}..{:.2}); a fit as bad has p = {:.3}",
+            tail.shape.best, tail.shape.low, tail.shape.high, tail.fit_p
+        ),
+    ];
+    lines.extend(tail.levels.iter().map(|l| level(l, tail.looked_ns)));
+    if tail.end_ns.best.is_some() {
+        lines.push(format!("{:<12} {}", "end", latency(&tail.end_ns)));
+    }
+    lines.extend(tail.limit.as_ref().map(exceeded));
+    lines
+}
+
+fn level(level: &Level, looked: Nanos) -> String {
+    let times = level.every_ns.0 as f64 / looked.0 as f64;
+    let article = if level.once_a == "hour" { "an" } else { "a" };
+    let once = format!("once {article} {}", level.once_a);
+    let line = format!("{once:<12} {}", latency(&level.latency_ns));
+    match times > 1.0 {
+        true => format!("{line:<40} {} times what was looked at", grouped(times.round() as u64)),
+        false => line,
+    }
+}
+
+fn latency(sure: &Sure<Option<Nanos>>) -> String {
+    let show = |value: Option<Nanos>| value.map_or("no end".to_string(), micros);
+    format!("{:<8} ({}..{})", show(sure.best), show(sure.low), show(sure.high))
+}
+
+fn exceeded(exceeded: &Exceeded) -> String {
+    let show = |every: Option<f64>| every.map_or("never".to_string(), span);
+    let every = exceeded.every_s;
+    let often = match (every.best, every.low) {
+        (_, None) => "never, by all of these fits".to_string(),
+        (None, _) => format!("never ({}..never)", show(every.low)),
+        (Some(best), _) => format!("once in {} ({}..{})", span(best), show(every.low), show(every.high)),
+    };
+    format!("{:<12} exceeded {often}", duration::show(exceeded.limit_ns))
+}

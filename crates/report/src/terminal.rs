@@ -1,0 +1,280 @@
+//! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
+
+use super::grid::{Grid, Group};
+use super::{View, bench, host, ladder};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use worstcase_base::duration;
+use worstcase_base::format::{grouped, micros, plain, range};
+use worstcase_results::record::{Published, Quantity, Record, Subject, is_host};
+use worstcase_results::stats::{Ensemble, ensembles};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict};
+
+/// Widest line of a table.
+const WIDTH: usize = 120;
+
+/// How text may look.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    colour: bool,
+}
+
+impl Style {
+    /// Nothing but text.
+    pub const PLAIN: Style = Style { colour: false };
+
+    /// Colour on a terminal, unless `NO_COLOR` is set (no-color.org) or the terminal is `dumb`.
+    pub fn of_stdout() -> Style {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+        Style {
+            colour: std::io::stdout().is_terminal() && !refused && !dumb,
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        match self.colour {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text.to_string(),
+        }
+    }
+
+    /// A heading.
+    pub fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// A verdict's word, told apart without colour too.
+    pub fn outcome(self, outcome: Outcome) -> String {
+        let code = match outcome {
+            Outcome::Pass => "32",
+            Outcome::Inconclusive => "33",
+            Outcome::Fail => "1;31",
+        };
+        self.paint(code, &format!("{outcome:<12}"))
+    }
+}
+
+/// The whole report.
+pub fn run(view: &View, style: Style) -> String {
+    let mut out = vec![style.bold(&plain(&view.plan.title))];
+    let measured = view.records.len();
+    let planned = view.plan.cells.len();
+    if measured < planned {
+        out.push(format!(
+            "{measured} of {planned} cells are measured; to go on: {}",
+            plain(&view.plan.command.join(" "))
+        ));
+    }
+    if is_host(view.records) {
+        out.extend(host::tables(view, style));
+    } else {
+        out.extend(ensemble_tables(view, style));
+    }
+    out.extend(bench::tables(view, style));
+    out.extend(losses(view.records));
+    if let Some((criterion, verdicts)) = &view.verdicts {
+        out.push(String::new());
+        out.push(verdict_heading(criterion, view.records, style));
+        out.extend(verdict_lines(verdicts, style));
+        let ladder = ladder::lines(view, style);
+        if !ladder.is_empty() {
+            out.push(String::new());
+            out.extend(ladder);
+        }
+    }
+    if !view.plan.published.is_empty() {
+        out.push(String::new());
+        out.extend(published(&view.plan.published, style));
+    }
+    out.push(String::new());
+    out.join("\n")
+}
+
+/// Subjects as rows, loads as groups of columns.
+fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
+    let mut out = Vec::new();
+    for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
+        for quantity in view.quantities_of(probe) {
+            let all = ensembles(view.records, *quantity);
+            let of_probe: Vec<Ensemble> = all.into_iter().filter(|e| e.probe == probe).collect();
+            if !of_probe.is_empty() {
+                out.push(String::new());
+                out.extend(table(view, probe, *quantity, &of_probe, style));
+            }
+        }
+    }
+    if view.timed().next().is_some() {
+        out.push(String::new());
+        out.push("median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;".into());
+        out.push(
+            "of seeds: lowest..highest maximum of a seed. A maximum grows with the time that was looked at.".into(),
+        );
+    }
+    out
+}
+
+fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: Style) -> Vec<String> {
+    let of_id =
+        |id: &worstcase_results::record::SubjectId| view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
+    let subjects = distinct(all.iter().map(|e| &e.subject));
+    let units = units(subjects.iter().filter_map(|id| of_id(id)));
+    let label = |id: &&worstcase_results::record::SubjectId| match of_id(id) {
+        // With more than one clock in a table, each row names its own.
+        Some(subject) if units.len() > 1 => format!("{} [{}]", row_label(subject), subject.time_unit()),
+        Some(subject) => row_label(subject),
+        None => id.to_string(),
+    };
+    let row = |load: &str, id: &worstcase_results::record::SubjectId| {
+        let found = all.iter().find(|e| e.load == load && e.subject == *id);
+        found.map_or_else(|| vec!["-".to_string(); 4], numbers)
+    };
+    let grid = Grid {
+        heading: "subject".into(),
+        labels: subjects.iter().map(label).collect(),
+        columns: ["median", "p99", "max", "of seeds"].map(String::from).to_vec(),
+        groups: distinct(all.iter().map(|e| e.load.as_str()))
+            .into_iter()
+            .map(|load| Group {
+                title: shortened(&plain(load)),
+                cells: subjects.iter().map(|id| row(load, id)).collect(),
+            })
+            .collect(),
+    };
+    let heading = format!("{probe}, {} ({})", quantity.title(), units.join(", "));
+    let mut lines = vec![style.bold(&heading), looked(all), String::new()];
+    lines.extend(grid.render(WIDTH));
+    lines
+}
+
+/// Kernel and preemption model, and the machine where it is not the default one.
+pub(super) fn row_label(subject: &Subject) -> String {
+    let id = subject.id();
+    let label = &subject.kernel.label;
+    plain(&match id.as_str().strip_prefix(&format!("{label}.")) {
+        Some(rest) => format!("{label} {}", rest.replace('.', " ")),
+        None => id.to_string(),
+    })
+}
+
+fn numbers(e: &Ensemble) -> Vec<String> {
+    let spread = match e.seeds.len() {
+        1 => "one seed".to_string(),
+        _ => format!("{}..{}", micros(e.least_max()), micros(e.max())),
+    };
+    let p99 = e.p99().map_or("-".to_string(), micros);
+    vec![micros(e.median()), p99, micros(e.max()), spread]
+}
+
+/// The clocks of these subjects.
+pub(super) fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<String> {
+    let units: BTreeSet<String> = subjects.map(Subject::time_unit).collect();
+    units.into_iter().collect()
+}
+
+/// On how much the numbers of a table rest.
+pub(super) fn looked(all: &[Ensemble]) -> String {
+    fn span<T: Ord + Copy>(all: &[Ensemble], of: fn(&Ensemble) -> T, show: fn(T) -> String) -> String {
+        let values: BTreeSet<T> = all.iter().map(of).collect();
+        let ends = values.first().zip(values.last());
+        ends.map_or(String::new(), |(low, high)| range(*low, *high, show))
+    }
+    format!(
+        "each figure rests on: seeds {}; samples {}; time looked at {}",
+        span(all, |e| e.seeds.len(), |n| n.to_string()),
+        span(all, Ensemble::taken, grouped),
+        span(all, Ensemble::looked, duration::show)
+    )
+}
+
+/// Missed periods and warnings: nothing that was lost goes unsaid.
+pub(super) fn losses(records: &[Record]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let missed: Vec<&Record> = records.iter().filter(|r| r.accounting.missed > 0).collect();
+    let total: u64 = missed.iter().map(|r| r.accounting.missed).sum();
+    let expected: u64 = records.iter().map(|r| r.accounting.expected).sum();
+    lines.push(match missed.iter().max_by_key(|r| r.accounting.missed) {
+        Some(worst) => format!(
+            "Missed: {} of {} periods, in {} cells; most in {} ({}).",
+            grouped(total),
+            grouped(expected),
+            missed.len(),
+            worst.id,
+            grouped(worst.accounting.missed)
+        ),
+        None => format!("Missed: none of {} periods.", grouped(expected)),
+    });
+    for warning in distinct(records.iter().flat_map(|r| r.warnings.iter().map(String::as_str))) {
+        let cells = records
+            .iter()
+            .filter(|r| r.warnings.iter().any(|w| w == warning))
+            .count();
+        lines.push(format!(
+            "Warning in {cells} of {} cells: {}",
+            records.len(),
+            plain(warning)
+        ));
+    }
+    lines
+}
+
+/// What is judged.
+pub fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
+    let units = units(records.iter().map(|r| &r.subject)).join(", ");
+    let limit = duration::show(criterion.limit);
+    style.bold(&format!("Verdict: no latency above {limit} (times are {units})"))
+}
+
+/// A line for each verdict, further reasons below it.
+pub fn verdict_lines(verdicts: &[Verdict], style: Style) -> Vec<String> {
+    let width = verdicts.iter().map(|v| v.subject.as_str().len()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for verdict in verdicts {
+        let first = verdict.reasons.first().map_or("", String::as_str);
+        let subject = &verdict.subject;
+        let outcome = style.outcome(verdict.outcome);
+        lines.push(format!("  {subject:width$}  {outcome}  {}", plain(first)));
+        for reason in verdict.reasons.iter().skip(1) {
+            lines.push(format!("  {:width$}  {:12}  {}", "", "", plain(reason)));
+        }
+    }
+    lines
+}
+
+/// Figures from the literature.
+pub fn published(figures: &[Published], style: Style) -> Vec<String> {
+    let mut lines =
+        vec![style.bold("Published, on the machines of their time (real time, not comparable digit by digit)")];
+    let width = figures.iter().map(|f| f.label.chars().count()).max().unwrap_or(0);
+    for figure in figures {
+        let mut line = format!(
+            "  {:width$}  {} {}",
+            plain(&figure.label),
+            plain(&figure.value),
+            plain(&figure.unit)
+        );
+        if !figure.source.is_empty() {
+            line += &format!("  ({})", plain(&figure.source));
+        }
+        lines.push(line.trim_end().to_string());
+    }
+    lines
+}
+
+fn shortened(title: &str) -> String {
+    match title.chars().count() {
+        0..=28 => title.to_string(),
+        _ => title.chars().take(27).chain(['…']).collect(),
+    }
+}
+
+/// Every value once, in the order in which it comes first.
+pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}

@@ -1,0 +1,136 @@
+//! Verdicts with how sure they are, in words and for programs.
+
+use super::tail::{CellTail, several};
+use super::terminal::{Style, verdict_heading, verdict_lines};
+use serde_json::json;
+use worstcase_base::duration;
+use worstcase_base::format::{grouped, plain};
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Record, Venue};
+use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, worst};
+
+/// The form of the document.
+pub const SCHEMA: &str = "worstcase-verdict/1";
+
+/// What `worstcase verdict` says.
+#[derive(Debug)]
+pub struct Judged<'a> {
+    /// The run's title.
+    pub title: &'a str,
+    /// Its records.
+    pub records: &'a [Record],
+    /// What was asked.
+    pub criterion: Criterion,
+    /// The answers.
+    pub verdicts: &'a [Verdict],
+    /// The tails, if they were asked for.
+    pub tails: Option<&'a [CellTail]>,
+}
+
+impl Judged<'_> {
+    fn venue(&self) -> Option<Venue> {
+        self.records.first().map(|r| r.subject.venue())
+    }
+
+    /// For people.
+    pub fn lines(&self, style: Style) -> String {
+        let mut out = vec![style.bold(&plain(self.title)), String::new()];
+        out.push(verdict_heading(&self.criterion, self.records, style));
+        out.extend(verdict_lines(self.verdicts, style));
+        out.push(String::new());
+        out.push(style.bold("How sure"));
+        let width = self
+            .verdicts
+            .iter()
+            .map(|v| v.subject.as_str().len())
+            .max()
+            .unwrap_or(0);
+        for verdict in self.verdicts {
+            out.push(format!(
+                "  {:width$}  {}",
+                verdict.subject,
+                self.amount(&verdict.evidence)
+            ));
+            if self.venue() == Some(Venue::Host) {
+                out.push(format!("  {:width$}  {}", "", interference(&verdict.evidence)));
+            }
+        }
+        out.extend(self.needs().map(|line| format!("  {line}")));
+        if let Some(tails) = self.tails {
+            out.push(String::new());
+            out.extend(several(tails, style));
+        }
+        out.push(String::new());
+        out.join("\n")
+    }
+
+    fn amount(&self, e: &Evidence) -> String {
+        let mut text = format!(
+            "{} samples in {}, {} cells; missed {}, at the ends {}",
+            grouped(e.samples),
+            duration::show(e.looked_ns),
+            e.cells,
+            grouped(e.missed),
+            grouped(e.missed_at_ends)
+        );
+        // The rule of three.
+        if e.samples >= 3 && e.max_ns <= self.criterion.limit {
+            text += &format!("; fewer than 1 in {} periods above (95 %)", grouped(e.samples / 3));
+        }
+        text
+    }
+
+    /// What a PASS needs.
+    fn needs(&self) -> [String; 2] {
+        let c = &self.criterion;
+        let (whole, quiet) = match self.venue() {
+            Some(Venue::Host) => (
+                "every load, probe and CPU",
+                format!(", no throttling, at most {} % stolen", STEAL_ALLOWED * 100.0),
+            ),
+            _ => ("every load and probe", String::new()),
+        };
+        let mut needs = format!("A PASS needs of {whole} {} samples", grouped(c.min_samples));
+        if c.min_time > Nanos(0) {
+            needs += &format!(" and {} looked at", duration::show(c.min_time));
+        }
+        if c.min_seeds > 1 {
+            needs += &format!(", of every load and probe {} seeds", c.min_seeds);
+        }
+        let rest = format!("every planned cell measured, no period missed at the ends, no warning{quiet}.");
+        [format!("{needs};"), rest]
+    }
+
+    /// For programs.
+    pub fn json(&self) -> String {
+        let c = &self.criterion;
+        let document = json!({
+            "schema": SCHEMA,
+            "title": self.title,
+            "outcome": worst(self.verdicts),
+            "limit_ns": c.limit,
+            "needs": {
+                "min_seeds": c.min_seeds,
+                "min_samples": c.min_samples,
+                "min_time_ns": c.min_time,
+                "steal_allowed": STEAL_ALLOWED,
+            },
+            "subjects": self.verdicts,
+            "tails": self.tails,
+        });
+        format!("{document:#}\n")
+    }
+}
+
+fn interference(e: &Evidence) -> String {
+    let throttled = match e.throttled_cells {
+        Some(0) => "none".to_string(),
+        Some(cells) => format!("in {cells} of {} cells", e.cells),
+        None => "not known".to_string(),
+    };
+    let stolen = match e.steal_share {
+        Some(share) => format!("at most {:.3} % of a cell's time", share * 100.0),
+        None => "not known".to_string(),
+    };
+    format!("real-time throttling: {throttled}; stolen by a hypervisor: {stolen}")
+}

@@ -1,0 +1,96 @@
+//! Two runs, or a run and a baseline: what changed, and whether it got worse. From records alone.
+//!
+//! ```text
+//! run folder, baseline file -> Side: each cell's figures, seed by seed          side, baseline
+//! two sides -> cells that belong together, and those that do not                pair
+//! a cell on both sides -> differences, ratios, tests, exact differences         change
+//! all cells -> what is called better or worse                                   words   (worstcase compare)
+//! all cells -> PASS, FAIL or INCONCLUSIVE                                       gate    (worstcase gate)
+//! ```
+//! `docs/statistics.md` has the rules with their reasons.
+
+pub mod baseline;
+pub mod change;
+pub mod gate;
+pub mod pair;
+pub mod side;
+pub mod words;
+
+pub use pair::Mapped;
+pub use side::{Group, How, Side};
+pub use words::{Comparison, compare};
+
+use crate::record::{CellId, RunError};
+use std::path::PathBuf;
+use worstcase_base::Exit;
+
+/// Why two sides cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// A run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A file cannot be read.
+    #[error("cannot read {}: {cause}; name a run's folder, or a file that `worstcase gate --write-baseline` wrote", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        cause: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        cause: std::io::Error,
+    },
+    /// Something else than a baseline.
+    #[error("{} is not a baseline: {what}; `worstcase gate RUN --write-baseline FILE` writes one", path.display())]
+    NotABaseline {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A baseline of half a run.
+    #[error(
+        "a baseline needs a finished run: {missing} cells are not measured, the first is {first}; to go on: {command}"
+    )]
+    Unfinished {
+        /// How many.
+        missing: usize,
+        /// The first of them.
+        first: CellId,
+        /// The run's command.
+        command: String,
+    },
+    /// A subject that is not there.
+    #[error("{} subject is called '{text}'; there are: {}", if *many { "more than one" } else { "no" }, known.join(", "))]
+    UnknownSubject {
+        /// What was typed.
+        text: String,
+        /// Whether several would fit.
+        many: bool,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// No cell of one is in the other.
+    #[error("no cell of the one side compares with one of the other{}; see `worstcase compare --help`", why.as_ref().map_or(String::new(), |w| format!(": {w}")))]
+    NothingInCommon {
+        /// Of the first cell.
+        why: Option<String>,
+    },
+}
+
+impl CompareError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            CompareError::Run(e) => e.exit(),
+            CompareError::Write { .. } => Exit::Storage,
+            _ => Exit::Usage,
+        }
+    }
+}

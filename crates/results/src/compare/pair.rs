@@ -1,0 +1,212 @@
+//! What belongs together on the two sides: first subjects, then their cells.
+
+use super::{CompareError, Group, How, Side};
+use crate::record::{Machine, Subject, SubjectId, Venue};
+use serde::Serialize;
+use worstcase_base::duration;
+
+/// Two subjects, by what the user types: a name or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    /// Of the first side.
+    pub a: String,
+    /// Of the second.
+    pub b: String,
+}
+
+impl std::str::FromStr for Mapped {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Mapped, String> {
+        match text.split_once('=') {
+            Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok(Mapped {
+                a: a.into(),
+                b: b.into(),
+            }),
+            _ => Err("write two subjects as A=B".to_string()),
+        }
+    }
+}
+
+/// Which side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Which {
+    /// The first; for a gate the baseline.
+    A,
+    /// The second; for a gate the run.
+    B,
+}
+
+/// A cell that is not compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unmatched {
+    /// The side that has it; both have one that was not measured alike.
+    pub side: Which,
+    /// Its subject.
+    pub subject: SubjectId,
+    /// The cell.
+    #[serde(flatten)]
+    pub how: How,
+    /// Why.
+    pub why: String,
+}
+
+/// What is compared, and what is not.
+#[derive(Debug)]
+pub struct Pairing<'a> {
+    /// Cells of both sides.
+    pub pairs: Vec<(&'a Group, &'a Group)>,
+    /// The rest.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// Pairs all cells of both sides. With `only`, of the mapped subjects alone.
+pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[Mapped], only: bool) -> Result<Pairing<'a>, CompareError> {
+    let subjects = subjects(a, b, mapped, only)?;
+    let mut pairing = Pairing {
+        pairs: Vec::new(),
+        unmatched: Vec::new(),
+    };
+    for cell in &a.cells {
+        let Some((_, other)) = subjects.iter().find(|(of_a, _)| *of_a == cell.subject) else {
+            if !only {
+                pairing.unmatched.push(alone(Which::A, cell, "its subject is not in B"));
+            }
+            continue;
+        };
+        let of_b = || {
+            b.cells
+                .iter()
+                .filter(|c| c.subject == *other && c.how.same_cell(&cell.how))
+        };
+        match of_b().find(|c| unlike(a, cell, b, c).is_none()).or(of_b().next()) {
+            Some(found) => match unlike(a, cell, b, found) {
+                None => pairing.pairs.push((cell, found)),
+                Some(why) => pairing.unmatched.push(alone(Which::A, cell, &why)),
+            },
+            None => pairing.unmatched.push(alone(Which::A, cell, "not in B")),
+        }
+    }
+    for cell in &b.cells {
+        let paired = |subject: &SubjectId| subjects.iter().any(|(_, of_b)| of_b == subject);
+        let why = match paired(&cell.subject) {
+            false if only => continue,
+            false => "its subject is not in A",
+            true if has_partner(a, cell, &subjects) => continue,
+            true => "not in A",
+        };
+        pairing.unmatched.push(alone(Which::B, cell, why));
+    }
+    Ok(pairing)
+}
+
+fn alone(side: Which, cell: &Group, why: &str) -> Unmatched {
+    Unmatched {
+        side,
+        subject: cell.subject.clone(),
+        how: cell.how.clone(),
+        why: why.to_string(),
+    }
+}
+
+fn has_partner(a: &Side, cell: &Group, subjects: &[(SubjectId, SubjectId)]) -> bool {
+    let of_cell = subjects.iter().filter(|(_, of_b)| *of_b == cell.subject);
+    let mut cells = of_cell.flat_map(|(of_a, _)| a.cells.iter().filter(move |c| c.subject == *of_a));
+    cells.any(|c| c.how.same_cell(&cell.how))
+}
+
+/// What was not alike, in words.
+fn unlike(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Option<String> {
+    let venue = |side: &Side, cell: &Group| side.subject(&cell.subject).map(Subject::venue);
+    if venue(a, of_a) != venue(b, of_b) {
+        return Some("virtual time on one side, real time on the other".to_string());
+    }
+    let (x, y) = (&of_a.how, &of_b.how);
+    let long = |n| duration::show(n);
+    let differences = [
+        ("period", long(x.period), long(y.period)),
+        ("periods", x.periods.to_string(), y.periods.to_string()),
+        ("warm-up", long(x.warmup), long(y.warmup)),
+        ("priority", x.priority.to_string(), y.priority.to_string()),
+        ("method", method(x), method(y)),
+    ];
+    let (what, x, y) = differences.into_iter().find(|(_, x, y)| x != y)?;
+    Some(format!("not measured alike: {what} {x} against {y}"))
+}
+
+fn method(how: &How) -> String {
+    how.method.as_ref().map_or("-".to_string(), |m| {
+        let cpus: Vec<String> = m.cpus.iter().map(u32::to_string).collect();
+        format!(
+            "{} {} on CPUs {}, {} ns apart",
+            m.timer,
+            m.policy,
+            cpus.join(","),
+            m.distance_ns
+        )
+    })
+}
+
+/// Subjects: as mapped; the only one on each side; of one name; alike in all but the kernel.
+fn subjects(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Vec<(SubjectId, SubjectId)>, CompareError> {
+    let mut pairs = Vec::new();
+    for Mapped { a: of_a, b: of_b } in mapped {
+        pairs.push((named(a, of_a)?, named(b, of_b)?));
+    }
+    if only {
+        return Ok(pairs);
+    }
+    if let ([x], [y]) = (&a.subjects[..], &b.subjects[..]) {
+        return Ok(vec![(x.id(), y.id())]);
+    }
+    let rules: [fn(&Subject, &Subject) -> bool; 2] = [|x, y| x.id() == y.id(), alike];
+    for rule in rules {
+        let free_a: Vec<&Subject> = a
+            .subjects
+            .iter()
+            .filter(|s| !pairs.iter().any(|p| p.0 == s.id()))
+            .collect();
+        let free_b: Vec<&Subject> = b
+            .subjects
+            .iter()
+            .filter(|s| !pairs.iter().any(|p| p.1 == s.id()))
+            .collect();
+        for x in &free_a {
+            let partners: Vec<&&Subject> = free_b.iter().filter(|y| rule(x, y)).collect();
+            // Two that would fit are a guess, and a comparison must not rest on one.
+            if let [y] = partners[..]
+                && free_a.iter().filter(|other| rule(other, y)).count() == 1
+            {
+                pairs.push((x.id(), y.id()));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// Whether two subjects are alike in all but the kernel.
+fn alike(x: &Subject, y: &Subject) -> bool {
+    let asked = |s: &Subject| s.preempt.asked.clone().unwrap_or(s.preempt.in_force.clone());
+    let machine = |s: &Subject| match &s.machine {
+        Machine::Lab(lab) => (Venue::Lab, lab.mips, lab.memory_mb),
+        Machine::Host(_) => (Venue::Host, 0, 0),
+    };
+    asked(x) == asked(y) && machine(x) == machine(y)
+}
+
+/// The subject of this name, or the only one whose name has this part.
+fn named(side: &Side, text: &str) -> Result<SubjectId, CompareError> {
+    let ids: Vec<SubjectId> = side.subjects.iter().map(Subject::id).collect();
+    if let Some(id) = ids.iter().find(|id| id.as_str() == text) {
+        return Ok(id.clone());
+    }
+    let parts: Vec<&SubjectId> = ids.iter().filter(|id| id.as_str().contains(text)).collect();
+    match parts[..] {
+        [id] => Ok(id.clone()),
+        _ => Err(CompareError::UnknownSubject {
+            text: text.to_string(),
+            many: !parts.is_empty(),
+            known: ids.iter().map(SubjectId::to_string).collect(),
+        }),
+    }
+}

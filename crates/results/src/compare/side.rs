@@ -1,0 +1,227 @@
+//! One side of a comparison: what a run or a baseline knows of each cell's seeds.
+
+use super::CompareError;
+use super::baseline;
+use crate::record::{
+    Cell, CellId, Machine, Method, Quantity, Record, Run, RunError, Subject, SubjectId, Venue, judged,
+};
+use crate::stats::Percentile;
+use crate::verdict::{another_model, interference};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use worstcase_probe::Nanos;
+
+/// A run, or what a baseline kept of one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// The question.
+    pub title: String,
+    /// Arguments that repeat the run.
+    pub command: Vec<String>,
+    /// What was measured.
+    pub subjects: Vec<Subject>,
+    /// Its cells.
+    pub cells: Vec<Group>,
+    /// Planned cells that were not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<CellId>,
+}
+
+/// The seeds of one subject under one load, probe, and on the host of one CPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The subject's name.
+    pub subject: SubjectId,
+    /// How it was measured.
+    #[serde(flatten)]
+    pub how: How,
+    /// What was missing while measuring and may have changed the result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What interfered beside the kernel under test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<String>,
+    /// In order of the seeds.
+    pub seeds: Vec<Seed>,
+}
+
+/// How a cell was measured, all but its seed: only what was measured alike compares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct How {
+    /// The load.
+    pub load: String,
+    /// The instrument.
+    pub probe: String,
+    /// Host: the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// Distance of two due times.
+    #[serde(rename = "period_ns")]
+    pub period: Nanos,
+    /// Their number: a maximum grows with it.
+    pub periods: u32,
+    /// The load ran alone for so long.
+    #[serde(rename = "warmup_ns")]
+    pub warmup: Nanos,
+    /// Real-time priority of the probe.
+    pub priority: u8,
+    /// Host: timer, policy and CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Method>,
+}
+
+impl From<&Cell> for How {
+    fn from(cell: &Cell) -> How {
+        How {
+            load: cell.load.clone(),
+            probe: cell.probe.clone(),
+            cpu: cell.cpu,
+            period: Nanos(cell.period_ns),
+            periods: cell.periods,
+            warmup: Nanos(cell.warmup_ns),
+            priority: cell.priority,
+            method: cell.method.clone(),
+        }
+    }
+}
+
+impl How {
+    /// Whether both are of one cell, if not necessarily measured alike.
+    pub fn same_cell(&self, other: &How) -> bool {
+        (&self.load, &self.probe, self.cpu) == (&other.load, &other.probe, other.cpu)
+    }
+
+    /// Its name beside the subject.
+    pub fn name(&self) -> String {
+        let cpu = self.cpu.map_or(String::new(), |cpu| format!(", CPU {cpu}"));
+        format!("{}, {}{cpu}", self.load, self.probe)
+    }
+}
+
+/// What one seed gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seed {
+    /// The seed.
+    pub seed: u64,
+    /// Of all its samples.
+    pub digest: String,
+    /// Periods without a sample.
+    pub missed: u64,
+    /// Of each quantity that the probe is about.
+    pub quantities: BTreeMap<Quantity, Figures>,
+}
+
+/// What is compared of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Median.
+    #[serde(rename = "median_ns")]
+    pub median: Nanos,
+    /// 99th percentile, if the samples bear one.
+    #[serde(rename = "p99_ns")]
+    pub p99: Option<Nanos>,
+    /// Maximum.
+    #[serde(rename = "max_ns")]
+    pub max: Nanos,
+}
+
+impl Side {
+    /// Reads a run's folder, or a baseline's file.
+    pub fn open(path: &Path) -> Result<Side, CompareError> {
+        match path.is_dir() {
+            true => Ok(Side::of_run(&Run::open(path)?)?),
+            false => baseline::read(path),
+        }
+    }
+
+    /// Of a run.
+    pub fn of_run(run: &Run) -> Result<Side, RunError> {
+        let records = run.records()?;
+        let mut side = Side::of_records(&records);
+        side.title = run.plan().title.clone();
+        side.command = run.plan().command.clone();
+        side.unfinished = run.missing().map(|cell| cell.id.clone()).collect();
+        Ok(side)
+    }
+
+    /// Of records alone.
+    pub fn of_records(records: &[Record]) -> Side {
+        let mut groups: Vec<(SubjectId, How, Vec<&Record>)> = Vec::new();
+        for record in records {
+            let (subject, how) = (record.subject.id(), How::from(&record.cell));
+            match groups.iter_mut().find(|g| g.0 == subject && g.1 == how) {
+                Some(group) => group.2.push(record),
+                None => groups.push((subject, how, vec![record])),
+            }
+        }
+        let mut subjects: Vec<Subject> = Vec::new();
+        for record in records {
+            if !subjects.iter().any(|s| s.id() == record.subject.id()) {
+                subjects.push(record.subject.clone());
+            }
+        }
+        let cells = groups
+            .into_iter()
+            .map(|(subject, how, of)| group(subject, how, &of, records));
+        Side {
+            title: String::new(),
+            command: Vec::new(),
+            subjects,
+            cells: cells.collect(),
+            unfinished: Vec::new(),
+        }
+    }
+
+    /// A subject.
+    pub fn subject(&self, id: &SubjectId) -> Option<&Subject> {
+        self.subjects.iter().find(|s| s.id() == *id)
+    }
+
+    /// Whether a subject was measured in the lab.
+    pub fn in_lab(&self, id: &SubjectId) -> bool {
+        self.subject(id).is_some_and(|s| s.venue() == Venue::Lab)
+    }
+
+    /// In the lab: what makes the subject's machine.
+    pub fn key(&self, id: &SubjectId) -> Option<&str> {
+        match &self.subject(id)?.machine {
+            Machine::Lab(lab) => Some(&lab.key),
+            Machine::Host(_) => None,
+        }
+    }
+}
+
+fn group(subject: SubjectId, how: How, of: &[&Record], all: &[Record]) -> Group {
+    let quantities = judged(&how.probe, all);
+    let mut seeds: Vec<Seed> = of.iter().map(|record| seed(record, quantities)).collect();
+    seeds.sort_by_key(|s| s.seed);
+    let mut warnings: Vec<String> = of.iter().flat_map(|r| r.warnings.iter().cloned()).collect();
+    warnings.sort();
+    warnings.dedup();
+    Group {
+        subject,
+        how,
+        warnings,
+        interference: interference(of).into_iter().chain(another_model(of)).collect(),
+        seeds,
+    }
+}
+
+fn seed(record: &Record, quantities: &[Quantity]) -> Seed {
+    let figures = |quantity: &Quantity| {
+        let summary = record.summary(*quantity)?;
+        let figures = Figures {
+            median: Nanos(summary.median_ns),
+            p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
+            max: Nanos(summary.max_ns),
+        };
+        Some((*quantity, figures))
+    };
+    Seed {
+        seed: record.cell.seed,
+        digest: record.digest.clone(),
+        missed: record.accounting.missed,
+        quantities: quantities.iter().filter_map(figures).collect(),
+    }
+}

@@ -1,0 +1,14 @@
+//! What cells gave, and what can be said of it.
+//!
+//! ```text
+//! record   what a cell gave, and the run folder       <- lab, host
+//! stats    distributions, ensembles of seeds           <- records
+//! verdict  PASS, FAIL or INCONCLUSIVE                  <- records
+//! compare  two runs, and the gate of a baseline        <- records, stats
+//! ```
+//! Every step takes values and returns values; a run folder is enough for all of them.
+
+pub mod compare;
+pub mod record;
+pub mod stats;
+pub mod verdict;

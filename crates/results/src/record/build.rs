@@ -1,0 +1,180 @@
+//! From what left the measured machine to a record and its samples file.
+
+use super::samples::digest;
+use super::{
+    Accounting, Cell, CellId, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries, Summary,
+    Work, parquet,
+};
+use worstcase_base::digest::sha256_hex;
+use worstcase_probe::record::RawRecord;
+use worstcase_probe::spec::SpecError;
+use worstcase_probe::{CellSpec, Instructions, Nanos};
+
+/// Name of the samples file beside record.json.
+pub const SAMPLES_FILE: &str = "samples.parquet";
+
+/// What the lab's plugin saw of one sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Due time to the first instruction of the timer interrupt, if it was seen.
+    pub irq_off: Option<Nanos>,
+    /// Instructions executed at the sample, counted from the begin of measuring.
+    pub instructions: Instructions,
+}
+
+/// A cell's result, ready to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellResult {
+    /// The record.
+    pub record: Record,
+    /// The samples file's bytes.
+    pub samples: Vec<u8>,
+}
+
+/// Why a raw record cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The machine answered with a cell that cannot be read.
+    #[error("the measured machine returned a cell that cannot be read: {0}")]
+    Spec(#[from] SpecError),
+    /// Numbers that contradict each other.
+    #[error("the measured machine's numbers contradict each other: {0}")]
+    Contradiction(String),
+    /// The samples file could not be made.
+    #[error("the samples cannot be written as Parquet: {0}")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
+}
+
+impl CellResult {
+    /// Builds record and samples file. `stamps` is empty, or holds one stamp a sample in the same order;
+    /// `instructions` is what the lab executed while measuring.
+    pub fn new(
+        subject: Subject,
+        raw: &RawRecord,
+        stamps: &[Stamp],
+        instructions: Option<Instructions>,
+    ) -> Result<CellResult, BuildError> {
+        let spec: CellSpec = raw.spec.parse()?;
+        check(raw, &spec, stamps)?;
+        let rows = rows(raw, &spec, stamps)?;
+        let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
+        let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject))?;
+        let of = |pick: fn(&SampleRow) -> Option<Nanos>| -> Option<Summary> {
+            let values: Vec<(u32, Nanos)> = rows.iter().filter_map(|r| Some((r.index, pick(r)?))).collect();
+            // A quantity that only some samples have would be a distribution of something else.
+            (values.len() == rows.len()).then(|| Summary::new(&values)).flatten()
+        };
+        let record = Record {
+            schema: SCHEMA.to_string(),
+            id,
+            subject,
+            cell: Cell::from(&spec),
+            accounting: accounting(raw),
+            summary: Summaries {
+                latency: of(|r| Some(r.latency)),
+                irq_off: of(|r| r.irq_off),
+                after_irq: of(|r| r.after_irq),
+                ..Summaries::default()
+            },
+            instructions,
+            self_cost: SelfCost {
+                clock_read_ns: raw.self_cost.clock_read.0,
+                empty_sample_ns: raw.self_cost.empty_sample.0,
+                cpu_time_ns: raw.self_cost.cpu_time.0,
+                minor_faults: raw.self_cost.minor_faults,
+                major_faults: raw.self_cost.major_faults,
+            },
+            work: raw.work.iter().map(Work::from).collect(),
+            warnings: warnings(raw, &rows),
+            console: Vec::new(),
+            environment: raw.environment.clone(),
+            digest: digest(raw.expected, &rows),
+            noise: None,
+            details: raw.details.clone(),
+            samples: SamplesFile {
+                file: SAMPLES_FILE.to_string(),
+                rows: rows.len() as u64,
+                bytes: samples.len() as u64,
+                sha256: sha256_hex(&samples),
+            },
+        };
+        record.check().map_err(BuildError::Contradiction)?;
+        Ok(CellResult { record, samples })
+    }
+}
+
+fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), BuildError> {
+    let contradiction = |text: String| Err(BuildError::Contradiction(text));
+    if raw.expected != spec.periods {
+        return contradiction(format!("{} periods asked for, {} reported", spec.periods, raw.expected));
+    }
+    if !raw.samples.is_sorted_by(|a, b| a.index < b.index) {
+        return contradiction("samples are not in order of their periods".into());
+    }
+    if let Some(last) = raw.samples.last().filter(|s| s.index >= raw.expected) {
+        return contradiction(format!("a sample of period {} of {}", last.index, raw.expected));
+    }
+    if !stamps.is_empty() && stamps.len() != raw.samples.len() {
+        return contradiction(format!("{} samples but {} stamps", raw.samples.len(), stamps.len()));
+    }
+    Ok(())
+}
+
+fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<SampleRow>, BuildError> {
+    let row = |(i, sample): (usize, &worstcase_probe::record::Sample)| {
+        let stamp = stamps.get(i);
+        let irq_off = stamp.and_then(|s| s.irq_off);
+        let after_irq = match irq_off {
+            Some(part) if part > sample.latency => {
+                return Err(BuildError::Contradiction(format!(
+                    "sample {}: the timer interrupt came {part} after the due time, the sample after {}",
+                    sample.index, sample.latency
+                )));
+            }
+            part => part.map(|part| sample.latency - part),
+        };
+        Ok(SampleRow {
+            index: sample.index,
+            due: raw.start + Nanos(u64::from(sample.index) * spec.period.0),
+            latency: sample.latency,
+            irq_off,
+            after_irq,
+            instructions: stamp.map(|s| s.instructions),
+            host: None,
+        })
+    };
+    raw.samples.iter().enumerate().map(row).collect()
+}
+
+fn accounting(raw: &RawRecord) -> Accounting {
+    let expected = u64::from(raw.expected);
+    let indexes = || raw.samples.iter().map(|s| u64::from(s.index));
+    let first = indexes().next().unwrap_or(expected);
+    let after_last = indexes().next_back().map_or(expected, |last| last + 1);
+    let mut longest = first.max(expected - after_last);
+    for (a, b) in indexes().zip(indexes().skip(1)) {
+        longest = longest.max(b - a - 1);
+    }
+    Accounting {
+        expected,
+        taken: raw.samples.len() as u64,
+        missed: raw.missed(),
+        longest_missed_run: longest,
+        missed_at_ends: first + (expected - after_last),
+    }
+}
+
+/// The machine's warnings, and one of our own where a quantity could not be summed up.
+fn warnings(raw: &RawRecord, rows: &[SampleRow]) -> Vec<String> {
+    let mut warnings = raw.warnings.clone();
+    let seen = rows.iter().filter(|r| r.irq_off.is_some()).count();
+    if seen > 0 && seen < rows.len() {
+        warnings.push(format!(
+            "the timer interrupt was seen for {seen} of {} samples only, so there is no {} and no {}",
+            rows.len(),
+            Quantity::IrqOff,
+            Quantity::AfterIrq
+        ));
+    }
+    warnings
+}

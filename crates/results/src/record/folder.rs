@@ -1,0 +1,238 @@
+//! A folder that is whole or absent: a cell's record with its samples, and files with their checksums.
+//!
+//! A folder is written under a temporary name beside its place, flushed to the disk, and renamed. Each holds
+//! `SHA256SUMS` in the format of `sha256sum -c`; a file that does not fit it is never read as a result. The
+//! lab's cache can keep cells as such folders, too.
+
+use super::parquet::SamplesReader;
+use super::{CellResult, Record, SampleRow};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use worstcase_base::Exit;
+use worstcase_base::digest::{hex, sha256_hex};
+
+/// Name of a cell's record.
+pub const RECORD_FILE: &str = "record.json";
+/// Name of the checksums.
+pub const SUMS_FILE: &str = "SHA256SUMS";
+/// Temporary folders begin with it; nothing reads them.
+pub const WRITING: &str = ".writing-";
+
+/// Why a folder cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The system refused.
+    #[error("cannot {action} {}: {cause}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's words.
+        cause: io::Error,
+    },
+    /// The contents are not what was written.
+    #[error("{} is damaged: {what}; delete {} and give the command that made it again, which then measures only what is missing", file.display(), remove.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// In which way.
+        what: String,
+        /// What to delete.
+        remove: PathBuf,
+    },
+}
+
+impl FolderError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            FolderError::Io { .. } => Exit::Storage,
+            FolderError::Damaged { .. } => Exit::Usage,
+        }
+    }
+}
+
+/// An [`FolderError::Io`] for `map_err`.
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    move |cause| FolderError::Io {
+        action,
+        path: path.to_path_buf(),
+        cause,
+    }
+}
+
+fn damaged(file: &Path, remove: &Path, what: impl Into<String>) -> FolderError {
+    FolderError::Damaged {
+        file: file.to_path_buf(),
+        what: what.into(),
+        remove: remove.to_path_buf(),
+    }
+}
+
+/// Writes `result` as the folder `parent/name`, which must not exist.
+pub fn write_cell(parent: &Path, name: &str, result: &CellResult) -> Result<(), FolderError> {
+    let record = to_json(&result.record);
+    let samples_name = result.record.samples.file.as_str();
+    let files = [(RECORD_FILE, record.as_slice()), (samples_name, &result.samples)];
+    write_folder(parent, name, &files, &[])
+}
+
+/// The same with samples that are in a file already, and further files beside them. Files are moved: they must be on the same file system.
+pub fn move_cell(parent: &Path, name: &str, record: &Record, files: &[(&str, &Path)]) -> Result<(), FolderError> {
+    write_folder(parent, name, &[(RECORD_FILE, &to_json(record))], files)
+}
+
+/// JSON as it is written to disk: indented, with a line end.
+pub(super) fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
+    let mut json = serde_json::to_vec_pretty(value).expect("plain values are serialised");
+    json.push(b'\n');
+    json
+}
+
+/// Writes files and their checksums as the folder `parent/name`, whole or not at all; `moved` are files to take from where they are.
+pub(super) fn write_folder(
+    parent: &Path,
+    name: &str,
+    files: &[(&str, &[u8])],
+    moved: &[(&str, &Path)],
+) -> Result<(), FolderError> {
+    let place = parent.join(name);
+    let temporary = tempfile::Builder::new()
+        .prefix(WRITING)
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .tempdir_in(parent)
+        .map_err(io_error("write a folder in", parent))?;
+    let mut sums = String::new();
+    for (file, bytes) in files {
+        write_synced(&temporary.path().join(file), bytes)?;
+        sums += &format!("{}  {file}\n", sha256_hex(bytes));
+    }
+    for (file, from) in moved {
+        let to = temporary.path().join(file);
+        fs::rename(from, &to).map_err(io_error("move", from))?;
+        let sync = File::open(&to).and_then(|file| file.sync_all());
+        sync.map_err(io_error("flush", &to))?;
+        sums += &format!("{}  {file}\n", sha256_of_file(&to).map_err(io_error("read", &to))?);
+    }
+    write_synced(&temporary.path().join(SUMS_FILE), sums.as_bytes())?;
+    sync_dir(temporary.path())?;
+    fs::rename(temporary.path(), &place).map_err(io_error("create", &place))?;
+    // It is in its place: there is nothing left to remove.
+    let _ = temporary.keep();
+    sync_dir(parent)
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let write = || {
+        let mut file = File::create(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(io_error("write", path))
+}
+
+fn sync_dir(path: &Path) -> Result<(), FolderError> {
+    let sync = || File::open(path)?.sync_all();
+    sync().map_err(io_error("flush", path))
+}
+
+/// Removes temporary folders that a killed writer left. Only for who holds the run's lock.
+pub(super) fn remove_leftovers(parent: &Path) -> Result<(), FolderError> {
+    for entry in fs::read_dir(parent).map_err(io_error("read", parent))? {
+        let entry = entry.map_err(io_error("read", parent))?;
+        if entry.file_name().to_string_lossy().starts_with(WRITING) {
+            fs::remove_dir_all(entry.path()).map_err(io_error("remove", &entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the file `name` of the folder `dir` and checks it against the folder's checksums.
+pub(super) fn read_summed(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
+    let path = dir.join(name);
+    let bytes = read(dir, name)?;
+    if expected_sum(dir, name)? != sha256_hex(&bytes) {
+        return Err(damaged(
+            &path,
+            dir,
+            format!("it does not fit its checksum in {SUMS_FILE}"),
+        ));
+    }
+    Ok(bytes)
+}
+
+fn read(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
+    let path = dir.join(name);
+    fs::read(&path).map_err(|cause| missing_or_io(dir, &path, cause))
+}
+
+fn missing_or_io(dir: &Path, path: &Path, cause: io::Error) -> FolderError {
+    match cause.kind() {
+        io::ErrorKind::NotFound if dir.is_dir() => damaged(path, dir, "it is missing"),
+        _ => io_error("read", path)(cause),
+    }
+}
+
+fn expected_sum(dir: &Path, name: &str) -> Result<String, FolderError> {
+    let text = read(dir, SUMS_FILE)?;
+    String::from_utf8_lossy(&text)
+        .lines()
+        .filter_map(|line| line.split_once("  "))
+        .find(|(_, file)| *file == name)
+        .map(|(sum, _)| sum.to_string())
+        .ok_or_else(|| damaged(&dir.join(SUMS_FILE), dir, format!("it has no checksum of {name}")))
+}
+
+/// Reads a cell's record; checksums, accounting and the samples file's bytes are checked.
+pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
+    let path = dir.join(RECORD_FILE);
+    let json = read_summed(dir, RECORD_FILE)?;
+    let record: Record = serde_json::from_slice(&json).map_err(|e| damaged(&path, dir, e.to_string()))?;
+    record.check().map_err(|e| damaged(&path, dir, e))?;
+    if record.samples.file != super::build::SAMPLES_FILE {
+        return Err(damaged(&path, dir, "it names an unknown samples file"));
+    }
+    let samples = dir.join(&record.samples.file);
+    let sum = sha256_of_file(&samples).map_err(|cause| missing_or_io(dir, &samples, cause))?;
+    if sum != record.samples.sha256 || sum != expected_sum(dir, &record.samples.file)? {
+        return Err(damaged(&samples, dir, "it does not fit its checksum"));
+    }
+    Ok(record)
+}
+
+/// Reads a whole cell, to keep it elsewhere.
+pub fn read_cell(dir: &Path) -> Result<CellResult, FolderError> {
+    let record = read_record(dir)?;
+    let samples = read(dir, &record.samples.file)?;
+    Ok(CellResult { record, samples })
+}
+
+/// SHA-256 of a file of any size.
+pub fn sha256_of_file(path: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match io::Read::read(&mut file, &mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            n => hash.update(&buffer[..n]),
+        }
+    }
+}
+
+/// Hands a cell's samples to `each`, group by group, in order.
+pub fn for_each_sample(dir: &Path, record: &Record, mut each: impl FnMut(SampleRow)) -> Result<(), FolderError> {
+    let path = dir.join(&record.samples.file);
+    let file = File::open(&path).map_err(|cause| missing_or_io(dir, &path, cause))?;
+    let read = || -> parquet::errors::Result<()> {
+        let mut reader = SamplesReader::new(file)?;
+        while let Some(group) = reader.next_group()? {
+            group.into_iter().for_each(&mut each);
+        }
+        Ok(())
+    };
+    read().map_err(|e| damaged(&path, dir, e.to_string()))
+}

@@ -1,0 +1,22 @@
+//! What of a probe's samples is judged, shown and compared.
+
+use super::{Machine, Quantity, Record};
+
+/// The quantities that a probe is about: the response study asks for both parts of the latency, where the lab split it.
+pub fn judged(probe: &str, records: &[Record]) -> &'static [Quantity] {
+    let split = || {
+        let mut of_probe = records.iter().filter(|r| r.cell.probe == probe);
+        of_probe.any(|r| r.summary(Quantity::IrqOff).is_some())
+    };
+    match probe {
+        "response" if split() && !is_host(records) => &[Quantity::IrqOff, Quantity::AfterIrq],
+        "timerlat" => &[Quantity::IrqOff, Quantity::Latency],
+        "jitter" => &[Quantity::Jitter],
+        _ => &[Quantity::Latency],
+    }
+}
+
+/// Whether a run is of this machine alone.
+pub fn is_host(records: &[Record]) -> bool {
+    !records.is_empty() && records.iter().all(|r| matches!(r.subject.machine, Machine::Host(_)))
+}

@@ -1,0 +1,339 @@
+//! The desk's record of a cell, and the folder that keeps records.
+//!
+//! ```text
+//! RawRecord (+ plugin stamps) -> CellResult { Record, samples as Parquet }         build
+//! CellResult -> <folder>/record.json, samples.parquet, SHA256SUMS                  folder (atomic)
+//! cells of one question -> run.json + cells/<id>/                                  run
+//! ```
+//! `docs/formats.md` describes every field. A lab record holds nothing of the host: the same cell gives
+//! byte-identical files everywhere.
+
+pub mod build;
+mod details;
+pub mod folder;
+mod judged;
+pub mod parquet;
+pub mod plan;
+pub mod run;
+pub mod samples;
+pub mod stream;
+pub mod subject;
+pub mod summary;
+
+pub use build::{BuildError, CellResult, Stamp};
+pub use folder::FolderError;
+pub use judged::{is_host, judged};
+pub use plan::{CellEntry, Published, RunPlan};
+pub use run::{Run, RunError};
+pub use samples::{HostRow, RowParts, SampleRow};
+pub use subject::{CellId, HostMachine, Kernel, LabMachine, Machine, Preempt, Subject, SubjectId, Venue};
+pub use summary::{Quantity, Summary};
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use worstcase_probe::bench::Details;
+use worstcase_probe::spec::SpecError;
+use worstcase_probe::{CellSpec, Instructions, Nanos};
+
+/// The form of record.json; see the versioning policy in `docs/formats.md`.
+pub const SCHEMA: &str = "worstcase-record/1";
+
+/// What was asked of the measured machine: [`CellSpec`] with units in the names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The instrument with its parameters.
+    pub probe: String,
+    /// The load with its parameters.
+    pub load: String,
+    /// Distance of two due times; 0 for a probe that has none.
+    pub period_ns: u64,
+    /// Number of periods, or of repetitions.
+    pub periods: u32,
+    /// Phase and access patterns.
+    pub seed: u64,
+    /// The load ran alone for this long before the first period.
+    pub warmup_ns: u64,
+    /// Real-time priority of the probe; 0 for a policy without one.
+    pub priority: u8,
+    /// Host: the CPU that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// Host: how it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Method>,
+}
+
+/// A probe's name, without parameters.
+pub fn probe_name(probe: &str) -> &str {
+    probe.split(':').next().unwrap_or(probe)
+}
+
+/// What a measurement on the host may be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Method {
+    /// What wakes the probe: `nanosleep`, `timerfd`, `posix`, `setitimer` or `rtc`; `none` for one that no timer wakes.
+    pub timer: String,
+    /// Its scheduling policy: `fifo:90`, `rr:90`, `deadline` or `other`.
+    pub policy: String,
+    /// The CPUs that were measured at once.
+    pub cpus: Vec<u32>,
+    /// The due times of each of these CPUs are this much after those of the one before it.
+    pub distance_ns: u64,
+}
+
+impl From<&CellSpec> for Cell {
+    fn from(spec: &CellSpec) -> Cell {
+        Cell {
+            probe: spec.probe.to_string(),
+            load: spec.load.clone(),
+            period_ns: spec.period.0,
+            periods: spec.periods,
+            seed: spec.seed,
+            warmup_ns: spec.warmup.0,
+            priority: spec.priority,
+            cpu: None,
+            method: None,
+        }
+    }
+}
+
+impl Cell {
+    /// The instrument's name, without parameters.
+    pub fn probe_name(&self) -> &str {
+        probe_name(&self.probe)
+    }
+
+    /// The cell as it is asked for, to run it again.
+    pub fn spec(&self) -> Result<CellSpec, SpecError> {
+        Ok(CellSpec {
+            probe: self.probe.parse()?,
+            load: self.load.clone(),
+            period: Nanos(self.period_ns),
+            periods: self.periods,
+            seed: self.seed,
+            warmup: Nanos(self.warmup_ns),
+            priority: self.priority,
+        })
+    }
+}
+
+/// Where every period went: `expected = taken + missed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accounting {
+    /// Periods that were due.
+    pub expected: u64,
+    /// Periods with a sample.
+    pub taken: u64,
+    /// Periods without one.
+    pub missed: u64,
+    /// Most missed periods in a row: something was at least that many periods late.
+    pub longest_missed_run: u64,
+    /// Missed periods before the first or after the last sample, whose lateness no sample bounds.
+    pub missed_at_ends: u64,
+}
+
+/// What measuring itself cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfCost {
+    /// One read of the clock (minimum of many).
+    pub clock_read_ns: u64,
+    /// One turn of the sampling loop with nothing to wait for (minimum of many).
+    pub empty_sample_ns: u64,
+    /// CPU time of the probe while measuring.
+    pub cpu_time_ns: u64,
+    /// Minor page faults of the probe while measuring.
+    pub minor_faults: u64,
+    /// Major page faults of the probe while measuring.
+    pub major_faults: u64,
+}
+
+/// A count of what the load did while measuring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// What was counted, e.g. `segments`.
+    pub unit: String,
+    /// How often.
+    pub count: u64,
+}
+
+impl From<&worstcase_probe::record::Work> for Work {
+    fn from(work: &worstcase_probe::record::Work) -> Work {
+        Work {
+            unit: work.unit.clone(),
+            count: work.count,
+        }
+    }
+}
+
+/// The distributions of a cell; a quantity that was not measured is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summaries {
+    /// Due time to sample. Absent only if every period was missed.
+    pub latency: Option<Summary>,
+    /// Due time to the first instruction of the timer interrupt.
+    pub irq_off: Option<Summary>,
+    /// First instruction of the timer interrupt to sample.
+    pub after_irq: Option<Summary>,
+    /// Host: timer interrupt entered to wake-up issued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<Summary>,
+    /// Host: wake-up issued to switched in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Summary>,
+    /// Host: switched in to sample.
+    #[serde(rename = "return", default, skip_serializing_if = "Option::is_none")]
+    pub return_: Option<Summary>,
+    /// Host: what the trace does not tell of the latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexplained: Option<Summary>,
+    /// Jitter: distance of a period from what it should be, without its sign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Summary>,
+}
+
+/// The file with all raw samples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SamplesFile {
+    /// Its name, beside record.json.
+    pub file: String,
+    /// Rows, one a sample.
+    pub rows: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Everything one cell gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The cell's name, also its folder's.
+    pub id: CellId,
+    /// What was measured.
+    pub subject: Subject,
+    /// How.
+    pub cell: Cell,
+    /// Where every period went.
+    pub accounting: Accounting,
+    /// The distributions.
+    pub summary: Summaries,
+    /// Lab: instructions executed while measuring.
+    pub instructions: Option<Instructions>,
+    /// What measuring itself cost.
+    pub self_cost: SelfCost,
+    /// Proof that the load ran.
+    pub work: Vec<Work>,
+    /// Rights and settings that were missing and may have changed the result.
+    pub warnings: Vec<String>,
+    /// Lab: what came over the machine's console meanwhile: grave messages of the kernel, words of programs that wrote to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub console: Vec<String>,
+    /// What the machine said of itself.
+    pub environment: BTreeMap<String, String>,
+    /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.
+    pub digest: String,
+    /// `noise`: what took the CPU away. Its samples are gaps, due when they began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+    /// `switch`, `hackbench`, `inversion`: what the probe tells beside its samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
+    /// The raw samples.
+    pub samples: SamplesFile,
+}
+
+/// What took a CPU from a thread that never sleeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Gaps at least this long were kept.
+    pub threshold_ns: u64,
+    /// Time in which gaps were looked for.
+    pub spun_ns: u64,
+    /// Time in gaps.
+    pub lost_ns: u64,
+    /// Their number.
+    pub gaps: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// By cause, where the kernel's trace was read.
+    pub causes: Vec<Cause>,
+}
+
+/// A cause of gaps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// An interrupt, a soft interrupt, a thread; `unexplained` for what no event of the kernel accounts for.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// Its time, all together.
+    pub total_ns: u64,
+    /// Its longest.
+    pub max_ns: u64,
+}
+
+impl Record {
+    /// The distribution of a quantity, if it was measured.
+    pub fn summary(&self, quantity: Quantity) -> Option<&Summary> {
+        match quantity {
+            Quantity::Latency => self.summary.latency.as_ref(),
+            Quantity::IrqOff => self.summary.irq_off.as_ref(),
+            Quantity::AfterIrq => self.summary.after_irq.as_ref(),
+            Quantity::Handler => self.summary.handler.as_ref(),
+            Quantity::Scheduling => self.summary.scheduling.as_ref(),
+            Quantity::Return => self.summary.return_.as_ref(),
+            Quantity::Unexplained => self.summary.unexplained.as_ref(),
+            Quantity::Jitter => self.summary.jitter.as_ref(),
+        }
+    }
+
+    /// How long this cell looked: periods times period.
+    pub fn looked(&self) -> Nanos {
+        if let Some(noise) = &self.noise {
+            return Nanos(noise.spun_ns);
+        }
+        Nanos(self.cell.period_ns.saturating_mul(self.accounting.expected))
+    }
+
+    /// What contradicts itself in this record, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let a = &self.accounting;
+        if self.schema != SCHEMA {
+            return Err(format!(
+                "its schema is '{}', this worstcase reads '{SCHEMA}'",
+                self.schema
+            ));
+        }
+        if a.taken.checked_add(a.missed) != Some(a.expected) || a.expected != u64::from(self.cell.periods) {
+            return Err(format!(
+                "its accounting does not add up: {} expected of {} periods, {} taken, {} missed",
+                a.expected, self.cell.periods, a.taken, a.missed
+            ));
+        }
+        if a.longest_missed_run > a.missed || a.missed_at_ends > a.missed || self.samples.rows != a.taken {
+            return Err("its counts of missed periods or rows do not fit its accounting".into());
+        }
+        let cell = &self.cell;
+        if self.id != CellId::new(&self.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu) {
+            return Err(format!("its id '{}' is not that of what it describes", self.id));
+        }
+        if self.summary.latency.is_none() && a.taken > 0 {
+            return Err("it has samples but no latency".into());
+        }
+        details::check(self)?;
+        for quantity in Quantity::ALL {
+            if let Some(summary) = self.summary(quantity) {
+                // A period after a missed one has no distance to compare.
+                let values = if quantity == Quantity::Jitter {
+                    summary.count.min(a.taken)
+                } else {
+                    a.taken
+                };
+                summary.check(values).map_err(|e| format!("its {quantity} {e}"))?;
+            }
+        }
+        Ok(())
+    }
+}

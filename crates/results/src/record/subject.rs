@@ -1,0 +1,293 @@
+//! What is measured, and the names of cells.
+//!
+//! A cell's name is readable, safe as a file name, and says everything in which the cells of one run may
+//! differ: `6.1.0-50-amd64.none.shm.wakeup.s1`.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use worstcase_base::digest::sha256_hex;
+
+/// Virtual CPU speed that a name does not mention.
+pub const DEFAULT_MIPS: u32 = 1_000;
+/// Memory that a name does not mention.
+pub const DEFAULT_MEMORY_MB: u32 = 256;
+
+/// Where a cell ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Venue {
+    /// QEMU, instruction-counted virtual time.
+    Lab,
+    /// This machine, real time.
+    Host,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// As the user asked for it, e.g. `debian:6.1`.
+    pub name: String,
+    /// Its short name in tables and cell names, unique within a run; the release unless two share one.
+    pub label: String,
+    /// `uname -r`.
+    pub release: String,
+    /// `uname -v`.
+    pub version: String,
+    /// SHA-256 of its image, `sha256:` and hexadecimal digits.
+    pub digest: String,
+}
+
+/// The preemption model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preempt {
+    /// What was asked for, if anything.
+    pub asked: Option<String>,
+    /// What the kernel says it runs.
+    pub in_force: String,
+}
+
+/// The lab's machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabMachine {
+    /// QEMU's version.
+    pub qemu: String,
+    /// Million instructions a virtual second.
+    pub mips: u32,
+    /// Memory.
+    pub memory_mb: u32,
+    /// QEMU's CPU model with its flags.
+    pub cpu: String,
+    /// The kernel's command line, to the byte.
+    pub command_line: String,
+    /// Digest of everything that makes the subject (kernel, guest, plugin, added programs, all arguments): equal keys,
+    /// equal machines.
+    pub key: String,
+}
+
+/// A real machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostMachine {
+    /// The CPU's name.
+    pub cpu: String,
+    /// CPUs online.
+    pub cpus: u32,
+    /// Memory.
+    pub memory_mb: u32,
+    /// The kernel's command line.
+    pub command_line: String,
+}
+
+/// The machine under the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "venue", rename_all = "lowercase")]
+pub enum Machine {
+    /// In the lab.
+    Lab(LabMachine),
+    /// On the host.
+    Host(HostMachine),
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Its preemption model.
+    pub preempt: Preempt,
+    /// The machine under it.
+    pub machine: Machine,
+}
+
+impl Subject {
+    /// Where it was measured.
+    pub fn venue(&self) -> Venue {
+        match self.machine {
+            Machine::Lab(_) => Venue::Lab,
+            Machine::Host(_) => Venue::Host,
+        }
+    }
+
+    /// Its name: by the preemption model that was asked for, so that it is known before anything ran.
+    pub fn id(&self) -> SubjectId {
+        let preempt = self.preempt.asked.as_deref().unwrap_or(&self.preempt.in_force);
+        match &self.machine {
+            Machine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, lab.mips, lab.memory_mb),
+            Machine::Host(_) => SubjectId::host(&self.kernel.label, preempt),
+        }
+    }
+
+    /// Microseconds of its clock, for sentences.
+    pub fn micros_name(&self) -> &'static str {
+        match self.venue() {
+            Venue::Lab => "virtual us",
+            Venue::Host => "us",
+        }
+    }
+
+    /// The unit of its times in microseconds, as every table must name it.
+    pub fn time_unit(&self) -> String {
+        match &self.machine {
+            Machine::Lab(lab) => format!("virtual us at {} MIPS", lab.mips),
+            Machine::Host(_) => "us".to_string(),
+        }
+    }
+}
+
+/// A subject's name within a run, the first part of its cells' names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SubjectId(String);
+
+impl SubjectId {
+    /// In the lab; speed and memory are named where they are not the default.
+    pub fn lab(label: &str, preempt: &str, mips: u32, memory_mb: u32) -> SubjectId {
+        let mut id = format!("{}.{}", safe(label), safe(preempt));
+        if mips != DEFAULT_MIPS {
+            id += &format!(".{mips}mips");
+        }
+        if memory_mb != DEFAULT_MEMORY_MB {
+            id += &format!(".{memory_mb}mb");
+        }
+        SubjectId(id)
+    }
+
+    /// On the host.
+    pub fn host(label: &str, preempt: &str) -> SubjectId {
+        SubjectId(format!("{}.{}.host", safe(label), safe(preempt)))
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SubjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A cell's name, also its folder's: letters, digits and `._+-`, and no dot at its front.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CellId(String);
+
+/// A text that is no cell's name.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("'{}' is not a cell's name", .0.escape_debug())]
+pub struct CellIdError(String);
+
+impl CellId {
+    /// Longest name; what most file systems take, less a temporary folder's prefix.
+    const MAX_LEN: usize = 200;
+
+    /// The name of a subject's cell; on the host it names the CPU that was measured.
+    pub fn new(subject: &SubjectId, load: &str, probe: &str, seed: u64, cpu: Option<u32>) -> CellId {
+        let cpu = cpu.map_or_else(String::new, |cpu| format!(".c{cpu}"));
+        CellId(format!(
+            "{subject}.{}.{}.s{seed}{cpu}",
+            safe(&load.replacen(':', "-", 1)),
+            safe(&probe.replacen(':', "-", 1))
+        ))
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for CellId {
+    type Error = CellIdError;
+    fn try_from(text: String) -> Result<CellId, CellIdError> {
+        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
+        if text.is_empty() || text.len() > Self::MAX_LEN || text.starts_with('.') || !plain {
+            return Err(CellIdError(text));
+        }
+        Ok(CellId(text))
+    }
+}
+
+impl From<CellId> for String {
+    fn from(id: CellId) -> String {
+        id.0
+    }
+}
+
+impl fmt::Display for CellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Longest part of a name that stays as it is.
+const PART_LEN: usize = 56;
+
+/// A part of a name. Text that cannot stay as it is keeps its readable beginning and gets a piece of its
+/// SHA-256, so that two different texts never share a name.
+fn safe(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    if !text.is_empty() && text.len() <= PART_LEN && text.chars().all(plain) && !text.starts_with('.') {
+        return text.to_string();
+    }
+    let readable: String = text
+        .chars()
+        .take(24)
+        .map(|c| if plain(c) && c != '.' { c } else { '-' })
+        .collect();
+    format!("{readable}-{}", &sha256_hex(text.as_bytes())[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(load: &str) -> CellId {
+        CellId::new(
+            &SubjectId::lab("6.1.0-50-amd64", "none", 1000, 256),
+            load,
+            "wakeup",
+            1,
+            None,
+        )
+    }
+
+    #[test]
+    fn names_are_readable() {
+        assert_eq!(id("shm").as_str(), "6.1.0-50-amd64.none.shm.wakeup.s1");
+        assert_eq!(id("apps:30").as_str(), "6.1.0-50-amd64.none.apps-30.wakeup.s1");
+        let switch = CellId::new(
+            &SubjectId::lab("6.1", "none", 1000, 256),
+            "idle",
+            "switch:16x16k+futex",
+            2,
+            None,
+        );
+        assert_eq!(switch.as_str(), "6.1.none.idle.switch-16x16k+futex.s2");
+        assert_eq!(SubjectId::lab("6.1", "rt", 500, 64).as_str(), "6.1.rt.500mips.64mb");
+        let host = CellId::new(&SubjectId::host("6.18", "full"), "cpu+disk", "wakeup", 1, Some(3));
+        assert_eq!(host.as_str(), "6.18.full.host.cpu+disk.wakeup.s1.c3");
+    }
+
+    #[test]
+    fn different_programs_have_different_names() {
+        assert_ne!(id("cmd:a b"), id("cmd:a/b"));
+        assert!(id("cmd:stress-ng --cpu 1").as_str().contains("cmd-stress-ng---cpu-1-"));
+    }
+
+    #[test]
+    fn names_that_leave_their_folder_are_refused() {
+        for bad in ["", "..", ".hidden", "a/b", "a b", "a\0", "\u{e9}", &"x".repeat(201)] {
+            assert!(CellId::try_from(bad.to_string()).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_cell_has_a_valid_name(load in "\\PC{0,250}", label in "\\PC{0,80}", seed: u64) {
+            let id = CellId::new(&SubjectId::host(&label, "full"), &load, "wakeup", seed, Some(u32::MAX));
+            prop_assert_eq!(CellId::try_from(id.as_str().to_string()), Ok(id));
+        }
+    }
+}

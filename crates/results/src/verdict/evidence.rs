@@ -1,0 +1,96 @@
+//! What a verdict rests on: how much was looked at, what was lost, what interfered.
+
+use crate::record::{Quantity, Record, Venue};
+use serde::Serialize;
+use worstcase_base::duration;
+use worstcase_base::format::{grouped, micros_exact};
+use worstcase_probe::Nanos;
+
+/// What all records of a subject say together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Cells measured.
+    pub cells: usize,
+    /// Samples; gaps that a spinning thread saw are none.
+    pub samples: u64,
+    /// Periods times period.
+    pub looked_ns: Nanos,
+    /// The largest latency.
+    pub max_ns: Nanos,
+    /// Periods without a sample.
+    pub missed: u64,
+    /// Those of them that no sample bounds.
+    pub missed_at_ends: u64,
+    /// Host: cells in which the kernel held real-time threads back; nothing if a cell does not know.
+    pub throttled_cells: Option<usize>,
+    /// Host: largest share of a cell's time that the hypervisor took away; nothing if a cell does not know.
+    pub steal_share: Option<f64>,
+}
+
+impl Evidence {
+    /// Of a subject's records.
+    pub fn of(records: &[&Record]) -> Evidence {
+        let sum = |of: fn(&Record) -> u64| records.iter().map(|r| of(r)).sum();
+        let throttled = records.iter().map(|r| throttled(r));
+        let steal = records.iter().map(|r| steal_share(r));
+        let known = !records.is_empty();
+        Evidence {
+            cells: records.len(),
+            samples: sum(|r| if r.noise.is_none() { r.accounting.taken } else { 0 }),
+            looked_ns: Nanos(sum(|r| r.looked().0)),
+            max_ns: Nanos(records.iter().map(|r| latency(r)).max().unwrap_or(0)),
+            missed: sum(|r| r.accounting.missed),
+            missed_at_ends: sum(|r| r.accounting.missed_at_ends),
+            throttled_cells: throttled
+                .map(|count| count.map(|count| usize::from(count > 0)))
+                .sum::<Option<usize>>()
+                .filter(|_| known),
+            steal_share: steal
+                .collect::<Option<Vec<f64>>>()
+                .filter(|_| known)
+                .map(|shares| shares.into_iter().fold(0.0, f64::max)),
+        }
+    }
+
+    /// Why it is a PASS.
+    pub(super) fn at_most(&self, records: &[&Record]) -> String {
+        let unit = records.first().map_or("", |r| r.subject.micros_name());
+        format!(
+            "at most {} {unit} in {} samples, {} cells, {} looked at",
+            micros_exact(self.max_ns),
+            grouped(self.samples),
+            self.cells,
+            duration::show(self.looked_ns)
+        )
+    }
+}
+
+/// The largest latency of a cell.
+pub(super) fn latency(record: &Record) -> u64 {
+    record.summary(Quantity::Latency).map_or(0, |s| s.max_ns)
+}
+
+/// How often the kernel held real-time threads back meanwhile, if that is known.
+pub(super) fn throttled(record: &Record) -> Option<u64> {
+    number(record, "rt_throttled")
+}
+
+/// Samples that were seen but not kept, because they came faster than they could be.
+pub(super) fn dropped(record: &Record) -> u64 {
+    number(record, "dropped_samples").unwrap_or(0)
+}
+
+/// The share of its time that the hypervisor took away, if that is known.
+pub(super) fn steal_share(record: &Record) -> Option<f64> {
+    let measured = number(record, "measured_ns").unwrap_or(record.looked().0);
+    let share = number(record, "steal_ns")? as f64 / measured as f64;
+    share.is_finite().then_some(share)
+}
+
+/// What the measured machine said, as a number. The lab's machines are alone: there it is not asked.
+fn number(record: &Record, key: &str) -> Option<u64> {
+    match record.subject.venue() {
+        Venue::Lab => None,
+        Venue::Host => record.environment.get(key)?.parse().ok(),
+    }
+}

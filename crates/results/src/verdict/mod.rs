@@ -1,0 +1,199 @@
+//! Whether a subject meets a limit on its latency, from stored records alone.
+//!
+//! FAIL needs one proof, PASS needs enough evidence, and everything else is INCONCLUSIVE with its reasons.
+
+mod doubts;
+mod evidence;
+mod inversion;
+
+pub use doubts::{STEAL_ALLOWED, another_model, interference};
+pub use evidence::Evidence;
+
+use crate::record::{CellEntry, Quantity, Record, SubjectId, Venue};
+use evidence::latency;
+use serde::Serialize;
+use std::fmt;
+use worstcase_base::duration;
+use worstcase_base::format::micros_exact;
+use worstcase_probe::Nanos;
+
+/// What is asked of every subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Criterion {
+    /// No latency is above it.
+    pub limit: Nanos,
+    /// Seeds that a PASS needs of every load and probe: in the lab one seed is one path through the kernel.
+    pub min_seeds: usize,
+    /// Samples that a PASS needs: in the lab of every load and probe, all seeds together; on the host of every CPU too. By
+    /// the rule of three, n samples without one above the limit say (95 %, were they independent) that fewer than 3/n of
+    /// all periods are above.
+    pub min_samples: u64,
+    /// Time looked at that a PASS needs of the same.
+    pub min_time: Nanos,
+}
+
+impl Criterion {
+    /// A limit with the lab's usual evidence: 3 seeds and 1 000 samples.
+    pub const fn new(limit: Nanos) -> Criterion {
+        Criterion {
+            limit,
+            min_seeds: 3,
+            min_samples: 1_000,
+            min_time: Nanos(0),
+        }
+    }
+
+    /// A limit with the host's usual evidence: 10 000 samples in a minute on every CPU. A seed is no path of its own there.
+    pub const fn host(limit: Nanos) -> Criterion {
+        Criterion {
+            limit,
+            min_seeds: 1,
+            min_samples: 10_000,
+            min_time: Nanos::from_millis(60_000),
+        }
+    }
+
+    /// A limit with the usual evidence where these records were measured.
+    pub fn of(limit: Nanos, records: &[Record]) -> Criterion {
+        match records.iter().any(|r| r.subject.venue() == Venue::Host) {
+            true => Criterion::host(limit),
+            false => Criterion::new(limit),
+        }
+    }
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Outcome {
+    /// Every sample is within the limit, and there is enough evidence.
+    Pass,
+    /// Not enough evidence, or something voids it.
+    Inconclusive,
+    /// At least one period was later than the limit.
+    Fail,
+}
+
+impl Outcome {
+    /// Exit code of commands that turn a verdict into one: 0, 1, or 2 ("no answer", as for bad input).
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Outcome::Pass => 0,
+            Outcome::Fail => 1,
+            Outcome::Inconclusive => 2,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Outcome::Pass => "PASS",
+            Outcome::Fail => "FAIL",
+            Outcome::Inconclusive => "INCONCLUSIVE",
+        })
+    }
+}
+
+/// A subject's verdict.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The subject.
+    pub subject: SubjectId,
+    /// The answer.
+    pub outcome: Outcome,
+    /// Why, the weightiest first; never empty.
+    pub reasons: Vec<String>,
+    /// What it rests on.
+    pub evidence: Evidence,
+}
+
+/// The worst of several: one FAIL fails all. A run without a single subject proves nothing.
+pub fn worst(verdicts: &[Verdict]) -> Outcome {
+    let outcomes = verdicts.iter().map(|v| v.outcome);
+    outcomes.max().unwrap_or(Outcome::Inconclusive)
+}
+
+/// The verdicts of all subjects of a run, in the plan's order.
+pub fn verdicts(planned: &[CellEntry], records: &[Record], criterion: &Criterion) -> Vec<Verdict> {
+    let mut subjects: Vec<&SubjectId> = Vec::new();
+    for cell in planned {
+        if !subjects.contains(&&cell.subject) {
+            subjects.push(&cell.subject);
+        }
+    }
+    let of = |subject: &SubjectId| {
+        let cells = planned.iter().filter(|c| c.subject == *subject);
+        let cells: Vec<&CellEntry> = cells.filter(|c| inversion::is_judged(&c.probe)).collect();
+        let all: Vec<&Record> = records.iter().filter(|r| r.subject.id() == *subject).collect();
+        verdict(subject, &cells, &all, criterion)
+    };
+    subjects.into_iter().map(of).collect()
+}
+
+fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criterion: &Criterion) -> Verdict {
+    let judged: Vec<&Record> = all
+        .iter()
+        .copied()
+        .filter(|r| inversion::is_judged(&r.cell.probe))
+        .collect();
+    let records = judged.as_slice();
+    let evidence = Evidence::of(records);
+    let mut failures = failures(records, criterion);
+    failures.extend(inversion::failures(records));
+    let mut doubts = doubts::of(planned, records, criterion);
+    doubts.extend(inversion::doubts(all));
+    if planned.is_empty() {
+        doubts.push("nothing to judge: what was measured is no latency".into());
+    }
+    let (outcome, reasons) = match (failures.is_empty(), doubts.is_empty()) {
+        (false, _) => (Outcome::Fail, failures),
+        (true, false) => (Outcome::Inconclusive, doubts),
+        (true, true) => (Outcome::Pass, vec![evidence.at_most(records)]),
+    };
+    Verdict {
+        subject: subject.clone(),
+        outcome,
+        reasons,
+        evidence,
+    }
+}
+
+/// The proofs that the limit was exceeded: the worst sample, and the longest stall.
+fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
+    let limit = criterion.limit;
+    let mut reasons = Vec::new();
+    let above = records.iter().filter(|r| latency(r) > limit.0);
+    if let Some(worst) = above.clone().max_by_key(|r| latency(r)) {
+        let index = worst.summary(Quantity::Latency).map_or(0, |s| s.max_index);
+        reasons.push(format!(
+            "{} {} ({}, sample {index}); {} of {} cells are above",
+            micros_exact(Nanos(latency(worst))),
+            worst.subject.micros_name(),
+            place(worst),
+            above.count(),
+            records.len()
+        ));
+    }
+    let stall = |r: &Record| r.accounting.longest_missed_run.saturating_mul(r.cell.period_ns);
+    let stalled = records
+        .iter()
+        // A round of `inversion` that was left out says nothing of how long somebody waited.
+        .filter(|r| r.details.is_none() && r.accounting.missed > 0 && stall(r) >= limit.0);
+    if let Some(worst) = stalled.max_by_key(|r| stall(r)) {
+        reasons.push(format!(
+            "{} periods of {} missed in a row, so at least that late ({})",
+            worst.accounting.longest_missed_run,
+            duration::show(Nanos(worst.cell.period_ns)),
+            place(worst)
+        ));
+    }
+    reasons
+}
+
+/// Which cell of a subject.
+fn place(record: &Record) -> String {
+    let cell = &record.cell;
+    let cpu = cell.cpu.map_or(String::new(), |cpu| format!(", CPU {cpu}"));
+    format!("{}, {}, seed {}{cpu}", cell.load, cell.probe, cell.seed)
+}

@@ -1,0 +1,105 @@
+//! The one surface where every error becomes a line for a person and an exit code for a script.
+//!
+//! Each module has its own `thiserror` type whose text reads "what, where; remedy". [`Error`] only gathers them;
+//! [`Error::exit_code`] asks the module's error which [`Exit`] it is, so that the numbers live in one place.
+
+use super::census::CensusError;
+use super::compare::CompareCliError;
+use super::explain::ShowStoryError;
+use super::gate::GateError;
+use super::man::ManError;
+use super::output::OutputError;
+use super::plot::PlotError;
+use super::report::ReportError;
+use super::show::ShowError;
+use super::verdict::VerdictError;
+use worstcase_analysis::explain::ExplainError;
+use worstcase_base::Exit;
+use worstcase_base::cache::CacheError;
+use worstcase_host::HostError;
+use worstcase_kernels::KernelError;
+use worstcase_lab::LabError;
+use worstcase_lab::study::StudyError;
+use worstcase_results::record::RunError;
+
+/// Any error of worstcase. `Display` is one line without the leading "worstcase: ", which `main` adds.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Finding, downloading or unpacking a kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// The cache directory.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// Measuring in the lab.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// Showing a run.
+    #[error(transparent)]
+    Show(#[from] ShowError),
+    /// Writing a report.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// Judging a run.
+    #[error(transparent)]
+    Verdict(#[from] VerdictError),
+    /// Comparing two runs.
+    #[error(transparent)]
+    Compare(#[from] CompareCliError),
+    /// Comparing a run with a baseline.
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    /// Drawing a run.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+    /// Writing the manual.
+    #[error(transparent)]
+    Man(#[from] ManError),
+    /// Explaining a sample.
+    #[error(transparent)]
+    Explain(#[from] ExplainError),
+    /// Showing why.
+    #[error(transparent)]
+    ShowStory(#[from] ShowStoryError),
+    /// Taking a census.
+    #[error(transparent)]
+    Census(#[from] CensusError),
+    /// Reading a study.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// This machine.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A run folder.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Standard output.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl Error {
+    /// The process's exit code.
+    pub fn exit_code(&self) -> u8 {
+        let exit = match self {
+            Error::Kernel(e) => e.exit(),
+            Error::Cache(e) => e.exit(),
+            Error::Lab(e) => e.exit(),
+            Error::Show(e) => e.exit(),
+            Error::Report(e) => e.exit(),
+            Error::Verdict(e) => e.exit(),
+            Error::Compare(e) => e.exit(),
+            Error::Gate(e) => e.exit(),
+            Error::Plot(e) => e.exit(),
+            Error::Man(e) => e.exit(),
+            Error::Explain(e) => e.exit(),
+            Error::ShowStory(e) => e.exit(),
+            Error::Census(e) => e.exit(),
+            Error::Study(_) => Exit::Usage,
+            Error::Host(e) => e.exit(),
+            Error::Run(e) => e.exit(),
+            Error::Output(_) => Exit::Storage,
+        };
+        exit as u8
+    }
+}
