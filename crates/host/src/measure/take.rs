@@ -6,8 +6,8 @@ use super::source::Source;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::record::Periods;
 use worstcase_probe::Schedule;
+use worstcase_probe::record::Periods;
 
 /// What a thread's loop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,8 @@ mod tests {
     use super::super::ring::ring;
     use super::super::source::Wake;
     use super::*;
-    use worstcase_probe::Nanos;
     use crate::packed::Unpacker;
+    use worstcase_probe::Nanos;
 
     /// Late by a script: how late each wake-up is.
     struct Script(std::vec::IntoIter<i64>);

@@ -9,8 +9,11 @@ use crate::facts::Tree;
 use crate::journal::failures;
 use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
-use std::path::PathBuf;
+use rustix::rand::GetRandomFlags;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_base::trust;
 use worstcase_probe::Probe;
 use worstcase_results::record::{CellEntry, Run, Subject};
 
@@ -88,7 +91,7 @@ pub fn run(
                 tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
                 ..spec.clone()
             };
-            let result = one(matrix, run, &spec, nth, &mut journal, stop, watch);
+            let result = one(matrix, run, &spec, &mut journal, stop, watch);
             watch.end();
             result?;
         }
@@ -109,17 +112,13 @@ fn one(
     matrix: &Matrix,
     run: &Run,
     spec: &HostSpec,
-    nth: usize,
     journal: &mut Journal,
     stop: &AtomicBool,
     watch: &mut dyn Watch,
 ) -> Result<(), HostError> {
     let scratch = run.scratch()?;
-    let work_dir = matrix
-        .work_parent
-        .join(format!("worstcase-work-{}-{nth}", std::process::id()));
     let spec = HostSpec {
-        work_dir,
+        work_dir: work_dir(&matrix.work_parent)?,
         cgroup: cgroup::propose(std::process::id() as i32),
         samples_dir: scratch.path().to_path_buf(),
         ..spec.clone()
@@ -132,4 +131,59 @@ fn one(
         keep(run, scratch.path(), &matrix.subject, &spec, &done, cpu)?;
     }
     Ok(())
+}
+
+/// A name for the loads' work folder that nobody can foresee. It is made later, by the measuring process, when it stands in
+/// the journal; one that is there by then is refused.
+fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
+    let failed = |source| HostError::Read {
+        path: parent.to_path_buf(),
+        source,
+    };
+    let parent = std::path::absolute(parent).map_err(failed)?;
+    if let Some(others) = trust::others_than_root_in(&parent).map_err(failed)? {
+        return Err(HostError::WorkNotOurs { path: parent, others });
+    }
+    let mut random = [0; 16];
+    let taken = rustix::rand::getrandom(&mut random, GetRandomFlags::empty());
+    if taken != Ok(random.len()) {
+        return Err(failed(io::Error::other("the kernel gives no random numbers")));
+    }
+    Ok(parent.join(format!("worstcase-work-{:032x}", u128::from_ne_bytes(random))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_work_folder_is_never_called_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (work_dir(dir.path()).unwrap(), work_dir(dir.path()).unwrap());
+        assert_ne!(one, two);
+        let name = one.file_name().unwrap().to_str().unwrap();
+        assert_eq!(name.len(), "worstcase-work-".len() + 32);
+        assert!(!name.contains(&format!("-{}-", std::process::id())), "{name}");
+    }
+
+    #[test]
+    fn root_makes_none_where_others_could_replace_it() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let open = dir.path().join("open");
+        std::fs::create_dir(&open).unwrap();
+        for (bits, is_refused) in [(0o777, true), (0o1777, false), (0o755, false)] {
+            std::fs::set_permissions(&open, std::fs::Permissions::from_mode(bits)).unwrap();
+            assert_eq!(work_dir(&open).is_err(), is_refused, "{bits:o}");
+        }
+        std::os::unix::fs::chown(&open, Some(12_345), None).unwrap();
+        let error = work_dir(&open).unwrap_err().to_string();
+        assert!(
+            error.contains("belongs to user 12345; choose another with --work-dir"),
+            "{error}"
+        );
+    }
 }
