@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock, syncfs};
 
 use crate::Exit;
+use crate::trust::{self, Others};
 
 /// Why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,18 @@ pub enum CacheError {
     /// Neither WORSTCASE_CACHE nor XDG_CACHE_HOME nor HOME says where the cache is.
     #[error("no cache directory: HOME is not set; set WORSTCASE_CACHE to a directory you can write to")]
     NoPlace,
+    /// Root would execute what somebody else put there: apt's configuration, the plugin of QEMU.
+    #[error(
+        "root cannot trust the cache, {}: {others}; set WORSTCASE_CACHE to a directory that only root can write to, \
+         or WORSTCASE_TRUST_OTHERS=1 where nobody else is",
+        path.display()
+    )]
+    NotOurs {
+        /// The cache.
+        path: PathBuf,
+        /// Who, and where.
+        others: Others,
+    },
     /// The directory refuses to be written.
     #[error(
         "cannot write to the cache, {}: {source}; make it writable or set WORSTCASE_CACHE to another directory",
@@ -69,6 +82,7 @@ impl CacheError {
     pub fn exit(&self) -> Exit {
         match self {
             CacheError::NoPlace => Exit::Missing,
+            CacheError::NotOurs { .. } => Exit::Usage,
             _ => Exit::Storage,
         }
     }
@@ -104,7 +118,7 @@ impl Scratch {
 }
 
 impl Cache {
-    /// The user's cache, from the environment.
+    /// The user's cache, from the environment. Root's is refused if somebody else can write to it.
     pub fn open() -> Result<Cache, CacheError> {
         let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let root = set("WORSTCASE_CACHE")
@@ -116,7 +130,10 @@ impl Cache {
             .or_else(|| set("HOME").map(|p| p.join(".cache/worstcase")))
             .ok_or(CacheError::NoPlace)?;
         let root = std::path::absolute(&root).map_err(|e| CacheError::from_io(&root, e))?;
-        Ok(Cache { root })
+        match trust::others_in_cache(&root).map_err(|e| CacheError::from_io(&root, e))? {
+            Some(others) => Err(CacheError::NotOurs { path: root, others }),
+            None => Ok(Cache { root }),
+        }
     }
 
     /// A cache at a place of the caller's choice.

@@ -1,9 +1,11 @@
-//! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache.
+//! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache,
+//! and whom root trusts.
 
 pub mod cache;
 pub mod digest;
 pub mod duration;
 mod exit;
 pub mod format;
+pub mod trust;
 
 pub use exit::Exit;

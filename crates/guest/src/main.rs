@@ -77,6 +77,7 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
         work_dir: "/tmp".into(),
         venue: Venue::Lab,
         bodies: &[],
+        begin: None,
     };
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;
     record.environment.insert("stop_gap_ns".into(), gap.0.to_string());

@@ -4,6 +4,7 @@ use super::CpuList;
 use std::io;
 use std::path::PathBuf;
 use worstcase_base::Exit;
+use worstcase_base::trust::Others;
 use worstcase_results::record::RunError;
 
 /// One readable line each: what, where; remedy.
@@ -19,12 +20,25 @@ pub enum HostError {
     },
     /// Someone else could write to the state folder: what it says must not be undone with our rights.
     #[error(
-        "{} is not a folder that only you can write to; set WORSTCASE_STATE to one of your own",
+        "{} is not a folder that only you can write to ({why}); set WORSTCASE_STATE to one of your own",
         path.display()
     )]
     StateNotOurs {
         /// The folder.
         path: PathBuf,
+        /// Who else can.
+        why: String,
+    },
+    /// Someone else could put another folder in the place of the loads' work folder, in which root cleans up.
+    #[error(
+        "root cannot make a work folder in {}: {others}; choose another with --work-dir, or a sticky one such as /tmp",
+        path.display()
+    )]
+    WorkNotOurs {
+        /// The folder above it.
+        path: PathBuf,
+        /// Who, and where.
+        others: Others,
     },
     /// A setting cannot be read.
     #[error("cannot read {}: {source}; this kernel may not have it", path.display())]
@@ -109,7 +123,10 @@ impl HostError {
     pub fn exit(&self) -> Exit {
         match self {
             HostError::State { .. } => Exit::Storage,
-            HostError::StateNotOurs { .. } | HostError::NotOnline { .. } | HostError::Argument(_) => Exit::Usage,
+            HostError::StateNotOurs { .. }
+            | HostError::WorkNotOurs { .. }
+            | HostError::NotOnline { .. }
+            | HostError::Argument(_) => Exit::Usage,
             HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => Exit::Measured,
             HostError::Samples { .. } => Exit::Storage,
             HostError::Run(e) => e.exit(),

@@ -27,9 +27,15 @@ pub fn steal_between(before: &[Option<Nanos>], after: &[Option<Nanos>]) -> Vec<O
     before.iter().zip(after).map(one).collect()
 }
 
-/// Whether real-time threads may have been throttled while no sample was later than `worst_ns`. The kernel tells nobody when it
-/// throttles; it then takes a CPU from all of them for the rest of a period, and a sample is that late.
-pub fn may_be_throttled(worst_ns: u64) -> Option<bool> {
+/// The kernel counts a real-time thread's time at its ticks, of which it has 100 a second at least: it begins to throttle
+/// so much late, and the pause is so much shorter.
+const TICK: Nanos = Nanos::from_millis(10);
+
+/// Whether real-time threads may have been throttled while no sample was later than `worst`, and at most `unseen` passed
+/// between two moments that were looked at. The kernel tells nobody when it throttles; it then takes a CPU from all of
+/// them for the rest of a period. The first moment that falls into this pause comes `unseen` after its begin at the
+/// latest, and is late by what is then left.
+pub fn may_be_throttled(worst: Nanos, unseen: Nanos) -> Option<bool> {
     let read = |name: &str| -> Option<i64> {
         fs::read_to_string(format!("/proc/sys/kernel/{name}"))
             .ok()?
@@ -38,15 +44,16 @@ pub fn may_be_throttled(worst_ns: u64) -> Option<bool> {
             .ok()
     };
     let (runtime, period) = (read("sched_rt_runtime_us")?, read("sched_rt_period_us")?);
-    may_be(runtime, period, worst_ns)
+    may_be(runtime, period, worst, unseen)
 }
 
-fn may_be(runtime_us: i64, period_us: i64, worst_ns: u64) -> Option<bool> {
-    let pause_ns = u64::try_from(period_us - runtime_us).ok()? * 1_000;
-    if runtime_us < 0 || runtime_us >= period_us || worst_ns < pause_ns {
+fn may_be(runtime_us: i64, period_us: i64, worst: Nanos, unseen: Nanos) -> Option<bool> {
+    if runtime_us < 0 || runtime_us >= period_us {
         return Some(false);
     }
-    None
+    let pause = Nanos(u64::try_from(period_us - runtime_us).ok()?.checked_mul(1_000)?);
+    let seen = pause.saturating_sub(TICK).saturating_sub(unseen);
+    (worst < seen).then_some(false)
 }
 
 /// The most memory that this process ever held.
@@ -71,8 +78,26 @@ mod tests {
 
     #[test]
     fn a_throttled_cpu_is_late_by_the_rest_of_the_period() {
-        assert_eq!(may_be(950_000, 1_000_000, 49_999_999), Some(false));
-        assert_eq!(may_be(950_000, 1_000_000, 50_000_000), None);
-        assert_eq!(may_be(-1, 1_000_000, 90_000_000), Some(false));
+        let may_be = |runtime, worst, unseen| may_be(runtime, 1_000_000, Nanos(worst), Nanos(unseen));
+        assert_eq!(may_be(950_000, 39_999_999, 0), Some(false));
+        assert_eq!(may_be(950_000, 40_000_000, 0), None);
+        assert_eq!(may_be(-1, 90_000_000, 0), Some(false));
+        assert_eq!(may_be(1_000_000, 90_000_000, 0), Some(false));
+    }
+
+    #[test]
+    fn a_pause_between_two_samples_is_not_ruled_out() {
+        let may_be = |worst, unseen| may_be(950_000, 1_000_000, Nanos(worst), Nanos(unseen));
+        let ms = 1_000_000;
+        // Every 1 ms: what is later than 39 ms may be what is left of a pause of 50 ms.
+        assert_eq!(may_be(39 * ms - 1, ms), Some(false));
+        assert_eq!(may_be(39 * ms, ms), None);
+        // Every 30 ms: the pause may have begun 30 ms before the sample that was 10 ms late.
+        assert_eq!(may_be(10 * ms - 1, 30 * ms), Some(false));
+        assert_eq!(may_be(10 * ms, 30 * ms), None);
+        // Every 40 ms and more: it fits between two samples that are both in time.
+        for unseen in [40 * ms, 50 * ms, 1_000 * ms, u64::MAX] {
+            assert_eq!(may_be(0, unseen), None);
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use worstcase_base::trust;
 
 const SUFFIX: &str = ".journal";
 
@@ -48,11 +49,13 @@ impl StateFolder {
             .create(&path)
             .map_err(failed)?;
         let is = fs::symlink_metadata(&path).map_err(failed)?;
-        let ours = is.is_dir() && is.uid() == rustix::process::geteuid().as_raw() && is.mode() & 0o022 == 0;
-        if !ours {
-            return Err(HostError::StateNotOurs { path });
-        }
-        Ok(StateFolder { path })
+        let why = match trust::others_than_root(&path).map_err(failed)? {
+            _ if !is.is_dir() => "it is no folder".to_string(),
+            Some(others) => others.to_string(),
+            None if !is_only_ours(&is) => "it is another user's, or others can write to it".to_string(),
+            None => return Ok(StateFolder { path }),
+        };
+        Err(HostError::StateNotOurs { path, why })
     }
 
     /// Held while a journal is made, or looked at by others: one that is half made has no owner yet.
@@ -99,6 +102,11 @@ impl StateFolder {
             source,
         }
     }
+}
+
+/// Whether a folder or a file is this user's, and nobody else can write to it.
+pub(super) fn is_only_ours(is: &fs::Metadata) -> bool {
+    is.uid() == rustix::process::geteuid().as_raw() && is.mode() & 0o022 == 0
 }
 
 /// Waits for a lock, whatever signals come.

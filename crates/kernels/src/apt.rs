@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use worstcase_base::cache::{Cache, CacheError};
 
 use super::catalog::{Catalog, Part};
+use super::sandbox::{self, Lent};
 use super::sources::{self, Source};
 use super::{KernelError, Observer, packages};
 
@@ -72,6 +73,7 @@ impl<'a> Apt<'a> {
             fetched: now(),
             ..Catalog::default()
         };
+        catalog.notes.extend(sandbox::note(&outcome.messages));
         let mut live = Vec::new();
         for source in wanted {
             match read_suite(&state.join("lists"), &source.suite)? {
@@ -102,7 +104,9 @@ impl<'a> Apt<'a> {
             .chain(parts.iter().map(|p| format!("{}={}", p.package, p.version)))
             .collect();
         let what = parts.iter().map(|p| p.package.as_str()).collect::<Vec<_>>().join(", ");
+        let lent = Lent::to_apt(into).map_err(|e| CacheError::from_io(into, e))?;
         let outcome = self.run(&state, into, &arguments, &what)?;
+        drop(lent);
         if !outcome.ok {
             return Err(self.failure(&what, &outcome));
         }
@@ -259,12 +263,6 @@ impl<'a> Apt<'a> {
 
 fn configuration(state: &Path) -> String {
     let state = state.display();
-    // As root apt would become _apt, which cannot read a cache in root's home.
-    let sandbox = if rustix::process::geteuid().is_root() {
-        "APT::Sandbox::User \"root\";\n"
-    } else {
-        ""
-    };
     format!(
         "// Written by worstcase for its private apt state.
 #clear APT::Update::Pre-Invoke;
@@ -293,7 +291,7 @@ Dir::Etc::SourceList \"{state}/debian.sources\";
 Dir::Etc::SourceParts \"/dev/null\";
 Dir::Etc::Preferences \"/dev/null\";
 Dir::Etc::PreferencesParts \"/dev/null\";
-{sandbox}"
+"
     )
 }
 
@@ -432,5 +430,6 @@ mod tests {
         let text = configuration(Path::new("/cache/apt"));
         assert!(!text.to_lowercase().contains("trusted"));
         assert!(text.contains("AllowInsecureRepositories \"false\""));
+        assert!(!text.contains("Sandbox"), "apt's own user stays");
     }
 }

@@ -34,6 +34,7 @@ pub mod modules;
 pub mod name;
 mod packages;
 pub mod preempt;
+mod sandbox;
 mod sources;
 mod store;
 pub mod version;

@@ -86,6 +86,7 @@ fn keep_busy<R>(busy: bool, work: impl FnOnce() -> R) -> R {
         0
     };
     std::thread::scope(|scope| {
+        let _stop = StopAtEnd(&stop);
         for _ in 0..threads {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
@@ -93,8 +94,36 @@ fn keep_busy<R>(busy: bool, work: impl FnOnce() -> R) -> R {
                 }
             });
         }
-        let result = work();
-        stop.store(true, Ordering::Relaxed);
-        result
+        work()
     })
+}
+
+/// Stops the threads, after a panic too: or the scope would wait for them for ever.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn busy_loops_end_with_the_work() {
+        assert_eq!(keep_busy(true, || 7), 7);
+    }
+
+    #[test]
+    fn busy_loops_end_if_the_work_panics() {
+        let (done, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            let panicked = std::panic::catch_unwind(|| keep_busy(true, || panic!("of a test")));
+            done.send(panicked.is_err())
+        });
+        assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
+    }
 }

@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         work_dir: std::env::temp_dir(),
         venue: Venue::Host,
         bodies: &[],
+        begin: None,
     };
     match spec.and_then(|spec| probes::run(&spec, &env).map_err(|e| e.to_string())) {
         Ok(record) => {

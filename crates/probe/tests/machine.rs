@@ -125,6 +125,7 @@ impl Folder {
             work_dir: self.0.clone(),
             venue: Venue::Host,
             bodies: &[],
+            begin: None,
         }
     }
 

@@ -199,6 +199,30 @@ fn a_full_disk_and_an_unwritable_cache() {
 }
 
 #[test]
+fn root_refuses_a_cache_that_others_can_write_to() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let desk = Desk::new();
+    fs::create_dir(desk.path("open")).unwrap();
+    fs::set_permissions(desk.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
+    let list = |trust: &str| {
+        let mut command = desk.kernels(&["list", "--refresh"]);
+        let cache = desk.path("open/cache");
+        command
+            .env("WORSTCASE_CACHE", cache)
+            .env("WORSTCASE_TRUST_OTHERS", trust);
+        command.assert()
+    };
+    let says = "others can write to";
+    list("")
+        .code(2)
+        .stderr(contains(says).and(contains("set WORSTCASE_CACHE to a directory")));
+    assert!(!desk.path("open/cache").exists());
+    list("1").stderr(contains(says).not());
+}
+
+#[test]
 fn an_archive_is_listed_fetched_and_used_offline() {
     let desk = Desk::new().apt(APT);
     fs::write(desk.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();

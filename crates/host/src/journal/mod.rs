@@ -32,12 +32,12 @@ pub use undo::{Outcome, Undone, failures};
 
 use super::HostError;
 use super::guard::Guard;
-use super::state::{StateFolder, lock_blocking, try_lock};
+use super::state::{StateFolder, is_only_ours, lock_blocking, try_lock};
 use crate::loads::Traces;
 use entry::Entry;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What happened to a setting.
@@ -201,11 +201,20 @@ pub(super) enum Found {
 
 /// Undoes a journal whose owner is gone. With `wait`, waits for the owner's end.
 pub(super) fn undo_left_over(path: &Path, wait: bool) -> io::Result<Found> {
-    let mut file = match File::options().read(true).append(true).open(path) {
+    // It is undone with this user's rights, so it has to be this user's, and not reached through another's link.
+    let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    let opened = File::options().read(true).append(true).custom_flags(no_link).open(path);
+    let mut file = match opened {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(e) => return Err(e),
     };
+    let is = file.metadata()?;
+    if !is.is_file() || !is_only_ours(&is) {
+        return Err(io::Error::other(
+            "this journal is another user's, or others can write to it; remove it",
+        ));
+    }
     if wait {
         lock_blocking(&file)?;
     }

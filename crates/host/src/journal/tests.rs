@@ -111,6 +111,33 @@ fn what_somebody_else_has_set_since_is_left_alone() {
 }
 
 #[test]
+fn a_journal_of_somebody_else_is_not_believed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let desk = Desk::new();
+    let path = desk.setting("a", "2");
+    desk.killed(None, &[value(&path, "1", "2")]);
+    let journal = desk.dir.path().join("state/run-killed.journal");
+    fs::set_permissions(&journal, fs::Permissions::from_mode(0o666)).unwrap();
+    let error = left_over(&desk.state).unwrap_err().to_string();
+    assert!(error.contains("others can write to it"), "{error}");
+    // Not by way of a link either: who starts a guard names its journal.
+    let elsewhere = desk.dir.path().join("elsewhere");
+    fs::rename(&journal, &elsewhere).unwrap();
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(&elsewhere, &journal).unwrap();
+    assert!(undo_left_over(&journal, false).is_err());
+    assert_eq!(read_text(&path), "2");
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&elsewhere, Some(65534), None).unwrap();
+        assert!(undo_left_over(&elsewhere, false).is_err());
+        std::os::unix::fs::chown(&elsewhere, Some(0), None).unwrap();
+        assert_eq!(read_text(&path), "2");
+    }
+    undo_left_over(&elsewhere, false).unwrap();
+    assert_eq!(read_text(&path), "1");
+}
+
+#[test]
 fn a_living_owner_is_left_alone_and_a_dead_one_is_undone_once() {
     let desk = Desk::new();
     let path = desk.setting("a", "1");

@@ -9,13 +9,14 @@
 //! The group is a child of the caller's own and gets no controllers of its own (v2), so that loads compete
 //! for the CPU as they would without it. Version 2 hierarchies are found wherever they are mounted.
 
+use super::mark;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use worstcase_probe::Nanos;
 use worstcase_probe::sys::clock;
 use worstcase_probe::sys::process::{self, Pid};
-use worstcase_probe::sys::signal;
 
 /// Every group of ours is called so, with the process id of its owner behind it.
 const PREFIX: &str = "worstcase-";
@@ -164,7 +165,11 @@ fn is_ours(group: &Path) -> bool {
             .and_then(|name| name.strip_prefix(PREFIX))
             .is_some_and(|owner| !owner.is_empty() && owner.bytes().all(|b| b.is_ascii_digit()))
     };
-    group.file_name().is_some_and(named) && (!group.exists() || group.join(PROCS).exists())
+    let made_by_us = || {
+        let is = fs::symlink_metadata(group);
+        is.is_ok_and(|is| is.is_dir() && is.uid() == rustix::process::geteuid().as_raw()) && group.join(PROCS).exists()
+    };
+    group.file_name().is_some_and(named) && (!group.exists() || made_by_us())
 }
 
 /// Sends SIGKILL to everything in the group, by what its kernel offers; what is frozen cannot fork meanwhile.
@@ -187,8 +192,7 @@ fn kill(group: &Path, members: &[Pid]) -> io::Result<()> {
         set(file, hold)?;
     }
     for &pid in members {
-        // One that is gone already is just as well.
-        let _ = process::kill(pid, signal::SIGKILL);
+        mark::kill_if(pid, || self::members(group).is_ok_and(|now| now.contains(&pid)));
     }
     // A frozen process of version 1 takes its signal only now.
     hold.map_or(Ok(()), |(file, _, release)| set(file, release))

@@ -1,7 +1,9 @@
 //! What loads may leave when they were killed, and how whoever survives removes it.
 
+use super::folder::{WorkFolder, gone_is_fine};
 use super::{LoadPlace, cgroup, mark, segments};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,8 +11,7 @@ use worstcase_probe::Nanos;
 use worstcase_probe::loads::{self, LoadSpec};
 use worstcase_probe::processes::Identity;
 use worstcase_probe::sys::clock;
-use worstcase_probe::sys::process::{self, Pid};
-use worstcase_probe::sys::signal;
+use worstcase_probe::sys::process::Pid;
 
 const NULLB: &str = "/sys/kernel/config/nullb";
 /// How long killed processes may take to be gone, and how often one looks.
@@ -52,26 +53,37 @@ pub struct CleanError {
 
 /// Ends whatever is left of the loads, and removes what they made. May be called again, and by several at once;
 /// the process that started the loads must be gone, or not need them any more.
+///
+/// A work folder that others could have written to is left alone, and nothing that it says is believed.
 pub fn clean(traces: &Traces) -> Result<(), CleanError> {
-    let workers = mark::workers(&traces.work_dir);
-    let grouped = traces.cgroup.as_deref().map_or(Ok(Vec::new()), cgroup::members);
-    let mut creators: Vec<Pid> = workers.iter().flatten().map(|worker| worker.pid).collect();
-    creators.extend(grouped.unwrap_or_default()); // the group may be gone
-    creators.extend(mark::marked(&traces.work_dir));
+    let opened = match WorkFolder::open(&traces.work_dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    };
     let work_dir = traces.work_dir.display();
+    let (folder, opened) = match opened {
+        Ok(folder) => (folder, Ok(())),
+        Err(e) => (None, Err(e)),
+    };
+    let left = Left::by(&traces.work_dir, folder.as_ref());
+    let grouped = traces.cgroup.as_deref().map_or(Ok(Vec::new()), cgroup::members);
+    let mut creators: Vec<Pid> = left.workers.iter().map(|worker| worker.pid).collect();
+    creators.extend(grouped.unwrap_or_default()); // the group may be gone
+    creators.extend(left.marked());
 
     let group = traces.cgroup.as_deref().map_or(Ok(()), cgroup::kill_and_remove);
-    let processes = end(&traces.work_dir, workers.as_deref().unwrap_or_default());
+    let processes = left.end();
     let device = traces.null_blk.iter().try_for_each(|device| remove_device(device));
-    let memory = mark::begun(&traces.work_dir).map_or(Ok(()), |since| segments::remove_of(&creators, since));
-    let folder = remove_folder(&traces.work_dir);
+    let since = folder.as_ref().and_then(WorkFolder::begun);
+    let memory = since.map_or(Ok(()), |since| segments::remove_of(&creators, &left.users, since));
+    let removed = folder.map_or(Ok(()), |folder| remove_folder(&traces.work_dir, &folder));
 
     let steps = [
         ("the control group".to_string(), group),
         ("processes".to_string(), processes),
         ("the null_blk device".to_string(), device),
         ("shared memory segments".to_string(), memory),
-        (format!("the folder {work_dir}"), folder),
+        (format!("the folder {work_dir}"), opened.and(removed)),
     ];
     for (what, result) in steps {
         result.map_err(|source| CleanError { what, source })?;
@@ -79,24 +91,48 @@ pub fn clean(traces: &Traces) -> Result<(), CleanError> {
     Ok(())
 }
 
-/// Kills noted workers and marked programs until there are none.
-fn end(work_dir: &Path, workers: &[Identity]) -> io::Result<()> {
-    let deadline = clock::monotonic() + PATIENCE;
-    loop {
-        let noted = workers.iter().filter(|worker| worker.lives()).map(|worker| worker.pid);
-        let mut left: Vec<Pid> = noted.collect();
-        left.extend(mark::marked(work_dir));
-        if left.is_empty() {
-            return Ok(());
+/// What tells the processes that are left.
+struct Left<'a> {
+    work_dir: &'a Path,
+    workers: Vec<Identity>,
+    /// Whose processes they can be.
+    users: BTreeSet<u32>,
+}
+
+impl<'a> Left<'a> {
+    fn by(work_dir: &'a Path, folder: Option<&WorkFolder>) -> Left<'a> {
+        let users = folder.and_then(|folder| folder.users().ok());
+        Left {
+            work_dir,
+            workers: folder.and_then(mark::workers).unwrap_or_default(),
+            users: users.unwrap_or_else(|| BTreeSet::from([rustix::process::geteuid().as_raw()])),
         }
-        if clock::monotonic() > deadline {
-            return Err(io::Error::other(format!("{left:?} do not end")));
+    }
+
+    fn marked(&self) -> Vec<Pid> {
+        mark::marked(self.work_dir, &self.users)
+    }
+
+    /// Kills noted workers and marked programs until there are none.
+    fn end(&self) -> io::Result<()> {
+        let deadline = clock::monotonic() + PATIENCE;
+        loop {
+            let noted: Vec<&Identity> = self.workers.iter().filter(|worker| worker.lives()).collect();
+            let marked = self.marked();
+            if noted.is_empty() && marked.is_empty() {
+                return Ok(());
+            }
+            if clock::monotonic() > deadline {
+                return Err(io::Error::other(format!("{noted:?} {marked:?} do not end")));
+            }
+            for worker in noted {
+                mark::kill_if(worker.pid, || worker.lives());
+            }
+            for pid in marked {
+                mark::kill_if(pid, || mark::is_marked(pid, self.work_dir, &self.users));
+            }
+            clock::sleep_until(clock::monotonic() + LOOK);
         }
-        for pid in left {
-            // One that is gone already is just as well.
-            let _ = process::kill(pid, signal::SIGKILL);
-        }
-        clock::sleep_until(clock::monotonic() + LOOK);
     }
 }
 
@@ -110,25 +146,18 @@ fn remove_device(folder: &Path) -> io::Result<()> {
 }
 
 /// Removes a work folder of loads, or an empty one; another is not ours.
-fn remove_folder(work_dir: &Path) -> io::Result<()> {
-    if mark::workers(work_dir).is_none() {
+fn remove_folder(work_dir: &Path, folder: &WorkFolder) -> io::Result<()> {
+    if folder.list().is_none() {
         return gone_is_fine(fs::remove_dir(work_dir));
     }
     let deadline = clock::monotonic() + PATIENCE;
     loop {
         // A process that its parent's death has only just reached may still have made a file.
-        match mark::end(work_dir) {
+        match folder.remove() {
             Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && clock::monotonic() < deadline => {
                 clock::sleep_until(clock::monotonic() + LOOK);
             }
             result => return result,
         }
-    }
-}
-
-pub(super) fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
     }
 }

@@ -1,69 +1,70 @@
 //! How processes of a run's loads are known again when whoever started them is gone.
 //!
 //! ```text
-//! work folder/worstcase-loads   a line a worker: process id and start time (a process id alone may be used again)
+//! the work folder's list        boot, and process id and start time of every worker (see `folder`)
 //! environment WORSTCASE_LOADS   the work folder, in every program that a load executes, and in what that executes
 //! ```
+//! A process id alone may be used again, and anybody can set a variable: a listed process has to have started when the
+//! list says, in this boot, and a marked one has to belong to a user that the loads run as.
 
-use super::clean::gone_is_fine;
+use super::folder::WorkFolder;
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use worstcase_probe::processes::{self, Identity};
 use worstcase_probe::sys::process::{self, Pid};
+use worstcase_probe::sys::signal;
 
 const VARIABLE: &str = "WORSTCASE_LOADS";
-const LIST: &str = "worstcase-loads";
+
+/// Kills process `pid` if it is the one that is meant. It is held while that is asked: its number cannot pass to another.
+pub(super) fn kill_if(pid: Pid, is_meant: impl FnOnce() -> bool) {
+    let Some(raw) = rustix::process::Pid::from_raw(pid).filter(|_| pid > 1) else {
+        return;
+    };
+    let held = pidfd_open(raw, PidfdFlags::empty());
+    if !is_meant() {
+        return;
+    }
+    // One that is gone already is just as well.
+    match held {
+        Ok(held) => drop(pidfd_send_signal(held, Signal::KILL)),
+        Err(rustix::io::Errno::SRCH) => {}
+        // Linux before 5.3 cannot hold a process, and some containers forbid it.
+        Err(_) => drop(process::kill(pid, signal::SIGKILL)),
+    }
+}
 
 /// The children of this process.
 pub(super) fn children() -> BTreeSet<Pid> {
     processes::children(process::own_pid()).into_iter().collect()
 }
 
-/// Begins a run's work folder: made if need be, refused if something of somebody else is in it.
-pub(super) fn begin(work_dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(work_dir)?;
-    if fs::read_dir(work_dir)?.next().is_some() {
-        return Err(io::Error::other("it is not empty; loads need a folder of their own"));
-    }
-    fs::write(work_dir.join(LIST), "")
-}
-
 /// Notes the workers.
-pub(super) fn write_workers(work_dir: &Path, workers: impl IntoIterator<Item = Pid>) -> io::Result<()> {
-    let lines: Vec<String> = workers
+pub(super) fn write_workers(folder: &WorkFolder, workers: impl IntoIterator<Item = Pid>) -> io::Result<()> {
+    let lines = workers
         .into_iter()
         .filter_map(Identity::of)
-        .map(|worker| format!("{} {}\n", worker.pid, worker.start))
-        .collect();
-    fs::write(work_dir.join(LIST), lines.concat())
+        .map(|worker| format!("{} {}\n", worker.pid, worker.start));
+    let text: String = std::iter::once(format!("{}\n", boot()?)).chain(lines).collect();
+    folder.write_list(&text)
 }
 
-/// Removes a work folder that was begun, the list last: what is left of an interrupted removal is still known as ours.
-pub(super) fn end(work_dir: &Path) -> io::Result<()> {
-    let list = work_dir.join(LIST);
-    for entry in fs::read_dir(work_dir)? {
-        let entry = entry?;
-        let path = entry.path();
-        if path == list {
-            continue;
-        }
-        gone_is_fine(if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(path)
-        } else {
-            fs::remove_file(path)
-        })?;
+fn boot() -> io::Result<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    Ok(id.trim().to_string())
+}
+
+/// The workers that were noted in this boot; `None` if this is no work folder of loads.
+pub(super) fn workers(folder: &WorkFolder) -> Option<Vec<Identity>> {
+    let text = folder.list()?;
+    let mut lines = text.lines();
+    if lines.next() != boot().ok().as_deref() {
+        return Some(Vec::new());
     }
-    gone_is_fine(fs::remove_file(list))?;
-    gone_is_fine(fs::remove_dir(work_dir))
-}
-
-/// The workers that were noted; `None` if this is no work folder of loads.
-pub(super) fn workers(work_dir: &Path) -> Option<Vec<Identity>> {
-    let text = fs::read_to_string(work_dir.join(LIST)).ok()?;
     let identity = |line: &str| {
         let (pid, start) = line.split_once(' ')?;
         Some(Identity {
@@ -71,24 +72,11 @@ pub(super) fn workers(work_dir: &Path) -> Option<Vec<Identity>> {
             start: start.parse().ok()?,
         })
     };
-    Some(text.lines().filter_map(identity).collect())
+    Some(lines.filter_map(identity).collect())
 }
 
-/// When the work folder was begun, in seconds since 1970, a little early rather than late.
-pub(super) fn begun(work_dir: &Path) -> Option<u64> {
-    let begun = fs::metadata(work_dir).ok()?.created().ok();
-    let begun = begun.or_else(|| fs::metadata(work_dir.join(LIST)).ok()?.modified().ok())?;
-    let since = begun.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(since.as_secs().saturating_sub(1))
-}
-
-/// Living processes that carry the mark of `work_dir`.
-pub(super) fn marked(work_dir: &Path) -> Vec<Pid> {
-    let mark = [VARIABLE.as_bytes(), b"=", work_dir.as_os_str().as_encoded_bytes()].concat();
-    let carries = |pid: &Pid| {
-        fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|all| all.split(|&byte| byte == 0).any(|entry| entry == mark))
-    };
+/// Living processes of `users` that carry the mark of `work_dir`.
+pub(super) fn marked(work_dir: &Path, users: &BTreeSet<u32>) -> Vec<Pid> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -96,8 +84,22 @@ pub(super) fn marked(work_dir: &Path) -> Vec<Pid> {
     entries
         .filter_map(pid)
         .filter(|&pid| pid != process::own_pid())
-        .filter(carries)
+        .filter(|&pid| is_marked(pid, work_dir, users))
         .collect()
+}
+
+/// Whether a process carries the mark of `work_dir`, and was started by one of `users`: a program that gives its rights
+/// to whoever starts it (set-user-ID) has the environment of that user.
+pub(super) fn is_marked(pid: Pid, work_dir: &Path, users: &BTreeSet<u32>) -> bool {
+    let mark = [VARIABLE.as_bytes(), b"=", work_dir.as_os_str().as_encoded_bytes()].concat();
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.split(|&byte| byte == 0).any(|entry| entry == mark))
+        && real_user(pid).is_some_and(|user| users.contains(&user))
+}
+
+fn real_user(pid: Pid) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Variables of this process's environment, set for what it executes, as they were again when dropped.
@@ -108,7 +110,7 @@ impl Environment {
     pub(super) fn mark(work_dir: &Path, temporary: PathBuf) -> Environment {
         let set = [
             (VARIABLE, work_dir.as_os_str().to_os_string()),
-            ("TMPDIR", OsString::from_vec(temporary.into_os_string().into_vec())),
+            ("TMPDIR", temporary.into_os_string()),
         ];
         Environment(set.map(|(name, value)| (name, replace(name, Some(value)))).into())
     }
@@ -124,7 +126,7 @@ impl Drop for Environment {
 
 fn replace(name: &str, value: Option<OsString>) -> Option<OsString> {
     let before = std::env::var_os(name);
-    // SAFETY: the process has one thread: `RunningHostLoad::start` refuses others before it marks.
+    // SAFETY: the process has one thread: `RunningLoad::start` refuses others before it begins a load, and only then are programs marked.
     unsafe {
         match value {
             Some(value) => std::env::set_var(name, value),

@@ -3,6 +3,7 @@
 //! ```text
 //! running  RunningHostLoad: started loads in a control group      place    LoadPlace: where they work
 //! cgroup   a control group of their own                           mark     how their processes are known again
+//! folder   their work folder, which nobody else can change        rights   whom they run as when root starts them
 //! clean    Traces: what is left after kill -9, and its removal    segments shared memory that was left
 //! disk, memory, desktop   the bodies (tree: a user's tree to build, source: a generated one, walk: a walk through files)
 //! ```
@@ -12,9 +13,11 @@ pub mod cgroup;
 mod clean;
 mod desktop;
 mod disk;
+mod folder;
 mod mark;
 mod memory;
 mod place;
+mod rights;
 mod running;
 mod segments;
 mod source;

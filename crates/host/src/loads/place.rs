@@ -8,7 +8,8 @@ const MIB: u64 = 1 << 20;
 /// Where loads work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadPlace {
-    /// A folder for the loads alone, not there yet or empty; removed with everything in it when they stop.
+    /// A folder for the loads alone, not there yet; removed with everything in it when they stop. Nobody but root and
+    /// this user may be able to rename what is in the folder above it, or what is there must be theirs (as in /tmp).
     pub work_dir: PathBuf,
     /// A control group to make for them (see [`super::cgroup::propose`]).
     pub cgroup: Option<PathBuf>,

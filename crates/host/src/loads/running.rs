@@ -2,18 +2,20 @@
 
 use super::cgroup::Membership;
 use super::clean::{Traces, clean};
+use super::folder::WorkFolder;
 use super::mark::{self, Environment};
+use super::rights::{Account, LaidDown};
 use super::{BODIES, LoadPlace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use worstcase_probe::Venue;
-use worstcase_probe::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
+use worstcase_probe::loads::{BeginPart, BegunPart, LoadEnvironment, LoadError, LoadPart, LoadSpec, RunningLoad};
 use worstcase_probe::sys::process::{self, Pid};
 
-/// Folder of programs' temporary files, below the work folder.
-const TEMPORARY: &str = "tmp";
 /// Part of an error that concerns all loads.
 const ALL: &str = "all";
 
@@ -25,6 +27,7 @@ pub struct RunningHostLoad {
     notes: Vec<String>,
     cgroup: Option<PathBuf>,
     work_dir: PathBuf,
+    folders: Rc<Folders>,
     /// Held until everybody is gone: who adopts their orphans.
     adopted_before: bool,
     /// Children that this process had before.
@@ -40,9 +43,13 @@ impl RunningHostLoad {
     pub fn start(spec: &LoadSpec, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
         spec.check_venue(Venue::Host)?;
         let began = LoadError::preparing(ALL, format!("beginning the work folder {}", place.work_dir.display()));
-        mark::begin(&place.work_dir).map_err(began)?;
+        let folders = Folders {
+            path: place.work_dir.clone(),
+            folder: WorkFolder::begin(&place.work_dir).map_err(began)?,
+        };
         let adopting = LoadError::preparing(ALL, "becoming the reaper of orphans");
         let mut running = RunningHostLoad {
+            folders: Rc::new(folders),
             load: None,
             notes: Vec::new(),
             cgroup: None,
@@ -79,20 +86,18 @@ impl RunningHostLoad {
     }
 
     fn start_loads(&self, spec: &LoadSpec, seed: u64) -> Result<RunningLoad, LoadError> {
-        let temporary = self.work_dir.join(TEMPORARY);
-        fs::create_dir(&temporary).map_err(LoadError::preparing(ALL, "making a folder for temporary files"))?;
-        let _environment = Environment::mark(&self.work_dir, temporary);
         let env = LoadEnvironment {
             work_dir: self.work_dir.clone(),
             venue: Venue::Host,
             bodies: BODIES,
+            begin: Some(self.folders.clone()),
         };
         RunningLoad::start(spec, seed, &env)
     }
 
     fn note_workers(&self) -> Result<(), LoadError> {
         let workers = mark::children();
-        mark::write_workers(&self.work_dir, workers.difference(&self.others).copied())
+        mark::write_workers(&self.folders.folder, workers.difference(&self.others).copied())
             .map_err(LoadError::preparing(ALL, "noting the workers"))
     }
 
@@ -127,6 +132,75 @@ impl RunningHostLoad {
             source: std::io::Error::other(e),
         }))
     }
+}
+
+/// The work folder, in which each load gets two of its own, and rights, while it starts.
+#[derive(Debug)]
+struct Folders {
+    path: PathBuf,
+    folder: WorkFolder,
+}
+
+/// What holds while a load starts; root's rights come back first.
+struct Starting {
+    _laid_down: Option<LaidDown>,
+    _environment: Environment,
+}
+
+impl BeginPart for Folders {
+    fn begin_part(&self, part: &LoadPart, place: usize) -> Result<BegunPart, LoadError> {
+        let name = part.name();
+        let account = Account::of(part);
+        let folder = self.make(name, format!("{place}-{name}"), account)?;
+        let temporary = self.make(name, format!("{place}-tmp"), account)?;
+        let environment = Environment::mark(&self.path, temporary.clone());
+        let mut notes = Vec::new();
+        let laid_down = account.map(|account| lay_down(name, account, [&folder, &temporary]));
+        let laid_down = laid_down.transpose().unwrap_or_else(|note| {
+            notes.push(note);
+            None
+        });
+        Ok(BegunPart {
+            folder: Some(folder),
+            notes,
+            guard: Some(Box::new(Starting {
+                _laid_down: laid_down,
+                _environment: environment,
+            })),
+        })
+    }
+}
+
+impl Folders {
+    /// Makes a folder of a load, which belongs to the user that it will run as.
+    fn make(&self, load: &'static str, name: String, account: Option<Account>) -> Result<PathBuf, LoadError> {
+        let path = self.path.join(name);
+        let make = || {
+            fs::DirBuilder::new().mode(0o700).create(&path)?;
+            if let Some(account) = account {
+                account.own(&path)?;
+                self.folder.let_others_pass()?;
+            }
+            Ok(())
+        };
+        make().map_err(LoadError::preparing(
+            load,
+            format!("making the folder {}", path.display()),
+        ))?;
+        Ok(path)
+    }
+}
+
+/// Becomes another user while a load is started; the error is what to say where that cannot be, and the load has root's
+/// rights.
+fn lay_down(load: &str, account: Account, folders: [&Path; 2]) -> Result<LaidDown, String> {
+    account.become_it(folders[0]).map_err(|why| {
+        for folder in folders {
+            // Root can use them as they are, too.
+            let _ = Account::ROOT.own(folder);
+        }
+        format!("load '{load}' has root's rights, as it cannot run as {account}: {why}")
+    })
 }
 
 impl Deref for RunningHostLoad {

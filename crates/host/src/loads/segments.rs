@@ -1,5 +1,6 @@
 //! System V shared memory that a process left behind: found in /proc/sysvipc/shm, removed with shmctl.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use worstcase_probe::sys::process::Pid;
@@ -10,18 +11,21 @@ struct Listed {
     id: i32,
     creator: Pid,
     attached: u64,
+    /// The user who made it.
+    maker: u32,
     /// Seconds since 1970 of its making.
     changed: u64,
 }
 
-/// Removes what `creators` (processes that have ended) made since `since` (seconds since 1970) and nobody uses.
-pub(super) fn remove_of(creators: &[Pid], since: u64) -> io::Result<()> {
+/// Removes what `creators` (processes of `users` that have ended) made since `since` (seconds since 1970) and nobody uses.
+pub(super) fn remove_of(creators: &[Pid], users: &BTreeSet<u32>, since: u64) -> io::Result<()> {
     // Without the list there is no System V shared memory.
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     let left = table
         .lines()
         .filter_map(parse)
-        .filter(|segment| segment.attached == 0 && segment.changed >= since && creators.contains(&segment.creator));
+        .filter(|segment| segment.attached == 0 && segment.changed >= since)
+        .filter(|segment| creators.contains(&segment.creator) && users.contains(&segment.maker));
     left.map(|segment| remove(segment.id)).fold(Ok(()), Result::and)
 }
 
@@ -32,6 +36,7 @@ fn parse(row: &str) -> Option<Listed> {
         id: fields.get(1)?.parse().ok()?,
         creator: fields.get(4)?.parse().ok()?,
         attached: fields.get(6)?.parse().ok()?,
+        maker: fields.get(9)?.parse().ok()?,
         changed: fields.get(13)?.parse().ok()?,
     })
 }
@@ -54,12 +59,13 @@ mod tests {
     #[test]
     fn rows_of_the_list_are_read_and_its_heading_is_not() {
         let heading = "       key      shmid perms       size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime        rss       swap";
-        let row = "         0      32771   600   16777216   811   811      0     0     0     0     0 1700000000          0 1700000001          0          0";
+        let row = "         0      32771   600   16777216   811   811      0  1001  1002  1003  1004 1700000000          0 1700000001          0          0";
         assert_eq!(parse(heading), None);
         let expected = Listed {
             id: 32771,
             creator: 811,
             attached: 0,
+            maker: 1003,
             changed: 1_700_000_001,
         };
         assert_eq!(parse(row), Some(expected));

@@ -63,10 +63,10 @@ pub(super) fn copy(load: &RunningPart, from: &Path, to: &Path) -> Result<(), Loa
     Ok(())
 }
 
-/// What git tracks in the folder, if it is in a repository.
+/// What git tracks in the folder, if it is in a repository of this user: another's could have git run a program.
 fn tracked_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let listing = quiet("git")
-        .args(["-c", "safe.directory=*", "-C"])
+        .arg("-C")
         .arg(folder)
         .args(["ls-files", "-z"])
         .stdout(Stdio::piped())

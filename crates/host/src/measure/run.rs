@@ -5,7 +5,7 @@ use super::collect::{Collected, Collector};
 use super::observe::{Observed, Observer, Watched};
 use super::rights::Held;
 use super::ring::ring;
-use super::thread::Measured;
+use super::thread::{Measured, noise_rest};
 use super::threads::Threads;
 use super::timerlat::Running;
 use crate::loads::{LoadPlace, RunningHostLoad};
@@ -175,7 +175,13 @@ fn measure(
         warnings,
         notes: load.notes().to_vec(),
         environment,
-        throttled: machine::may_be_throttled(stats.iter().map(|s| s.max_ns).max().unwrap_or(0)),
+        throttled: machine::may_be_throttled(
+            Nanos(stats.iter().map(|s| s.max_ns).max().unwrap_or(0)),
+            match spec.probe {
+                Probe::Noise => noise_rest(spec),
+                _ => spec.interval,
+            },
+        ),
         stopped: stop.load(Ordering::Relaxed),
         peak_memory_kb: machine::peak_memory_kb(),
         lost_events: observed.lost,

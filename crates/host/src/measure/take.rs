@@ -6,9 +6,8 @@ use super::source::Source;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_probe::Schedule;
 use worstcase_probe::record::Periods;
-use worstcase_probe::sys::clock;
-use worstcase_probe::{Nanos, Schedule};
 
 /// What a thread's loop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +58,7 @@ mod tests {
     use super::super::source::Wake;
     use super::*;
     use crate::packed::Unpacker;
+    use worstcase_probe::Nanos;
 
     /// Late by a script: how late each wake-up is.
     struct Script(std::vec::IntoIter<i64>);

@@ -4,7 +4,7 @@ use super::rights::take_cpu;
 use super::ring::Writer;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
-use super::take::{clock_read, take};
+use super::take::take;
 use crate::message::Seen;
 use crate::spec::{HostSpec, Policy, Timer};
 use crate::sys::rtc::Rtc;
@@ -97,6 +97,14 @@ pub(super) fn wait_for_start(order: &Order<'_>, warnings: Vec<String>) -> io::Re
 /// A tenth of a window is rest where the kernel would throttle, or starve others.
 const REST_SHARE: u64 = 10;
 
+/// How much of each window `noise` does not look.
+pub(super) fn noise_rest(spec: &HostSpec) -> Nanos {
+    match spec.policy {
+        Policy::Other => Nanos(0),
+        _ => Nanos(spec.interval.0 / REST_SHARE),
+    }
+}
+
 fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
     let clock_read = clock::read_cost(TRIALS);
     let start = wait_for_start(&order, warnings)?;
@@ -104,10 +112,7 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
     let windows = Windows {
         start,
         length: spec.interval,
-        rest: match spec.policy {
-            Policy::Other => Nanos(0),
-            _ => Nanos(spec.interval.0 / REST_SHARE),
-        },
+        rest: noise_rest(spec),
         count: spec.periods,
         threshold: spec.threshold,
     };

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use worstcase_probe::Nanos;
-use worstcase_probe::Schedule;
 use worstcase_probe::record::Periods;
 use worstcase_probe::sys::{clock, usage};
 

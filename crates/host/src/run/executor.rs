@@ -4,6 +4,7 @@ use super::keep::keep;
 use super::matrix::Matrix;
 use super::measurement::{Watch, measure};
 use super::timerlat;
+use super::work_dir::work_dir;
 use crate::HostSpec;
 use crate::doctor::{Applied, apply};
 use crate::facts::Tree;
@@ -115,10 +116,7 @@ impl HostExecutor<'_> {
         let scratch = run.scratch()?;
         let spec = &self.matrix.specs[task];
         let spec = HostSpec {
-            work_dir: self
-                .matrix
-                .work_parent
-                .join(format!("worstcase-work-{}-{task}", std::process::id())),
+            work_dir: work_dir(&self.matrix.work_parent)?,
             cgroup: cgroup::propose(std::process::id() as i32),
             samples_dir: scratch.path().to_path_buf(),
             tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),

@@ -7,6 +7,7 @@
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
 //! bench        a probe that does not measure CPU by CPU -> record
+//! work_dir     where the loads make their files
 //! ```
 
 mod bench;
@@ -19,6 +20,7 @@ mod rows;
 pub mod specs;
 pub mod subject;
 pub mod timerlat;
+mod work_dir;
 pub mod worker;
 
 pub use executor::HostExecutor;

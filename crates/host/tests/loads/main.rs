@@ -5,6 +5,7 @@
 
 mod bench;
 mod killing;
+mod rights;
 mod running;
 
 use bench::Test;
@@ -65,6 +66,34 @@ const TESTS: &[Test] = &[
     (
         "every_kind_of_group_is_emptied",
         killing::every_kind_of_group_is_emptied,
+    ),
+    (
+        "a_folder_that_is_there_is_refused",
+        rights::a_folder_that_is_there_is_refused,
+    ),
+    (
+        "a_list_of_another_user_kills_nobody",
+        rights::a_list_of_another_user_kills_nobody,
+    ),
+    (
+        "a_list_is_not_reached_through_a_link",
+        rights::a_list_is_not_reached_through_a_link,
+    ),
+    (
+        "a_number_that_is_used_again_is_not_killed",
+        rights::a_number_that_is_used_again_is_not_killed,
+    ),
+    (
+        "a_mark_of_another_user_is_not_believed",
+        rights::a_mark_of_another_user_is_not_believed,
+    ),
+    (
+        "loads_do_not_keep_the_rights_of_root",
+        rights::loads_do_not_keep_the_rights_of_root,
+    ),
+    (
+        "a_tree_is_built_with_its_owners_rights",
+        rights::a_tree_is_built_with_its_owners_rights,
     ),
 ];
 

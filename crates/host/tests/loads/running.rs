@@ -179,7 +179,7 @@ pub fn a_folder_of_somebody_else_is_left_alone() {
         .err()
         .expect("refused")
         .to_string();
-    assert!(error.contains("it is not empty"), "{error}");
+    assert!(error.contains("it is there already"), "{error}");
     let traces = worstcase_host::loads::Traces::of(&load("cpu"), &place, 1);
     assert!(worstcase_host::loads::clean(&traces).is_err());
     assert!(folder.0.join("precious").exists());

@@ -1,10 +1,13 @@
 //! What a load needs to know of its surroundings, and why a load gave no valid disturbance.
 
-use super::{Body, LoadKind};
+use super::{Body, LoadKind, LoadPart};
 use crate::spec::SpecError;
 use crate::venue::Venue;
+use std::any::Any;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// What a load needs to know of its surroundings.
 #[derive(Clone, Debug)]
@@ -15,6 +18,25 @@ pub struct LoadEnvironment {
     pub venue: Venue,
     /// Bodies of loads that this crate does not have: a host's own.
     pub bodies: &'static [(LoadKind, Body)],
+    /// What is done around the start of each load.
+    pub begin: Option<Rc<dyn BeginPart>>,
+}
+
+/// What a venue does around the start of each load that its user named.
+pub trait BeginPart: fmt::Debug {
+    /// Called before the load at `place` makes or forks anything, in a process of one thread.
+    fn begin_part(&self, part: &LoadPart, place: usize) -> Result<BegunPart, LoadError>;
+}
+
+/// What a load starts with.
+#[derive(Default)]
+pub struct BegunPart {
+    /// Its own folder, made already, and removed by whoever made it.
+    pub folder: Option<PathBuf>,
+    /// What a user should know of how it runs.
+    pub notes: Vec<String>,
+    /// Dropped when the load has started, or could not be.
+    pub guard: Option<Box<dyn Any>>,
 }
 
 /// Why a load gave no valid disturbance.

@@ -41,7 +41,7 @@ mod table;
 mod timers;
 
 pub use board::Board;
-pub use error::{LoadEnvironment, LoadError};
+pub use error::{BeginPart, BegunPart, LoadEnvironment, LoadError};
 pub use null_block::devices;
 pub use pace::Pace;
 pub use part::{Body, Ending, RunningPart};

@@ -4,7 +4,7 @@
 //! gives a folder, [`RunningPart::on_stop`] remembers a step back, [`RunningPart::helper`] starts another load for this one.
 
 use super::board::Board;
-use super::error::{LoadEnvironment, LoadError};
+use super::error::{BegunPart, LoadEnvironment, LoadError};
 use super::{LoadKind, LoadPart, LoadSpec, process_tree};
 use crate::record::Work;
 use crate::sys::process::{self, Pid, Waited};
@@ -62,6 +62,7 @@ impl RunningPart {
         place: usize,
         seed: u64,
         env: &LoadEnvironment,
+        begun: BegunPart,
     ) -> Result<RunningPart, LoadError> {
         let board = Board::new().map_err(|source| LoadError::Prepare {
             load: part.name(),
@@ -75,10 +76,10 @@ impl RunningPart {
             board,
             workers: Vec::new(),
             group: 0,
-            folder: None,
+            folder: begun.folder,
             undo: Vec::new(),
             helpers: Vec::new(),
-            notes: Vec::new(),
+            notes: begun.notes,
         };
         running.body()?(&mut running, seed)?;
         Ok(running)
@@ -293,7 +294,7 @@ impl RunningPart {
             ..self.env.clone()
         };
         for part in spec.parts() {
-            let helper = RunningPart::start(part, self.helpers.len(), seed, &env);
+            let helper = RunningPart::start(part, self.helpers.len(), seed, &env, BegunPart::default());
             self.helpers.push(helper.map_err(|e| e.of_load(self.name()))?);
         }
         Ok(())
@@ -339,7 +340,7 @@ pub(super) fn unique_name(pid: Pid, place: usize) -> String {
 }
 
 /// Makes the calling process what every worker is: of the load's name, in its group, SCHED_OTHER, nice 0, with the usual
-/// slack of timers.
+/// slack of timers, and without a way back to rights that were laid down.
 fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
     let failed = |what: &'static str| move |e: io::Error| format!("cannot {what}: {e}");
     process::set_name(name).map_err(failed("take the load's name"))?;
@@ -348,5 +349,6 @@ fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
     if sched::nice() != 0 {
         sched::set_nice(0).map_err(failed("run at nice 0 (the caller is niced)"))?;
     }
-    clock::set_timer_slack(TIMER_SLACK).map_err(failed("set the timer slack"))
+    clock::set_timer_slack(TIMER_SLACK).map_err(failed("set the timer slack"))?;
+    process::forget_saved_rights().map_err(failed("lay down the caller's rights"))
 }

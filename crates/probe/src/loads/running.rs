@@ -1,7 +1,7 @@
 //! Loads that run: started together, watched together, stopped together.
 
 use super::LoadSpec;
-use super::error::{LoadEnvironment, LoadError};
+use super::error::{BegunPart, LoadEnvironment, LoadError};
 use super::part::{LOOK, RunningPart};
 use crate::record::Work;
 use crate::sys::{clock, process};
@@ -37,7 +37,13 @@ impl RunningLoad {
         };
         for (place, part) in spec.parts().iter().enumerate() {
             let seed = seed.wrapping_add((place as u64) << 40);
-            load.parts.push(RunningPart::start(part, place, seed, env)?);
+            let mut begun = match &env.begin {
+                Some(begin) => begin.begin_part(part, place)?,
+                None => BegunPart::default(),
+            };
+            let guard = begun.guard.take();
+            load.parts.push(RunningPart::start(part, place, seed, env, begun)?);
+            drop(guard);
         }
         Ok(load)
     }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Bytes of a page on the machines this crate is built for.
 pub const PAGE: usize = 4096;
@@ -75,7 +75,7 @@ pub fn prefault<T: Copy>(values: &mut [T]) {
 }
 
 /// Mapped memory, unmapped when dropped. Its bytes may change under the holder (shared mappings), so they
-/// are only reached one at a time or as atomics, never as a slice.
+/// are only reached as atomics.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<u8>,
@@ -84,8 +84,7 @@ pub struct Mapping {
 
 // SAFETY: nothing ties mapped memory to the thread that mapped it.
 unsafe impl Send for Mapping {}
-// SAFETY: through a shared reference bytes are read and written volatile, or as atomics, and no slice of them is
-// given out; threads that use them get torn values at worst, as other processes do.
+// SAFETY: through a shared reference the memory is read and written as atomics only.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -135,9 +134,7 @@ impl Mapping {
 
     /// Writes one byte; panics outside the mapping.
     pub fn write(&self, at: usize, value: u8) {
-        assert!(at < self.len, "offset {at} outside the mapping");
-        // SAFETY: the byte lies inside the live mapping, to which no reference exists.
-        unsafe { core::ptr::write_volatile(self.start.as_ptr().add(at), value) }
+        self.byte(at).store(value, Ordering::Relaxed);
     }
 
     /// Writes one byte to its beginning, with the mark of a machine that stops there.
@@ -150,15 +147,19 @@ impl Mapping {
 
     /// Reads one byte; panics outside the mapping.
     pub fn read(&self, at: usize) -> u8 {
+        self.byte(at).load(Ordering::Relaxed)
+    }
+
+    fn byte(&self, at: usize) -> &AtomicU8 {
         assert!(at < self.len, "offset {at} outside the mapping");
-        // SAFETY: the byte lies inside the live mapping, whose pages are readable.
-        unsafe { core::ptr::read_volatile(self.start.as_ptr().add(at)) }
+        // SAFETY: the byte lies inside the mapping, which lives as long as the borrow; no user of words uses bytes too.
+        unsafe { AtomicU8::from_ptr(self.start.as_ptr().add(at)) }
     }
 
     /// The mapping as words that several processes may use at once.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, lives as long as the borrow, and every bit pattern is an
-        // AtomicU64; byte-wise writes through `write` are not mixed with words by any user.
+        // AtomicU64; no user of bytes uses words too.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / 8) }
     }
 

@@ -40,6 +40,15 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Gives up user and group numbers that are only saved, and with them the way back to rights that were laid down.
+pub fn forget_saved_rights() -> io::Result<()> {
+    // SAFETY: no pointers are passed; -1 leaves a number as it is.
+    check(unsafe { libc::setresgid(!0, !0, libc::getegid()) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::setresuid(!0, !0, libc::geteuid()) })?;
+    Ok(())
+}
+
 /// Ends this process at once, without running anything registered for a normal exit.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: never returns; nothing of this process is used afterwards.

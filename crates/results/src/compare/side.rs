@@ -118,10 +118,11 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// How many measures of a seed a gate judges, if nothing is missed: p99 and maximum of each quantity; of noise the sum
-    /// and the longest gap.
+    /// How many measures of a seed a gate judges, if nothing is missed: median, p99 where the samples bear one, and maximum
+    /// of each quantity; of noise the sum and the longest gap.
     pub fn measures(&self) -> usize {
-        2 * (self.quantities.len() + usize::from(self.noise.is_some()))
+        let of = |f: &Figures| 2 + usize::from(f.p99.is_some());
+        self.quantities.values().map(of).sum::<usize>() + 2 * usize::from(self.noise.is_some())
     }
 }
 

@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use worstcase_base::Exit;
+use worstcase_base::trust::{self, Others};
 
 /// Name of the plan.
 pub const RUN_FILE: &str = "run.json";
@@ -35,6 +36,11 @@ pub enum RunError {
     /// No run there.
     #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display().to_string().escape_debug())]
     NotARun(PathBuf),
+    /// Root would write through what somebody else put there.
+    #[error(
+        "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
+    )]
+    NotOurs(Others),
     /// Something else is there.
     #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
     NotEmpty(PathBuf),
@@ -102,6 +108,9 @@ impl Run {
     pub fn create(dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
         let checked = plan.experiment.check().map_err(|e| e.to_string());
         checked.and_then(|()| plan.check()).map_err(RunError::Plan)?;
+        if let Some(others) = trust::others_in_output(dir).map_err(io_error("look at", dir))? {
+            return Err(RunError::NotOurs(others));
+        }
         let occupied = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
         if occupied && !dir.join(RUN_FILE).exists() {
             return Err(RunError::NotEmpty(dir.to_path_buf()));

@@ -7,7 +7,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::explain::{self, Choice, ExplainError, Explained, Means, comparable, has_latency, worst_cell};
+use worstcase_analysis::explain::{self, Choice, Explained, Means, comparable, has_latency, worst_cell};
 use worstcase_analysis::story::{Story, Told, compare, group};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;

@@ -2,7 +2,6 @@
 
 use super::output::{OutputError, print};
 use clap::Args;
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_base::Exit;

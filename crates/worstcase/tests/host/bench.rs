@@ -62,9 +62,9 @@ fn what_cannot_be_is_refused_in_one_line() {
             "switch and hackbench have none",
         ),
         (
-            &["--probe", "wakeup", "--samples", "5"],
+            &["--probe", "switch:2x0", "--time", "1s"],
             2,
-            "the others measure for --time",
+            "switch and hackbench take a number of samples",
         ),
         (&["--probe", "hackbench:1+cpus60000"], 3, "no 60000 of them"),
         (&["--probe", "switch:4000x64m"], 4, "switch:4000x64m needs"),

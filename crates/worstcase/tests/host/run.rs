@@ -5,6 +5,7 @@
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -101,6 +102,25 @@ fn every_period_is_a_sample_or_missed_with_each_timer() {
         assert_balanced(&records[0]);
         assert_eq!(desk.left(), Vec::<PathBuf>::new());
     }
+}
+
+#[test]
+fn root_makes_no_work_folder_where_others_could_replace_it() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (desk, state) = (Desk::new(), tempfile::tempdir().unwrap());
+    fs::set_permissions(desk.0.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let output = desk
+        .command(&["--load", "cpu", "--time", "100ms"])
+        .env("WORSTCASE_STATE", state.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("root cannot make a work folder in"), "{said}");
+    assert!(said.contains("others can write to"), "{said}");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(desk.left(), Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Disk {
         let mut mount = Program::new("mount");
         mount
             .args(["-t", "tmpfs", "-o"])
-            .arg(format!("size={size}"))
+            .arg(format!("size={size},mode=755"))
             .arg("worstcase-test")
             .arg(place);
         let mounted = mount.output().is_ok_and(|out| out.status.success());

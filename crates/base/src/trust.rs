@@ -1,0 +1,241 @@
+//! Whether somebody else could change what root is going to trust.
+//!
+//! What root executes, kills, or sets by what a file says is only as safe as every folder on the way to it: whoever may
+//! write to one of them can put something else in the place of what is below. A sticky folder, as /tmp is, lets
+//! everybody add names, but only their owners change them; so a folder of root's in it is safe, and a new name too.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+/// As the kernel.
+const MOST_LINKS: usize = 40;
+/// What a user namespace shows for users that it does not know, root outside among them.
+const UNKNOWN_USER: u32 = 65534;
+
+/// Who else than this user and root could change what is somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Others {
+    /// The folder or file on the way.
+    pub at: PathBuf,
+    owner: u32,
+    mode: u32,
+}
+
+impl std::fmt::Display for Others {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Others { at, owner, mode } = self;
+        match is_trusted(*owner) {
+            true => write!(f, "others can write to {} (mode {:o})", at.display(), mode & 0o7777),
+            false => write!(f, "{} belongs to user {owner}", at.display()),
+        }
+    }
+}
+
+/// For root: who else could change what is at `path`, or what will be made there. Ordinary users risk only what is theirs.
+pub fn others_than_root(path: &Path) -> io::Result<Option<Others>> {
+    match rustix::process::geteuid().is_root() {
+        true => others(path),
+        false => Ok(None),
+    }
+}
+
+/// The same for a new name in the folder `path`, which may be sticky.
+pub fn others_than_root_in(path: &Path) -> io::Result<Option<Others>> {
+    others_than_root(&path.join("new"))
+}
+
+/// For root: who else could change what it is going to execute from its cache.
+pub fn others_in_cache(path: &Path) -> io::Result<Option<Others>> {
+    match trusts_everybody() {
+        true => Ok(None),
+        false => others_than_root(path),
+    }
+}
+
+/// The user says that nobody else is here: a container of a batch system may hold nothing but folders of mode 777.
+fn trusts_everybody() -> bool {
+    std::env::var_os("WORSTCASE_TRUST_OTHERS").is_some_and(|set| set == "1")
+}
+
+/// For root: who else could put links into an output folder, through which root would write. Who became root by sudo
+/// keeps folders of their own. The folders above count for nothing here: people measure in folders of others' projects.
+pub fn others_in_output(folder: &Path) -> io::Result<Option<Others>> {
+    if !rustix::process::geteuid().is_root() || trusts_everybody() {
+        return Ok(None);
+    }
+    let is = match fs::metadata(folder) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        is => is?,
+    };
+    let sudo = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    let is_owner = is_trusted(is.uid()) || sudo("SUDO_UID") == Some(is.uid());
+    let is_group = is.gid() == 0 || sudo("SUDO_GID") == Some(is.gid());
+    let by_others = if is_group { 0o002 } else { WRITABLE_BY_OTHERS };
+    let safe = is_owner && is.mode() & by_others == 0;
+    Ok((!safe).then(|| of(folder, &is)))
+}
+
+/// Who else than this user and root could change what is at `path`.
+pub fn others(path: &Path) -> io::Result<Option<Others>> {
+    let mut way: VecDeque<OsString> = words(&std::path::absolute(path)?);
+    let mut at = PathBuf::from("/");
+    let mut links = 0;
+    loop {
+        let is = match fs::symlink_metadata(&at) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            is => is?,
+        };
+        if is.is_symlink() {
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()));
+            }
+            if !is_trusted(is.uid()) {
+                return Ok(Some(of(&at, &is)));
+            }
+            let target = fs::read_link(&at)?;
+            at.pop();
+            if target.is_absolute() {
+                at = PathBuf::from("/");
+            }
+            for word in words(&target).into_iter().rev() {
+                way.push_front(word);
+            }
+        } else {
+            let is_last = way.is_empty();
+            let sticky = is.is_dir() && is.mode() & STICKY != 0 && !is_last;
+            if !is_trusted(is.uid()) || (is.mode() & WRITABLE_BY_OTHERS != 0 && !sticky) {
+                return Ok(Some(of(&at, &is)));
+            }
+        }
+        match way.pop_front() {
+            None => return Ok(None),
+            Some(up) if up == ".." => drop(at.pop()),
+            Some(name) => at.push(name),
+        }
+    }
+}
+
+fn of(at: &Path, is: &Metadata) -> Others {
+    Others {
+        at: at.to_path_buf(),
+        owner: is.uid(),
+        mode: is.mode(),
+    }
+}
+
+fn words(path: &Path) -> VecDeque<OsString> {
+    let named = |part: Component| match part {
+        Component::Normal(name) => Some(name.to_os_string()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    };
+    path.components().filter_map(named).collect()
+}
+
+fn is_trusted(user: u32) -> bool {
+    user == 0 || user == rustix::process::geteuid().as_raw() || (user == UNKNOWN_USER && !knows_all_users())
+}
+
+fn knows_all_users() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn folder(path: PathBuf, bits: u32) -> PathBuf {
+        fs::create_dir(&path).unwrap();
+        mode(&path, bits);
+        path
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_spoils_all_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &Path| others(path).unwrap().map(|others| others.at);
+        assert_eq!(at(dir.path()), None);
+        assert_eq!(at(&dir.path().join("not/there/yet")), None);
+        for bits in [0o777, 0o770] {
+            let open = folder(dir.path().join(format!("{bits:o}")), bits);
+            let ours = folder(open.join("ours"), 0o700);
+            assert_eq!(at(&ours), Some(open.clone()));
+            assert_eq!(at(&ours.join("not there")), Some(open));
+        }
+        let sticky = folder(dir.path().join("sticky"), 0o1777);
+        let ours = folder(sticky.join("ours"), 0o700);
+        assert_eq!(at(&ours), None);
+        assert_eq!(at(&sticky.join("new")), None);
+        assert_eq!(at(&sticky), Some(sticky.clone()));
+        let text = others(&sticky).unwrap().unwrap().to_string();
+        assert_eq!(text, format!("others can write to {} (mode 1777)", sticky.display()));
+    }
+
+    #[test]
+    fn links_are_followed_through_everybody_they_pass() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = fs::canonicalize(dir.path()).unwrap();
+        let at = |path: &Path| others(path).unwrap().map(|others| others.at);
+        let safe = folder(dir.join("safe"), 0o700);
+        let open = folder(dir.join("open"), 0o777);
+        symlink(&safe, open.join("hop")).unwrap();
+        symlink("open/hop", dir.join("link")).unwrap();
+        symlink("./open/../safe", dir.join("around")).unwrap();
+        symlink("safe", dir.join("short")).unwrap();
+        assert_eq!(at(&dir.join("link/file")), Some(open.clone()));
+        assert_eq!(at(&dir.join("around/file")), Some(open));
+        assert_eq!(at(&dir.join("short/file")), None);
+        symlink("circle", dir.join("circle")).unwrap();
+        assert!(others(&dir.join("circle")).is_err());
+    }
+
+    #[test]
+    fn root_writes_no_run_into_anothers_folder() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let out = folder(dir.path().join("out"), 0o755);
+        let refused = || others_in_output(&out).unwrap().is_some();
+        assert!(!refused());
+        assert_eq!(others_in_output(&dir.path().join("new")).unwrap(), None);
+        mode(&out, 0o777);
+        assert!(refused());
+        mode(&out, 0o775);
+        assert!(!refused(), "root's group");
+        lchown(&out, None, Some(12_345)).unwrap();
+        assert!(refused());
+        mode(&out, 0o755);
+        lchown(&out, Some(12_345), None).unwrap();
+        assert!(refused());
+    }
+
+    #[test]
+    fn another_owner_spoils_it_too() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let sticky = folder(dir.path().join("sticky"), 0o1777);
+        let theirs = folder(sticky.join("theirs"), 0o755);
+        symlink("/root", sticky.join("link")).unwrap();
+        for path in [&theirs, &sticky.join("link")] {
+            lchown(path, Some(12_345), None).unwrap();
+            let text = others(&path.join("cache")).unwrap().unwrap().to_string();
+            assert_eq!(text, format!("{} belongs to user 12345", path.display()));
+        }
+    }
+}
