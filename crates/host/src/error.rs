@@ -103,9 +103,6 @@ pub enum HostError {
     /// The run folder.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Ctrl-C cannot be caught.
-    #[error("cannot catch signals: {0}")]
-    Signals(#[source] io::Error),
     /// Something could not be put back.
     #[error("{count} of the changes above could not be undone; run worstcase host restore again, as the same user")]
     NotRestored {
@@ -137,7 +134,6 @@ impl HostError {
             | HostError::Set { .. }
             | HostError::Guard(_)
             | HostError::Missing(_)
-            | HostError::Signals(_)
             | HostError::Command { .. }
             | HostError::NotRestored { .. } => Exit::Missing,
         }

@@ -1,7 +1,7 @@
 //! The machine in front of you: what it is, how it is set, and measuring it. The lab's guest does not hold this crate.
 //!
 //! ```text
-//! facts    what this machine is            cpus     sets of CPUs
+//! facts    what this machine is
 //! doctor   what of it harms latency, and setting it for a while
 //! state    where journals are              journal  what is changed, written down before
 //! command  runs a user's command
@@ -19,7 +19,6 @@
 //! ```
 
 pub mod command;
-pub mod cpus;
 pub mod doctor;
 mod error;
 pub mod facts;
@@ -37,9 +36,9 @@ pub mod state;
 pub mod sys;
 pub mod trace;
 
-pub use cpus::CpuList;
 pub use error::HostError;
 pub use facts::Facts;
 pub use journal::{Journal, Undone};
 pub use spec::HostSpec;
 pub use state::StateFolder;
+pub use worstcase_plan::CpuList;

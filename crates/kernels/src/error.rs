@@ -117,11 +117,8 @@ pub enum KernelError {
         kernel: String,
     },
     /// Not the name of a preemption model.
-    #[error("unknown preemption model, {model}; take none, voluntary, full, lazy or rt")]
-    UnknownModel {
-        /// As typed.
-        model: String,
-    },
+    #[error(transparent)]
+    UnknownModel(#[from] worstcase_plan::UnknownModel),
     /// This kernel cannot boot this model.
     #[error("no preemption model {model}, kernel {kernel}{why}; it can boot {models}")]
     ModelNotInKernel {
@@ -163,7 +160,7 @@ impl KernelError {
         use KernelError::*;
         match self {
             BadName { .. } | Unknown { .. } | Unreadable { .. } | NotAKernel { .. } | BadDeb { .. } => Exit::Usage,
-            NoConfig { .. } | UnknownModel { .. } | ModelNotInKernel { .. } => Exit::Usage,
+            NoConfig { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
             Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
             NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } => Exit::Missing,
             DebugInfo(e) => e.exit(),

@@ -13,60 +13,11 @@
 //!   dropped them has no line for PREEMPT_NONE, neither set nor "is not set". Asked for `preempt=none`, it answers
 //!   "unsupported mode" and runs its default.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
+pub use worstcase_plan::Model;
 
 use super::config::KernelConfig;
 use super::{Kernel, KernelError};
-
-/// A preemption model, by the name users give it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Model {
-    /// The kernel gives up the CPU only on its way back to user space.
-    None,
-    /// As none, plus explicit rescheduling points.
-    Voluntary,
-    /// The kernel can be preempted outside of locked sections.
-    Full,
-    /// As full for real-time tasks; ordinary tasks wait for the tick or the way back to user space.
-    Lazy,
-    /// PREEMPT_RT: also most locked sections and interrupt handlers can be preempted.
-    Rt,
-}
-
-impl Model {
-    /// All models.
-    pub const ALL: [Model; 5] = [Model::None, Model::Voluntary, Model::Full, Model::Lazy, Model::Rt];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Model::None => "none",
-            Model::Voluntary => "voluntary",
-            Model::Full => "full",
-            Model::Lazy => "lazy",
-            Model::Rt => "rt",
-        }
-    }
-}
-
-impl fmt::Display for Model {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Model {
-    type Err = KernelError;
-
-    fn from_str(text: &str) -> Result<Model, KernelError> {
-        let found = Model::ALL.into_iter().find(|m| m.name() == text);
-        found.ok_or_else(|| KernelError::UnknownModel { model: text.into() })
-    }
-}
 
 /// How a kernel comes to run a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

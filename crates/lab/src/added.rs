@@ -47,6 +47,23 @@ impl FromStr for Added {
 }
 
 impl Added {
+    /// As an experiment keeps it: found again from every folder.
+    pub fn to_plan(&self) -> Result<worstcase_plan::Added, LabError> {
+        Ok(worstcase_plan::Added {
+            source: std::path::absolute(&self.source).map_err(LabError::io(&self.source))?,
+            dest: self.dest.clone(),
+        })
+    }
+
+    /// All that an experiment adds.
+    pub fn all(experiment: &worstcase_plan::Experiment) -> Vec<Added> {
+        let added = |added: &worstcase_plan::Added| Added {
+            source: added.source.clone(),
+            dest: added.dest.clone(),
+        };
+        experiment.added.iter().map(added).collect()
+    }
+
     /// Adds the file, and the libraries and loader of a program, under the paths where the program looks for them.
     pub fn collect(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
         files.insert(inside(&self.dest), read(&self.source)?);

@@ -13,12 +13,12 @@ use super::snapshot::Snapshot;
 use super::subject::Prepared;
 use super::symbols::KernelSymbols;
 use crate::execution::{Execution, Symbols};
-use crate::study::PlannedCell;
 use std::ops::Range;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::ResolveOptions;
 use worstcase_kernels::debuginfo::BuildId;
+use worstcase_plan::PlannedCell;
 use worstcase_probe::{CellSpec, Instructions};
 use worstcase_results::record::{Machine, Record};
 
@@ -69,19 +69,8 @@ impl Again {
         };
         let matrix = Matrix::prepare(std::slice::from_ref(&planned), added, qemu, options)?;
         let prepared = matrix.subject(&matrix.cells()[0]);
-        if prepared.qemu.version != machine.qemu {
-            return Err(other(&format!(
-                "it was measured with {}, here is {}",
-                machine.qemu, prepared.qemu.version
-            )));
-        }
-        if prepared.subject.kernel.digest != record.subject.kernel.digest {
-            return Err(other(&format!("{} is another kernel now", record.subject.kernel.name)));
-        }
-        if prepared.key != machine.key {
-            return Err(other(
-                "QEMU's files, worstcase itself or an added program (--add) changed",
-            ));
+        if let Some(what) = prepared.changed_since(record) {
+            return Err(other(&what));
         }
         let snapshot = Snapshot::obtain(&options.cache, prepared, limit)?;
         let run = Run {

@@ -16,7 +16,9 @@
 //! execution what ran around one sample
 //! replay    a cell again, with every block logged around chosen samples: what explain reads
 //! again     a recorded cell, ready to be run again
-//! matrix    many cells, several QEMUs at once, into a run folder
+//! matrix    many cells, with the subjects that they run on
+//! models    an experiment's cells, once the models that its kernels can boot are known
+//! executor  boots the subjects and runs the cells, several QEMUs at once
 //! ```
 //! Every value that reaches the guest is an input of the content keys; nothing of the desk (time, paths, load) is.
 
@@ -27,12 +29,14 @@ pub mod cell;
 pub mod census;
 pub mod cpio;
 pub mod execution;
+pub mod executor;
 mod fork;
 pub mod image;
 mod kernel_facts;
 mod kernel_memory;
 pub mod machine;
 pub mod matrix;
+pub mod models;
 pub mod moments;
 mod payload;
 mod plugin_log;
@@ -43,7 +47,6 @@ mod qmp;
 pub mod replay;
 pub mod snapshot;
 pub mod stamps;
-pub mod study;
 pub mod subject;
 pub mod symbols;
 pub mod verify;

@@ -4,8 +4,8 @@ use super::LabError;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use worstcase_plan::{DEFAULT_MEMORY_MB, Subject};
 use worstcase_probe::Nanos;
-use worstcase_results::record::subject::DEFAULT_MEMORY_MB;
 
 /// Virtual CPU speed. Under `-icount shift=N` an instruction takes 2^N ns of virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,20 +70,15 @@ impl Machine {
     /// The CPU model: everything TCG has but "fast string" instructions, which kernels then use for long copies
     /// though they count one instruction for each iteration.
     pub const CPU: &'static str = "max,-erms,-fsrm";
-    /// Smallest memory in which the kernels of the archive boot with their initramfs, in MiB.
-    pub const MIN_MEMORY_MB: u32 = 192;
-    /// Most memory, in MiB: all of it below the PCI hole, so that it is one file.
-    pub const MAX_MEMORY_MB: u32 = 2048;
-
     /// Refuses a size of memory that cannot work.
     pub fn check(&self) -> Result<(), LabError> {
-        if (Self::MIN_MEMORY_MB..=Self::MAX_MEMORY_MB).contains(&self.memory_mb) {
+        if (Subject::MIN_MEMORY_MB..=Subject::MAX_MEMORY_MB).contains(&self.memory_mb) {
             return Ok(());
         }
         Err(LabError::Request(format!(
             "--memory is {} to {} MiB, not {}",
-            Self::MIN_MEMORY_MB,
-            Self::MAX_MEMORY_MB,
+            Subject::MIN_MEMORY_MB,
+            Subject::MAX_MEMORY_MB,
             self.memory_mb
         )))
     }

@@ -1,62 +1,32 @@
-//! Many cells: the subjects are booted, then the cells run, several QEMUs at once, each into the run folder when it is done.
-//!
-//! The order in which cells end does not matter to what is written: each has a folder of its own, and the plan was
-//! written before the first began.
+//! Many cells, with the subjects that they run on.
 
 use super::added::Added;
-use super::cell::{self, Raw, Run as CellRun};
+use super::cell::Raw;
 use super::machine::{Machine, Mips};
 use super::qemu::Qemu;
 use super::snapshot::Snapshot;
 use super::subject::{Prepared, Subject};
 use super::{LabError, stamps};
-use crate::study::PlannedCell;
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-use worstcase_base::cache::Cache;
 use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
+use worstcase_plan::PlannedCell;
 use worstcase_probe::CellSpec;
-use worstcase_results::record::{self, CellEntry, CellId, CellResult, LabMachine, Run, SubjectId};
-
-/// Told of what is done while a matrix runs.
-pub trait Progress: Sync {
-    /// So many subjects must be booted, and so many cells run.
-    fn begin(&self, boots: usize, cells: usize);
-    /// A subject is ready.
-    fn booted(&self, subject: &str);
-    /// A cell is done.
-    fn measured(&self, cell: &CellId);
-}
+use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, SubjectId};
 
 /// Subjects with everything that makes them, and the cells to run on them.
 pub struct Matrix {
-    subjects: Vec<Prepared>,
-    cells: Vec<MatrixCell>,
+    pub(super) subjects: Vec<Prepared>,
+    pub(super) cells: Vec<MatrixCell>,
 }
 
 /// One cell of a matrix.
 pub struct MatrixCell {
     /// Index of its subject.
-    subject: usize,
+    pub(super) subject: usize,
     /// What runs on it.
     pub spec: CellSpec,
     /// Its name.
     pub entry: CellEntry,
-}
-
-/// How to run a matrix.
-pub struct Execution<'a> {
-    /// Where snapshots and results are kept.
-    pub cache: &'a Cache,
-    /// QEMUs at once.
-    pub jobs: NonZeroUsize,
-    /// Real time for one machine, if not the default.
-    pub limit: Option<Duration>,
-    /// Who is told.
-    pub progress: &'a dyn Progress,
 }
 
 impl Matrix {
@@ -110,45 +80,6 @@ impl Matrix {
     /// The subject of a cell.
     pub fn subject(&self, cell: &MatrixCell) -> &Prepared {
         &self.subjects[cell.subject]
-    }
-
-    /// Runs what `run` does not have yet. The first error ends it after the cells that are being measured.
-    pub fn execute(&self, run: &Run, how: &Execution<'_>) -> Result<(), LabError> {
-        let missing: Vec<&MatrixCell> = self.cells.iter().filter(|c| !run.has_cell(&c.entry.id)).collect();
-        let mut needed: Vec<usize> = missing.iter().map(|c| c.subject).collect();
-        needed.dedup();
-        let boots = needed
-            .iter()
-            .filter(|s| !Snapshot::is_cached(how.cache, &self.subjects[**s]))
-            .count();
-        how.progress.begin(boots, missing.len());
-        let snapshots = parallel(how.jobs, &needed, |subject| {
-            let prepared = &self.subjects[*subject];
-            let cached = Snapshot::is_cached(how.cache, prepared);
-            let snapshot = Snapshot::obtain(how.cache, prepared, how.limit)?;
-            if !cached {
-                how.progress.booted(&prepared.subject.label());
-            }
-            Ok((*subject, snapshot))
-        })?;
-        let snapshots: BTreeMap<usize, Snapshot> = snapshots.into_iter().collect();
-        parallel(how.jobs, &missing, |cell| {
-            let prepared = &self.subjects[cell.subject];
-            let snapshot = &snapshots[&cell.subject];
-            let raw = cell::obtain(
-                how.cache,
-                &CellRun {
-                    prepared,
-                    snapshot,
-                    spec: &cell.spec,
-                    limit: how.limit,
-                },
-            )?;
-            run.write_cell(&result(prepared, snapshot, &raw)?)?;
-            how.progress.measured(&cell.entry.id);
-            Ok(())
-        })?;
-        Ok(())
     }
 }
 
@@ -210,65 +141,4 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
         .map_err(|e| LabError::Stamps(label, e.to_string()))?;
     result.record.console = raw.console.clone();
     Ok(result)
-}
-
-/// Does `work` on all items, `jobs` at once, and gives the results in the items' order, or the first error.
-pub fn parallel<T: Sync, R: Send>(
-    jobs: NonZeroUsize,
-    items: &[T],
-    work: impl Fn(&T) -> Result<R, LabError> + Sync,
-) -> Result<Vec<R>, LabError> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::new());
-    let failed: Mutex<Option<LabError>> = Mutex::new(None);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.get().min(items.len()) {
-            scope.spawn(|| {
-                while failed.lock().expect("no holder panics").is_none() {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { return };
-                    match work(item) {
-                        Ok(result) => results.lock().expect("no holder panics").push((index, result)),
-                        Err(error) => {
-                            failed.lock().expect("no holder panics").get_or_insert(error);
-                        }
-                    }
-                }
-            });
-        }
-    });
-    if let Some(error) = failed.into_inner().expect("no holder panics") {
-        return Err(error);
-    }
-    let mut results = results.into_inner().expect("no holder panics");
-    results.sort_by_key(|(index, _)| *index);
-    Ok(results.into_iter().map(|(_, result)| result).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
-
-    #[test]
-    fn results_keep_the_order_of_the_items() {
-        let items: Vec<u64> = (0..50).collect();
-        assert_eq!(
-            parallel(TWO, &items, |n| Ok(n * n)).unwrap(),
-            items.iter().map(|n| n * n).collect::<Vec<_>>()
-        );
-    }
-
-    #[test]
-    fn an_error_ends_the_work() {
-        let done = AtomicUsize::new(0);
-        let items: Vec<u64> = (0..1000).collect();
-        let result = parallel(TWO, &items, |n| {
-            done.fetch_add(1, Ordering::Relaxed);
-            if *n == 3 { Err(LabError::QemuEnded) } else { Ok(()) }
-        });
-        assert!(matches!(result, Err(LabError::QemuEnded)));
-        assert!(done.into_inner() < 1000);
-    }
 }

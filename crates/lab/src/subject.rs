@@ -3,11 +3,12 @@
 use super::LabError;
 use super::added::Added;
 use super::image;
-use super::machine::Machine;
+use super::machine::Machine as VirtualMachine;
 use super::qemu::Qemu;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
+use worstcase_results::record::{Machine, Record};
 
 /// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
@@ -21,7 +22,7 @@ pub struct Subject {
     /// One of the models that the kernel can boot.
     pub preempt: PreemptModel,
     /// The machine.
-    pub machine: Machine,
+    pub machine: VirtualMachine,
     /// Programs that the user put into the image.
     pub added: Vec<Added>,
 }
@@ -66,6 +67,27 @@ impl Subject {
             qemu: qemu.clone(),
             command_line,
             initrd,
+        })
+    }
+}
+
+impl Prepared {
+    /// What of a recorded subject by the same name is another one now; none if it is the same to the byte.
+    pub fn changed_since(&self, record: &Record) -> Option<String> {
+        let Machine::Lab(machine) = &record.subject.machine else {
+            return Some("it was not measured in the lab".into());
+        };
+        if self.key == machine.key {
+            return None;
+        }
+        Some(match () {
+            () if self.qemu.version != machine.qemu => {
+                format!("it was measured with {}, here is {}", machine.qemu, self.qemu.version)
+            }
+            () if self.subject.kernel.digest != record.subject.kernel.digest => {
+                format!("{} is another kernel now", record.subject.kernel.name)
+            }
+            () => "QEMU's files, worstcase itself or an added program (--add) changed".into(),
         })
     }
 }

@@ -34,7 +34,7 @@ pub fn run(view: &View) -> String {
     let document = json!({
         "schema": SCHEMA,
         "title": view.plan.title,
-        "command": view.plan.command,
+        "command": view.command,
         "tool_version": view.plan.tool_version,
         "cells_planned": view.plan.cells.len(),
         "cells_measured": view.records.len(),

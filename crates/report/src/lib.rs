@@ -33,6 +33,8 @@ use worstcase_results::verdict::{Criterion, Verdict};
 pub struct View<'a> {
     /// The run's plan.
     pub plan: &'a RunPlan,
+    /// The command that gives it again.
+    pub command: Vec<String>,
     /// Its records, in the plan's order.
     pub records: &'a [Record],
     /// Quantities to show; empty for those that each probe is about.

@@ -5,7 +5,7 @@ use super::{View, bench, host, ladder};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros, plain, range};
+use worstcase_base::format::{grouped, micros, plain, range, shell};
 use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Published, Quantity, Record, Subject, is_host};
 use worstcase_results::stats::{Ensemble, ensembles};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
@@ -63,7 +63,7 @@ pub fn run(view: &View, style: Style) -> String {
     if measured < planned {
         out.push(format!(
             "{measured} of {planned} cells are measured; to go on: {}",
-            plain(&view.plan.command.join(" "))
+            plain(&shell(&view.command))
         ));
     }
     if is_host(view.records) {

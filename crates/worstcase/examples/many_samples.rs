@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
+use worstcase_plan::{Experiment, Plan, Subjects, Venue};
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, SelfCost};
 use worstcase_probe::{CellSpec, Nanos, Probe};
@@ -106,7 +107,13 @@ fn rows(samples: u32) -> impl Iterator<Item = SampleRow> {
 fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
     let mut record = empty(samples)?.record;
     let entry = CellEntry::named(&record.subject.id(), "idle", "wakeup", 1, None);
-    let run = Run::create(dir, RunPlan::new("synthetic", Vec::new(), vec![entry]))?;
+    let asked = Plan {
+        title: "synthetic".into(),
+        experiment: Experiment::usual(Venue::Host, Subjects::Cpus(None)),
+        study: None,
+        published: Vec::new(),
+    };
+    let run = Run::create(dir, RunPlan::new(asked, vec![entry]))?;
     let scratch = run.scratch()?;
     let path = scratch.path().join("samples.parquet");
     let labels = Labels::new(&record.id, &record.subject);

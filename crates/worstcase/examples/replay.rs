@@ -12,8 +12,8 @@ use worstcase_lab::matrix::Matrix;
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::snapshot::Snapshot;
-use worstcase_lab::study::PlannedCell;
 use worstcase_lab::symbols::KernelSymbols;
+use worstcase_plan::PlannedCell;
 use worstcase_probe::Probe;
 use worstcase_probe::{CellSpec, Nanos};
 

@@ -70,7 +70,7 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
     worst.ok_or_else(|| {
         ExplainError::Run(RunError::NotMeasured {
             id: run.plan().cells[0].id.clone(),
-            command: run.plan().command.join(" "),
+            command: worstcase_base::format::shell(&run.command()),
         })
     })
 }

@@ -12,7 +12,7 @@ mod rules;
 pub use apply::{Applied, apply};
 pub use finding::{Change, Finding, Level};
 
-use super::cpus::CpuList;
+use super::CpuList;
 use super::facts::Facts;
 
 /// The facts, and the CPUs that are to be measured.

@@ -1,7 +1,7 @@
 //! The control group that this process is in, and what it may use of the CPUs.
 
 use super::tree::{Tree, field};
-use crate::cpus::CpuList;
+use crate::CpuList;
 use serde::Serialize;
 
 /// Control group and its limits.

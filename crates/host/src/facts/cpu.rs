@@ -1,7 +1,7 @@
 //! The processor: model, sockets, cores, threads of a core, caches.
 
 use super::tree::{Tree, field};
-use crate::cpus::CpuList;
+use crate::CpuList;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

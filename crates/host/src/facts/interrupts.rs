@@ -1,7 +1,7 @@
 //! Where device interrupts go.
 
 use super::tree::Tree;
-use crate::cpus::CpuList;
+use crate::CpuList;
 use serde::Serialize;
 
 /// Device interrupts.

@@ -2,7 +2,7 @@
 
 use super::kernel::Kernel;
 use super::tree::Tree;
-use crate::cpus::CpuList;
+use crate::CpuList;
 use serde::Serialize;
 
 /// What is isolated, by whom asked.

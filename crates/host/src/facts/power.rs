@@ -1,7 +1,7 @@
 //! Frequency and sleep of the CPUs.
 
 use super::tree::Tree;
-use crate::cpus::CpuList;
+use crate::CpuList;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! What the scheduler is told, and the watchdogs that run beside it.
 
 use super::tree::Tree;
-use crate::cpus::CpuList;
+use crate::CpuList;
 use serde::Serialize;
 
 /// Settings of the scheduler.

@@ -3,20 +3,26 @@
 //! ```text
 //! subject      this machine as a subject            worker       the measuring process's side
 //! measurement  the measuring process, from outside  keep         files of packed samples -> record
-//! matrix       loads, probes and seeds in turn   rows         those files, sample by sample
+//! matrix       loads, probes and seeds           rows         those files, sample by sample
+//! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
+//! work_dir     where the loads work: a folder whose name nobody can foresee
 //! bench        a probe that does not measure CPU by CPU -> record
 //! ```
 
 mod bench;
+pub mod executor;
 pub mod keep;
 pub mod matrix;
 pub mod measurement;
 pub mod placement;
 mod rows;
+pub mod specs;
 pub mod subject;
 pub mod timerlat;
+mod work_dir;
 pub mod worker;
 
-pub use matrix::{Matrix, run};
+pub use executor::HostExecutor;
+pub use matrix::Matrix;
 pub use measurement::Watch;

@@ -257,7 +257,7 @@ fn refusals_say_the_remedy() {
     assert!(!missing && says.contains("priority 11 at least"), "{says}");
     let (missing, says) = refused("inversion:1", with(Nanos::from_millis(1), 98));
     assert!(
-        !missing && says.contains("--period 2") && says.contains("us at least"),
+        !missing && says.contains("--interval 2") && says.contains("us at least"),
         "{says}"
     );
     if process::is_root() {

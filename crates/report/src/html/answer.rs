@@ -1,11 +1,11 @@
 //! What was asked and what came out, in plain words.
 
 use super::extremes::extremes;
-use super::part::{Labels, command, distinct};
+use super::part::{Labels, distinct};
 use crate::View;
 use serde::Serialize;
 use worstcase_base::duration;
-use worstcase_base::format::grouped;
+use worstcase_base::format::{grouped, shell};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
@@ -42,7 +42,7 @@ impl Answer {
         let unfinished = (measured < planned).then(|| {
             format!(
                 "Not finished: {measured} of {planned} cells are measured, and only of these this page speaks. To go on: {}",
-                command(view.plan)
+                shell(&view.command)
             )
         });
         let mut lines: Vec<String> = extremes(view, labels);

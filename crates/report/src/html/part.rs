@@ -12,6 +12,7 @@ use crate::picture::cast::Cast;
 use crate::terminal::losses;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use worstcase_base::format::shell;
 use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
 
 /// What was made of a run beside its view.
@@ -73,7 +74,7 @@ impl RunPart {
             },
             facts: Facts::of(view.records, &labels),
             labels,
-            command: command(plan),
+            command: shell(&view.command),
             tool_version: plan.tool_version.clone(),
         }
     }
@@ -110,28 +111,4 @@ impl Labels {
 /// Every value once, in the order in which it comes first.
 pub(super) fn distinct(values: impl Iterator<Item = String>) -> Vec<String> {
     crate::terminal::distinct(values)
-}
-
-/// The arguments as a shell takes them.
-pub(super) fn command(plan: &RunPlan) -> String {
-    let quoted = |argument: &String| {
-        let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=@%".contains(c);
-        match !argument.is_empty() && argument.chars().all(safe) {
-            true => argument.clone(),
-            false => format!("'{}'", argument.replace('\'', r"'\''")),
-        }
-    };
-    plan.command.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_can_be_pasted() {
-        let words = ["worstcase", "--load", "cmd:sh -c 'a; b'", ""].map(String::from);
-        let plan = RunPlan::new("t", words.to_vec(), Vec::new());
-        assert_eq!(command(&plan), r"worstcase --load 'cmd:sh -c '\''a; b'\''' ''");
-    }
 }

@@ -66,7 +66,7 @@ pub fn some_of_run(
     options: Options,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Picture>, RunError> {
-    let limit = options.limit.or(run.plan().criterion_ns.map(Nanos));
+    let limit = options.limit.or(run.plan().criterion());
     let cast = Cast::new(run.plan(), records, limit);
     let mut pictures = Vec::new();
     pictures.extend(heat::pictures(&cast));

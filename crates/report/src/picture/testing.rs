@@ -1,6 +1,7 @@
 //! Records for the tests of pictures, without a machine.
 
 use std::collections::BTreeMap;
+use worstcase_plan::{Variant, Venue, study};
 use worstcase_probe::Probe;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost};
 use worstcase_probe::{CellSpec, Nanos};
@@ -73,7 +74,11 @@ pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u
 /// A plan of exactly these.
 pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
     let entry = |r: &Record| CellEntry::named(&r.subject.id(), &r.cell.load, &r.cell.probe, r.cell.seed, r.cell.cpu);
-    RunPlan::new("test", vec![], records.map(entry).collect())
+    let asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).expect("a study of ours");
+    let mut plan = RunPlan::new(asked, records.map(entry).collect());
+    plan.experiment.criterion = None;
+    plan.published.clear();
+    plan
 }
 
 /// As if the record were of this probe, with these details.

@@ -154,7 +154,7 @@ impl Side {
         let records = run.records()?;
         let mut side = Side::of_records(&records);
         side.title = run.plan().title.clone();
-        side.command = run.plan().command.clone();
+        side.command = run.command();
         side.unfinished = run.missing().map(|cell| cell.id.clone()).collect();
         Ok(side)
     }

@@ -4,6 +4,7 @@
 //! RawRecord (+ plugin stamps) -> CellResult { Record, samples as Parquet }         build
 //! CellResult -> <folder>/record.json, samples.parquet, SHA256SUMS                  folder (atomic)
 //! cells of one question -> run.json + cells/<id>/                                  run
+//! what is missing of a run -> an executor -> cells/<id>/                           execute
 //! ```
 //! `docs/formats.md` describes every field. A lab record holds nothing of the host: the same cell gives
 //! byte-identical files everywhere.
@@ -11,6 +12,7 @@
 mod accounting;
 pub mod build;
 mod details;
+mod execute;
 pub mod folder;
 mod judged;
 pub mod parquet;
@@ -23,13 +25,15 @@ pub mod summary;
 
 pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
+pub use execute::{Executor, Outcome, Progress, Task, execute, parallel};
 pub use folder::FolderError;
 pub use judged::{is_host, judged};
-pub use plan::{CellEntry, Published, RunPlan};
+pub use plan::{CellEntry, RunPlan};
 pub use run::{Run, RunError};
 pub use samples::{HostRow, RowParts, SampleRow};
 pub use subject::{CellId, HostMachine, Kernel, LabMachine, Machine, Preempt, Subject, SubjectId, Venue};
 pub use summary::{Quantity, Summary};
+pub use worstcase_plan::Published;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -3,25 +3,12 @@
 
 use super::{CellId, SubjectId};
 use serde::{Deserialize, Serialize};
-use worstcase_probe::CellSpec;
+use std::path::Path;
+use worstcase_plan::{Experiment, Plan, Published, StudySource};
+use worstcase_probe::{CellSpec, Nanos};
 
 /// The form of run.json.
 pub const SCHEMA: &str = "worstcase-run/2";
-
-/// A figure from the literature, set beside our own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it is of.
-    pub label: String,
-    /// The figure as it was published; often a bound or an estimate, hence text.
-    pub value: String,
-    /// Its unit.
-    pub unit: String,
-    /// Where it is from; the study's source if empty.
-    #[serde(default)]
-    pub source: String,
-}
 
 /// One cell of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,42 +52,61 @@ impl CellEntry {
 pub struct RunPlan {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Version of the tool.
+    /// Version of the tool that began the run.
     pub tool_version: String,
     /// The question, as a title.
     pub title: String,
-    /// Arguments that repeat it, without those that do not change the result.
-    pub command: Vec<String>,
-    /// Limit of the latency that the question is about, if it has one.
-    pub criterion_ns: Option<u64>,
+    /// What is asked.
+    pub experiment: Experiment,
+    /// The study that asks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<StudySource>,
     /// Figures set beside.
     pub published: Vec<Published>,
-    /// All cells, in order.
+    /// All cells, in order: the experiment as its kernels, or this machine, give it.
     pub cells: Vec<CellEntry>,
 }
 
 impl RunPlan {
     /// A plan by this version of the tool.
-    pub fn new(title: &str, command: Vec<String>, cells: Vec<CellEntry>) -> RunPlan {
+    pub fn new(plan: Plan, cells: Vec<CellEntry>) -> RunPlan {
         RunPlan {
             schema: SCHEMA.to_string(),
             tool_version: env!("CARGO_PKG_VERSION").to_string(),
-            title: title.to_string(),
-            command,
-            criterion_ns: None,
-            published: Vec::new(),
+            title: plan.title,
+            experiment: plan.experiment,
+            study: plan.study,
+            published: plan.published,
             cells,
         }
     }
 
+    /// Limit of the latency that the question is about, if it has one.
+    pub fn criterion(&self) -> Option<Nanos> {
+        self.experiment.criterion
+    }
+
+    /// The command that goes on with the run in `dir`, or gives the same run there.
+    pub fn command(&self, dir: &Path) -> Vec<String> {
+        worstcase_plan::command(&self.experiment, self.study.as_ref(), dir)
+    }
+
+    /// Where another plan measures something else: the field that differs, in words. Who planned it, how it was typed
+    /// and what is told of it does not matter.
+    pub(super) fn difference(&self, other: &RunPlan) -> Option<String> {
+        if let Some(difference) = self.experiment.difference(&other.experiment) {
+            return Some(difference.to_string());
+        }
+        let names = |plan: &RunPlan| plan.cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
+        let (there, here) = (names(self), names(other));
+        let id = |cells: &[CellId], nth: usize| cells.get(nth).map_or("none".to_string(), ToString::to_string);
+        // The same words, but another kernel behind a name, another machine, or other CPUs.
+        let nth = (0..there.len().max(here.len())).find(|nth| there.get(*nth) != here.get(*nth))?;
+        Some(format!("cells ({} there, {} here)", id(&there, nth), id(&here, nth)))
+    }
+
     /// What contradicts itself in this plan, in words.
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.schema != SCHEMA {
-            return Err(format!(
-                "its schema is '{}', this worstcase reads '{SCHEMA}'",
-                self.schema
-            ));
-        }
         let mut seen = std::collections::BTreeSet::new();
         for cell in &self.cells {
             if cell.id != CellId::new(&cell.subject, &cell.load, &cell.probe, cell.seed, cell.cpu) {

@@ -45,12 +45,20 @@ pub enum RunError {
     #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
     NotEmpty(PathBuf),
     /// Another run is there.
-    #[error("{} holds another run, made by `{command}`; choose another folder, or delete it", dir.display())]
+    #[error("{} holds another run, which differs in its {difference}; choose another folder, or delete it", dir.display())]
     AnotherRun {
         /// The folder.
         dir: PathBuf,
-        /// The command of the run that is there.
-        command: String,
+        /// The field that differs, and its values there and here.
+        difference: String,
+    },
+    /// Another subject by the same name has been measured there.
+    #[error("{} was begun with another subject: {what}; choose another folder, or delete it", dir.display())]
+    AnotherSubject {
+        /// The folder.
+        dir: PathBuf,
+        /// What is not as it was.
+        what: String,
     },
     /// Another process writes it.
     #[error("another worstcase is writing {}; wait for it, or choose another folder", .0.display())]
@@ -96,9 +104,10 @@ impl RunError {
 }
 
 impl Run {
-    /// Begins a run in `dir`, or goes on with it if exactly this run was begun there.
+    /// Begins a run in `dir`, or goes on with it if the same experiment was begun there.
     pub fn create(dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
-        plan.check().map_err(RunError::Plan)?;
+        let checked = plan.experiment.check().map_err(|e| e.to_string());
+        checked.and_then(|()| plan.check()).map_err(RunError::Plan)?;
         if let Some(others) = trust::others_in_output(dir).map_err(io_error("look at", dir))? {
             return Err(RunError::NotOurs(others));
         }
@@ -112,10 +121,10 @@ impl Run {
         let lock = File::open(dir).map_err(io_error("open", dir))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| RunError::Busy(dir.to_path_buf()))?;
         let mut run = Run::open(dir)?;
-        if run.plan != plan {
+        if let Some(difference) = run.plan.difference(&plan) {
             return Err(RunError::AnotherRun {
                 dir: dir.to_path_buf(),
-                command: run.plan.command.join(" "),
+                difference,
             });
         }
         let cells = dir.join(CELLS_DIR);
@@ -152,6 +161,11 @@ impl Run {
     /// What was going to be measured.
     pub fn plan(&self) -> &RunPlan {
         &self.plan
+    }
+
+    /// The command that goes on with it, or gives the same run again.
+    pub fn command(&self) -> Vec<String> {
+        self.plan.command(&self.dir)
     }
 
     /// Where a cell's folder is, or would be.
@@ -220,7 +234,7 @@ impl Run {
         if !self.has_cell(id) {
             return Err(RunError::NotMeasured {
                 id: id.clone(),
-                command: self.plan.command.join(" "),
+                command: worstcase_base::format::shell(&self.command()),
             });
         }
         let dir = self.cell_dir(id);

@@ -6,20 +6,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use worstcase_base::digest::sha256_hex;
-
-/// Virtual CPU speed that a name does not mention.
-pub const DEFAULT_MIPS: u32 = 1_000;
-/// Memory that a name does not mention.
-pub const DEFAULT_MEMORY_MB: u32 = 256;
-
-/// Where a cell ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Venue {
-    /// QEMU, instruction-counted virtual time.
-    Lab,
-    /// This machine, real time.
-    Host,
-}
+use worstcase_plan::{DEFAULT_MEMORY_MB, DEFAULT_MIPS};
+pub use worstcase_probe::Venue;
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,12 +17,11 @@ use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::added::Added;
-use worstcase_lab::matrix::{Progress, parallel};
 use worstcase_lab::qemu::Qemu;
 use worstcase_probe::census::Kind;
 use worstcase_report::census::{json, several, terminal};
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{CellId, Record, Run, RunError};
+use worstcase_results::record::{CellId, Progress, Record, Run, RunError, parallel};
 
 /// Owners of the longest sections that are shown, unless asked otherwise.
 const OWNERS: usize = 10;
@@ -165,7 +164,7 @@ fn measured(run: &Run) -> Result<Vec<Record>, RunError> {
     match (records.is_empty(), run.plan().cells.first()) {
         (true, Some(first)) => Err(RunError::NotMeasured {
             id: first.id.clone(),
-            command: run.plan().command.join(" "),
+            command: worstcase_base::format::shell(&run.command()),
         }),
         _ => Ok(records),
     }
@@ -250,7 +249,7 @@ fn all(records: &[Record], how: &How, jobs: NonZeroUsize, kept: usize) -> Result
     let taken = parallel(jobs, records, |record| {
         let taken = take(record, how)?;
         bar.measured(&record.id);
-        Ok(taken)
+        Ok::<_, CensusError>(taken)
     });
     bar.finish();
     let of = |((taken, longest), record): ((_, _), &Record)| {

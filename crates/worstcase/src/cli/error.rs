@@ -19,7 +19,7 @@ use worstcase_base::cache::CacheError;
 use worstcase_host::HostError;
 use worstcase_kernels::KernelError;
 use worstcase_lab::LabError;
-use worstcase_lab::study::StudyError;
+use worstcase_plan::study::StudyError;
 use worstcase_results::record::RunError;
 
 /// Any error of worstcase. `Display` is one line without the leading "worstcase: ", which `main` adds.
@@ -73,6 +73,12 @@ pub enum Error {
     /// A run folder.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What is asked cannot be measured.
+    #[error(transparent)]
+    Problem(#[from] worstcase_plan::Problem),
+    /// Ctrl-C cannot be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(#[source] std::io::Error),
     /// Standard output.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -95,7 +101,8 @@ impl Error {
             Error::Explain(e) => e.exit(),
             Error::ShowStory(e) => e.exit(),
             Error::Census(e) => e.exit(),
-            Error::Study(_) => Exit::Usage,
+            Error::Study(_) | Error::Problem(_) => Exit::Usage,
+            Error::Signals(_) => Exit::Missing,
             Error::Host(e) => e.exit(),
             Error::Run(e) => e.exit(),
             Error::Output(_) => Exit::Storage,

@@ -3,25 +3,26 @@
 mod how;
 mod selection;
 
-use super::census;
+use super::asked::Kept;
 use super::output::print;
 use super::progress::{Bar, Terminal};
-use super::show;
+use super::{census, show, stop};
 use crate::cli::Error;
 use clap::{Args, Subcommand};
 pub use how::How;
 use how::{QemuArgs, positive};
 use selection::Selection;
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_base::duration;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::added::Added;
-use worstcase_lab::matrix::{Execution, Matrix};
-use worstcase_lab::study::PlannedCell;
+use worstcase_lab::executor::{self, LabExecutor};
+use worstcase_lab::matrix::Matrix;
+use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
-use worstcase_probe::Nanos;
-use worstcase_results::record::{Run, RunPlan};
+use worstcase_plan::{Plan, Venue};
+use worstcase_results::record::{Run, RunPlan, execute};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -54,7 +55,7 @@ Examples:
   worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
 
-A run that was interrupted goes on where it stopped when the same command is given again.
+A run that was interrupted (Ctrl-C ends it) goes on where it stopped when the same is asked again.
 Times are virtual: instructions at a stated rate. A cell that was measured before, with the same
 inputs, is taken from the cache.
 
@@ -67,10 +68,22 @@ pub struct RunArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
+    kept: Kept,
+    #[command(flatten)]
     how: How,
-    /// Judge every subject: no latency above this, e.g. 100us [default: 100us if inversion is the only probe]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    criterion: Option<Nanos>,
+}
+
+impl RunArgs {
+    /// What is measured, and the run's folder.
+    pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
+        let plan = Plan {
+            title: "lab run".into(),
+            experiment: self.selection.experiment(self.kept.criterion)?,
+            study: None,
+            published: Vec::new(),
+        };
+        Ok((plan, self.kept.output(Venue::Lab)))
+    }
 }
 
 /// Arguments of `verify`.
@@ -92,51 +105,42 @@ pub struct VerifyArgs {
 /// Runs a subcommand.
 pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
     match command {
-        LabCommand::Run(args) => run_matrix(&args),
+        LabCommand::Run(args) => {
+            let (plan, output) = args.plan()?;
+            measure(plan, &output, &args.how)
+        }
         LabCommand::Verify(args) => run_verify(&args),
     }
 }
 
-fn run_matrix(args: &RunArgs) -> Result<ExitCode, Error> {
-    let selection = &args.selection;
-    let plan = |cells| {
-        let mut plan = RunPlan::new("lab run", selection.command(), cells);
-        plan.criterion_ns = args.criterion.or(selection.usual_criterion()).map(|c| c.0);
-        plan
-    };
-    measure(&|terminal| selection.plan(terminal), &selection.added, &args.how, &plan)
-}
-
-/// Measures planned cells into the run folder and shows what came out.
-pub fn measure(
-    planned: &dyn Fn(&ResolveOptions<'_>) -> Result<Vec<PlannedCell>, Error>,
-    added: &[Added],
-    how: &How,
-    plan: &dyn Fn(Vec<worstcase_results::record::CellEntry>) -> RunPlan,
-) -> Result<ExitCode, Error> {
+/// Measures into the run folder and shows what came out.
+pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = how.qemu.find(&options.cache)?;
-    let matrix = Matrix::prepare(&planned(&options)?, added, &qemu, &options)?;
+    let added = Added::all(&plan.experiment);
+    let matrix = Matrix::prepare(&planned(&plan.experiment, &options)?, &added, &qemu, &options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
-    let run = Run::create(&how.output, plan(entries))?;
-    let bar = Bar::new();
-    let done = matrix.execute(
-        &run,
-        &Execution {
+    let run = Run::create(output, RunPlan::new(plan, entries))?;
+    let mut executor = LabExecutor::new(
+        matrix,
+        executor::How {
             cache: &options.cache,
             jobs: how.jobs(),
             limit: how.qemu.limit(),
-            progress: &bar,
         },
     );
+    let stop = stop::on_signals()?;
+    let bar = Bar::new();
+    let outcome = execute(&mut executor, &run, &bar, &stop);
     bar.finish();
-    done?;
-    let shown = show::summary(&how.output)?;
-    if how.census {
+    let outcome = outcome?;
+    stop::tell(outcome);
+    let shown = show::summary(output)?;
+    if how.census && outcome.measured == outcome.of {
         let what = census::How {
             qemu: &qemu,
-            added,
+            added: &added,
             options: &options,
             limit: how.qemu.limit(),
             audit: false,
@@ -151,7 +155,9 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options.cache)?;
-    let matrix = Matrix::prepare(&args.selection.plan(&options)?, &args.selection.added, &qemu, &options)?;
+    let experiment = args.selection.experiment(None)?;
+    let planned = planned(&experiment, &options)?;
+    let matrix = Matrix::prepare(&planned, &Added::all(&experiment), &qemu, &options)?;
     if !args.fresh_boots {
         for prepared in matrix.subjects() {
             boot_again(&options.cache, prepared, args.qemu.limit())?;

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+mod asked;
 pub mod census;
 pub mod compare;
 pub mod completions;
@@ -16,13 +17,16 @@ mod progress;
 mod replay;
 pub mod report;
 pub mod show;
+mod stop;
 pub mod study;
 pub mod verdict;
 
 pub use error::Error;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_plan::Plan;
 
 /// Measures how late Linux can be, which kernel or setting is better, and why.
 #[derive(Debug, Parser)]
@@ -112,6 +116,18 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Completions(args) => completions::run(&args),
         Command::HostGuard(args) => host::run_guard(&args),
         Command::HostWorker => host::run_worker(),
+    }
+}
+
+impl Cli {
+    /// What the command is going to measure, and the folder that it keeps it in; none if it measures no run.
+    pub fn plan(&self) -> Option<Result<(Plan, PathBuf), Error>> {
+        match &self.command {
+            Command::Lab(lab::LabCommand::Run(args)) => Some(args.plan()),
+            Command::Host(host::HostCommand::Run(args)) => Some(args.plan()),
+            Command::Study(study::StudyCommand::Run(args)) => Some(args.plan()),
+            _ => None,
+        }
     }
 }
 

@@ -91,7 +91,7 @@ pub fn run(args: &PlotArgs) -> Result<(), PlotError> {
     if records.is_empty() {
         return Err(PlotError::Nothing {
             dir: args.run.clone(),
-            command: run.plan().command.join(" "),
+            command: worstcase_base::format::shell(&run.command()),
         });
     }
     let options = Options {

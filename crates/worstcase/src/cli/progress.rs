@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use worstcase_base::format::plain;
 use worstcase_kernels::Observer;
-use worstcase_lab::matrix::Progress;
-use worstcase_results::record::CellId;
+use worstcase_results::record::{CellId, Progress};
 
 /// A bar on standard error: cells done, time left.
 pub struct Bar {
@@ -61,7 +60,7 @@ impl Progress for Bar {
         self.bar.enable_steady_tick(Duration::from_millis(250));
     }
 
-    fn booted(&self, subject: &str) {
+    fn prepared(&self, subject: &str) {
         self.bar.inc(BOOT_WEIGHT);
         self.say(&format!("booted {subject}"));
     }
@@ -69,7 +68,7 @@ impl Progress for Bar {
     fn measured(&self, cell: &CellId) {
         self.bar.inc(1);
         self.done.fetch_add(1, Ordering::Relaxed);
-        self.say(&format!("measured {cell}"));
+        self.say(&format!("measured {}", cell));
     }
 }
 

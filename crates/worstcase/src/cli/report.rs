@@ -113,7 +113,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
 fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunPart, ReportError> {
     steps.say(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
-    let limit = args.criterion.or(run.plan().criterion_ns.map(Nanos));
+    let limit = args.criterion.or(run.plan().criterion());
     let whole = Options::default();
     let options = Options {
         limit,
@@ -128,6 +128,7 @@ fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunP
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let view = View {
         plan: run.plan(),
+        command: run.command(),
         records: &records,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),

@@ -105,7 +105,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
         return Ok(ExitCode::SUCCESS);
     }
     let records = run.records()?;
-    let limit = args.criterion.or(run.plan().criterion_ns.map(Nanos));
+    let limit = args.criterion.or(run.plan().criterion());
     if args.gate && limit.is_none() {
         return Err(ShowError::NoCriterion);
     }
@@ -113,6 +113,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
     let view = View {
         plan: run.plan(),
+        command: run.command(),
         records: &records,
         quantities: &quantities,
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),

@@ -1,18 +1,18 @@
 //! `worstcase study`: which studies there are, and what one of them asks for.
 
+use super::host;
 use super::lab::{self, How};
 use super::output::print;
 use crate::cli::Error;
-use clap::Subcommand;
-use std::collections::BTreeMap;
+use clap::{Args, Subcommand};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_base::duration;
-use worstcase_kernels::{self as kernels, ResolveOptions, preempt};
-use worstcase_lab::study::{self, ALL_MODELS, Cells, PlannedCell, Study, StudyError, Variant};
+use worstcase_plan::study::{self, Study, Variant};
+use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;
 use worstcase_report::terminal::{self, Style};
-use worstcase_results::record::{CellEntry, RunPlan};
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -45,19 +45,7 @@ pub enum StudyCommand {
     List,
     #[command(after_help = RUN_HELP)]
     /// Measure a study's cells and print its table, with the published figures beside it
-    Run {
-        /// A built-in study's name, or a study file
-        study: String,
-        /// Measure the study's few quick cells instead of all
-        #[arg(long)]
-        quick: bool,
-        /// Measure the study's part for this machine, instead of the one for the lab
-        #[arg(long)]
-        host: bool,
-        /// Where, and with how many machines at once
-        #[command(flatten)]
-        how: How,
-    },
+    Run(RunArgs),
     #[command(after_help = SHOW_HELP)]
     /// Show a study: its question, cells and published figures
     Show {
@@ -69,83 +57,52 @@ pub enum StudyCommand {
     },
 }
 
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A built-in study's name, or a study file
+    study: String,
+    /// Measure the study's few quick cells instead of all
+    #[arg(long)]
+    quick: bool,
+    /// Measure the study's part for this machine, instead of the one for the lab
+    #[arg(long)]
+    host: bool,
+    /// The run's folder
+    #[arg(long, short, value_name = "DIR", default_value = "worstcase-run")]
+    output: PathBuf,
+    /// With how many machines at once, and more
+    #[command(flatten)]
+    how: How,
+}
+
+impl RunArgs {
+    /// What is measured, and the run's folder.
+    pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
+        let venue = if self.host { Venue::Host } else { Venue::Lab };
+        let variant = if self.quick { Variant::Quick } else { Variant::Full };
+        Ok((study::plan(&self.study, venue, variant)?, self.output.clone()))
+    }
+
+    fn measure(&self) -> Result<ExitCode, Error> {
+        let (plan, output) = self.plan()?;
+        match plan.experiment.venue {
+            Venue::Lab => lab::measure(plan, &output, &self.how),
+            Venue::Host => host::measure(plan, &output),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
     let text = match &command {
         StudyCommand::List => list(),
-        StudyCommand::Run {
-            study,
-            quick,
-            host: true,
-            how,
-        } => return measure_host(study, *quick, how),
-        StudyCommand::Run { study, quick, how, .. } => return measure(study, *quick, how),
+        StudyCommand::Run(args) => return args.measure(),
         StudyCommand::Show { study, toml: true } => study::text(study)?,
         StudyCommand::Show { study, toml: false } => show(&study::load(study)?, Style::of_stdout()),
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn measure(name: &str, quick: bool, how: &How) -> Result<ExitCode, Error> {
-    let study = study::load(name)?;
-    let variant = if quick { Variant::Quick } else { Variant::Full };
-    let planned = |options: &ResolveOptions<'_>| every_model(study.plan(variant), options);
-    lab::measure(&planned, &[], how, &|cells| described(&study, quick, cells))
-}
-
-/// The cells, with every model that its kernel can boot where a cell asks for all.
-fn every_model(cells: Vec<PlannedCell>, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, Error> {
-    let mut models: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut all = Vec::new();
-    for cell in &cells {
-        if cell.preempt == ALL_MODELS && !models.contains_key(&cell.kernel) {
-            let kernel = kernels::resolve(&cell.kernel, options)?;
-            let names = preempt::models(&kernel)?.iter().map(|m| m.model.to_string()).collect();
-            models.insert(cell.kernel.clone(), names);
-        }
-    }
-    // A subject's cells stand together: it is booted once.
-    for group in cells
-        .chunk_by(|a, b| (&a.kernel, &a.preempt, a.mips, a.memory_mb) == (&b.kernel, &b.preempt, b.mips, b.memory_mb))
-    {
-        let asked = std::slice::from_ref(&group[0].preempt);
-        let names = match group[0].preempt == ALL_MODELS {
-            true => &models[&group[0].kernel],
-            false => asked,
-        };
-        for preempt in names {
-            all.extend(group.iter().map(|cell| PlannedCell {
-                preempt: preempt.clone(),
-                ..cell.clone()
-            }));
-        }
-    }
-    Ok(all)
-}
-
-/// The study's part for this machine, as `worstcase host run` would measure it.
-fn measure_host(name: &str, quick: bool, how: &How) -> Result<ExitCode, Error> {
-    let study = study::load(name)?;
-    let Some(part) = &study.host else {
-        return Err(StudyError::NoHost { name: study.name }.into());
-    };
-    let arguments = if quick { &part.quick } else { &part.full };
-    let plan = |cells| {
-        let mut plan = described(&study, quick, cells);
-        plan.command.push("--host".into());
-        plan
-    };
-    super::host::run_for(arguments, &how.output, &plan)
-}
-
-fn described(study: &Study, quick: bool, cells: Vec<CellEntry>) -> RunPlan {
-    let mut command: Vec<String> = ["worstcase", "study", "run", &study.name].map(str::to_string).to_vec();
-    command.extend(quick.then(|| "--quick".to_string()));
-    let mut plan = RunPlan::new(&format!("{}: {}", study.name, study.title), command, cells);
-    plan.criterion_ns = study.criterion.map(|c| c.0);
-    plan.published = study.published.clone();
-    plan
 }
 
 fn list() -> String {
@@ -161,12 +118,18 @@ fn show(study: &Study, style: Style) -> String {
         study.question.clone(),
         format!("Source: {}", study.source),
     ];
-    if let Some(limit) = study.criterion {
+    if let Some(limit) = study.lab.full.criterion {
         out.push(format!("Criterion: no latency above {}", duration::show(limit)));
     }
-    for variant in [Variant::Quick, Variant::Full] {
-        out.push(String::new());
-        out.extend(cells(study, variant, style));
+    let venues = [("", Some(&study.lab)), (" with --host", study.host.as_ref())];
+    for (with, variants) in venues {
+        for (variant, experiment) in variants
+            .into_iter()
+            .flat_map(|v| [(Variant::Quick, &v.quick), (Variant::Full, &v.full)])
+        {
+            out.push(String::new());
+            out.extend(cells(&format!("{}{with}", variant.name()), experiment, style));
+        }
     }
     if !study.published.is_empty() {
         out.push(String::new());
@@ -176,61 +139,88 @@ fn show(study: &Study, style: Style) -> String {
     out.join("\n")
 }
 
-fn cells(study: &Study, variant: Variant, style: Style) -> Vec<String> {
-    let plan = study.plan(variant);
-    let looked = Nanos(plan.iter().map(|c| c.spec.period.0 * u64::from(c.spec.periods)).sum());
-    let each = match plan.iter().any(|c| c.preempt == ALL_MODELS) {
-        true => ", each for every preemption model of its kernel",
-        false => "",
-    };
-    let heading = format!(
-        "{}: {} cells{each}, {} of virtual time looked at",
-        variant.name(),
-        plan.len(),
-        duration::show(looked)
-    );
-    let mut lines = vec![style.bold(&heading)];
-    for part in study.cells(variant) {
+fn cells(name: &str, experiment: &Experiment, style: Style) -> Vec<String> {
+    let mut lines = vec![style.bold(&format!("{name}: {}", extent(experiment)))];
+    for part in &experiment.parts {
         lines.extend(one_part(part));
-    }
-    if let Some(host) = &study.host {
-        let arguments = match variant {
-            Variant::Quick => &host.quick,
-            Variant::Full => &host.full,
-        };
-        lines.push(format!("  with --host: worstcase host run {}", arguments.join(" ")));
     }
     lines
 }
 
-fn one_part(cells: &Cells) -> Vec<String> {
-    let kernels = cells
-        .kernels
-        .iter()
-        .map(|k| format!("{} ({})", k.kernel, k.preempt.join(", ")));
-    let probes: Vec<String> = cells.probes.iter().map(ToString::to_string).collect();
-    let probes = match &probes[..] {
-        [first, .., last] if probes.len() > 6 => format!("{first} ... {last}, {} in all", probes.len()),
+/// How much it is.
+fn extent(experiment: &Experiment) -> String {
+    match experiment.venue {
+        Venue::Lab => {
+            let cells = experiment.lab_cells().unwrap_or_default();
+            let looked = Nanos(cells.iter().map(|(_, s)| s.period.0 * u64::from(s.periods)).sum());
+            let each = match cells.iter().any(|(subject, _)| subject.preempt == Preempt::All) {
+                true => ", each for every preemption model of its kernel",
+                false => "",
+            };
+            format!(
+                "{} cells{each}, {} of virtual time looked at",
+                cells.len(),
+                duration::show(looked)
+            )
+        }
+        Venue::Host => {
+            let combinations = |part: &Part| part.combinations(Venue::Host).map_or(0, |all| all.len());
+            let count: usize = experiment.parts.iter().map(combinations).sum();
+            format!("{count} measurements")
+        }
+    }
+}
+
+fn one_part(part: &Part) -> Vec<String> {
+    let probes = match &part.probes[..] {
+        [first, .., last] if part.probes.len() > 6 => format!("{first} ... {last}, {} in all", part.probes.len()),
         all => all.join(", "),
     };
-    let samples = cells
-        .samples
-        .map_or("as many samples as the probe usually takes".into(), |n| {
-            format!("{n} samples")
-        });
-    let period = cells
-        .period
+    let length = match part.timing.length {
+        None => "as many samples as the probe usually takes".into(),
+        Some(Length::Samples(n)) => format!("{n} samples"),
+        Some(Length::Time(time)) => duration::show(time),
+    };
+    let interval = part
+        .timing
+        .interval
         .map_or(String::new(), |p| format!(", every {}", duration::show(p)));
-    vec![
-        format!("  kernels  {}", kernels.collect::<Vec<_>>().join("; ")),
-        format!("  loads    {}", cells.loads.join(", ")),
+    let mut lines = match &part.subjects {
+        Subjects::Kernels(subjects) => kernels(subjects),
+        Subjects::Cpus(Some(cpus)) => vec![format!("  CPUs     {cpus}")],
+        Subjects::Cpus(None) => vec!["  CPUs     all that may be used".into()],
+    };
+    lines.extend([
+        format!(
+            "  loads    {}",
+            part.loads
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
         format!("  probes   {probes}"),
         format!(
-            "  a cell   {samples}{period}, after {} of load alone, priority {}; {} seeds",
-            duration::show(cells.warmup),
-            cells.priority,
-            cells.seeds
+            "  a cell   {length}{interval}, after {} of load alone, priority {}; {} seeds",
+            duration::show(part.timing.warmup),
+            part.method.priority,
+            part.seeds.count()
         ),
-        format!("  machine  {} MIPS, {} MB", cells.mips, cells.memory_mb),
-    ]
+    ]);
+    lines
+}
+
+/// Kernels with their models, and the machine, which is one in a part.
+fn kernels(subjects: &[Subject]) -> Vec<String> {
+    let kernels = subjects.chunk_by(|a, b| a.kernel == b.kernel).map(|same| {
+        let models: Vec<String> = same.iter().map(|subject| subject.preempt.to_string()).collect();
+        format!("{} ({})", same[0].kernel, models.join(", "))
+    });
+    let mut lines = vec![format!("  kernels  {}", kernels.collect::<Vec<_>>().join("; "))];
+    lines.extend(
+        subjects
+            .first()
+            .map(|subject| format!("  machine  {} MIPS, {} MB", subject.mips, subject.memory_mb)),
+    );
+    lines
 }

@@ -76,7 +76,7 @@ impl VerdictError {
 /// Runs the command.
 pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
     let run = Run::open(&args.run)?;
-    let limit = args.criterion.or(run.plan().criterion_ns.map(Nanos));
+    let limit = args.criterion.or(run.plan().criterion());
     let limit = limit.ok_or(VerdictError::NoCriterion)?;
     let records = run.records()?;
     let usual = Criterion::of(limit, &records);

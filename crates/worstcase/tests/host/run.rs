@@ -253,8 +253,9 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         (vec!["--cpus", "4000"], "choose from"),
         (vec!["--cpus", "x"], "write it like"),
         (vec!["--load", "nothing"], "known:"),
-        (vec!["--interval", "1us"], "from 10us"),
+        (vec!["--interval", "1us"], "an interval is 10 us to 60 s"),
         (vec!["--time", "0s"], "shorter than one interval"),
+        (vec!["--load", "apps:3"], "lab only"),
         (vec!["--timer", "rtc"], "--timer rtc"),
         (vec!["--priority", "100"], "priority"),
         (vec!["--probe", "timerlat", "--timer", "posix"], "take no --timer"),
@@ -268,6 +269,50 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         assert!(words.contains(word), "{arguments:?}: {words}");
         assert!(!desk.path("run").exists(), "{arguments:?}");
     }
+}
+
+#[test]
+fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
+    let desk = Desk::new();
+    let cpu = one_cpu();
+    let asked = ["--time", "200ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"];
+    assert_eq!(desk.measured(&asked).len(), 2);
+    // Another version began it.
+    let file = desk.path("run/run.json");
+    let json = fs::read_to_string(&file).unwrap();
+    let version = format!("\"tool_version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(json.contains(&version), "{json}");
+    let json = json.replace(&version, "\"tool_version\": \"0.0.1\"");
+    fs::write(&file, &json).unwrap();
+    let sums = format!("{}  run.json\n", worstcase_base::digest::sha256_hex(json.as_bytes()));
+    fs::write(desk.path("run/SHA256SUMS"), sums).unwrap();
+    let second = fs::read_dir(desk.path("run/cells"))
+        .unwrap()
+        .flatten()
+        .find(|e| e.file_name().to_string_lossy().contains(".s2."));
+    fs::remove_dir_all(second.unwrap().path()).unwrap();
+    // The same in other words.
+    let same = [
+        "--quiet",
+        "--load",
+        "fork+fork",
+        "--seeds",
+        "2",
+        "--cpus",
+        &cpu,
+        "--time",
+        "0.2s",
+    ];
+    assert_eq!(desk.measured(&same).len(), 2);
+
+    let output = desk.run(&["--time", "300ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"]);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(
+        words.contains("differs in its time (200 ms there, 300 ms here)"),
+        "{words}"
+    );
+    assert_eq!(words.lines().count(), 1, "{words}");
 }
 
 #[test]

@@ -105,6 +105,38 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
 }
 
 #[test]
+fn ctrl_c_ends_a_run_in_order_and_the_same_in_other_words_goes_on() {
+    let (desk, folder) = (Desk::fresh(), folder());
+    let run = folder.path().join("run");
+    let words = format!("lab run --jobs 1 {} --output {}", matrix(), run.display());
+    let mut child = start(&desk, &words);
+    wait_until("a cell", &mut child, || !entries(&run.join("cells")).is_empty());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(child.wait().unwrap().success());
+    let done = entries(&run.join("cells")).len();
+    assert!((1..CELLS).contains(&done), "{done} cells were done");
+    let same = matrix().replace("--seeds 3", "--warmup 0.1s --load idle,shm --seeds 3");
+    let same = same.replacen("--load idle,shm,fork,procread ", "", 1) + " --load fork --load procread --jobs 2";
+    desk.run(&same, &run).assert().success();
+    assert_eq!(entries(&run.join("cells")).len(), CELLS);
+}
+
+#[test]
+fn combined_loads_run_at_once() {
+    let words = format!("--kernel {GENERIC} --preempt full --load find+compile+compile --samples 100 --seed 1");
+    let record = &shared().measure(&words)[0];
+    assert_eq!(record.cell.load, "find+compile+compile");
+    for part in ["find.", "compile.", "compile2."] {
+        let worked = record
+            .work
+            .iter()
+            .any(|work| work.unit.starts_with(part) && work.count > 0);
+        assert!(worked, "{part}: {:?}", record.work);
+    }
+}
+
+#[test]
 fn what_a_killed_verification_leaves_is_removed_by_the_next() {
     let desk = Desk::fresh();
     let scratch = desk.cache().join("scratch");

@@ -79,7 +79,7 @@ fn hostile_names_stay_text() {
     }
     let mut plan = plan_of(&results);
     plan.title = EVIL.into();
-    plan.command = vec![EVIL.into()];
+    plan.study.as_mut().unwrap().study = EVIL.into();
     plan.published[0].label = EVIL.into();
     plan.published[0].source = EVIL.into();
     let run = Run::create(&dir.path().join("run"), plan).unwrap();

@@ -31,6 +31,7 @@ pub fn part(run: &Run, stories: Vec<StoryPart>) -> RunPart {
     };
     let view = View {
         plan: run.plan(),
+        command: run.command(),
         records: &records,
         quantities: &[],
         verdicts: Some((criterion, verdicts(&run.plan().cells, &records, &criterion))),

@@ -63,6 +63,7 @@ fn shown(all: &[CellResult]) -> String {
     terminal::run(
         &View {
             plan: &plan,
+            command: Vec::new(),
             records: &records,
             quantities: &[],
             verdicts: None,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use worstcase_plan::{Variant, Venue, study};
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
 use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
@@ -233,16 +234,17 @@ pub fn plan_of(results: &[CellResult]) -> RunPlan {
         let cell = &r.record.cell;
         CellEntry::named(&r.record.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu)
     };
-    let command = ["worstcase", "study", "run", "preemption-models", "--quick"].map(String::from);
-    let cells = results.iter().map(entry).collect();
-    let mut plan = RunPlan::new("How late is a periodic process?", command.to_vec(), cells);
-    plan.tool_version = "0.1.0".into();
-    plan.published = vec![Published {
+    let mut asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).unwrap();
+    asked.title = "How late is a periodic process?".into();
+    asked.experiment.criterion = None;
+    asked.published = vec![Published {
         label: "response, shm, rt".into(),
         value: "about 200".into(),
         unit: "us".into(),
         source: String::new(),
     }];
+    let mut plan = RunPlan::new(asked, results.iter().map(entry).collect());
+    plan.tool_version = "0.1.0".into();
     plan
 }
 

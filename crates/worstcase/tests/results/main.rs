@@ -15,7 +15,6 @@ mod noise;
 mod pictures;
 mod records;
 mod run_folder;
-mod studies;
 mod tables;
 mod verdict_command;
 mod verdicts;

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process;
 use worstcase::cli::Cli;
+use worstcase_plan::{command, study};
 
 fn worstcase(args: &[&str]) -> String {
     let mut command = Command::cargo_bin("worstcase").unwrap();
@@ -189,6 +190,72 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// None, or how the command that is recorded differs from the one that was given: it must ask for the same experiment,
+/// in the same folder, whatever else was typed.
+fn not_repeated(cli: &Cli) -> Option<String> {
+    let (plan, output) = match cli.plan()? {
+        Ok(planned) => planned,
+        // The example's file need not be here.
+        Err(error) if error.to_string().starts_with("cannot read the study ./") => return None,
+        Err(error) => return Some(error.to_string()),
+    };
+    let recorded = command(&plan.experiment, plan.study.as_ref(), &output);
+    let again = Cli::try_parse_from(&recorded).map_err(|e| e.to_string());
+    let (again, folder) = match again.and_then(|cli| cli.plan().unwrap().map_err(|e| e.to_string())) {
+        Ok(planned) => planned,
+        Err(error) => return Some(format!("{recorded:?}: {error}")),
+    };
+    if folder != output {
+        return Some(format!(
+            "{recorded:?}: {} is not {}",
+            folder.display(),
+            output.display()
+        ));
+    }
+    let difference = plan.experiment.difference(&again.experiment).map(|d| d.to_string());
+    difference.or((again.experiment != plan.experiment).then(|| format!("{recorded:?}: not the same")))
+}
+
+#[test]
+fn the_recorded_command_asks_for_the_same_experiment() {
+    let all = [
+        "lab run --kernel debian:6.1 --kernel debian:6.1-rt --preempt none,rt --mips 500,1000 --memory 256,523 --seed 7",
+        "lab run --kernel a,config=b --load idle,find+compile+compile --load 'cmd:a b,c' --time 1s --warmup 0s --priority 1",
+        "lab run --kernel debian:6.1 --probe inversion --add /bin/sh:/bin/mine --interval 2ms -j 3 --census",
+        "host run --cpus 1,0 --load compile:/a,b+c --load fork@100+disk:16@50 --policy rr --timer timerfd --time 1.5s",
+        "host run --probe response,jitter --distance 10us --threshold 100ns --flights 0 --samples 99 --seeds 3 --quiet",
+        "host run --work-dir . --apply --plain --criterion 2.5ms -o 'a b'",
+    ];
+    let studies = study::built_in().flat_map(|study| {
+        let host = study.host.as_ref().map(|_| " --host");
+        let venues = [Some(""), host].into_iter().flatten();
+        let of = move |venue| ["", " --quick"].map(|quick| format!("study run {}{quick}{venue} -o r", study.name));
+        venues.flat_map(of).collect::<Vec<_>>()
+    });
+    for line in all.map(str::to_string).into_iter().chain(studies) {
+        let cli = Cli::try_parse_from(words(&format!("worstcase {line}"))).unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert_eq!(not_repeated(&cli), None, "{line}");
+    }
+}
+
+#[test]
+fn paths_in_the_recorded_command_lead_there_from_every_folder() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let program = Path::new(".").join(dir.path().file_name().unwrap()).join("program");
+    fs::write(&program, "").unwrap();
+    let asked = format!(
+        "worstcase lab run --kernel debian:6.1 --load cmd:program --add {}",
+        program.display()
+    );
+    let (plan, output) = Cli::try_parse_from(asked.split(' ')).unwrap().plan().unwrap().unwrap();
+    let words = command(&plan.experiment, None, &output);
+    let absolute = format!("{}:/usr/bin/program", std::path::absolute(&program).unwrap().display());
+    assert!(words.contains(&absolute), "{words:?}");
+    let host = Cli::try_parse_from(["worstcase", "host", "run", "--work-dir", "x"]).unwrap();
+    let work_dir = host.plan().unwrap().unwrap().0.experiment.setup.work_dir.unwrap();
+    assert_eq!(work_dir, std::path::absolute("x").unwrap());
+}
+
 /// None, or what the command line has against an example.
 fn refused(line: &str) -> Option<String> {
     if line.contains(" ... ") {
@@ -196,7 +263,10 @@ fn refused(line: &str) -> Option<String> {
     }
     // A file that need not be here.
     let words = words(&line.replace("/usr/bin/stress-ng", "/bin/sh"));
-    let error = Cli::try_parse_from(&words).err()?;
+    let error = match Cli::try_parse_from(&words) {
+        Ok(cli) => return not_repeated(&cli).map(|why| format!("{line}\n{why}")),
+        Err(error) => error,
+    };
     let is_help = matches!(
         error.kind(),
         clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion

@@ -4,7 +4,9 @@ use crate::fixture::{plan, plan_of, raw, result, results, spec, subject, write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase_results::record::{CellEntry, Record, Run, RunError, SampleRow, folder};
+use worstcase_plan::{Length, Seeds};
+use worstcase_probe::Nanos;
+use worstcase_results::record::{CellEntry, Record, Run, RunError, RunPlan, SampleRow, folder};
 
 /// Every file below `dir` with its bytes.
 fn tree(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -150,11 +152,44 @@ fn another_run_is_never_written_over() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("run");
     drop(write(&dir));
-    let mut other = plan();
-    other.cells.pop();
-    let error = Run::create(&dir, other).unwrap_err();
-    assert!(matches!(error, RunError::AnotherRun { .. }), "{error}");
-    assert!(error.to_string().contains("worstcase study run preemption-models"));
+    let refused = |change: &dyn Fn(&mut RunPlan)| {
+        let mut other = plan();
+        change(&mut other);
+        let error = Run::create(&dir, other).unwrap_err();
+        assert!(matches!(error, RunError::AnotherRun { .. }), "{error}");
+        error.to_string()
+    };
+    let fields: [(&dyn Fn(&mut RunPlan), &str); 5] = [
+        (
+            &|plan| plan.experiment.criterion = Some(Nanos(5_000)),
+            "criterion (none there, 5 us here)",
+        ),
+        (
+            &|plan| plan.experiment.parts[0].seeds = Seeds::to(4),
+            "seeds (1 to 5 there, 1 to 4 here)",
+        ),
+        (
+            &|plan| plan.experiment.parts[0].loads = vec!["shm+fork".parse().unwrap()],
+            "loads (shm, procread, fork there, shm+fork here)",
+        ),
+        (
+            &|plan| plan.experiment.parts[0].timing.length = Some(Length::Samples(7)),
+            "samples (1000 there, 7 here)",
+        ),
+        // The same words, and another kernel behind them.
+        (
+            &|plan| drop(plan.cells.remove(0)),
+            "cells (6.1.0-50-amd64.none.shm.wakeup.s1 there, 6.1.0-50-amd64.none.shm.wakeup.s2 here)",
+        ),
+    ];
+    for (change, field) in fields {
+        let error = refused(change);
+        assert!(
+            error.contains(&format!("differs in its {field}; choose another folder")),
+            "{error}"
+        );
+        assert_eq!(error.lines().count(), 1);
+    }
 
     let full = tempfile::tempdir().unwrap();
     fs::write(full.path().join("thesis.tex"), "").unwrap();
@@ -163,6 +198,22 @@ fn another_run_is_never_written_over() {
     // An empty folder is fine.
     let empty = tempfile::tempdir().unwrap();
     Run::create(empty.path(), plan()).unwrap();
+}
+
+#[test]
+fn who_planned_it_and_what_is_told_of_it_does_not_matter() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("run");
+    drop(write(&dir));
+    let before = tree(&dir);
+    let mut other = plan();
+    other.tool_version = "9.9.9".into();
+    other.title = "another title".into();
+    other.published.clear();
+    // A study of the same content by another name.
+    other.study = None;
+    drop(Run::create(&dir, other).unwrap());
+    assert!(tree(&dir) == before);
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn table(plan: &RunPlan, records: &[Record], limit: Option<u64>) -> String {
     let criterion = limit.map(|ns| Criterion::new(Nanos(ns)));
     let view = View {
         plan,
+        command: plan.command("RUN".as_ref()),
         records,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&plan.cells, records, &c))),
@@ -60,7 +61,7 @@ fn a_run_that_is_not_finished() {
     let text = table(&plan_of(all), &records(&all[..4]), None);
     insta::assert_snapshot!(text, @r#"
     How late is a periodic process?
-    4 of 27 cells are measured; to go on: worstcase study run preemption-models --quick
+    4 of 27 cells are measured; to go on: worstcase study run preemption-models --quick --output RUN
 
     wakeup, latency: timer due to user code (virtual us at 1000 MIPS)
     each figure rests on: seeds 1..3; samples 1 000..3 000; time looked at 251 ms..753 ms
@@ -203,6 +204,7 @@ fn data_for_programs() {
     let criterion = Criterion::new(Nanos(100_000));
     let view = View {
         plan: &plan,
+        command: plan.command("RUN".as_ref()),
         records: &records,
         quantities: &[Quantity::Latency],
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),

@@ -31,7 +31,7 @@ fn host(criterion: Option<u64>) -> (tempfile::TempDir, PathBuf, CellResult) {
         .collect();
     let result = host_result(&host_raw(1, &latencies));
     let mut plan = plan_of(std::slice::from_ref(&result));
-    plan.criterion_ns = criterion;
+    plan.experiment.criterion = criterion.map(worstcase_probe::Nanos);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
     Run::create(&path, plan).unwrap().write_cell(&result).unwrap();

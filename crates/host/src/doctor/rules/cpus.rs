@@ -1,7 +1,7 @@
 //! The measured CPUs themselves: frequency, sleep, siblings, interrupts.
 
 use super::{Change, Finding, Level, Patient, Rule, echo};
-use crate::cpus::CpuList;
+use crate::CpuList;
 use crate::facts::interrupts::affinity_file;
 use crate::facts::power::governor_file;
 

@@ -56,7 +56,7 @@ fn check_period(work: Nanos, period: Nanos, throttle: Option<Throttle>) -> Resul
     least.0 = (least + SWITCHES).0.next_multiple_of(1_000);
     if period < least {
         return Err(BenchError::Limit(format!(
-            "a period of {period} is too short for section and middle, {work} together: --period {}us at least",
+            "a period of {period} is too short for section and middle, {work} together: --interval {}us at least",
             least.0 / 1_000
         )));
     }
@@ -122,7 +122,7 @@ mod tests {
         let work = Nanos::from_micros(1_050);
         for (throttle, least) in [(None, 2_300), (USUAL, 2_411)] {
             let error = refused(work, Nanos(least * 1_000 - 1), throttle);
-            assert!(error.contains(&format!("--period {least}us at least")), "{error}");
+            assert!(error.contains(&format!("--interval {least}us at least")), "{error}");
             assert!(check_period(work, Nanos::from_micros(least), throttle).is_ok());
         }
     }
@@ -141,7 +141,10 @@ mod tests {
         for work in [1, 50, 300, 475] {
             let work = Nanos::from_millis(work);
             let error = refused(work, Nanos(0), USUAL);
-            let digits = error.split("--period ").nth(1).and_then(|rest| rest.split("us").next());
+            let digits = error
+                .split("--interval ")
+                .nth(1)
+                .and_then(|rest| rest.split("us").next());
             let period = Nanos::from_micros(digits.unwrap().parse().unwrap());
             // The worst window begins with a round.
             let length = Nanos::from_millis(1_000);

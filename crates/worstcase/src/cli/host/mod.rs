@@ -1,6 +1,5 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
-mod choices;
 mod doctor;
 mod lines;
 mod live;
@@ -9,12 +8,12 @@ mod run;
 mod show;
 
 use crate::cli::Error;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_host::restore::left_over;
 use worstcase_host::{HostError, StateFolder, guard};
-use worstcase_results::record::{CellEntry, RunPlan};
+use worstcase_plan::Plan;
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -70,16 +69,10 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
     }
 }
 
-/// Measures this machine with these arguments of `worstcase host run`; `plan` describes the run.
-pub fn run_for(
-    arguments: &[String],
-    output: &Path,
-    plan: &dyn Fn(Vec<CellEntry>) -> RunPlan,
-) -> Result<ExitCode, Error> {
+/// Measures this machine as a study asks.
+pub fn measure(plan: Plan, output: &Path) -> Result<ExitCode, Error> {
     settle();
-    let args = run::Parsed::try_parse_from(["host run".to_string()].iter().chain(arguments))
-        .map_err(|e| HostError::Argument(e.to_string().lines().next().unwrap_or_default().to_string()))?;
-    run::measure(&args.of(output), &StateFolder::open()?, plan)
+    run::measure(plan, output, &StateFolder::open()?, &run::View::default())
 }
 
 /// Undoes what killed commands left, before another begins. Looking at a machine works without a place for journals.

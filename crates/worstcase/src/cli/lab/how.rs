@@ -26,9 +26,6 @@ pub struct How {
     /// QEMUs at once [default: one for each CPU]
     #[arg(long, short, value_name = "N", value_parser = positive)]
     jobs: Option<NonZeroUsize>,
-    /// The run's folder
-    #[arg(long, short, value_name = "DIR", default_value = "worstcase-run")]
-    pub output: PathBuf,
     /// Take the census of every cell, too (see `worstcase census --help`)
     #[arg(long)]
     pub census: bool,

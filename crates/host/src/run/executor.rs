@@ -1,0 +1,153 @@
+//! This machine as an executor: one measurement after the other, what is changed meanwhile in a journal.
+
+use super::keep::keep;
+use super::matrix::Matrix;
+use super::measurement::{Watch, measure};
+use super::timerlat;
+use super::work_dir::work_dir;
+use crate::HostSpec;
+use crate::doctor::{Applied, apply};
+use crate::facts::Tree;
+use crate::journal::failures;
+use crate::loads::cgroup;
+use crate::{HostError, Journal, StateFolder};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use worstcase_probe::Probe;
+use worstcase_results::record::{Executor, Machine, Progress, Record, Run, Subject, Task};
+
+/// Measures this machine.
+pub struct HostExecutor<'a> {
+    matrix: Matrix,
+    /// One a measurement.
+    tasks: Vec<Task>,
+    state: &'a StateFolder,
+    /// From [`Executor::begin`] to [`Executor::end`]. One measurement at a time: they would disturb each other.
+    session: Mutex<Session<'a>>,
+}
+
+struct Session<'a> {
+    watch: Box<dyn Watch + Send + 'a>,
+    journal: Option<Journal>,
+    applied: Option<Applied>,
+    tracing: Option<PathBuf>,
+}
+
+impl<'a> HostExecutor<'a> {
+    /// For this matrix; `watch` is told of every measurement.
+    pub fn new(matrix: Matrix, state: &'a StateFolder, watch: Box<dyn Watch + Send + 'a>) -> HostExecutor<'a> {
+        HostExecutor {
+            tasks: matrix.tasks(),
+            matrix,
+            state,
+            session: Mutex::new(Session {
+                watch,
+                journal: None,
+                applied: None,
+                tracing: None,
+            }),
+        }
+    }
+}
+
+impl Executor for HostExecutor<'_> {
+    type Error = HostError;
+
+    fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    fn preparations(&self, _missing: &[usize]) -> usize {
+        0
+    }
+
+    fn changed(&self, record: &Record) -> Option<String> {
+        changed(&record.subject, &self.matrix.subject)
+    }
+
+    fn begin(&mut self, missing: &[usize], _progress: &dyn Progress) -> Result<(), HostError> {
+        let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut journal = Journal::begin(self.state, "worstcase host run")?;
+        journal.start_guard()?;
+        let journal = session.journal.insert(journal);
+        let findings = self.matrix.apply.as_ref();
+        session.applied = findings.map(|findings| apply(findings, &Tree::at("/".as_ref()), journal));
+        for outcome in session.applied.iter().flat_map(|a| &a.outcomes) {
+            session.watch.note(&outcome.line());
+        }
+        let mut specs = missing.iter().map(|task| &self.matrix.specs[*task]);
+        let timerlat = specs.find(|spec| spec.probe == Probe::Timerlat);
+        session.tracing = timerlat.map(|spec| timerlat::prepare(spec, journal)).transpose()?;
+        Ok(())
+    }
+
+    fn measure(&self, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), HostError> {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let spec = &self.matrix.specs[task];
+        session.watch.begin(task + 1, self.tasks.len(), spec);
+        let result = self.one(&mut session, task, run, stop);
+        session.watch.end();
+        result
+    }
+
+    fn end(&mut self) -> Result<(), HostError> {
+        let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        session.applied = None;
+        let undone = session.journal.take().map_or(Ok(Vec::new()), Journal::finish)?;
+        match failures(&undone) {
+            0 => Ok(()),
+            count => Err(HostError::NotRestored { count }),
+        }
+    }
+}
+
+impl HostExecutor<'_> {
+    fn one(&self, session: &mut Session<'_>, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), HostError> {
+        let Session {
+            watch,
+            journal: Some(journal),
+            tracing,
+            ..
+        } = session
+        else {
+            return Err(HostError::Worker("it was not prepared".into()));
+        };
+        let scratch = run.scratch()?;
+        let spec = &self.matrix.specs[task];
+        let spec = HostSpec {
+            work_dir: work_dir(&self.matrix.work_parent)?,
+            cgroup: cgroup::propose(std::process::id() as i32),
+            samples_dir: scratch.path().to_path_buf(),
+            tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
+            ..spec.clone()
+        };
+        let done = measure(&spec, journal, stop, watch.as_mut())?;
+        let subject = &self.matrix.subject;
+        if let (Probe::Bench(bench), Some(taken)) = (spec.probe, &done.bench) {
+            return super::bench::keep(run, subject, &spec, bench, &done, taken);
+        }
+        for cpu in &done.cpus {
+            keep(run, scratch.path(), subject, &spec, &done, cpu)?;
+        }
+        Ok(())
+    }
+}
+
+/// What of a recorded machine is another now, if its name is the same: what would be measured is not what was.
+fn changed(there: &Subject, here: &Subject) -> Option<String> {
+    let (Machine::Host(machine_there), Machine::Host(machine_here)) = (&there.machine, &here.machine) else {
+        return Some("it was not measured on a host".into());
+    };
+    let differs = [
+        ("its kernel", there.kernel.digest != here.kernel.digest),
+        ("its CPU", machine_there.cpu != machine_here.cpu),
+        ("its number of CPUs", machine_there.cpus != machine_here.cpus),
+        (
+            "its boot parameters",
+            machine_there.command_line != machine_here.command_line,
+        ),
+    ];
+    let (what, _) = differs.into_iter().find(|(_, differs)| *differs)?;
+    Some(format!("{what} changed"))
+}

@@ -1,0 +1,197 @@
+//! An experiment's measurements on this machine.
+
+use super::matrix::Matrix;
+use super::placement::{self, Topology};
+use super::{subject, timerlat};
+use crate::HostSpec;
+use crate::doctor::examine;
+use crate::facts::Tree;
+use crate::spec::{Policy, Timer};
+use crate::{CpuList, Facts, HostError};
+use std::path::{Path, PathBuf};
+use worstcase_plan::{Combination, Experiment, Part, Subjects, Venue};
+use worstcase_probe::bench::Bench;
+use worstcase_probe::probes::environment;
+use worstcase_probe::{Nanos, Probe};
+
+/// Flights of `response` unless asked otherwise.
+const FLIGHTS: usize = 10;
+/// Gaps that `noise` keeps unless asked otherwise.
+const THRESHOLD: Nanos = Nanos(1_000);
+/// Of the kernel's timerlat threads.
+const TIMERLAT_POLICY: Policy = Policy::Fifo(95);
+const RTC: &str = "/dev/rtc";
+
+/// What is measured here.
+pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
+    let facts = Facts::of("/".as_ref());
+    let allowed = allowed_cpus();
+    let mut specs: Vec<HostSpec> = Vec::new();
+    let mut measured = Vec::new();
+    for part in &experiment.parts {
+        let cpus = match &part.subjects {
+            Subjects::Cpus(Some(cpus)) => cpus.clone(),
+            Subjects::Cpus(None) => allowed.clone(),
+            Subjects::Kernels(_) => {
+                return Err(HostError::Argument("a host has CPUs in place of kernels".into()));
+            }
+        };
+        let missing = cpus.without(&allowed);
+        if !missing.is_empty() {
+            return Err(HostError::NotOnline {
+                missing,
+                online: allowed,
+            });
+        }
+        measured.extend(cpus.iter());
+        let cpus: Vec<u32> = cpus.iter().collect();
+        let earlier = specs.len();
+        for spec in of_part(part, &cpus)? {
+            if !specs[..earlier].contains(&spec) {
+                specs.push(spec);
+            }
+        }
+    }
+    if specs.iter().any(|spec| spec.probe == Probe::Timerlat) {
+        timerlat::check()?;
+    }
+    let setup = &experiment.setup;
+    Ok(Matrix {
+        subject: subject::of(&facts, &environment::read()),
+        specs,
+        work_parent: setup.work_dir.clone().unwrap_or_else(std::env::temp_dir),
+        apply: setup
+            .apply
+            .then(|| examine(&facts, &measured.into_iter().collect::<CpuList>())),
+    })
+}
+
+/// The CPUs that this process may use.
+fn allowed_cpus() -> CpuList {
+    let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
+    (0..rustix::thread::CpuSet::MAX_CPU as u32)
+        .filter(|cpu| set.is_set(*cpu as usize))
+        .collect()
+}
+
+fn wrong<T>(text: &str) -> Result<T, HostError> {
+    Err(HostError::Argument(text.to_string()))
+}
+
+fn of_part(part: &Part, cpus: &[u32]) -> Result<Vec<HostSpec>, HostError> {
+    let combinations = part.combinations(Venue::Host);
+    let combinations = combinations.map_err(|problem| HostError::Argument(problem.to_string()))?;
+    let spec = |combination: &Combination| -> Result<HostSpec, HostError> {
+        match combination.probe {
+            Probe::Bench(bench) => bench_spec(part, combination, bench, cpus),
+            timed => timed_spec(part, combination, timed, cpus),
+        }
+    };
+    combinations.iter().map(spec).collect()
+}
+
+fn timer(part: &Part, probe: Probe, cpus: &[u32]) -> Result<Timer, HostError> {
+    let has_rtc = Path::new(RTC).exists();
+    let asked = part.method.timer.map(|timer| match timer {
+        worstcase_plan::Timer::Nanosleep => Timer::Nanosleep,
+        worstcase_plan::Timer::Timerfd => Timer::Timerfd,
+        worstcase_plan::Timer::Posix => Timer::Posix,
+        worstcase_plan::Timer::Setitimer => Timer::Setitimer,
+        worstcase_plan::Timer::Rtc => Timer::Rtc,
+    });
+    let timer = asked.unwrap_or(match probe {
+        Probe::Response => Timer::Posix,
+        Probe::Timerlat => Timer::Timerlat,
+        Probe::Jitter if has_rtc && cpus.len() == 1 => Timer::Rtc,
+        _ => Timer::Nanosleep,
+    });
+    match timer {
+        Timer::Setitimer if cpus.len() > 1 => {
+            wrong("--timer setitimer: a process has one, so name one CPU with --cpus")
+        }
+        Timer::Rtc if cpus.len() > 1 => wrong("--timer rtc: there is one clock, so name one CPU with --cpus"),
+        Timer::Rtc if probe != Probe::Jitter => {
+            wrong("--timer rtc: its interrupts have no due times; use --probe jitter")
+        }
+        Timer::Rtc if !has_rtc => wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
+        timer => Ok(timer),
+    }
+}
+
+fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> Result<HostSpec, HostError> {
+    let timer = timer(part, probe, cpus)?;
+    let method = &part.method;
+    let distance = method.distance.unwrap_or(Nanos(0));
+    let flights = method.flights.unwrap_or(match probe {
+        Probe::Response => FLIGHTS,
+        _ => 0,
+    });
+    if probe == Probe::Timerlat && (method.timer.is_some() || distance.0 > 0 || flights > 0) {
+        return wrong("--probe timerlat: the kernel's threads take no --timer, --distance or --flights");
+    }
+    let interval = asked.interval;
+    if probe == Probe::Timerlat
+        && (interval < Nanos(100_000) || interval > Nanos(1_000_000_000) || !interval.0.is_multiple_of(1_000))
+    {
+        return wrong("--interval: with timerlat from 100us to 1s, in whole microseconds");
+    }
+    Ok(HostSpec {
+        probe,
+        timer,
+        policy: policy(part, probe),
+        distance,
+        threshold: method.threshold.unwrap_or(THRESHOLD),
+        flights,
+        ..spec(part, asked, probe, cpus.to_vec())
+    })
+}
+
+fn policy(part: &Part, probe: Probe) -> Policy {
+    let priority = part.method.priority;
+    match part.method.policy.unwrap_or(worstcase_plan::Policy::Fifo) {
+        _ if probe == Probe::Timerlat => TIMERLAT_POLICY,
+        worstcase_plan::Policy::Fifo => Policy::Fifo(priority),
+        worstcase_plan::Policy::Rr => Policy::Rr(priority),
+        worstcase_plan::Policy::Deadline => Policy::Deadline,
+        worstcase_plan::Policy::Other => Policy::Other,
+    }
+}
+
+fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> Result<HostSpec, HostError> {
+    let method = &part.method;
+    if method.timer.is_some() || method.distance.is_some_and(|d| d.0 > 0) || method.flights.is_some_and(|n| n > 0) {
+        return wrong(
+            "--probe switch, hackbench, inversion: no timer wakes them; they take no --timer, --distance or --flights",
+        );
+    }
+    let cpus = placement::place(&bench, &Topology::read(&Tree::at("/".as_ref()), cpus))?;
+    Ok(HostSpec {
+        policy: match asked.interval {
+            Nanos(0) => Policy::Other,
+            _ => Policy::Fifo(method.priority),
+        },
+        ..spec(part, asked, Probe::Bench(bench), cpus)
+    })
+}
+
+/// What every probe has; folders are filled in when it runs.
+fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostSpec {
+    HostSpec {
+        probe,
+        timer: Timer::None,
+        policy: Policy::Other,
+        cpus,
+        interval: asked.interval,
+        distance: Nanos(0),
+        periods: asked.periods,
+        warmup: part.timing.warmup,
+        seed: asked.seed,
+        load: asked.load.clone(),
+        threshold: Nanos(0),
+        flights: 0,
+        work_dir: PathBuf::new(),
+        cgroup: None,
+        tracing: None,
+        samples_dir: PathBuf::new(),
+    }
+}

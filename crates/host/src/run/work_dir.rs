@@ -1,0 +1,62 @@
+//! Where the loads of a measurement work: a folder whose name nobody can foresee.
+
+use crate::HostError;
+use rustix::rand::GetRandomFlags;
+use std::io;
+use std::path::{Path, PathBuf};
+use worstcase_base::trust;
+
+/// A name for the loads' work folder that nobody can foresee. It is made later, by the measuring process, when it stands in
+/// the journal; one that is there by then is refused.
+pub fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
+    let failed = |source| HostError::Read {
+        path: parent.to_path_buf(),
+        source,
+    };
+    let parent = std::path::absolute(parent).map_err(failed)?;
+    if let Some(others) = trust::others_than_root_in(&parent).map_err(failed)? {
+        return Err(HostError::WorkNotOurs { path: parent, others });
+    }
+    let mut random = [0; 16];
+    let taken = rustix::rand::getrandom(&mut random, GetRandomFlags::empty());
+    if taken != Ok(random.len()) {
+        return Err(failed(io::Error::other("the kernel gives no random numbers")));
+    }
+    Ok(parent.join(format!("worstcase-work-{:032x}", u128::from_ne_bytes(random))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_work_folder_is_never_called_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (work_dir(dir.path()).unwrap(), work_dir(dir.path()).unwrap());
+        assert_ne!(one, two);
+        let name = one.file_name().unwrap().to_str().unwrap();
+        assert_eq!(name.len(), "worstcase-work-".len() + 32);
+        assert!(!name.contains(&format!("-{}-", std::process::id())), "{name}");
+    }
+
+    #[test]
+    fn root_makes_none_where_others_could_replace_it() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let open = dir.path().join("open");
+        std::fs::create_dir(&open).unwrap();
+        for (bits, is_refused) in [(0o777, true), (0o1777, false), (0o755, false)] {
+            std::fs::set_permissions(&open, std::fs::Permissions::from_mode(bits)).unwrap();
+            assert_eq!(work_dir(&open).is_err(), is_refused, "{bits:o}");
+        }
+        std::os::unix::fs::chown(&open, Some(12_345), None).unwrap();
+        let error = work_dir(&open).unwrap_err().to_string();
+        assert!(
+            error.contains("belongs to user 12345; choose another with --work-dir"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! The lab as an executor: the subjects are booted, then the cells run, several QEMUs at once.
+//!
+//! The order in which cells end does not matter to what is written: each has a folder of its own, and the plan was
+//! written before the first began.
+
+use super::LabError;
+use super::cell::{self, Run as CellRun};
+use super::matrix::{self, Matrix};
+use super::snapshot::Snapshot;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_results::record::{Executor, Progress, Record, Run, Task, parallel};
+
+/// Runs a matrix.
+pub struct LabExecutor<'a> {
+    matrix: Matrix,
+    /// One a cell.
+    tasks: Vec<Task>,
+    how: How<'a>,
+    /// By the index of their subject.
+    snapshots: BTreeMap<usize, Snapshot>,
+}
+
+/// How to run it; nothing of it changes a result.
+pub struct How<'a> {
+    /// Where snapshots and results are kept.
+    pub cache: &'a Cache,
+    /// QEMUs at once.
+    pub jobs: NonZeroUsize,
+    /// Real time for one machine, if not the default.
+    pub limit: Option<Duration>,
+}
+
+impl<'a> LabExecutor<'a> {
+    /// For these cells.
+    pub fn new(matrix: Matrix, how: How<'a>) -> LabExecutor<'a> {
+        let task = |cell: &matrix::MatrixCell| Task {
+            cells: vec![cell.entry.clone()],
+        };
+        LabExecutor {
+            tasks: matrix.cells().iter().map(task).collect(),
+            matrix,
+            how,
+            snapshots: BTreeMap::new(),
+        }
+    }
+
+    fn subject_of(&self, task: usize) -> usize {
+        self.matrix.cells[task].subject
+    }
+
+    /// The subjects of these tasks, each once.
+    fn subjects(&self, tasks: &[usize]) -> Vec<usize> {
+        let mut subjects: Vec<usize> = tasks.iter().map(|task| self.subject_of(*task)).collect();
+        subjects.sort_unstable();
+        subjects.dedup();
+        subjects
+    }
+
+    fn is_booted(&self, subject: usize) -> bool {
+        Snapshot::is_cached(self.how.cache, &self.matrix.subjects[subject])
+    }
+}
+
+impl Executor for LabExecutor<'_> {
+    type Error = LabError;
+
+    fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    fn jobs(&self) -> NonZeroUsize {
+        self.how.jobs
+    }
+
+    fn preparations(&self, missing: &[usize]) -> usize {
+        let subjects = self.subjects(missing);
+        subjects.into_iter().filter(|subject| !self.is_booted(*subject)).count()
+    }
+
+    fn changed(&self, record: &Record) -> Option<String> {
+        let subject = record.subject.id();
+        let cell = self.matrix.cells.iter().find(|cell| cell.entry.subject == subject)?;
+        self.matrix.subject(cell).changed_since(record)
+    }
+
+    fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), LabError> {
+        let this: &LabExecutor<'_> = self;
+        let snapshots = parallel(this.how.jobs, &this.subjects(missing), |subject| {
+            let prepared = &this.matrix.subjects[*subject];
+            let cached = this.is_booted(*subject);
+            let snapshot = Snapshot::obtain(this.how.cache, prepared, this.how.limit)?;
+            if !cached {
+                progress.prepared(&prepared.subject.label());
+            }
+            Ok::<_, LabError>((*subject, snapshot))
+        })?;
+        self.snapshots = snapshots.into_iter().collect();
+        Ok(())
+    }
+
+    fn measure(&self, task: usize, run: &Run, _stop: &AtomicBool) -> Result<(), LabError> {
+        let cell = &self.matrix.cells[task];
+        let prepared = self.matrix.subject(cell);
+        let snapshot = &self.snapshots[&cell.subject];
+        let raw = cell::obtain(
+            self.how.cache,
+            &CellRun {
+                prepared,
+                snapshot,
+                spec: &cell.spec,
+                limit: self.how.limit,
+            },
+        )?;
+        run.write_cell(&matrix::result(prepared, snapshot, &raw)?)?;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), LabError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! The cells that an experiment asks of the lab, once it is known which models its kernels can boot.
+
+use super::LabError;
+use std::collections::BTreeMap;
+use worstcase_kernels::preempt::{self, Model};
+use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions};
+use worstcase_plan::{Experiment, PlannedCell, Preempt, Subject};
+
+/// Every cell, a subject's together.
+pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, LabError> {
+    let cells = experiment
+        .lab_cells()
+        .map_err(|problem| LabError::Request(problem.to_string()))?;
+    let mut kernels = BTreeMap::new();
+    for (subject, _) in &cells {
+        if !kernels.contains_key(&subject.kernel) {
+            let kernel = kernels::resolve(&subject.kernel, options)?;
+            let models: Vec<Model> = preempt::models(&kernel)?.iter().map(|m| m.model).collect();
+            kernels.insert(subject.kernel.clone(), (kernel, models));
+        }
+    }
+    let mut all = Vec::new();
+    // A subject's cells stand together: it is booted once.
+    for group in cells.chunk_by(|a, b| a.0 == b.0) {
+        let subject = &group[0].0;
+        for model in booted(subject, &kernels[&subject.kernel].1) {
+            all.extend(group.iter().map(|(subject, spec)| PlannedCell {
+                kernel: subject.kernel.clone(),
+                preempt: model.to_string(),
+                mips: subject.mips,
+                memory_mb: subject.memory_mb,
+                spec: spec.clone(),
+            }));
+        }
+    }
+    let subjects: Vec<&Subject> = cells.iter().map(|(subject, _)| subject).collect();
+    refuse_unused(&subjects, &kernels)?;
+    Ok(all)
+}
+
+/// The models that a subject is booted in. One that its kernel does not have is refused later, in words.
+fn booted(subject: &Subject, has: &[Model]) -> Vec<Model> {
+    match subject.preempt {
+        Preempt::All => has.to_vec(),
+        Preempt::One(model) if !subject.optional || has.contains(&model) => vec![model],
+        Preempt::One(_) => Vec::new(),
+    }
+}
+
+/// Several kernels may each boot some of the models that are named, but each boots one, and each is booted by one.
+fn refuse_unused(subjects: &[&Subject], kernels: &BTreeMap<String, (Kernel, Vec<Model>)>) -> Result<(), LabError> {
+    let is_booted = |subject: &&&Subject| !booted(subject, &kernels[&subject.kernel].1).is_empty();
+    for subject in subjects.iter().filter(|subject| !is_booted(subject)) {
+        let Preempt::One(model) = subject.preempt else { continue };
+        if !subjects
+            .iter()
+            .filter(is_booted)
+            .any(|other| other.kernel == subject.kernel)
+        {
+            // Says which models there are, and why not this one.
+            preempt::choose(&kernels[&subject.kernel].0, model)?;
+        }
+        if !subjects
+            .iter()
+            .filter(is_booted)
+            .any(|other| other.preempt == subject.preempt)
+        {
+            let names: Vec<&str> = kernels.keys().map(String::as_str).collect();
+            return Err(LabError::Request(format!(
+                "none of {} can boot '{model}'; see 'worstcase kernels show'",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl From<worstcase_plan::UnknownModel> for LabError {
+    fn from(unknown: worstcase_plan::UnknownModel) -> LabError {
+        LabError::Kernel(KernelError::UnknownModel(unknown))
+    }
+}

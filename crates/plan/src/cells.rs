@@ -1,0 +1,120 @@
+//! An experiment multiplied out.
+
+use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, grammar};
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::{CellSpec, Nanos, Probe};
+
+/// One load with one probe and one seed: a cell of every subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combination {
+    /// The load.
+    pub load: LoadSpec,
+    /// The probe.
+    pub probe: Probe,
+    /// The seed.
+    pub seed: u64,
+    /// Distance of two due times; 0 for a probe that has none.
+    pub interval: Nanos,
+    /// Periods, or repetitions.
+    pub periods: u32,
+}
+
+/// A cell of the lab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedCell {
+    /// Kernel, as the experiment names it.
+    pub kernel: String,
+    /// Preemption model.
+    pub preempt: String,
+    /// Virtual CPU speed.
+    pub mips: u32,
+    /// Memory of the virtual machine.
+    pub memory_mb: u32,
+    /// What runs on it.
+    pub spec: CellSpec,
+}
+
+impl Part {
+    /// Every probe that its words stand for.
+    pub fn probes(&self, venue: Venue) -> Result<Vec<Probe>, Problem> {
+        let names = self.probes.iter().map(|probe| grammar::probes(venue, probe));
+        let names: Result<Vec<_>, _> = names.collect();
+        Ok(names.map_err(|e| Problem::new("probes", e.0))?.concat())
+    }
+
+    /// Every load with every probe and seed.
+    pub fn combinations(&self, venue: Venue) -> Result<Vec<Combination>, Problem> {
+        let probes = self.probes(venue)?;
+        let mut all = Vec::new();
+        for load in &self.loads {
+            for probe in probes.iter().copied() {
+                let (interval, periods) = (self.interval_of(venue, probe), self.periods_of(venue, probe));
+                all.extend(self.seeds.iter().map(|seed| Combination {
+                    load: load.clone(),
+                    probe,
+                    seed,
+                    interval,
+                    periods,
+                }));
+            }
+        }
+        Ok(all)
+    }
+
+    fn periods_of(&self, venue: Venue, probe: Probe) -> u32 {
+        let usual = grammar::usual_length(venue, probe);
+        match (
+            self.timing.length.unwrap_or(usual),
+            usual,
+            self.interval_of(venue, probe),
+        ) {
+            (Length::Samples(n), ..) => n,
+            // Nobody knows beforehand how many fit.
+            (Length::Time(_), Length::Samples(n), Nanos(0)) => n,
+            (Length::Time(time), _, interval) => u32::try_from(time.0 / interval.0.max(1)).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// What runs on every subject of the lab.
+    pub(crate) fn specs(&self) -> Result<Vec<CellSpec>, Problem> {
+        let spec = |c: Combination| {
+            let spec = CellSpec {
+                probe: c.probe,
+                load: c.load.to_string(),
+                period: c.interval,
+                periods: c.periods,
+                seed: c.seed,
+                warmup: self.timing.warmup,
+                priority: self.method.priority,
+            };
+            let spec = spec.for_probe();
+            spec.to_text().map_err(|e| Problem::new("loads", e.0))?;
+            Ok(spec)
+        };
+        self.combinations(Venue::Lab)?.into_iter().map(spec).collect()
+    }
+}
+
+impl Experiment {
+    /// Every cell of the lab, by part, subject, load, probe, seed. What an earlier part has is left out; what one part asks
+    /// for twice is there twice, and refused when the run begins.
+    pub fn lab_cells(&self) -> Result<Vec<(Subject, CellSpec)>, Problem> {
+        let mut cells: Vec<(Subject, CellSpec)> = Vec::new();
+        for part in &self.parts {
+            let specs = part.specs()?;
+            let earlier = cells.len();
+            let Subjects::Kernels(subjects) = &part.subjects else {
+                continue;
+            };
+            for subject in subjects {
+                for spec in &specs {
+                    let cell = (subject.clone(), spec.clone());
+                    if !cells[..earlier].contains(&cell) {
+                        cells.push(cell);
+                    }
+                }
+            }
+        }
+        Ok(cells)
+    }
+}

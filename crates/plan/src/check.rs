@@ -1,0 +1,199 @@
+//! What cannot be measured, in one line each.
+
+use crate::{Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
+use worstcase_base::duration;
+use worstcase_probe::{CellSpec, Nanos, Probe};
+
+/// Why an experiment cannot be measured: what is wrong and what is allowed, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Problem {
+    /// The key of study files that is wrong.
+    pub field: &'static str,
+    /// In which way.
+    pub what: String,
+}
+
+impl Problem {
+    pub(crate) fn new(field: &'static str, what: impl Into<String>) -> Problem {
+        Problem {
+            field,
+            what: what.into(),
+        }
+    }
+}
+
+/// More seeds than anybody waits for, and few enough to count in memory.
+const MAX_SEEDS: u64 = 10_000;
+
+impl Subject {
+    /// Virtual CPU speeds: virtual time counts powers of two.
+    pub const MIPS: [u32; 4] = [1_000, 500, 250, 125];
+    /// Smallest memory in which the kernels of the archive boot with their initramfs, in MiB.
+    pub const MIN_MEMORY_MB: u32 = 192;
+    /// Most memory, in MiB: all of it below the PCI hole, so that it is one file.
+    pub const MAX_MEMORY_MB: u32 = 2048;
+
+    fn check(&self) -> Result<(), Problem> {
+        if self.kernel.is_empty() {
+            return Err(Problem::new("kernels", "a kernel has no name; write e.g. debian:6.1"));
+        }
+        if !Self::MIPS.contains(&self.mips) {
+            let what = format!("mips is 1000, 500, 250 or 125, not {}", self.mips);
+            return Err(Problem::new("mips", what));
+        }
+        let (min, max) = (Self::MIN_MEMORY_MB, Self::MAX_MEMORY_MB);
+        if !(min..=max).contains(&self.memory_mb) {
+            let what = format!("memory is {min} to {max} MiB, not {}", self.memory_mb);
+            return Err(Problem::new("memory_mb", what));
+        }
+        Ok(())
+    }
+}
+
+impl Experiment {
+    /// Refuses what cannot be measured wherever it is tried. Whether a kernel is there, or a right, is seen when it runs.
+    pub fn check(&self) -> Result<(), Problem> {
+        if self.parts.is_empty() {
+            return Err(Problem::new("part", "an experiment has at least one part"));
+        }
+        if let Some(added) = self.added.iter().find(|added| !added.source.is_absolute()) {
+            let what = format!("the path {} is not absolute", added.source.display());
+            return Err(Problem::new("add", what));
+        }
+        self.parts.iter().try_for_each(|part| part.check(self.venue))
+    }
+
+    /// The limit of the latency that is asked of these probes if nobody says another.
+    pub fn usual_criterion(&self) -> Option<Nanos> {
+        let probes = self
+            .parts
+            .iter()
+            .flat_map(|part| part.probes(self.venue).unwrap_or_default());
+        grammar::usual_criterion(probes)
+    }
+}
+
+impl Part {
+    /// Refuses what cannot be measured in this venue.
+    pub fn check(&self, venue: Venue) -> Result<(), Problem> {
+        match (&self.subjects, venue) {
+            (Subjects::Kernels(kernels), Venue::Lab) => {
+                not_empty(kernels.len(), "kernels")?;
+                kernels.iter().try_for_each(Subject::check)?;
+                self.method.check_lab()?;
+            }
+            (Subjects::Cpus(cpus), Venue::Host) => match cpus {
+                Some(cpus) if cpus.is_empty() => return Err(Problem::new("cpus", "'cpus' is empty")),
+                _ => {}
+            },
+            (Subjects::Kernels(_), Venue::Host) => {
+                return Err(Problem::new("kernels", "a host has CPUs in place of kernels"));
+            }
+            (Subjects::Cpus(_), Venue::Lab) => {
+                return Err(Problem::new("cpus", "the lab has kernels in place of CPUs"));
+            }
+        }
+        not_empty(self.loads.len(), "loads")?;
+        for load in &self.loads {
+            load.check_venue(venue).map_err(|e| Problem::new("loads", e.0))?;
+        }
+        not_empty(self.probes.len(), "probes")?;
+        if self.seeds.first > self.seeds.last || self.seeds.count() > MAX_SEEDS {
+            let what = format!("seeds is 1 to {MAX_SEEDS}, not {}", self.seeds.last);
+            return Err(Problem::new("seeds", what));
+        }
+        if !(1..=99).contains(&self.method.priority) {
+            let what = format!("a real-time priority is 1 to 99, not {}", self.method.priority);
+            return Err(Problem::new("priority", what));
+        }
+        if self.timing.warmup > CellSpec::MAX_WARMUP {
+            let what = format!(
+                "a warm-up is at most {}, not {}",
+                duration::show(CellSpec::MAX_WARMUP),
+                duration::show(self.timing.warmup)
+            );
+            return Err(Problem::new("warmup", what));
+        }
+        self.check_timing(venue)
+    }
+
+    fn check_timing(&self, venue: Venue) -> Result<(), Problem> {
+        let probes = self.probes(venue)?;
+        let is_periodic = probes.iter().any(|p| p.is_periodic());
+        let (min, max) = (CellSpec::MIN_PERIOD, CellSpec::MAX_PERIOD);
+        if let Some(interval) = self.timing.interval {
+            if !is_periodic {
+                let what = "an interval: switch and hackbench have none";
+                return Err(Problem::new("interval", what));
+            }
+            if interval < min || interval > max {
+                let what = format!(
+                    "an interval is {} to {}, not {}",
+                    duration::show(min),
+                    duration::show(max),
+                    duration::show(interval)
+                );
+                return Err(Problem::new("interval", what));
+            }
+        }
+        match self.timing.length {
+            Some(Length::Samples(n)) if n == 0 || n > CellSpec::MAX_PERIODS => {
+                let max = CellSpec::MAX_PERIODS;
+                let what = format!("the number of samples is 1 to {max}, not {n}");
+                Err(Problem::new("samples", what))
+            }
+            Some(Length::Time(_)) if !is_periodic => {
+                let what = "a time: switch and hackbench take a number of samples";
+                Err(Problem::new("time", what))
+            }
+            Some(Length::Time(time)) => {
+                let longest = probes.iter().map(|p| self.interval_of(venue, *p)).max();
+                match longest {
+                    Some(interval) if time < interval => {
+                        let what = format!(
+                            "a time of {} is shorter than one interval of {}",
+                            duration::show(time),
+                            duration::show(interval)
+                        );
+                        Err(Problem::new("time", what))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Distance of two due times of one of the probes; 0 if it has none.
+    pub(crate) fn interval_of(&self, venue: Venue, probe: Probe) -> Nanos {
+        match probe.usual_period(venue) {
+            Nanos(0) => Nanos(0),
+            usual => self.timing.interval.unwrap_or(usual),
+        }
+    }
+}
+
+impl Method {
+    /// In the lab the probe is woken and scheduled in one way.
+    fn check_lab(&self) -> Result<(), Problem> {
+        let asked = [
+            ("policy", self.policy.is_some()),
+            ("timer", self.timer.is_some()),
+            ("distance", self.distance.is_some()),
+            ("threshold", self.threshold.is_some()),
+            ("flights", self.flights.is_some()),
+        ];
+        match asked.into_iter().find(|(_, asked)| *asked) {
+            Some((field, _)) => Err(Problem::new(field, format!("'{field}' is for hosts, not for the lab"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn not_empty(len: usize, field: &'static str) -> Result<(), Problem> {
+    match len {
+        0 => Err(Problem::new(field, format!("'{field}' is empty"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,164 @@
+//! The command line that asks for an experiment.
+
+use crate::{Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, grammar};
+use std::path::Path;
+use worstcase_base::duration;
+use worstcase_probe::Nanos;
+
+/// The words of a command that measures an experiment into `output`, or goes on with it there.
+///
+/// What a venue usually takes is left out. Without a study the experiment is that of a command line: it has one part,
+/// whose kernels, models, speeds and memory are every one with every other.
+pub fn command(experiment: &Experiment, study: Option<&StudySource>, output: &Path) -> Vec<String> {
+    let mut words = Words(vec!["worstcase".into()]);
+    match study {
+        Some(study) => of_study(&mut words, experiment.venue, study),
+        None => of_experiment(&mut words, experiment),
+    }
+    words.option("output", output.display());
+    words.0
+}
+
+struct Words(Vec<String>);
+
+impl Words {
+    fn option(&mut self, name: &str, value: impl ToString) {
+        self.0.extend([format!("--{name}"), value.to_string()]);
+    }
+
+    fn maybe(&mut self, name: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.option(name, value);
+        }
+    }
+
+    fn flag(&mut self, name: &str, is_set: bool) {
+        self.0.extend(is_set.then(|| format!("--{name}")));
+    }
+}
+
+fn of_study(words: &mut Words, venue: Venue, study: &StudySource) {
+    words.0.extend(["study", "run"].map(str::to_string));
+    words.0.push(study.study.clone());
+    words.flag("quick", study.variant == Variant::Quick);
+    words.flag("host", venue == Venue::Host);
+}
+
+fn of_experiment(words: &mut Words, experiment: &Experiment) {
+    let venue = experiment.venue;
+    words.0.extend([venue.name().to_string(), "run".to_string()]);
+    for part in &experiment.parts {
+        match &part.subjects {
+            Subjects::Kernels(kernels) => kernels_of(words, kernels),
+            Subjects::Cpus(cpus) => words.maybe("cpus", cpus.as_ref()),
+        }
+        of_part(words, part, venue);
+    }
+    for added in &experiment.added {
+        words.option("add", format!("{}:{}", added.source.display(), added.dest));
+    }
+    words.maybe("work-dir", experiment.setup.work_dir.as_ref().map(|d| d.display()));
+    words.flag("apply", experiment.setup.apply);
+    words.maybe("criterion", experiment.criterion.map(typed));
+}
+
+fn kernels_of(words: &mut Words, subjects: &[Subject]) {
+    for kernel in distinct(subjects.iter().map(|s| s.kernel.clone())) {
+        words.option("kernel", kernel);
+    }
+    let models = distinct(subjects.iter().map(|s| s.preempt));
+    if models != [Preempt::All] {
+        let models: Vec<String> = models.iter().map(ToString::to_string).collect();
+        words.option("preempt", models.join(","));
+    }
+    let mut numbers = |name: &str, values: Vec<u32>, usual: u32| {
+        if values != [usual] {
+            let values: Vec<String> = values.iter().map(u32::to_string).collect();
+            words.option(name, values.join(","));
+        }
+    };
+    numbers("mips", distinct(subjects.iter().map(|s| s.mips)), crate::DEFAULT_MIPS);
+    numbers(
+        "memory",
+        distinct(subjects.iter().map(|s| s.memory_mb)),
+        crate::DEFAULT_MEMORY_MB,
+    );
+}
+
+fn of_part(words: &mut Words, part: &Part, venue: Venue) {
+    part.loads.iter().for_each(|load| words.option("load", load));
+    words.option("probe", part.probes.join(","));
+    words.maybe("interval", part.timing.interval.map(typed));
+    match part.timing.length {
+        Some(Length::Samples(n)) => words.option("samples", n),
+        Some(Length::Time(time)) => words.option("time", typed(time)),
+        None => {}
+    }
+    match (part.seeds.first, part.seeds.last) {
+        (1, last) => words.option("seeds", last),
+        (one, _) => words.option("seed", one),
+    }
+    let unusual = |value: Nanos, usual: Nanos| (value != usual).then(|| typed(value));
+    words.maybe("warmup", unusual(part.timing.warmup, grammar::usual(venue).warmup));
+    let method = &part.method;
+    words.maybe(
+        "priority",
+        Some(method.priority).filter(|p| *p != grammar::usual(venue).priority),
+    );
+    words.maybe("policy", method.policy);
+    words.maybe("timer", method.timer);
+    words.maybe("distance", method.distance.map(typed));
+    words.maybe("threshold", method.threshold.map(typed));
+    words.maybe("flights", method.flights);
+}
+
+/// As it is typed: without a space.
+fn typed(length: Nanos) -> String {
+    duration::show(length).replace(' ', "")
+}
+
+/// Every value once, in the order in which it comes first.
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::tests::{host, lab};
+
+    #[test]
+    fn what_is_usual_is_left_out_and_the_folder_is_not() {
+        let words = command(&lab(), None, "a run".as_ref());
+        assert_eq!(
+            words.join(" "),
+            "worstcase lab run --kernel debian:6.1 --preempt none --load idle --probe wakeup --samples 400 --seeds 5 \
+             --output a run"
+        );
+        let words = command(&host(), None, "r".as_ref());
+        assert_eq!(
+            words.join(" "),
+            "worstcase host run --cpus 0-1 --load fork+procread --probe jitter --interval 2ms --time 10s --seed 3 \
+             --policy rr --timer timerfd --work-dir /var/tmp --criterion 100us --output r"
+        );
+    }
+
+    #[test]
+    fn a_study_is_named() {
+        let study = StudySource {
+            study: "/home/me/mine.toml".into(),
+            variant: Variant::Quick,
+        };
+        let words = command(&host(), Some(&study), "r".as_ref());
+        assert_eq!(
+            words.join(" "),
+            "worstcase study run /home/me/mine.toml --quick --host --output r"
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! What tells two experiments apart.
+
+use crate::{Experiment, Length, Method, Part, Subject, Subjects, Timing};
+use std::fmt;
+use worstcase_base::duration;
+use worstcase_probe::Nanos;
+
+/// The first field in which two experiments differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The field, as a study file names it.
+    pub field: String,
+    /// Its value in the first.
+    pub first: String,
+    /// Its value in the second.
+    pub second: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} there, {} here)", self.field, self.first, self.second)
+    }
+}
+
+/// A field, and its value as it is shown.
+type Field = (&'static str, String);
+
+impl Experiment {
+    /// The first field in which the other one differs; none if both measure the same cells in the same way.
+    pub fn difference(&self, other: &Experiment) -> Option<Difference> {
+        let heads = first_of(&self.head(), &other.head());
+        heads.or_else(|| {
+            let several = self.parts.len() > 1;
+            self.parts
+                .iter()
+                .zip(&other.parts)
+                .enumerate()
+                .find_map(|(nth, (a, b))| {
+                    let found = first_of(&a.fields(self), &b.fields(other))?;
+                    Some(match several {
+                        true => Difference {
+                            field: format!("{} of part {}", found.field, nth + 1),
+                            ..found
+                        },
+                        false => found,
+                    })
+                })
+        })
+    }
+
+    /// What is not of a part.
+    fn head(&self) -> Vec<Field> {
+        let added = self
+            .added
+            .iter()
+            .map(|added| format!("{}:{}", added.source.display(), added.dest));
+        vec![
+            ("venue", self.venue.to_string()),
+            ("criterion", optional(self.criterion)),
+            ("add", list(added)),
+            ("apply", self.setup.apply.to_string()),
+            (
+                "work_dir",
+                match &self.setup.work_dir {
+                    Some(folder) => folder.display().to_string(),
+                    None => "none".into(),
+                },
+            ),
+            ("number of parts", self.parts.len().to_string()),
+        ]
+    }
+}
+
+impl Part {
+    fn fields(&self, experiment: &Experiment) -> Vec<Field> {
+        let mut fields = match &self.subjects {
+            Subjects::Kernels(subjects) => vec![("kernels", list(subjects.iter().map(subject)))],
+            Subjects::Cpus(cpus) => vec![("cpus", cpus.as_ref().map_or("all".into(), ToString::to_string))],
+        };
+        // Words that stand for the same probes are the same.
+        let probes = match self.probes(experiment.venue) {
+            Ok(probes) => probes.iter().map(ToString::to_string).collect(),
+            Err(_) => self.probes.clone(),
+        };
+        fields.extend([
+            ("loads", list(self.loads.iter().map(ToString::to_string))),
+            ("probes", list(probes.into_iter())),
+            ("seeds", self.seeds.to_string()),
+        ]);
+        let Timing {
+            interval,
+            length,
+            warmup,
+        } = self.timing;
+        fields.extend([
+            ("interval", optional(interval)),
+            (
+                "samples",
+                match length {
+                    Some(Length::Samples(n)) => n.to_string(),
+                    _ => "usual".into(),
+                },
+            ),
+            (
+                "time",
+                match length {
+                    Some(Length::Time(time)) => duration::show(time),
+                    _ => "usual".into(),
+                },
+            ),
+            ("warmup", duration::show(warmup)),
+        ]);
+        let Method {
+            priority,
+            policy,
+            timer,
+            distance,
+            threshold,
+            flights,
+        } = self.method;
+        let usual = |value: Option<String>| value.unwrap_or_else(|| "usual".into());
+        fields.extend([
+            ("priority", priority.to_string()),
+            ("policy", usual(policy.map(|p| p.to_string()))),
+            ("timer", usual(timer.map(|t| t.to_string()))),
+            ("distance", optional(distance)),
+            ("threshold", optional(threshold)),
+            ("flights", usual(flights.map(|n| n.to_string()))),
+        ]);
+        fields
+    }
+}
+
+fn subject(subject: &Subject) -> String {
+    let optional = if subject.optional { " if it has it" } else { "" };
+    format!(
+        "{} {}{optional} {} MIPS {} MB",
+        subject.kernel, subject.preempt, subject.mips, subject.memory_mb
+    )
+}
+
+fn optional(value: Option<Nanos>) -> String {
+    value.map_or("none".into(), duration::show)
+}
+
+fn list(values: impl Iterator<Item = String>) -> String {
+    match values.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "none".into(),
+        values => values,
+    }
+}
+
+fn first_of(a: &[Field], b: &[Field]) -> Option<Difference> {
+    let differing = a.iter().zip(b).find(|(a, b)| a != b)?;
+    let ((field, first), (_, second)) = differing;
+    Some(Difference {
+        field: field.to_string(),
+        first: first.clone(),
+        second: second.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::tests::{host, lab};
+    use crate::{Experiment, Length, Preempt, Subjects, Venue};
+    use worstcase_probe::Nanos;
+
+    fn of(change: impl FnOnce(&mut Experiment)) -> String {
+        let mut other = lab();
+        change(&mut other);
+        lab().difference(&other).unwrap().to_string()
+    }
+
+    #[test]
+    fn the_field_that_differs_is_named_with_both_values() {
+        assert_eq!(lab().difference(&lab()), None);
+        assert_eq!(
+            of(|e| e.criterion = Some(Nanos(100_000))),
+            "criterion (none there, 100 us here)"
+        );
+        assert_eq!(
+            of(|e| e.parts[0].loads.push("shm+fork".parse().unwrap())),
+            "loads (idle there, idle, shm+fork here)"
+        );
+        assert_eq!(
+            of(|e| e.parts[0].timing.length = Some(Length::Time(Nanos(1_000_000)))),
+            "samples (400 there, usual here)"
+        );
+        assert_eq!(
+            of(|e| {
+                let Subjects::Kernels(kernels) = &mut e.parts[0].subjects else {
+                    unreachable!()
+                };
+                kernels[0].preempt = Preempt::All;
+            }),
+            "kernels (debian:6.1 none 1000 MIPS 256 MB there, debian:6.1 all 1000 MIPS 256 MB here)"
+        );
+        let mut host_there = host();
+        host_there.venue = Venue::Host;
+        assert_eq!(
+            lab().difference(&host_there).unwrap().to_string(),
+            "venue (lab there, host here)"
+        );
+    }
+
+    #[test]
+    fn words_that_stand_for_the_same_probes_are_the_same() {
+        let (mut one, mut two) = (lab(), lab());
+        one.parts[0].probes = vec!["switch:2/4x0".into()];
+        two.parts[0].probes = vec!["switch:2x0".into(), "switch:4x0".into()];
+        assert_eq!(one.difference(&two), None);
+    }
+
+    #[test]
+    fn a_part_is_named_by_its_number() {
+        let mut other = lab();
+        other.parts.push(other.parts[0].clone());
+        assert_eq!(
+            lab().difference(&other).unwrap().to_string(),
+            "number of parts (1 there, 2 here)"
+        );
+        let mut third = other.clone();
+        third.parts[1].timing.warmup = Nanos(0);
+        assert_eq!(
+            other.difference(&third).unwrap().to_string(),
+            "warmup of part 2 (100 ms there, 0 ns here)"
+        );
+    }
+}

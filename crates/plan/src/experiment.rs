@@ -1,0 +1,394 @@
+//! An experiment: what is measured, multiplied out only when it runs.
+//!
+//! ```text
+//! Plan ── title, published figures, the study it is from
+//!  └─ Experiment ── venue, criterion, what every cell shares
+//!      └─ Part, at least one ── subjects x loads x probes x seeds, timing, method
+//! ```
+//! A command line gives one part. A study may have several, which differ in some of it.
+
+use crate::{CpuList, Model, Policy, Published, Timer, Variant, grammar};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::{Nanos, Venue};
+
+/// Virtual CPU speed unless another is asked for.
+pub const DEFAULT_MIPS: u32 = 1_000;
+/// Memory of the lab's machine unless another is asked for: the preemption study's machine had as much.
+pub const DEFAULT_MEMORY_MB: u32 = 256;
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Where.
+    pub venue: Venue,
+    /// Limit of the latency, if there is one.
+    #[serde(rename = "criterion_ns")]
+    pub criterion: Option<Nanos>,
+    /// Cells; never empty.
+    pub parts: Vec<Part>,
+    /// Lab: programs put into every subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<Added>,
+    /// Host: what is set up around every cell.
+    #[serde(default, skip_serializing_if = "HostSetup::is_usual")]
+    pub setup: HostSetup,
+}
+
+/// Every subject with every load, probe and seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// What is measured.
+    pub subjects: Subjects,
+    /// What disturbs it; each is one load, or several at once.
+    pub loads: Vec<LoadSpec>,
+    /// The instruments; one word may stand for several (`switch:2/16x0`).
+    pub probes: Vec<String>,
+    /// Seeds.
+    pub seeds: Seeds,
+    /// When samples are due, and how many.
+    #[serde(flatten)]
+    pub timing: Timing,
+    /// How the probe is woken and scheduled.
+    #[serde(flatten)]
+    pub method: Method,
+}
+
+/// The subjects: what a venue has of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subjects {
+    /// Lab.
+    Kernels(Vec<Subject>),
+    /// Host: the machine itself, these of its CPUs; all that may be used if none are named.
+    Cpus(Option<CpuList>),
+}
+
+/// A subject of the lab. Whatever else will tell subjects apart (boot parameters, CPU model, number of CPUs) becomes a
+/// field here, an option in [`crate::command`], and a key of study files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// As `worstcase kernels get` takes it.
+    pub kernel: String,
+    /// Preemption model.
+    pub preempt: Preempt,
+    /// Left out if the kernel does not have this model; else that is an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// Virtual CPU speed, million instructions a virtual second.
+    pub mips: u32,
+    /// Memory of the virtual machine.
+    pub memory_mb: u32,
+}
+
+/// Which preemption model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Preempt {
+    /// Every one that the kernel can boot.
+    All,
+    /// This one.
+    One(Model),
+}
+
+/// Seeds, from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seeds {
+    /// The first.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+}
+
+/// When samples are due, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Distance of two due times, if not what the probe usually takes.
+    #[serde(rename = "interval_ns", default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Nanos>,
+    /// How much of them, if not what the probe usually takes.
+    #[serde(flatten)]
+    pub length: Option<Length>,
+    /// The load runs alone for this long.
+    #[serde(rename = "warmup_ns")]
+    pub warmup: Nanos,
+}
+
+/// How long a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Length {
+    /// So many periods, or repetitions.
+    #[serde(rename = "samples")]
+    Samples(u32),
+    /// As many periods as fit; a probe without due times takes what it usually does.
+    #[serde(rename = "time_ns")]
+    Time(Nanos),
+}
+
+/// How the probe is woken and scheduled. All but the priority: hosts only, where absent what the probe usually takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Method {
+    /// Real-time priority of the probe.
+    pub priority: u8,
+    /// Its policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+    /// What wakes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer: Option<Timer>,
+    /// The due times of each CPU are this much after those of the CPU before it.
+    #[serde(rename = "distance_ns", default, skip_serializing_if = "Option::is_none")]
+    pub distance: Option<Nanos>,
+    /// `noise`: gaps at least this long are kept.
+    #[serde(rename = "threshold_ns", default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Nanos>,
+    /// The trace around this many of the largest samples of each CPU is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flights: Option<usize>,
+}
+
+/// What a host is set up with for the length of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSetup {
+    /// What the doctor can set is set.
+    #[serde(default)]
+    pub apply: bool,
+    /// The loads make their files below this folder; absolute. Without one, in the temporary folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_dir: Option<PathBuf>,
+}
+
+/// A program or file that is put into the lab's machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Added {
+    /// On the controller; absolute, so that the command works from everywhere.
+    pub source: PathBuf,
+    /// In the machine; absolute.
+    pub dest: String,
+}
+
+/// An experiment with what is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The question, in a line.
+    pub title: String,
+    /// What is measured.
+    pub experiment: Experiment,
+    /// The study that asks it.
+    pub study: Option<StudySource>,
+    /// Figures set beside.
+    pub published: Vec<Published>,
+}
+
+/// Which study asks for an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudySource {
+    /// A built-in one's name, or the absolute path of a file.
+    pub study: String,
+    /// Which of its experiments.
+    pub variant: Variant,
+}
+
+impl Experiment {
+    /// What is measured of these subjects if nothing else is said.
+    pub fn usual(venue: Venue, subjects: Subjects) -> Experiment {
+        let part = Part {
+            subjects,
+            loads: vec!["idle".parse().expect("there is a load of this name")],
+            probes: vec!["wakeup".into()],
+            seeds: Seeds::to(grammar::usual(venue).seeds),
+            timing: Timing {
+                interval: None,
+                length: None,
+                warmup: grammar::usual(venue).warmup,
+            },
+            method: Method::usual(venue),
+        };
+        Experiment {
+            venue,
+            criterion: None,
+            parts: vec![part],
+            added: Vec::new(),
+            setup: HostSetup::default(),
+        }
+    }
+}
+
+impl HostSetup {
+    fn is_usual(&self) -> bool {
+        *self == HostSetup::default()
+    }
+}
+
+impl Seeds {
+    /// 1 to this number.
+    pub fn to(last: u32) -> Seeds {
+        Seeds {
+            first: 1,
+            last: last.into(),
+        }
+    }
+
+    /// One alone.
+    pub const fn one(seed: u64) -> Seeds {
+        Seeds {
+            first: seed,
+            last: seed,
+        }
+    }
+
+    /// Each.
+    pub fn iter(self) -> impl Iterator<Item = u64> + Clone {
+        self.first..=self.last
+    }
+
+    /// How many.
+    pub const fn count(self) -> u64 {
+        self.last - self.first + 1
+    }
+}
+
+impl fmt::Display for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.first == self.last {
+            true => write!(f, "{}", self.first),
+            false => write!(f, "{} to {}", self.first, self.last),
+        }
+    }
+}
+
+impl Method {
+    /// With a venue's usual priority, and else what the probe usually takes.
+    pub const fn usual(venue: Venue) -> Method {
+        Method {
+            priority: grammar::usual(venue).priority,
+            policy: None,
+            timer: None,
+            distance: None,
+            threshold: None,
+            flights: None,
+        }
+    }
+}
+
+impl fmt::Display for Preempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Preempt::All => f.pad("all"),
+            Preempt::One(model) => model.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Preempt {
+    type Err = crate::UnknownModel;
+    fn from_str(text: &str) -> Result<Preempt, crate::UnknownModel> {
+        match text {
+            "all" => Ok(Preempt::All),
+            model => model.parse().map(Preempt::One),
+        }
+    }
+}
+
+impl From<Preempt> for String {
+    fn from(preempt: Preempt) -> String {
+        preempt.to_string()
+    }
+}
+
+impl TryFrom<String> for Preempt {
+    type Error = crate::UnknownModel;
+    fn try_from(text: String) -> Result<Preempt, crate::UnknownModel> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// One cell a seed.
+    pub(crate) fn lab() -> Experiment {
+        let subject = Subject {
+            kernel: "debian:6.1".into(),
+            preempt: Preempt::One(Model::None),
+            optional: false,
+            mips: DEFAULT_MIPS,
+            memory_mb: DEFAULT_MEMORY_MB,
+        };
+        let mut lab = Experiment::usual(Venue::Lab, Subjects::Kernels(vec![subject]));
+        lab.parts[0].timing.length = Some(Length::Samples(400));
+        lab
+    }
+
+    pub(crate) fn host() -> Experiment {
+        let mut host = Experiment::usual(Venue::Host, Subjects::Cpus(Some([0, 1].into_iter().collect())));
+        host.criterion = Some(Nanos(100_000));
+        host.setup.work_dir = Some("/var/tmp".into());
+        let part = &mut host.parts[0];
+        part.loads = vec!["fork+procread".parse().unwrap()];
+        part.probes = vec!["jitter".into()];
+        part.seeds = Seeds::one(3);
+        part.timing.interval = Some(Nanos::from_millis(2));
+        part.timing.length = Some(Length::Time(Nanos::from_millis(10_000)));
+        part.method.policy = Some(Policy::Rr);
+        part.method.timer = Some(Timer::Timerfd);
+        host
+    }
+
+    #[test]
+    fn what_is_kept_is_read() {
+        let mut usual = lab();
+        usual.parts[0].timing.length = None;
+        for experiment in [lab(), host(), usual] {
+            experiment.check().unwrap();
+            let json = serde_json::to_string(&experiment).unwrap();
+            assert_eq!(serde_json::from_str::<Experiment>(&json).unwrap(), experiment, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_one_line() {
+        let said = |mut experiment: Experiment, change: &dyn Fn(&mut Part)| {
+            change(&mut experiment.parts[0]);
+            experiment.check().unwrap_err().to_string()
+        };
+        for (change, says) in [
+            (
+                (&|p: &mut Part| p.timing.interval = Some(Nanos(5_000))) as &dyn Fn(&mut Part),
+                "an interval is 10 us to 60 s, not 5 us",
+            ),
+            (&|p| p.method.priority = 0, "a real-time priority is 1 to 99, not 0"),
+            (
+                &|p| p.method.timer = Some(Timer::Rtc),
+                "'timer' is for hosts, not for the lab",
+            ),
+            (
+                &|p| p.timing.length = Some(Length::Time(Nanos(250_000))),
+                "a time of 250 us is shorter than one interval of 251 us",
+            ),
+            (
+                &|p| {
+                    p.probes = vec!["switch:2x0".into()];
+                    p.timing.length = Some(Length::Time(Nanos(250_000)));
+                },
+                "a time: switch and hackbench take a number of samples",
+            ),
+            (
+                &|p| p.subjects = Subjects::Cpus(None),
+                "the lab has kernels in place of CPUs",
+            ),
+            (&|p| p.loads = vec![], "'loads' is empty"),
+        ] {
+            assert_eq!(said(lab(), change), says);
+        }
+        let kernels = lab().parts[0].subjects.clone();
+        assert_eq!(
+            said(host(), &|p| p.subjects = kernels.clone()),
+            "a host has CPUs in place of kernels"
+        );
+    }
+}

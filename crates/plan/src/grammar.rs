@@ -1,0 +1,102 @@
+//! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
+
+use crate::Length;
+use worstcase_probe::bench::{Bench, Inversion};
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::spec::SpecError;
+use worstcase_probe::{Nanos, Probe, Venue};
+
+/// What an experiment of a venue takes unless somebody asks for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usual {
+    /// The load runs alone for this long.
+    pub warmup: Nanos,
+    /// Real-time priority of the probe.
+    pub priority: u8,
+    /// Number of seeds: in the lab a seed is one path through the kernel.
+    pub seeds: u32,
+    /// The run's folder.
+    pub output: &'static str,
+}
+
+/// What is usual in a venue.
+pub const fn usual(venue: Venue) -> Usual {
+    match venue {
+        Venue::Lab => Usual {
+            warmup: Nanos::from_millis(100),
+            priority: 98,
+            seeds: 5,
+            output: "worstcase-run",
+        },
+        Venue::Host => Usual {
+            warmup: Nanos::from_millis(1_000),
+            priority: 90,
+            seeds: 1,
+            output: "host-run",
+        },
+    }
+}
+
+/// How long a cell of a probe usually is: on a host one waits, so there it is a time.
+pub fn usual_length(venue: Venue, probe: Probe) -> Length {
+    match (probe, venue) {
+        (Probe::Bench(_), _) | (_, Venue::Lab) => Length::Samples(probe.usual_periods()),
+        (_, Venue::Host) => Length::Time(Nanos::from_millis(60_000)),
+    }
+}
+
+/// Every probe that a word asks for, if the venue has them.
+pub fn probes(venue: Venue, text: &str) -> Result<Vec<Probe>, SpecError> {
+    let probes = Probe::expand(text)?;
+    probes.iter().try_for_each(|probe| probe.check_venue(venue))?;
+    Ok(probes)
+}
+
+/// The limit of the latency that is asked of these probes if nobody says another.
+pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option<Nanos> {
+    probes
+        .all(|probe| matches!(probe, Probe::Bench(Bench::Inversion(_))))
+        .then_some(Inversion::CRITERION)
+}
+
+/// Loads that are separated by commas. What follows `cmd:` or `compile:` belongs to a program or a path, to the end.
+pub fn loads(text: &str) -> Result<Vec<LoadSpec>, SpecError> {
+    split(text).iter().map(|load| load.parse()).collect()
+}
+
+fn split(text: &str) -> Vec<String> {
+    let takes_the_rest = |load: &str| {
+        let mut parts = load.split('+');
+        parts.any(|part| part.starts_with("cmd:") || part.starts_with("compile:"))
+    };
+    let mut loads: Vec<String> = Vec::new();
+    for word in text.split(',') {
+        match loads.last_mut() {
+            Some(last) if takes_the_rest(last) => *last += &format!(",{word}"),
+            _ => loads.push(word.to_string()),
+        }
+    }
+    loads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_separate_loads_but_not_the_words_of_a_program() {
+        assert_eq!(split("idle,find+shm"), ["idle", "find+shm"]);
+        assert_eq!(split("cmd:a b,c"), ["cmd:a b,c"]);
+        assert_eq!(split("shm,find+cmd:a,b,idle"), ["shm", "find+cmd:a,b,idle"]);
+        assert_eq!(split("compile:/a,b,shm"), ["compile:/a,b,shm"]);
+        assert_eq!(split("idle,"), ["idle", ""]);
+    }
+
+    #[test]
+    fn a_word_may_stand_for_several_probes_that_the_venue_has() {
+        assert_eq!(probes(Venue::Lab, "switch:2/16x0").unwrap().len(), 2);
+        assert_eq!(probes(Venue::Host, "jitter").unwrap(), [Probe::Jitter]);
+        assert!(probes(Venue::Lab, "jitter").unwrap_err().0.contains("host only"));
+        assert!(probes(Venue::Host, "bonnie").unwrap_err().0.contains("known: wakeup"));
+    }
+}

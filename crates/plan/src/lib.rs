@@ -1,0 +1,39 @@
+//! What is asked: an [`Experiment`], and the files that ask one.
+//!
+//! ```text
+//! study       a file: a question, its experiments, published figures     ─┐
+//! lab run     kernels and the rest as options                             ├─> Experiment ─> cells ─> an executor
+//! host run    CPUs and the rest as options                               ─┘        └─> the command that asks it again
+//!
+//! experiment  the experiment and its parts        check       what cannot be measured, in one line
+//! cells       an experiment multiplied out        grammar     words for loads and probes, and what is usual
+//! difference  what tells two experiments apart    command     the command line that asks for one
+//! study       study files                         model, method, cpus    words and their values
+//! ```
+//! A study file and both command lines only fill an [`Experiment`]; whatever runs it knows nothing of them. It is kept
+//! with the run, so that resuming compares what is measured, not how it was typed.
+
+mod cells;
+mod check;
+mod command;
+mod cpus;
+mod difference;
+mod experiment;
+pub mod grammar;
+mod method;
+mod model;
+pub mod study;
+
+pub use cells::{Combination, PlannedCell};
+pub use check::Problem;
+pub use command::command;
+pub use cpus::{CpuList, NoCpuList};
+pub use difference::Difference;
+pub use experiment::{
+    Added, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, HostSetup, Length, Method, Part, Plan, Preempt, Seeds,
+    StudySource, Subject, Subjects, Timing,
+};
+pub use method::{Policy, Timer, UnknownWord};
+pub use model::{Model, UnknownModel};
+pub use study::{Published, Study, StudyError, Variant};
+pub use worstcase_probe::Venue;

@@ -1,0 +1,274 @@
+//! A section of a study file: `[full]`, `[quick]`, `[host]`, `[host.quick]` and their parts have the same keys.
+
+use super::file::{Checked, Wrong, time};
+use crate::{
+    CpuList, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, HostSetup, Length, Method, Part, Policy, Preempt, Problem,
+    Seeds, Subject, Subjects, Timer, Timing, Venue, grammar,
+};
+use serde::Deserialize;
+use std::fmt::Display;
+use std::ops::Range;
+use std::str::FromStr;
+use toml::Spanned;
+use worstcase_probe::Nanos;
+use worstcase_probe::loads::LoadSpec;
+
+/// A section as it is written.
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCells {
+    kernels: Option<Spanned<Vec<RawKernel>>>,
+    cpus: Option<Spanned<String>>,
+    loads: Option<Spanned<Vec<Spanned<String>>>>,
+    probes: Option<Spanned<Vec<Spanned<String>>>>,
+    seeds: Option<Spanned<u32>>,
+    samples: Option<Spanned<u32>>,
+    time: Option<Spanned<String>>,
+    interval: Option<Spanned<String>>,
+    warmup: Option<Spanned<String>>,
+    priority: Option<Spanned<u8>>,
+    policy: Option<Spanned<String>>,
+    timer: Option<Spanned<String>>,
+    distance: Option<Spanned<String>>,
+    threshold: Option<Spanned<String>>,
+    flights: Option<Spanned<usize>>,
+    mips: Option<Spanned<u32>>,
+    memory_mb: Option<Spanned<u32>>,
+    /// Cells that differ in some of this; without parts there is one.
+    #[serde(default)]
+    part: Vec<RawCells>,
+    /// Of `[host]` only: what its quick form changes.
+    pub(super) quick: Option<Box<RawCells>>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawKernel {
+    kernel: Spanned<String>,
+    preempt: Spanned<Vec<Spanned<String>>>,
+}
+
+/// The quick form: what it does not say is as in the whole; its parts, if it has any, are instead of the whole's.
+pub(super) fn quick_of(quick: RawCells, whole: &RawCells) -> RawCells {
+    if !quick.part.is_empty() || whole.part.is_empty() {
+        return merge(quick, whole);
+    }
+    RawCells {
+        part: whole
+            .part
+            .iter()
+            .map(|part| merge(quick.clone(), &merge(part.clone(), whole)))
+            .collect(),
+        ..RawCells::default()
+    }
+}
+
+/// A section's experiment; `section` is where it begins.
+pub(super) fn experiment(
+    whole: RawCells,
+    venue: Venue,
+    criterion: Option<Nanos>,
+    section: &Range<usize>,
+) -> Checked<Experiment> {
+    let parts = parts(&whole).into_iter().map(|raw| part(raw, venue, section));
+    let mut experiment = Experiment {
+        venue,
+        criterion,
+        parts: parts.collect::<Checked<Vec<Part>>>()?,
+        added: Vec::new(),
+        setup: HostSetup::default(),
+    };
+    if criterion.is_none() {
+        experiment.criterion = experiment.usual_criterion();
+    }
+    Ok(experiment)
+}
+
+/// Each part, with what it does not say from the whole; the whole alone if it has none.
+fn parts(whole: &RawCells) -> Vec<RawCells> {
+    match whole.part.is_empty() {
+        true => vec![whole.clone()],
+        false => whole.part.iter().map(|part| merge(part.clone(), whole)).collect(),
+    }
+}
+
+/// `over`, and what it does not say from `base`; the parts are those of `over`.
+fn merge(over: RawCells, base: &RawCells) -> RawCells {
+    let base = base.clone();
+    let says_length = over.samples.is_some() || over.time.is_some();
+    RawCells {
+        part: over.part,
+        quick: over.quick,
+        kernels: over.kernels.or(base.kernels),
+        cpus: over.cpus.or(base.cpus),
+        loads: over.loads.or(base.loads),
+        probes: over.probes.or(base.probes),
+        seeds: over.seeds.or(base.seeds),
+        samples: over.samples.or(base.samples.filter(|_| !says_length)),
+        time: over.time.or(base.time.filter(|_| !says_length)),
+        interval: over.interval.or(base.interval),
+        warmup: over.warmup.or(base.warmup),
+        priority: over.priority.or(base.priority),
+        policy: over.policy.or(base.policy),
+        timer: over.timer.or(base.timer),
+        distance: over.distance.or(base.distance),
+        threshold: over.threshold.or(base.threshold),
+        flights: over.flights.or(base.flights),
+        mips: over.mips.or(base.mips),
+        memory_mb: over.memory_mb.or(base.memory_mb),
+    }
+}
+
+fn part(raw: RawCells, venue: Venue, section: &Range<usize>) -> Checked<Part> {
+    if raw.quick.is_some() {
+        let what = "'quick' belongs to [host], or stands alone as [quick]";
+        return Err(Wrong(section.clone(), what.into()));
+    }
+    let probes = needed(&raw.probes, "probes", venue, section)?;
+    for probe in probes.get_ref() {
+        grammar::probes(venue, probe.get_ref()).map_err(|e| Wrong(probe.span(), e.0))?;
+    }
+    let loads = needed(&raw.loads, "loads", venue, section)?;
+    let mut all_loads = Vec::new();
+    for load in loads.get_ref() {
+        let spec = load.get_ref().parse::<LoadSpec>();
+        let spec = spec.and_then(|spec| spec.check_venue(venue).map(|()| spec));
+        all_loads.push(spec.map_err(|e| Wrong(load.span(), e.0))?);
+    }
+    let seeds = needed(&raw.seeds, "seeds", venue, section)?;
+    let part = Part {
+        subjects: subjects(&raw, venue, section)?,
+        loads: all_loads,
+        probes: probes.get_ref().iter().map(|p| p.get_ref().clone()).collect(),
+        seeds: Seeds::to(*seeds.get_ref()),
+        timing: Timing {
+            interval: raw.interval.as_ref().map(time).transpose()?,
+            length: length(&raw)?,
+            warmup: raw.warmup.as_ref().map_or(Ok(grammar::usual(venue).warmup), time)?,
+        },
+        method: Method {
+            priority: raw
+                .priority
+                .as_ref()
+                .map_or(grammar::usual(venue).priority, |p| *p.get_ref()),
+            policy: raw.policy.as_ref().map(word::<Policy>).transpose()?,
+            timer: raw.timer.as_ref().map(word::<Timer>).transpose()?,
+            distance: raw.distance.as_ref().map(time).transpose()?,
+            threshold: raw.threshold.as_ref().map(time).transpose()?,
+            flights: raw.flights.as_ref().map(|n| *n.get_ref()),
+        },
+    };
+    let checked = part.check(venue).and_then(|()| part.combinations(venue).map(drop));
+    checked.map_err(|problem| raw.wrong(problem, section))?;
+    // Together with the rest a load may be too long for the measured machine.
+    if venue == Venue::Lab {
+        part.specs().map_err(|problem| raw.wrong(problem, section))?;
+    }
+    Ok(part)
+}
+
+fn needed<'a, T>(
+    value: &'a Option<Spanned<T>>,
+    key: &str,
+    venue: Venue,
+    section: &Range<usize>,
+) -> Checked<&'a Spanned<T>> {
+    let name = match venue {
+        Venue::Lab => "full",
+        Venue::Host => "host",
+    };
+    let absent = || Wrong(section.clone(), format!("[{name}] has no '{key}'"));
+    value.as_ref().ok_or_else(absent)
+}
+
+fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Subjects> {
+    if venue == Venue::Host {
+        let of_lab = [
+            raw.kernels.as_ref().map(Spanned::span),
+            raw.mips.as_ref().map(Spanned::span),
+            raw.memory_mb.as_ref().map(Spanned::span),
+        ];
+        if let Some(at) = of_lab.into_iter().flatten().next() {
+            return Err(Wrong(
+                at,
+                "a host has CPUs in place of kernels, mips and memory_mb".into(),
+            ));
+        }
+        let cpus = raw.cpus.as_ref().map(word::<CpuList>);
+        return Ok(Subjects::Cpus(cpus.transpose()?));
+    }
+    if let Some(cpus) = &raw.cpus {
+        return Err(Wrong(cpus.span(), "the lab has kernels in place of CPUs".into()));
+    }
+    let kernels = needed(&raw.kernels, "kernels", venue, section)?;
+    let mut subjects = Vec::new();
+    for choice in kernels.get_ref() {
+        if choice.preempt.get_ref().is_empty() {
+            return Err(Wrong(choice.preempt.span(), "'preempt' is empty".into()));
+        }
+        if choice.kernel.get_ref().is_empty() {
+            let what = "a kernel has no name; write e.g. debian:6.1";
+            return Err(Wrong(choice.kernel.span(), what.into()));
+        }
+        for preempt in choice.preempt.get_ref() {
+            let unknown = |_| {
+                let what = format!(
+                    "unknown preemption model '{}'; allowed: {}, and all",
+                    preempt.get_ref().escape_debug(),
+                    crate::Model::ALL.map(crate::Model::name).join(", ")
+                );
+                Wrong(preempt.span(), what)
+            };
+            subjects.push(Subject {
+                kernel: choice.kernel.get_ref().clone(),
+                preempt: preempt.get_ref().parse::<Preempt>().map_err(unknown)?,
+                optional: false,
+                mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
+                memory_mb: raw.memory_mb.as_ref().map_or(DEFAULT_MEMORY_MB, |m| *m.get_ref()),
+            });
+        }
+    }
+    Ok(Subjects::Kernels(subjects))
+}
+
+fn length(raw: &RawCells) -> Checked<Option<Length>> {
+    match (&raw.samples, &raw.time) {
+        (Some(samples), None) => Ok(Some(Length::Samples(*samples.get_ref()))),
+        (None, Some(length)) => Ok(Some(Length::Time(time(length)?))),
+        (None, None) => Ok(None),
+        (Some(_), Some(length)) => Err(Wrong(length.span(), "a cell has 'samples' or 'time', not both".into())),
+    }
+}
+
+fn word<T: FromStr<Err: Display>>(raw: &Spanned<String>) -> Checked<T> {
+    raw.get_ref()
+        .parse()
+        .map_err(|e: T::Err| Wrong(raw.span(), e.to_string()))
+}
+
+impl RawCells {
+    /// A problem at the key that it is of, or at its section.
+    fn wrong(&self, problem: Problem, section: &Range<usize>) -> Wrong {
+        let at = match problem.field {
+            "kernels" => self.kernels.as_ref().map(Spanned::span),
+            "cpus" => self.cpus.as_ref().map(Spanned::span),
+            "loads" => self.loads.as_ref().map(Spanned::span),
+            "probes" => self.probes.as_ref().map(Spanned::span),
+            "seeds" => self.seeds.as_ref().map(Spanned::span),
+            "samples" => self.samples.as_ref().map(Spanned::span),
+            "time" => self.time.as_ref().map(Spanned::span),
+            "interval" => self.interval.as_ref().map(Spanned::span),
+            "warmup" => self.warmup.as_ref().map(Spanned::span),
+            "priority" => self.priority.as_ref().map(Spanned::span),
+            "policy" => self.policy.as_ref().map(Spanned::span),
+            "timer" => self.timer.as_ref().map(Spanned::span),
+            "distance" => self.distance.as_ref().map(Spanned::span),
+            "threshold" => self.threshold.as_ref().map(Spanned::span),
+            "flights" => self.flights.as_ref().map(Spanned::span),
+            "mips" => self.mips.as_ref().map(Spanned::span),
+            "memory_mb" => self.memory_mb.as_ref().map(Spanned::span),
+            _ => None,
+        };
+        Wrong(at.unwrap_or_else(|| section.clone()), problem.what)
+    }
+}

@@ -1,0 +1,197 @@
+//! Studies: files that ask a question and hold the experiments that answer it.
+//!
+//! [`load`] reads a built-in study or a file of the user's ([`file`] has the form and its checks, [`cells`] how a section
+//! becomes an experiment).
+
+mod cells;
+mod file;
+
+use crate::{Experiment, Plan, Venue};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Studies inside the tool: name and text.
+const BUILT_IN: [(&str, &str); 6] = [
+    ("preemption-models", include_str!("built_in/preemption-models.toml")),
+    ("realfeel-jitter", include_str!("built_in/realfeel-jitter.toml")),
+    ("scheduler-scaling", include_str!("built_in/scheduler-scaling.toml")),
+    (
+        "interrupt-and-switch",
+        include_str!("built_in/interrupt-and-switch.toml"),
+    ),
+    ("kernel-flavours", include_str!("built_in/kernel-flavours.toml")),
+    ("kernel-history", include_str!("built_in/kernel-history.toml")),
+];
+
+/// Which of a study's experiments in a venue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// Few enough cells for a first look.
+    Quick,
+    /// All of them.
+    Full,
+}
+
+impl Variant {
+    /// The name, as in study files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Quick => "quick",
+            Variant::Full => "full",
+        }
+    }
+}
+
+/// A figure from the literature, set beside our own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What it is of.
+    pub label: String,
+    /// The figure as it was published; often a bound or an estimate, hence text.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// Where it is from; the study's source if empty.
+    #[serde(default)]
+    pub source: String,
+}
+
+/// A venue's experiments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variants {
+    /// All cells.
+    pub full: Experiment,
+    /// Cells for a first look.
+    pub quick: Experiment,
+}
+
+/// A study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What is asked, in full.
+    pub question: String,
+    /// Where the question is from.
+    pub source: String,
+    /// What it asks of the lab.
+    pub lab: Variants,
+    /// What it asks of this machine, if it does.
+    pub host: Option<Variants>,
+    /// Published figures.
+    pub published: Vec<Published>,
+}
+
+/// Why a study cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// No such study.
+    #[error("there is no study '{name}'; built in: {known}; or name a file, e.g. ./{name}.toml")]
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// Nothing for this machine.
+    #[error("the study '{name}' asks nothing of this machine; give the command without --host")]
+    NoHost {
+        /// The study.
+        name: String,
+    },
+    /// No such file.
+    #[error("cannot read the study {path}: {cause}")]
+    Read {
+        /// The file.
+        path: String,
+        /// The system's words.
+        cause: std::io::Error,
+    },
+    /// A value that is not allowed.
+    #[error("{file}, line {line}: {what}")]
+    Invalid {
+        /// The file or built-in study.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong and what is allowed.
+        what: String,
+    },
+}
+
+impl Study {
+    /// One of its experiments.
+    pub fn experiment(&self, venue: Venue, variant: Variant) -> Result<&Experiment, StudyError> {
+        let no_host = || StudyError::NoHost {
+            name: self.name.clone(),
+        };
+        let variants = match venue {
+            Venue::Lab => &self.lab,
+            Venue::Host => self.host.as_ref().ok_or_else(no_host)?,
+        };
+        Ok(match variant {
+            Variant::Full => &variants.full,
+            Variant::Quick => &variants.quick,
+        })
+    }
+}
+
+/// The plan of one of a study's experiments; see [`text`] for the name.
+pub fn plan(name_or_path: &str, venue: Venue, variant: Variant) -> Result<Plan, StudyError> {
+    let study = load(name_or_path)?;
+    let experiment = study.experiment(venue, variant)?.clone();
+    Ok(Plan {
+        title: format!("{}: {}", study.name, study.title),
+        experiment,
+        study: Some(crate::StudySource {
+            study: found_again(name_or_path)?,
+            variant,
+        }),
+        published: study.published,
+    })
+}
+
+/// A built-in study's name; or a file's path, from the root on: the command must work from everywhere.
+fn found_again(name_or_path: &str) -> Result<String, StudyError> {
+    if BUILT_IN.iter().any(|(name, _)| *name == name_or_path) {
+        return Ok(name_or_path.to_string());
+    }
+    let absolute: PathBuf = std::path::absolute(Path::new(name_or_path)).map_err(|cause| StudyError::Read {
+        path: name_or_path.to_string(),
+        cause,
+    })?;
+    Ok(absolute.display().to_string())
+}
+
+/// The built-in studies.
+pub fn built_in() -> impl Iterator<Item = Study> {
+    BUILT_IN
+        .into_iter()
+        .map(|(name, text)| file::parse(name, text).expect("built-in studies are valid, a test reads them"))
+}
+
+/// The text of a study: a built-in one by its name, else a file (a path, or a name that ends in `.toml`).
+pub fn text(name_or_path: &str) -> Result<String, StudyError> {
+    if let Some((_, text)) = BUILT_IN.into_iter().find(|(name, _)| *name == name_or_path) {
+        return Ok(text.to_string());
+    }
+    if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
+        return Err(StudyError::Unknown {
+            name: name_or_path.to_string(),
+            known: BUILT_IN.map(|(name, _)| name).join(", "),
+        });
+    }
+    std::fs::read_to_string(name_or_path).map_err(|cause| StudyError::Read {
+        path: name_or_path.to_string(),
+        cause,
+    })
+}
+
+/// Reads a study; see [`text`] for the name.
+pub fn load(name_or_path: &str) -> Result<Study, StudyError> {
+    file::parse(name_or_path, &text(name_or_path)?)
+}

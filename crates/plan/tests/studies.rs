@@ -1,0 +1,204 @@
+//! Study files: the built-in ones, what is said of files that are wrong, and the commands that ask for a study again.
+
+use std::fs;
+use worstcase_plan::study::{self, built_in, load};
+use worstcase_plan::{Experiment, Length, Study, Variant, Venue, command};
+use worstcase_probe::Nanos;
+
+/// The built-in study with one line changed, as a file; returns what is said of it, without the file's name.
+fn said_of(from: &str, to: &str) -> String {
+    let text = study::text("preemption-models").unwrap();
+    assert!(text.contains(from), "{from}");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.toml");
+    fs::write(&path, text.replacen(from, to, 1)).unwrap();
+    let path = path.to_str().unwrap();
+    let error = load(path).unwrap_err().to_string();
+    error
+        .strip_prefix(path)
+        .unwrap_or_else(|| panic!("{error}"))
+        .to_string()
+}
+
+/// Its experiments in every venue and variant.
+fn experiments(study: &Study) -> Vec<(Venue, Variant, &Experiment)> {
+    let variants = [(Venue::Lab, Some(&study.lab)), (Venue::Host, study.host.as_ref())];
+    let of = |(venue, variants): (Venue, Option<_>)| {
+        variants
+            .into_iter()
+            .flat_map(move |v: &study::Variants| [(venue, Variant::Quick, &v.quick), (venue, Variant::Full, &v.full)])
+    };
+    variants.into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn built_in_studies_are_valid() {
+    for study in built_in() {
+        assert_eq!(load(&study.name).unwrap(), study);
+        assert!(!study.published.is_empty() || study.source == "our own");
+        for (venue, variant, experiment) in experiments(&study) {
+            experiment.check().unwrap();
+            assert_eq!(experiment.venue, venue);
+            let json = serde_json::to_string(experiment).unwrap();
+            assert_eq!(&serde_json::from_str::<Experiment>(&json).unwrap(), experiment);
+            let plan = study::plan(&study.name, venue, variant).unwrap();
+            assert_eq!(&plan.experiment, experiment);
+        }
+        assert!(!study.lab.full.lab_cells().unwrap().is_empty());
+    }
+}
+
+/// Of fewer an interval covers little: of two seeds half.
+#[test]
+fn every_study_rests_on_five_seeds_or_more() {
+    for study in built_in() {
+        for (venue, variant, experiment) in experiments(&study) {
+            for part in &experiment.parts {
+                let seeds = part.seeds.count();
+                assert!(seeds >= 5, "{} {venue} {}: {seeds} seeds", study.name, variant.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_quick_form_is_small_and_boots_each_subject_once() {
+    let study = load("preemption-models").unwrap();
+    let quick = study.lab.quick.lab_cells().unwrap();
+    assert_eq!(quick.len(), 4 * 3 * 2 * 5);
+    assert_eq!(study.lab.full.lab_cells().unwrap().len(), 5 * 2 * 2 * 10);
+    let mut subjects: Vec<_> = quick.iter().map(|(subject, _)| subject).collect();
+    subjects.dedup();
+    assert_eq!(subjects.len(), 4);
+    // What it does not change is as in the full form.
+    assert_eq!(quick[0].1.period, Nanos(251_000));
+    assert_eq!(quick[0].1.periods, 1_000);
+}
+
+#[test]
+fn a_file_is_found_again_from_every_folder() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let name = dir.path().file_name().unwrap().to_str().unwrap();
+    let relative = format!("./{name}/mine.toml");
+    fs::write(&relative, study::text("realfeel-jitter").unwrap()).unwrap();
+    let plan = study::plan(&relative, Venue::Host, Variant::Quick).unwrap();
+    let words = command(&plan.experiment, plan.study.as_ref(), "RUN".as_ref());
+    let path = &words[3];
+    assert!(std::path::Path::new(path).is_absolute(), "{words:?}");
+    assert_eq!(words[4..], ["--quick", "--host", "--output", "RUN"]);
+    let again = study::plan(path, Venue::Host, Variant::Quick).unwrap();
+    assert_eq!(again.experiment, plan.experiment);
+}
+
+#[test]
+fn errors_name_line_and_what_is_allowed() {
+    let lines = [
+        said_of("\"voluntary\"", "\"maximal\""),
+        said_of("probes = [\"response\"", "probes = [\"nothing\""),
+        said_of("interval = \"251us\"", "interval = \"251\""),
+        said_of("interval = \"251us\"", "interval = \"1ns\""),
+        said_of("priority = 98", "priority = 100"),
+        said_of("mips = 1000", "mips = 999"),
+        said_of("seeds = 10", "seeds = 0"),
+        said_of("seeds = 10", "sedes = 20"),
+        said_of("seeds = 10", ""),
+        said_of("loads = [\"shm\", \"blockread\"]", "loads = []"),
+        said_of("\"blockread\"]", "\" blockread\"]"),
+        said_of("samples = 4_000", "samples = \"many\""),
+        said_of("samples = 4_000", "samples = 4_000\ntime = \"1s\""),
+        said_of("samples = 4_000", "time = \"1us\""),
+        said_of("samples = 4_000", "timer = \"posix\""),
+        said_of("samples = 4_000", "cpus = \"0-1\""),
+        said_of("\"blockread\"]", "\"desktop\"]"),
+        said_of("probes = [\"response\"", "probes = [\"noise\""),
+        said_of("worstcase-study/2", "worstcase-study/1"),
+        said_of("\n[full]\n", "\n[full\n"),
+        said_of("name = \"preemption-models\"", "name = \"../x\""),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    , line 19: unknown preemption model 'maximal'; allowed: none, voluntary, full, lazy, rt, and all
+    , line 24: unknown probe 'nothing'; known: wakeup, response, jitter, noise, timerlat, switch, hackbench, inversion
+    , line 30: '251' is not a duration: write a number and ns, us, ms, s, m or h, whole nanoseconds at the end, e.g. 100us or 2.5ms
+    , line 30: an interval is 10 us to 60 s, not 1 ns
+    , line 32: a real-time priority is 1 to 99, not 100
+    , line 34: mips is 1000, 500, 250 or 125, not 999
+    , line 26: seeds is 1 to 10000, not 0
+    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `flights`, `mips`, `memory_mb`, `part`, `quick`
+    , line 17: [full] has no 'seeds'
+    , line 23: 'loads' is empty
+    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], cmd:PROGRAM [ARGUMENT...]
+    , line 28: invalid type: string "many", expected u32
+    , line 29: a cell has 'samples' or 'time', not both
+    , line 28: a time of 1 us is shorter than one interval of 251 us
+    , line 28: 'timer' is for hosts, not for the lab
+    , line 28: the lab has kernels in place of CPUs
+    , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
+    , line 24: probe 'noise' is there on the host only: it spins beside the trace of a real machine; in the lab: response, and explain
+    , line 5: the schema is 'worstcase-study/1', this worstcase reads 'worstcase-study/2'
+    , line 17: unclosed table, expected `]`
+    , line 6: the name '../x' may have lower-case letters, digits and '-'
+    "#);
+}
+
+#[test]
+fn a_study_that_does_not_exist() {
+    insta::assert_snapshot!(load("preemption").unwrap_err(), @"there is no study 'preemption'; built in: preemption-models, realfeel-jitter, scheduler-scaling, interrupt-and-switch, kernel-flavours, kernel-history; or name a file, e.g. ./preemption.toml");
+    insta::assert_snapshot!(load("./no.toml").unwrap_err(), @"cannot read the study ./no.toml: No such file or directory (os error 2)");
+}
+
+fn parsed(cells: &str) -> Study {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.toml");
+    let head = "schema = \"worstcase-study/2\"\nname = \"s\"\ntitle = \"t\"\nquestion = \"q\"\nsource = \"me\"\n";
+    fs::write(&path, format!("{head}{cells}")).unwrap();
+    load(path.to_str().unwrap()).unwrap()
+}
+
+#[test]
+fn parts_differ_from_the_whole_in_what_they_say() {
+    let study = parsed(
+        "[full]\nkernels = [{ kernel = \"debian:6.1\", preempt = [\"all\"] }]\nloads = [\"idle\"]\nprobes = [\"wakeup\"]\nseeds = 2\n\
+         [[full.part]]\nloads = [\"shm\", \"idle\"]\n[[full.part]]\nprobes = [\"switch:2/4x0\"]\nmemory_mb = 523\n\
+         [quick]\nseeds = 1\n",
+    );
+    let names = |experiment: &Experiment| -> Vec<String> {
+        let cells = experiment.lab_cells().unwrap();
+        let name = |(subject, spec): &(worstcase_plan::Subject, worstcase_probe::CellSpec)| {
+            format!("{} {} {} {}", subject.memory_mb, spec.load, spec.probe, spec.seed)
+        };
+        cells.iter().map(name).collect()
+    };
+    assert_eq!(names(&study.lab.full).len(), 2 * 2 + 2 * 2);
+    assert_eq!(
+        names(&study.lab.quick),
+        [
+            "256 shm wakeup 1",
+            "256 idle wakeup 1",
+            "523 idle switch:2x0 1",
+            "523 idle switch:4x0 1"
+        ]
+    );
+}
+
+#[test]
+fn both_venues_have_the_same_keys_and_combined_loads() {
+    let cells =
+        "loads = [\"find+compile+compile\"]\nprobes = [\"wakeup\"]\nseeds = 2\ninterval = \"1ms\"\ntime = \"2s\"\n";
+    let study = parsed(&format!(
+        "[full]\nkernels = [{{ kernel = \"debian:6.1\", preempt = [\"all\"] }}]\n{cells}\
+         [host]\ncpus = \"0\"\npolicy = \"rr\"\n{cells}[host.quick]\nsamples = 9\n[[host.part]]\nloads = [\"idle\"]\n[[host.part]]\n"
+    ));
+    for (_, spec) in study.lab.full.lab_cells().unwrap() {
+        assert_eq!((spec.load.as_str(), spec.periods), ("find+compile+compile", 2_000));
+    }
+    let host = study.host.unwrap();
+    let loads: Vec<String> = host.full.parts.iter().map(|part| part.loads[0].to_string()).collect();
+    assert_eq!(loads, ["idle", "find+compile+compile"]);
+    assert_eq!(
+        host.full.parts[0].timing.length,
+        Some(Length::Time(Nanos::from_millis(2_000)))
+    );
+    // What takes the place of a time is a number.
+    assert_eq!(host.quick.parts[1].timing.length, Some(Length::Samples(9)));
+    assert_eq!(host.quick.parts[1].combinations(Venue::Host).unwrap().len(), 2);
+}

@@ -1,0 +1,189 @@
+//! The loop that fills a run: what is recorded is skipped, the rest is measured, and whoever asks for an end gets one.
+//!
+//! It knows nothing of how a cell is measured: that is an [`Executor`]'s. The lab and this machine are two; a batch
+//! system, or another machine, would be a third.
+
+use super::{CellEntry, CellId, Record, Run, RunError};
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What is measured in one go: a cell of the lab; on a host a cell for each CPU, all at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its cells; never empty.
+    pub cells: Vec<CellEntry>,
+}
+
+/// Measures tasks. [`execute`] calls [`Executor::begin`] once, [`Executor::measure`] for each task that is missing, and
+/// [`Executor::end`] once, whatever happened in between.
+pub trait Executor: Sync {
+    /// What can go wrong.
+    type Error: From<RunError> + Send;
+
+    /// All tasks, in order.
+    fn tasks(&self) -> &[Task];
+
+    /// How many are measured at once.
+    fn jobs(&self) -> NonZeroUsize {
+        NonZeroUsize::MIN
+    }
+
+    /// What must happen before [`Executor::begin`] is done, in steps to be counted.
+    fn preparations(&self, missing: &[usize]) -> usize;
+
+    /// What is not as it was when this record was made, if its subject is not the one that would be measured now.
+    fn changed(&self, record: &Record) -> Option<String>;
+
+    /// Makes ready for these tasks, which may be none.
+    fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), Self::Error>;
+
+    /// Measures a task and keeps its cells in `run`. When `stop` becomes true it ends early, with what was taken until
+    /// then or with nothing.
+    fn measure(&self, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), Self::Error>;
+
+    /// Puts back what [`Executor::begin`] changed, after its failure too.
+    fn end(&mut self) -> Result<(), Self::Error>;
+}
+
+/// Told of what is done.
+pub trait Progress: Sync {
+    /// So many steps of preparation, and so many tasks.
+    fn begin(&self, preparations: usize, tasks: usize);
+    /// A step of preparation is done.
+    fn prepared(&self, what: &str);
+    /// A task is done; its first cell.
+    fn measured(&self, cell: &CellId);
+}
+
+/// Tells nobody.
+impl Progress for () {
+    fn begin(&self, _: usize, _: usize) {}
+    fn prepared(&self, _: &str) {}
+    fn measured(&self, _: &CellId) {}
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Tasks that were measured, now or before.
+    pub measured: usize,
+    /// All of them.
+    pub of: usize,
+}
+
+/// Measures what `run` does not have yet. The first error ends it, after the tasks that are being measured. Once `stop`
+/// is true no further task begins, and what those that run say of their end is no error.
+pub fn execute<E: Executor>(
+    executor: &mut E,
+    run: &Run,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Outcome, E::Error> {
+    refuse_another_subject(executor, run)?;
+    let is_measured = |task: &Task| task.cells.iter().all(|cell| run.has_cell(&cell.id));
+    let all = executor.tasks().iter().enumerate();
+    let missing: Vec<usize> = all.filter(|(_, task)| !is_measured(task)).map(|(nth, _)| nth).collect();
+    progress.begin(executor.preparations(&missing), missing.len());
+    let begun = executor.begin(&missing, progress);
+    let measured = begun.and_then(|()| {
+        parallel(executor.jobs(), &missing, |task| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            executor.measure(*task, run, stop)?;
+            progress.measured(&executor.tasks()[*task].cells[0].id);
+            Ok(())
+        })
+    });
+    let ended = executor.end();
+    match measured {
+        // Ctrl-C reaches what the executor started, too: it ends with an error of its own.
+        Err(_) if stop.load(Ordering::Relaxed) => {}
+        other => drop(other?),
+    }
+    ended?;
+    Ok(Outcome {
+        measured: executor.tasks().iter().filter(|task| is_measured(task)).count(),
+        of: executor.tasks().len(),
+    })
+}
+
+/// Cells of two subjects by one name would be taken for one: each subject's first record is looked at.
+fn refuse_another_subject<E: Executor>(executor: &E, run: &Run) -> Result<(), RunError> {
+    let mut seen = BTreeSet::new();
+    for cell in executor.tasks().iter().flat_map(|task| &task.cells) {
+        if !run.has_cell(&cell.id) || !seen.insert(cell.subject.clone()) {
+            continue;
+        }
+        if let Some(what) = executor.changed(&run.record(&cell.id)?) {
+            return Err(RunError::AnotherSubject {
+                dir: run.dir().to_path_buf(),
+                what: format!("{}: {what}", cell.subject),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Does `work` on all items, `jobs` at once, and gives the results in the items' order, or the first error.
+pub fn parallel<T: Sync, R: Send, E: Send>(
+    jobs: NonZeroUsize,
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::new());
+    let failed: Mutex<Option<E>> = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.get().min(items.len()) {
+            scope.spawn(|| {
+                while failed.lock().expect("no holder panics").is_none() {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { return };
+                    match work(item) {
+                        Ok(result) => results.lock().expect("no holder panics").push((index, result)),
+                        Err(error) => {
+                            failed.lock().expect("no holder panics").get_or_insert(error);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    if let Some(error) = failed.into_inner().expect("no holder panics") {
+        return Err(error);
+    }
+    let mut results = results.into_inner().expect("no holder panics");
+    results.sort_by_key(|(index, _)| *index);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
+    #[test]
+    fn results_keep_the_order_of_the_items() {
+        let items: Vec<u64> = (0..50).collect();
+        assert_eq!(
+            parallel(TWO, &items, |n| Ok::<u64, ()>(n * n)).unwrap(),
+            items.iter().map(|n| n * n).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn an_error_ends_the_work() {
+        let done = AtomicUsize::new(0);
+        let items: Vec<u64> = (0..1000).collect();
+        let result = parallel(TWO, &items, |n| {
+            done.fetch_add(1, Ordering::Relaxed);
+            if *n == 3 { Err("three") } else { Ok(()) }
+        });
+        assert_eq!(result, Err("three"));
+        assert!(done.into_inner() < 1000);
+    }
+}

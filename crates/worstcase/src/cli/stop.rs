@@ -1,0 +1,32 @@
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end, the second ends at once.
+
+use crate::cli::Error;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use worstcase_results::record::Outcome;
+
+/// What a shell says of a command that a signal ended: 128 and the signal's number.
+const BY_SIGNAL: i32 = 128;
+
+/// Becomes true when the user wants an end.
+pub fn on_signals() -> Result<Arc<AtomicBool>, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let second = flag::register_conditional_shutdown(signal, BY_SIGNAL + signal, stop.clone());
+        second.map_err(Error::Signals)?;
+        flag::register(signal, stop.clone()).map_err(Error::Signals)?;
+    }
+    Ok(stop)
+}
+
+/// Says what an early end left to be measured.
+pub fn tell(outcome: Outcome) {
+    let Outcome { measured, of } = outcome;
+    if measured < of {
+        eprintln!(
+            "worstcase: ended early, {measured} of {of} measurements are kept; the same command measures the rest"
+        );
+    }
+}
