@@ -18,9 +18,9 @@ mod ready;
 mod stop;
 mod symbols;
 
-use worstcase_probe::loads::{LoadEnvironment, LoadSpec, Venue};
+use worstcase_probe::loads::{LoadEnvironment, LoadSpec};
 use worstcase_probe::sys::process;
-use worstcase_probe::{CellSpec, Nanos, RawRecord};
+use worstcase_probe::{CellSpec, Nanos, RawRecord, Venue};
 
 /// Anything that keeps the guest from giving a record, in words for the desk.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +76,7 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
     let place = LoadEnvironment {
         work_dir: "/tmp".into(),
         venue: Venue::Lab,
+        bodies: &[],
     };
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;
     record.environment.insert("stop_gap_ns".into(), gap.0.to_string());

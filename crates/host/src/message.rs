@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Details;
-use worstcase_probe::record::{Sample, SelfCost, Work};
+use worstcase_probe::record::{Periods, Sample, SelfCost, Work};
 
 /// Samples of a CPU so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +13,10 @@ pub struct CpuStats {
     pub cpu: u32,
     /// Samples.
     pub taken: u64,
-    /// Periods without one, before the last sample.
+    /// Periods that passed while the probe was late, before the last sample.
     pub missed: u64,
+    /// Samples, or gaps, that were taken and could not be kept.
+    pub lost: u64,
     /// The smallest latency.
     pub min_ns: u64,
     /// The largest.
@@ -51,16 +53,15 @@ pub fn bucket_floor(bucket: usize) -> u64 {
 }
 
 impl CpuStats {
-    /// Adds a sample that came `step` periods after the one before it.
-    pub fn add(&mut self, step: u64, latency: u64) {
-        self.missed += step.saturating_sub(1);
+    /// Adds the sample of period `index`, or the gap of this number.
+    pub fn add(&mut self, index: u64, latency: u64) {
         if self.taken == 0 || latency < self.min_ns {
             self.min_ns = latency;
         }
         self.taken += 1;
         if latency > self.max_ns || self.taken == 1 {
             self.max_ns = latency;
-            self.max_index = self.taken + self.missed - 1;
+            self.max_index = index;
         }
         self.sum_ns += latency;
         let bucket = bucket(latency);
@@ -78,14 +79,10 @@ pub struct CpuDone {
     pub cpu: u32,
     /// The due time of period 0.
     pub start: Nanos,
-    /// Periods that were due.
-    pub expected: u32,
-    /// `noise`: time in which it looked for gaps.
-    pub spun: Nanos,
-    /// Samples.
-    pub taken: u64,
-    /// Samples that found no room on their way to the disk.
-    pub dropped: u64,
+    /// What it saw.
+    pub seen: Seen,
+    /// `timerlat`: lines of the trace that the kernel dropped, as far as it counts them.
+    pub lost_lines: u64,
     /// Samples before their due time.
     pub early: u64,
     /// One read of the clock.
@@ -106,6 +103,33 @@ pub struct CpuDone {
     pub flights: usize,
     /// `noise`: what took the CPU away, where the trace was read.
     pub causes: Vec<Cause>,
+}
+
+/// What a thread's numbers are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seen {
+    /// Every period, with a sample or without.
+    Periods(Periods),
+    /// `noise`: gaps in the time that it watched.
+    Gaps {
+        /// Windows that it began.
+        windows: u32,
+        /// Time in which it looked for gaps, gaps included.
+        observed: Nanos,
+        /// Gaps that could not be kept.
+        lost: u64,
+    },
+}
+
+impl Seen {
+    /// Samples or gaps that could not be kept.
+    pub fn lost(&self) -> u64 {
+        match self {
+            Seen::Periods(periods) => periods.lost,
+            Seen::Gaps { lost, .. } => *lost,
+        }
+    }
 }
 
 /// A cause of gaps.
@@ -213,12 +237,12 @@ mod tests {
     #[test]
     fn the_worst_sample_is_named_by_its_period() {
         let mut stats = CpuStats::default();
-        for (step, latency) in [(1, 5), (3, 90), (1, 7)] {
-            stats.add(step, latency);
+        for (index, latency) in [(0, 5), (3, 90), (4, 7)] {
+            stats.add(index, latency);
         }
         assert_eq!(
-            (stats.taken, stats.missed, stats.max_ns, stats.max_index, stats.min_ns),
-            (3, 2, 90, 3, 5)
+            (stats.taken, stats.max_ns, stats.max_index, stats.min_ns),
+            (3, 90, 3, 5)
         );
         assert_eq!(stats.histogram.iter().sum::<u64>(), 3);
     }

@@ -3,58 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::Bench;
-
-/// The instrument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Probe {
-    /// How late a periodic thread wakes up.
-    Wakeup,
-    /// The same, each sample split by the kernel's trace.
-    Response,
-    /// Realfeel: how far periods differ from what they should be.
-    Jitter,
-    /// What takes the CPU away from a thread that never sleeps.
-    Noise,
-    /// How late the kernel's own timerlat threads are, told by their tracer.
-    Timerlat,
-    /// A probe whose sample is not the lateness of a timer.
-    Bench(Bench),
-}
-
-impl Probe {
-    /// Those without parameters.
-    pub const TIMED: [Probe; 5] = [
-        Probe::Wakeup,
-        Probe::Response,
-        Probe::Jitter,
-        Probe::Noise,
-        Probe::Timerlat,
-    ];
-
-    /// Its name without parameters.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Probe::Wakeup => "wakeup",
-            Probe::Response => "response",
-            Probe::Jitter => "jitter",
-            Probe::Noise => "noise",
-            Probe::Timerlat => "timerlat",
-            Probe::Bench(bench) => bench.name(),
-        }
-    }
-}
-
-impl fmt::Display for Probe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Probe::Bench(bench) => bench.fmt(f),
-            timed => f.pad(timed.name()),
-        }
-    }
-}
+use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::{Nanos, Probe, schedule};
 
 /// What wakes the measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,8 +97,8 @@ pub struct HostSpec {
     pub warmup: Nanos,
     /// The loads' access patterns, and the phase of the first due time.
     pub seed: u64,
-    /// The load, as its user typed it.
-    pub load: String,
+    /// The load.
+    pub load: LoadSpec,
     /// `noise`: gaps at least this long are kept.
     pub threshold: Nanos,
     /// The trace around this many of the largest samples of each CPU is kept; 0: no trace.
@@ -164,13 +114,9 @@ pub struct HostSpec {
 }
 
 impl HostSpec {
-    /// The longest tick in use (HZ=100): the first due time is a multiple of it plus the seed's phase.
-    const LONGEST_TICK: u64 = 10_000_000;
-
     /// When period 0 of the `place`-th CPU is due, if nothing may be due before `earliest`.
     pub fn start(&self, earliest: Nanos, place: usize) -> Nanos {
-        let phase = worstcase_probe::prng::SplitMix64::new(self.seed).below(Self::LONGEST_TICK);
-        Nanos(earliest.0.next_multiple_of(Self::LONGEST_TICK) + phase + place as u64 * self.distance.0)
+        schedule::start(earliest, self.seed) + Nanos(place as u64 * self.distance.0)
     }
 
     /// The samples of a CPU.

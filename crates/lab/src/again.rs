@@ -79,7 +79,9 @@ impl Again {
             return Err(other(&format!("{} is another kernel now", record.subject.kernel.name)));
         }
         if prepared.key != machine.key {
-            return Err(other("worstcase itself or an added program (--add) changed"));
+            return Err(other(
+                "QEMU's files, worstcase itself or an added program (--add) changed",
+            ));
         }
         let snapshot = Snapshot::obtain(&options.cache, prepared, limit)?;
         let run = Run {

@@ -2,16 +2,18 @@
 
 use super::LabError;
 use super::fork::{Fork, LEFTOVERS};
+use super::plugin_log;
 use super::process::last_lines;
-use super::snapshot::Snapshot;
+use super::snapshot::{BOOT, Snapshot};
 use super::subject::Prepared;
+use super::watchdog::Limits;
 use std::path::Path;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
-use worstcase_probe::RawRecord;
 use worstcase_probe::spec::CellSpec;
-use worstcase_probe::trace::{self, Event};
+use worstcase_probe::trace::Event;
+use worstcase_probe::{Instructions, RawRecord};
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
@@ -29,7 +31,7 @@ pub struct Run<'a> {
     pub snapshot: &'a Snapshot,
     /// The cell.
     pub spec: &'a CellSpec,
-    /// Real time that the machine may take; by default, a generous multiple of what the cell needs.
+    /// Real time that the machine may take, if the user bounds it; else it may take what it needs while it gets on.
     pub limit: Option<Duration>,
 }
 
@@ -81,7 +83,7 @@ pub fn execute_watched(run: &Run, folder: &Path, plugin: &str) -> Result<Raw, La
         snapshot: run.snapshot,
         text: &run.spec.to_text().map_err(|e| LabError::Request(e.to_string()))?,
         plugin,
-        limit: run.limit.unwrap_or_else(|| default_limit(run)),
+        limits: Limits::new(most_instructions(run), run.limit),
         what: describe(run),
     };
     fork.run(folder)?;
@@ -100,17 +102,17 @@ pub fn describe(run: &Run) -> String {
     )
 }
 
-/// How long a cell may take whose work nobody knows beforehand.
-const UNKNOWN_WORK: Duration = Duration::from_secs(1_800);
+/// Most instructions of a cell whose work nobody knows beforehand: half an hour of a usual host.
+const UNKNOWN_WORK: Instructions = Instructions(500_000_000_000);
 
-/// A minute to start with, and the cell's instructions at a tenth of the speed seen on slow machines.
-fn default_limit(run: &Run) -> Duration {
+/// As many as a boot to get ready, and four times as many as fit into the time to measure.
+fn most_instructions(run: &Run) -> Instructions {
     if !run.spec.probe.is_periodic() {
         return UNKNOWN_WORK;
     }
     let virtual_ns = run.spec.warmup.0 + run.spec.period.0 * u64::from(run.spec.periods);
     let instructions = virtual_ns >> run.prepared.subject.machine.mips.shift();
-    Duration::from_secs(60 + instructions / 20_000_000)
+    Instructions(BOOT.0 + 4 * instructions)
 }
 
 /// Reads a kept result.
@@ -126,7 +128,7 @@ fn read_raw(folder: &Path) -> Result<Raw, LabError> {
 fn decode(folder: &Path) -> Result<Raw, String> {
     let read = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("{name}: {e}"));
     let record = RawRecord::decode(&read("record")?).map_err(|e| e.to_string())?;
-    let events = trace::decode(&read("events")?).map_err(|e| e.to_string())?;
+    let events = plugin_log::read(&folder.join("events"))?;
     let console = last_lines(&folder.join("console"), CONSOLE_LINES);
     let console = console
         .lines()

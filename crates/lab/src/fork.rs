@@ -1,18 +1,18 @@
 //! One fork of a snapshot: resumed with a text that asks something of the guest, run to its end.
 
 use super::LabError;
-use super::machine::{self, Files, Memory, quoted};
+use super::machine::{self, Files, Memory};
 use super::process::Process;
 use super::snapshot::{Snapshot, console_end};
 use super::subject::Prepared;
+use super::watchdog::Limits;
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
 use worstcase_probe::spec::MAX_LEN;
 
 /// Files that a fork writes and nobody needs when it went well.
-pub const LEFTOVERS: [&str; 3] = ["cell", "plugin.so", "errors"];
+pub const LEFTOVERS: [&str; 4] = ["cell", "plugin.so", "errors", "progress"];
 
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
@@ -26,8 +26,8 @@ pub struct Fork<'a> {
     pub text: &'a str,
     /// The plugin's arguments beyond the event log, each with a comma before it.
     pub plugin: &'a str,
-    /// Real time that it may take.
-    pub limit: Duration,
+    /// What it may take.
+    pub limits: Limits,
     /// What it is, for messages.
     pub what: String,
 }
@@ -50,19 +50,18 @@ impl Fork<'_> {
             kernel: &self.prepared.subject.kernel.bzimage,
             initrd: &self.snapshot.initrd(),
             memory: &self.snapshot.memory(),
-            plugin: &format!(
-                "{},log={},timer_entry={timer_entry}{}",
-                quoted(&at("plugin.so")),
-                quoted(&at("events")),
-                self.plugin
-            ),
+            plugin: &at("plugin.so"),
+            events: &at("events"),
+            progress: &at("progress"),
+            plugin_arguments: &format!(",timer_entry={timer_entry}{}", self.plugin),
             cell: &at("cell"),
             record: &at("record"),
             console: &at("console"),
         };
         let machine = &self.prepared.subject.machine;
         let args = machine::arguments(machine, &self.prepared.command_line, Memory::Private, &files);
-        let ended = Process::start(&self.prepared.qemu.program, &args, errors, self.limit)
+        let program = &self.prepared.qemu.program;
+        let ended = Process::start(program, &args, errors.into(), Some(&at("progress")), self.limits)
             .and_then(|qemu| resume(qemu, &self.snapshot.state()));
         let message = std::fs::read(at("record")).unwrap_or_default();
         if let Some(words) = guest_error(&message) {

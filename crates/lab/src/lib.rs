@@ -1,11 +1,13 @@
 //! The lab: stock kernels in QEMU under instruction-counted time.
 //!
 //! ```text
-//! Qemu      which QEMU is here, and which plugin fits it
+//! Qemu      which QEMU is here, the files that it is made of, and which plugin fits it
 //! Machine   the virtual machine: speed, memory; its arguments, to the byte
 //! image     the initramfs: guest, modules, added programs
 //! Subject   kernel + preemption model + Machine + image
+//! watchdog  when a QEMU that does not get on is given up
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
+//! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
 //! study     files that ask a question and name the cells that answer it
 //! stamps    joins the plugin's events to the samples
@@ -20,6 +22,7 @@
 
 pub mod added;
 pub mod again;
+mod boot_state;
 pub mod cell;
 pub mod census;
 pub mod cpio;
@@ -32,8 +35,10 @@ pub mod machine;
 pub mod matrix;
 pub mod moments;
 mod payload;
+mod plugin_log;
 mod process;
 pub mod qemu;
+mod qemu_files;
 mod qmp;
 pub mod replay;
 pub mod snapshot;
@@ -42,9 +47,11 @@ pub mod study;
 pub mod subject;
 pub mod symbols;
 pub mod verify;
+mod watchdog;
 
 use std::path::PathBuf;
 use worstcase_base::Exit;
+use worstcase_probe::Instructions;
 
 /// What can go wrong in the lab. Every message says what happened and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +67,14 @@ pub enum LabError {
         /// What it said of itself.
         version: String,
     },
+    /// A QEMU whose files cannot be found out.
+    #[error("cannot tell what {} is made of: {reason}; name QEMU itself with --qemu", program.display())]
+    QemuFiles {
+        /// The program that was asked.
+        program: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// QEMU refused something or broke.
     #[error("QEMU failed: {0}")]
     Qemu(String),
@@ -69,6 +84,12 @@ pub enum LabError {
     /// The wall-clock limit for one machine is over.
     #[error("the machine was stopped at its time limit of {} s; raise it with --timeout", .0.as_secs())]
     TimeLimit(std::time::Duration),
+    /// Nothing goes on in the machine.
+    #[error("the machine was stopped: it stood still for {} s after {} instructions, although QEMU could run", .0.as_secs(), .1.0)]
+    StandsStill(std::time::Duration, Instructions),
+    /// The machine goes on, but does not come to its end.
+    #[error("the machine was stopped after {} instructions, many times what it should need: it runs in circles", .0.0)]
+    Endless(Instructions),
     /// The guest reported an error.
     #[error("{what}: {message}")]
     Guest {
@@ -114,6 +135,19 @@ pub enum LabError {
         "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
     )]
     ClockJump(String, worstcase_probe::Nanos),
+    /// A second boot that came to something else than the first.
+    #[error(
+        "{what}: this boot is not the same machine as the first: {difference}; results from both cannot be compared. \
+         To begin anew, remove {}, and measure again", folder.display()
+    )]
+    OtherBoot {
+        /// The subject.
+        what: String,
+        /// What is not the same.
+        difference: String,
+        /// Where the first boot's state is kept.
+        folder: PathBuf,
+    },
     /// A request that makes no sense.
     #[error("{0}")]
     Request(String),
@@ -178,7 +212,7 @@ impl LabError {
     pub fn exit(&self) -> Exit {
         match self {
             LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
-            LabError::NoQemu(_) | LabError::QemuVersion { .. } => Exit::Missing,
+            LabError::NoQemu(_) | LabError::QemuVersion { .. } | LabError::QemuFiles { .. } => Exit::Missing,
             LabError::Io { .. } | LabError::Damaged { .. } => Exit::Storage,
             LabError::Kernel(e) => e.exit(),
             LabError::Run(e) => e.exit(),
@@ -186,9 +220,12 @@ impl LabError {
             LabError::Qemu(_)
             | LabError::QemuEnded
             | LabError::TimeLimit(_)
+            | LabError::StandsStill(..)
+            | LabError::Endless(_)
             | LabError::Guest { .. }
             | LabError::NoResult { .. }
             | LabError::ClockJump(..)
+            | LabError::OtherBoot { .. }
             | LabError::Stamps(..)
             | LabError::OtherExecution(..)
             | LabError::Unreadable { .. }

@@ -135,8 +135,14 @@ pub struct Files<'a> {
     pub initrd: &'a Path,
     /// Guest memory.
     pub memory: &'a Path,
-    /// The plugin, with its arguments.
-    pub plugin: &'a str,
+    /// The plugin.
+    pub plugin: &'a Path,
+    /// The plugin's log.
+    pub events: &'a Path,
+    /// Where the plugin tells how far the machine has come.
+    pub progress: &'a Path,
+    /// The plugin's other arguments, each with a comma before it.
+    pub plugin_arguments: &'a str,
     /// The cell's padded text.
     pub cell: &'a Path,
     /// What leaves the guest through the debug port.
@@ -169,7 +175,16 @@ pub fn arguments(machine: &Machine, command_line: &str, memory: Memory, files: &
     option("-device", "isa-debugcon,iobase=0xe9,chardev=record".into());
     option("-chardev", format!("file,id=console,path={}", quoted(files.console)));
     option("-serial", "chardev:console".into());
-    option("-plugin", files.plugin.to_string());
+    option(
+        "-plugin",
+        format!(
+            "{},log={},progress={}{}",
+            quoted(files.plugin),
+            quoted(files.events),
+            quoted(files.progress),
+            files.plugin_arguments
+        ),
+    );
     option("-qmp", "stdio".into());
     if memory == Memory::Private {
         option("-incoming", "defer".into());

@@ -102,6 +102,11 @@ impl Matrix {
         &self.cells
     }
 
+    /// The subjects, each once.
+    pub fn subjects(&self) -> &[Prepared] {
+        &self.subjects
+    }
+
     /// The subject of a cell.
     pub fn subject(&self, cell: &MatrixCell) -> &Prepared {
         &self.subjects[cell.subject]

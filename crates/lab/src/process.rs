@@ -2,12 +2,12 @@
 
 use super::LabError;
 use super::qmp::Qmp;
+use super::watchdog::{Limits, Watchdog};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 /// A running QEMU with its QMP session; killed when dropped.
 pub struct Process {
@@ -17,8 +17,15 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts QEMU, which may take `limit` of real time. What it says on standard error goes to `stderr`.
-    pub fn start(program: &Path, args: &[String], stderr: File, limit: Duration) -> Result<Process, LabError> {
+    /// Starts QEMU within these limits; `progress` is where the plugin, if there is one, tells how far it has come. What
+    /// QEMU says on standard error goes to `stderr`.
+    pub fn start(
+        program: &Path,
+        args: &[String],
+        stderr: Stdio,
+        progress: Option<&Path>,
+        limits: Limits,
+    ) -> Result<Process, LabError> {
         let mut command = Command::new(program);
         command
             .args(args)
@@ -45,13 +52,19 @@ impl Process {
             .spawn()
             .map_err(|e| LabError::Qemu(format!("{}: {e}", program.display())))?;
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        match Qmp::start(input, output, limit) {
+        let watchdog = Watchdog::new(child.id(), progress, limits);
+        match Qmp::start(input, output, watchdog) {
             Ok(qmp) => Ok(Process { child, qmp }),
             Err(error) => {
                 end(&mut child);
                 Err(error)
             }
         }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits until QEMU has ended by itself, as it does when the guest powers off.

@@ -1,9 +1,10 @@
 //! Which QEMU is here, and which build of the plugin fits it.
 
-use super::LabError;
+use super::{LabError, qemu_files};
 use crate::payload;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use worstcase_base::cache::Cache;
 
 /// The program's name on the search path.
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -13,15 +14,17 @@ const PROGRAM: &str = "qemu-system-x86_64";
 pub struct Qemu {
     /// Where it is.
     pub program: PathBuf,
-    /// The first line of `--version`, with the distribution's revision: part of every result's key.
+    /// The first line of `--version`, with the distribution's revision.
     pub version: String,
+    /// Of its executable, modules and firmware: part of every result's key.
+    pub digest: String,
     /// The plugin that speaks this QEMU's plugin API.
     pub plugin: &'static [u8],
 }
 
 impl Qemu {
-    /// Looks at the named QEMU, or at the one on the search path.
-    pub fn find(program: Option<&Path>) -> Result<Qemu, LabError> {
+    /// Looks at the named QEMU, or at the one on the search path. What takes time is kept in the cache.
+    pub fn find(program: Option<&Path>, cache: &Cache) -> Result<Qemu, LabError> {
         let program = program.unwrap_or(Path::new(PROGRAM));
         let output = Command::new(program)
             .arg("--version")
@@ -44,6 +47,7 @@ impl Qemu {
             })?;
         Ok(Qemu {
             program: program.to_path_buf(),
+            digest: qemu_files::digest(program, &version, cache)?,
             version,
             plugin,
         })

@@ -1,11 +1,12 @@
 //! The few words of QEMU's machine protocol (QMP) that the lab needs, over the standard streams of a QEMU process.
 
 use super::LabError;
+use super::watchdog::{LOOK, Watchdog};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A QMP session.
 pub struct Qmp {
@@ -13,13 +14,12 @@ pub struct Qmp {
     messages: Receiver<Value>,
     /// Events that came while an answer was awaited.
     events: Vec<Value>,
-    begun: Instant,
-    limit: Duration,
+    watchdog: Watchdog,
 }
 
 impl Qmp {
-    /// Greets QEMU. Nothing in this session waits longer than until `limit` from now.
-    pub fn start(input: ChildStdin, output: ChildStdout, limit: Duration) -> Result<Qmp, LabError> {
+    /// Greets QEMU. Nothing in this session waits longer than `watchdog` does.
+    pub fn start(input: ChildStdin, output: ChildStdout, watchdog: Watchdog) -> Result<Qmp, LabError> {
         let (sender, messages) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -34,8 +34,7 @@ impl Qmp {
             input,
             messages,
             events: Vec::new(),
-            begun: Instant::now(),
-            limit,
+            watchdog,
         };
         qmp.next()?;
         qmp.execute("qmp_capabilities", json!({}))?;
@@ -102,10 +101,13 @@ impl Qmp {
     }
 
     fn next(&mut self) -> Result<Value, LabError> {
-        let left = self.limit.saturating_sub(self.begun.elapsed());
-        self.messages.recv_timeout(left).map_err(|e| match e {
-            RecvTimeoutError::Timeout => LabError::TimeLimit(self.limit),
-            RecvTimeoutError::Disconnected => LabError::QemuEnded,
-        })
+        loop {
+            self.watchdog.look()?;
+            match self.messages.recv_timeout(LOOK) {
+                Ok(message) => return Ok(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(LabError::QemuEnded),
+            }
+        }
     }
 }

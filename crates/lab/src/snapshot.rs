@@ -7,11 +7,14 @@
 //! stop; a snapshot whose gap is larger than the few instructions in between is thrown away and made again.
 
 use super::LabError;
+use super::boot_state::BootState;
 use super::cell::{self, Run};
 use super::fork::guest_error;
-use super::machine::{self, Files, Memory, quoted};
+use super::machine::{self, Files, Memory};
+use super::plugin_log;
 use super::process::{Process, last_lines};
 use super::subject::Prepared;
+use super::watchdog::Limits;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,15 +22,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::preempt::Chosen;
-use worstcase_probe::Nanos;
-use worstcase_probe::spec::{CellSpec, MAX_LEN, ProbeKind};
+use worstcase_probe::Probe;
+use worstcase_probe::spec::{CellSpec, MAX_LEN};
+use worstcase_probe::{Instructions, Nanos};
 
 /// Where snapshots are in the cache.
 pub const AREA: &str = "snapshots";
 
-/// A boot that takes longer than this, in real time, is an error, unless the user set another limit. A boot takes 5 to
-/// 8 s on an idle machine, and was seen to take 60 s on a loaded one with two CPUs.
-const BOOT_LIMIT: Duration = Duration::from_secs(180);
+/// A boot of more instructions than this does not come to its end. Debian's 6.1 takes 5.4 thousand million.
+pub(super) const BOOT: Instructions = Instructions(50_000_000_000);
 
 /// The stop takes a few instructions, measured 8 ns at 1000 MIPS; a jump is hundreds of us.
 const LARGEST_GAP: Nanos = Nanos::from_micros(20);
@@ -46,15 +49,21 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes the snapshot from the cache, or boots the subject and makes it.
+    /// Takes the snapshot from the cache, or boots the subject and makes it; then it must be what the first boot of this
+    /// subject came to.
     ///
-    /// `limit` is the real time that the boot may take, if not the default.
+    /// `limit` is the real time that the boot may take, if the user bounds it.
     pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<Snapshot, LabError> {
         let folder = cache.publish(AREA, &prepared.key, |building| {
             cache.require_free(memory_bytes(prepared) + SPACE_FOR_THE_REST)?;
-            make(building, prepared, limit)
+            make(building, prepared, limit)?.agree(cache, prepared)
         })?;
         Snapshot::open(&folder, prepared)
+    }
+
+    /// What its boot came to.
+    pub fn boot_state(&self) -> Result<BootState, LabError> {
+        BootState::read(&self.folder)
     }
 
     /// Whether the cache has it, so that no boot is needed.
@@ -102,13 +111,15 @@ fn memory_bytes(prepared: &Prepared) -> u64 {
     u64::from(prepared.subject.machine.memory_mb) << 20
 }
 
-fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<(), LabError> {
+fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<BootState, LabError> {
     let mut gap = Nanos(0);
     for _ in 0..ATTEMPTS {
-        boot(folder, prepared, limit.unwrap_or(BOOT_LIMIT))?;
+        let instructions = boot(folder, prepared, limit)?;
         gap = gap_of(&Snapshot::open(folder, prepared)?, prepared, limit)?;
         if gap <= LARGEST_GAP {
-            return Ok(());
+            let state = BootState::of(instructions, &folder.join("memory"))?;
+            state.write(folder)?;
+            return Ok(state);
         }
     }
     Err(LabError::ClockJump(prepared.subject.label(), gap))
@@ -117,7 +128,7 @@ fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<(
 /// Runs the shortest cell there is and gives the time that the guest saw pass at the stop.
 fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> Result<Nanos, LabError> {
     let spec = CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: "idle".into(),
         period: Nanos::from_millis(1),
         periods: 1,
@@ -140,7 +151,8 @@ fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> 
         .ok_or_else(|| LabError::Qemu("the guest did not report the gap at its stop".into()))
 }
 
-fn boot(folder: &Path, prepared: &Prepared, limit: Duration) -> Result<(), LabError> {
+/// Boots the subject, and gives its instructions up to the stop.
+fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<Instructions, LabError> {
     let at = |name: &str| folder.join(name);
     let write = |name: &str, data: &[u8]| std::fs::write(at(name), data).map_err(LabError::io(at(name)));
     write("initrd", &prepared.initrd)?;
@@ -155,7 +167,10 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Duration) -> Result<(), LabEr
         kernel: &prepared.subject.kernel.bzimage,
         initrd: &at("initrd"),
         memory: &at("memory"),
-        plugin: &quoted(&at("plugin.so")),
+        plugin: &at("plugin.so"),
+        events: &at("events"),
+        progress: &at("progress"),
+        plugin_arguments: "",
         cell: &at("cell"),
         record: &at("message"),
         console: &at("console"),
@@ -166,7 +181,9 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Duration) -> Result<(), LabEr
         Memory::Shared,
         &files,
     );
-    let booted = Process::start(&prepared.qemu.program, &args, errors, limit).and_then(|qemu| save(qemu, &at("state")));
+    let (program, limits) = (&prepared.qemu.program, Limits::new(BOOT, limit));
+    let booted = Process::start(program, &args, errors.into(), Some(&at("progress")), limits)
+        .and_then(|qemu| save(qemu, &at("state")));
     let message = std::fs::read(at("message")).unwrap_or_default();
     if let Err(error) = booted {
         return Err(no_result(prepared, &message, &error, folder));
@@ -181,11 +198,21 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Duration) -> Result<(), LabEr
         )
     })?;
     check_preempt(prepared, &ready)?;
+    let logged = plugin_log::read(&at("events")).and_then(|events| plugin_log::stop(&events));
+    let instructions = logged.map_err(|reason| no_result(prepared, &[], &LabError::Qemu(reason), folder))?;
     write("ready", text.as_bytes())?;
-    for name in ["cell", "plugin.so", "message", "console", "errors"] {
+    for name in [
+        "cell",
+        "plugin.so",
+        "message",
+        "console",
+        "errors",
+        "events",
+        "progress",
+    ] {
         std::fs::remove_file(at(name)).map_err(LabError::io(at(name)))?;
     }
-    Ok(())
+    Ok(instructions)
 }
 
 fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {

@@ -54,8 +54,8 @@ impl Subject {
             None => COMMAND_LINE.to_string(),
         };
         let initrd = image::build(&self.kernel, &self.added)?;
-        let mut digest = Digest::new("worstcase-subject/1");
-        digest.text(&qemu.version).bytes(qemu.plugin);
+        let mut digest = Digest::new("worstcase-subject/2");
+        digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
         for argument in self.machine.arguments() {
             digest.text(&argument);

@@ -7,10 +7,10 @@ use super::LabError;
 use super::fork::Fork;
 use super::kernel_facts;
 use super::kernel_memory::{self, KernelMemory};
-use super::snapshot::Snapshot;
+use super::snapshot::{BOOT, Snapshot};
 use super::subject::Prepared;
+use super::watchdog::Limits;
 use crate::execution::Symbols;
-use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::debuginfo::BuildId;
@@ -22,8 +22,8 @@ use worstcase_probe::window::ask::TaskPlaces;
 /// Where they are in the cache.
 const AREA: &str = "symbols";
 
-/// Real time for the fork, which takes one to five seconds.
-const LIMIT: Duration = Duration::from_secs(120);
+/// The fork loads modules and writes some MiB of text: less than a boot.
+const LIMITS: Limits = Limits::new(BOOT, None);
 
 /// What a replay has to know of a kernel.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl KernelSymbols {
                 snapshot,
                 text: &text,
                 plugin: "",
-                limit: LIMIT,
+                limits: LIMITS,
                 what: format!("{}, symbols", prepared.subject.label()),
             };
             let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;

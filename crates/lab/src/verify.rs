@@ -1,5 +1,5 @@
-//! Is a cell reproducible here? Runs it again and again, half of the time with every CPU of the desk kept busy, and
-//! compares everything that it leaves, to the bit.
+//! Is a cell reproducible here? Boots its subject once more, which must come to the same machine. Runs the cell again and
+//! again, half of the time with every CPU of the controller kept busy, and compares everything that it leaves, to the bit.
 
 use super::LabError;
 use super::cell::{self, Raw, Run};
@@ -52,10 +52,20 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
     Ok(first.map(|(_, digest)| digest).unwrap_or_default())
 }
 
+/// Boots a subject beside its snapshot in the cache: both must come to the same.
+pub fn boot_again(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<(), LabError> {
+    let snapshot = Snapshot::obtain(cache, prepared, limit)?;
+    snapshot.boot_state()?.agree(cache, prepared)?;
+    let scratch = cache.scratch()?;
+    let again = Snapshot::obtain(&Cache::at(scratch.path()), prepared, limit)?;
+    again.boot_state()?.agree(cache, prepared)
+}
+
 fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(Raw, String), LabError> {
     let private = Cache::at(folder);
     let from = if what.fresh_boots { &private } else { cache };
     let snapshot = Snapshot::obtain(from, what.prepared, what.limit)?;
+    snapshot.boot_state()?.agree(cache, what.prepared)?;
     let run = Run {
         prepared: what.prepared,
         snapshot: &snapshot,

@@ -1,4 +1,4 @@
-//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,timer_entry=0xADDRESS`, all optional; and those of
+//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS`, all optional; and those of
 //! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; and those of a census,
 //! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`.
 
@@ -10,6 +10,8 @@ use worstcase_probe::window::ask::{AskError, TaskPlaces, Windows};
 pub struct Args {
     /// `log=PATH`: where the event log goes; without it nothing is logged.
     pub log: Option<PathBuf>,
+    /// `progress=PATH`: where the count is written some times a second.
+    pub progress: Option<PathBuf>,
     /// `timer_entry=0xADDRESS`: the first instruction of the guest's timer interrupt.
     pub timer_entry: Option<u64>,
     /// What a replay logs.
@@ -49,7 +51,7 @@ pub struct Replay {
 pub enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, timer_entry=0xADDRESS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -84,6 +86,7 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
         let argument = argument.as_ref();
         match argument.split_once('=') {
             Some(("log", path)) => set(&mut args.log, "log", non_empty(path, "log")?)?,
+            Some(("progress", path)) => set(&mut args.progress, "progress", non_empty(path, "progress")?)?,
             Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
             Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
             Some(("window_log", path)) => set(&mut window_log, "window_log", non_empty(path, "window_log")?)?,
@@ -157,6 +160,7 @@ mod tests {
                 timer_entry: Some(0xffff_ffff_81a0_0ec0),
                 replay: None,
                 census: None,
+                ..Args::default()
             })
         );
     }

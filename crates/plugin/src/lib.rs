@@ -9,6 +9,7 @@
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - `census`: every section in which a wake-up would have had to wait.
+//! - `progress`: how far it has come, for whoever waits for it.
 //! - [`rest`]: before a halt, QEMU's main loop is let come to rest, so that it cannot misjudge the time.
 //! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
 //!
@@ -35,6 +36,8 @@ mod guest_memory;
 mod mark;
 #[cfg(not(test))]
 mod plugin;
+#[cfg(not(test))]
+mod progress;
 #[cfg(not(test))]
 mod record;
 mod rest;

@@ -1,7 +1,9 @@
 //! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
 
 use crate::api::{Block, Machine};
-use crate::{args, census, count, decode, events, record, watch};
+use crate::{args, census, count, decode, events, progress, record, watch};
+use std::io;
+use std::path::Path;
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
@@ -15,10 +17,17 @@ pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
             machine.cpus
         ));
     }
+    let unwritable = |path: &Path| {
+        let path = path.display().to_string();
+        move |e: io::Error| format!("cannot write {path}: {e}")
+    };
     let log = match &args.log {
-        Some(path) => Some(events::Log::create(path).map_err(|e| format!("cannot write {}: {e}", path.display()))?),
+        Some(path) => Some(events::Log::create(path).map_err(unwritable(path))?),
         None => None,
     };
+    if let Some(path) = &args.progress {
+        progress::start(path).map_err(unwritable(path))?;
+    }
     watch::start(log, args.timer_entry)?;
     if let Some(replay) = args.replay {
         record::start(replay)?;
@@ -31,6 +40,7 @@ pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
 
 /// Instruments one freshly translated block.
 pub fn translated(block: &Block) {
+    progress::begin();
     let instructions = block.instructions();
     let classes: Vec<_> = instructions.iter().map(|i| decode::classify(i.bytes())).collect();
     let placements = count::place(&classes);

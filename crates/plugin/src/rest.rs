@@ -13,25 +13,30 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Longest wait for a main loop that waits itself: it then stops the machine, and asks for no time.
-const STOPPING: Duration = Duration::from_millis(2);
-/// The same before anybody has a reason to stop the machine: it then waits for a lock, whose holder a busy host may keep
-/// from running for as long as this.
-const HELD_UP: Duration = Duration::from_secs(2);
-/// Longer than the main loop waits for a lock that nobody keeps.
-const WAITS_FOR_CPU: Duration = Duration::from_millis(1);
-/// Longest wait for a main loop that does not stop the machine.
-const NO_STOP: Duration = Duration::from_secs(30);
-/// Between two looks.
+/// Between two looks; with what the host adds, some 70 us. Waits are counted in looks, not in time: a QEMU that was stopped
+/// or got no CPU has not waited.
 const PAUSE: Duration = Duration::from_micros(10);
+/// Looks at a main loop that waits itself, at most: it then stops the machine, and asks for no time. About 2 ms.
+const STOPPING: u32 = 30;
+/// The same before anybody has a reason to stop the machine: it then waits for a lock, whose holder a busy host keeps from
+/// running for a while. About 3 s.
+const HELD_UP: u32 = 45_000;
+/// More looks than the main loop waits for a lock that nobody keeps. About 1 ms.
+const WAITS_FOR_CPU: u32 = 15;
+/// Looks at a main loop that does not stop the machine, at most. About 30 s.
+const NO_STOP: u32 = 450_000;
 
 /// QEMU's main loop, as the kernel shows it.
 pub struct MainLoop {
     /// What its thread is doing: `running`, or the number of the system call that it sleeps in.
     syscall: File,
 }
+
+/// The main loop did not do in time what was waited for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct GaveUp;
 
 /// What the main loop does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,32 +64,45 @@ impl MainLoop {
     }
 
     /// Returns when the main loop cannot disturb a halt; `measured`: the machine may be about to be stopped.
-    pub fn await_rest(&self, measured: bool) {
-        let longest = if measured { STOPPING } else { HELD_UP };
-        self.until(|doing, long| doing == Doing::Rests || doing == Doing::Waits && long > longest);
+    ///
+    /// Once `measured`, a main loop that waits is stopping the machine; before, giving it up is an error.
+    pub fn await_rest(&self, measured: bool) -> Result<(), GaveUp> {
+        self.until(|doing, looks| match doing {
+            Doing::Rests => Some(Ok(())),
+            Doing::Waits if measured && looks > STOPPING => Some(Ok(())),
+            Doing::Waits if looks > HELD_UP => Some(Err(GaveUp)),
+            Doing::Waits | Doing::Works => None,
+        })
     }
 
     /// Returns when the main loop stops the machine and waits for the CPU.
-    pub fn await_stop(&self) {
-        let begun = Instant::now();
-        self.until(|doing, long| doing == Doing::Waits && long > WAITS_FOR_CPU || begun.elapsed() >= NO_STOP);
+    pub fn await_stop(&self) -> Result<(), GaveUp> {
+        let mut left = NO_STOP;
+        self.until(|doing, looks| {
+            left -= 1;
+            match doing {
+                Doing::Waits if looks > WAITS_FOR_CPU => Some(Ok(())),
+                _ => (left == 0).then_some(Err(GaveUp)),
+            }
+        })
     }
 
-    /// Looks again and again until it is `enough` what the main loop does, and for how long it has been seen doing it; or
-    /// until nothing can be seen.
-    fn until(&self, enough: impl Fn(Doing, Duration) -> bool) {
+    /// Looks again and again until `end` has an answer to what the main loop does, and how many looks in a row have shown
+    /// that; or until nothing can be seen.
+    fn until(&self, mut end: impl FnMut(Doing, u32) -> Option<Result<(), GaveUp>>) -> Result<(), GaveUp> {
         let mut seen = None;
         while let Ok(doing) = self.doing() {
-            let since = match seen {
-                Some((before, since)) if before == doing => since,
-                _ => Instant::now(),
+            let looks = match seen {
+                Some((before, looks)) if before == doing => looks + 1,
+                _ => 1,
             };
-            seen = Some((doing, since));
-            if enough(doing, since.elapsed()) {
-                return;
+            seen = Some((doing, looks));
+            if let Some(answer) = end(doing, looks) {
+                return answer;
             }
             std::thread::sleep(PAUSE);
         }
+        Err(GaveUp)
     }
 
     fn doing(&self) -> io::Result<Doing> {
@@ -123,6 +141,17 @@ mod tests {
     fn a_thread_that_waits_is_seen() {
         let main_loop = MainLoop::find().unwrap();
         assert_ne!(main_loop.doing().unwrap(), Doing::Rests);
-        main_loop.await_rest(true);
+        assert_eq!(main_loop.await_rest(true), Ok(()));
+    }
+
+    /// Before anything was measured, a main loop that waits and waits is not taken for one that rests.
+    #[test]
+    fn a_wait_that_is_given_up_is_told() {
+        let main_loop = MainLoop::find().unwrap();
+        assert_eq!(main_loop.await_rest(false), Err(GaveUp));
+        let unseen = MainLoop {
+            syscall: File::open("/proc/self").unwrap(),
+        };
+        assert_eq!(unseen.await_rest(true), Err(GaveUp));
     }
 }

@@ -8,10 +8,10 @@ use crate::census;
 use crate::count::Placement;
 use crate::events::Log;
 use crate::mark::Marks;
-use crate::rest::MainLoop;
+use crate::rest::{GaveUp, MainLoop};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::mark::MarkKind;
-use worstcase_probe::trace::EventKind;
+use worstcase_probe::trace::{EventKind, Held};
 use worstcase_probe::units::Instructions;
 
 /// Addresses below this are the user's on x86-64.
@@ -49,6 +49,13 @@ impl Watch {
             log.push(kind, arg, count);
         }
     }
+
+    /// Notes a wait that ended without what was waited for: virtual time may be wrong from here on.
+    fn note(&mut self, waited: Result<(), GaveUp>, held: Held, count: Instructions) {
+        if let Err(GaveUp) = waited {
+            self.push(EventKind::GaveUp, held as u64, count);
+        }
+    }
 }
 
 /// Begins watching; a failure is one line for the user.
@@ -84,7 +91,7 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
             instruction.on_start::<ClockRead>(vaddr << PENDING_BITS | pending);
         }
         if HALTS.contains(&instruction.bytes()) {
-            instruction.on_start::<Halt>(0);
+            instruction.on_start::<Halt>(pending);
         }
     }
 }
@@ -104,7 +111,11 @@ impl OnAccess for MarkStore {
             return;
         };
         let event = match kind {
-            MarkKind::Stop => return watch.main_loop.await_stop(),
+            MarkKind::Stop => {
+                watch.push(EventKind::MarkStop, vaddr, Instructions(count));
+                let waited = watch.main_loop.await_stop();
+                return watch.note(waited, Held::Stop, Instructions(count));
+            }
             MarkKind::Begin => EventKind::MarkBegin,
             MarkKind::Sample => EventKind::MarkSample,
             MarkKind::End => EventKind::MarkEnd,
@@ -145,9 +156,10 @@ impl OnStart for ClockRead {
 struct Halt;
 
 impl OnStart for Halt {
-    fn run(_: u64) {
-        if let Some(watch) = lock().as_ref() {
-            watch.main_loop.await_rest(watch.measured);
+    fn run(pending: u64) {
+        if let Some(watch) = lock().as_mut() {
+            let waited = watch.main_loop.await_rest(watch.measured);
+            watch.note(waited, Held::Halt, Instructions(api::count() + pending));
         }
     }
 }

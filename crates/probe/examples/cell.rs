@@ -3,8 +3,8 @@
 //! `cargo run --release -p worstcase-probe --example cell -- "probe=wakeup period_ns=1000000 periods=1000 seed=1 warmup_ns=0 priority=98 load=shm"`
 
 use std::process::ExitCode;
-use worstcase_probe::loads::{self, LOADS, LoadEnvironment, Venue};
-use worstcase_probe::{CellSpec, RawRecord, probes};
+use worstcase_probe::loads::{self, LOADS, LoadEnvironment};
+use worstcase_probe::{CellSpec, RawRecord, Venue, probes};
 
 fn main() -> ExitCode {
     loads::compile::child_main();
@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     let env = LoadEnvironment {
         work_dir: std::env::temp_dir(),
         venue: Venue::Host,
+        bodies: &[],
     };
     match spec.and_then(|spec| probes::run(&spec, &env).map_err(|e| e.to_string())) {
         Ok(record) => {

@@ -1,7 +1,9 @@
 //! What runs on the machine that is measured, host or lab guest: instruments (probes), loads, and the record they give.
 //!
 //! ```text
+//! venue   where a cell runs; probe, loads: tables of which venue has what
 //! spec    the text that asks for one cell                        desk  -> measured machine
+//! schedule which period is due when, and where the first one lies
 //! probes  take samples            \
 //! bench   other probes            |
 //! loads   disturb, count their work } -> record   what was found   measured machine -> desk
@@ -18,15 +20,22 @@ pub mod census;
 pub mod loads;
 pub mod mark;
 pub mod prng;
+pub mod probe;
 pub mod probes;
+pub mod processes;
 pub mod record;
+pub mod schedule;
 pub mod spec;
 pub mod symbols;
 pub mod sys;
 pub mod trace;
 pub mod units;
+pub mod venue;
 pub mod window;
 
+pub use probe::Probe;
 pub use record::RawRecord;
+pub use schedule::Schedule;
 pub use spec::CellSpec;
 pub use units::{Instructions, Nanos};
+pub use venue::Venue;

@@ -38,6 +38,23 @@ pub struct SelfCost {
     pub major_faults: u64,
 }
 
+/// Where every period went: `expected = taken + missed + lost`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Periods {
+    /// Periods that were due.
+    pub expected: u64,
+    /// Periods with a sample.
+    pub taken: u64,
+    /// Periods that passed while the probe was late.
+    pub missed: u64,
+    /// Periods whose sample we failed to keep: it says nothing of the machine.
+    pub lost: u64,
+    /// Most missed periods in a row: something was at least that many periods late.
+    pub longest_missed_run: u64,
+    /// Missed periods before the first or after the last sample, whose lateness no sample bounds.
+    pub missed_at_ends: u64,
+}
+
 /// Work that a load delivered, as proof that it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {

@@ -3,113 +3,20 @@
 //! In the lab the text is padded with spaces to exactly [`MAX_LEN`] bytes: its contents may differ from
 //! cell to cell, its length may not, or the machine's state would differ before anything is measured.
 
-use crate::bench::Bench;
+use crate::probe::Probe;
+use crate::schedule::{self, Schedule};
 use crate::units::Nanos;
-use std::fmt;
 use std::str::FromStr;
 
 /// Length of the padded text, in bytes.
 pub const MAX_LEN: usize = 256;
 
-/// Which instrument measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ProbeKind {
-    /// Absolute periodic sleep (`clock_nanosleep`) at real-time priority; sample = wake-up minus due time.
-    Wakeup,
-    /// A POSIX interval timer that sends SIGALRM; sample = first instructions of the handler minus due time.
-    Response,
-    /// A probe whose sample is not the lateness of a timer.
-    Bench(Bench),
-}
-
-impl ProbeKind {
-    const TIMED: [ProbeKind; 2] = [ProbeKind::Wakeup, ProbeKind::Response];
-
-    /// The probe's name without parameters.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ProbeKind::Wakeup => "wakeup",
-            ProbeKind::Response => "response",
-            ProbeKind::Bench(bench) => bench.name(),
-        }
-    }
-
-    /// The names of all probes, in the order in which help texts name them.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::TIMED.map(ProbeKind::name).into_iter().chain(Bench::NAMES)
-    }
-
-    /// Every probe that a text asks for: some take parameters with alternatives (see [`Bench`]).
-    pub fn expand(text: &str) -> Result<Vec<ProbeKind>, SpecError> {
-        if let Some(timed) = Self::TIMED.into_iter().find(|p| p.name() == text) {
-            return Ok(vec![timed]);
-        }
-        let name = text.split([':', '+']).next().unwrap_or_default();
-        if Bench::NAMES.contains(&name) {
-            return Ok(Bench::expand(text)?.into_iter().map(ProbeKind::Bench).collect());
-        }
-        let known: Vec<&str> = Self::names().collect();
-        Err(SpecError(format!(
-            "unknown probe '{text}'; known: {}",
-            known.join(", ")
-        )))
-    }
-
-    /// Whether it has a real-time priority.
-    pub const fn is_real_time(self) -> bool {
-        !matches!(self, ProbeKind::Bench(Bench::Switch(_) | Bench::Hackbench(_)))
-    }
-
-    /// Whether its samples are due at regular times.
-    pub const fn is_periodic(self) -> bool {
-        self.is_real_time()
-    }
-
-    /// How many samples are taken unless somebody asks for another number.
-    pub const fn usual_periods(self) -> u32 {
-        match self {
-            ProbeKind::Wakeup | ProbeKind::Response => 2_000,
-            ProbeKind::Bench(bench) => bench.usual_samples(),
-        }
-    }
-
-    /// Distance of two due times unless somebody asks for another; 0 for a probe that has none.
-    pub const fn usual_period(self) -> Nanos {
-        match self {
-            ProbeKind::Wakeup | ProbeKind::Response => Nanos::from_micros(251),
-            ProbeKind::Bench(bench) => bench.usual_period(),
-        }
-    }
-}
-
-impl fmt::Display for ProbeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProbeKind::Bench(bench) => bench.fmt(f),
-            timed => f.pad(timed.name()),
-        }
-    }
-}
-
-impl FromStr for ProbeKind {
-    type Err = SpecError;
-    fn from_str(s: &str) -> Result<Self, SpecError> {
-        match ProbeKind::expand(s)?.as_slice() {
-            [one] => Ok(*one),
-            several => Err(SpecError(format!(
-                "probe '{s}' is {} probes, one is wanted here",
-                several.len()
-            ))),
-        }
-    }
-}
-
 /// One cell, as the measured machine needs to know it: the subject is the machine itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CellSpec {
     /// The instrument.
-    pub probe: ProbeKind,
-    /// The load with its parameters, `name` or `name:parameter` (see [`crate::loads`]). Spaces are allowed (`cmd:`).
+    pub probe: Probe,
+    /// The load as its user typed it, several at once as `a+b` (see [`crate::loads::LoadSpec`]). Spaces are allowed (`cmd:`).
     pub load: String,
     /// Distance of two due times; 0 for a probe that has none.
     pub period: Nanos,
@@ -135,7 +42,16 @@ impl CellSpec {
 
     /// The phase of the first due time within the longest tick in use (HZ=100, 10 ms), from the seed.
     pub fn phase(&self) -> Nanos {
-        Nanos(crate::prng::SplitMix64::new(self.seed).below(10_000_000))
+        schedule::phase(self.seed)
+    }
+
+    /// The due times, if nothing may be due before `earliest`.
+    pub fn schedule(&self, earliest: Nanos) -> Schedule {
+        Schedule {
+            start: schedule::start(earliest, self.seed),
+            interval: self.period,
+            periods: self.periods,
+        }
     }
 
     /// This cell for a probe that may have no period and no priority.
@@ -261,7 +177,7 @@ mod tests {
 
     fn spec() -> CellSpec {
         CellSpec {
-            probe: ProbeKind::Wakeup,
+            probe: Probe::Wakeup,
             load: "cmd:stress-ng --cpu 1".into(),
             period: Nanos(251_000),
             periods: 2000,
@@ -310,13 +226,6 @@ mod tests {
             .contains("too long")
         );
         assert!("probe=wakeup".parse::<CellSpec>().is_err());
-        assert!(
-            "probe=nothing"
-                .parse::<ProbeKind>()
-                .unwrap_err()
-                .0
-                .contains("wakeup, response, switch")
-        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::units::Instructions;
 /// First word of the log ("worstcas" as bytes).
 pub const MAGIC: u64 = u64::from_le_bytes(*b"worstcas");
 /// Version of the log's form.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,10 +20,15 @@ pub enum EventKind {
     MarkSample = 18,
     /// As above, the end of measuring.
     MarkEnd = 19,
+    /// As above, the stop for the snapshot, in a boot's log.
+    MarkStop = 20,
     /// User code read the time-stamp counter; logged only for the last such read before each mark, just before the mark's event. `arg` is the read's address.
     UserTsc = 2,
     /// The first instruction of the watched timer-interrupt entry is about to run; `arg` is its address.
     TimerEntry = 3,
+    /// QEMU's main loop did not come to rest, or did not stop the machine, in time, and the CPU went on without: virtual
+    /// time may be wrong from here on. `arg` is a [`Held`].
+    GaveUp = 4,
     /// The log is complete; `arg` is the number of events before this one.
     Close = 255,
 }
@@ -35,12 +40,24 @@ impl EventKind {
             17 => EventKind::MarkBegin,
             18 => EventKind::MarkSample,
             19 => EventKind::MarkEnd,
+            20 => EventKind::MarkStop,
             2 => EventKind::UserTsc,
             3 => EventKind::TimerEntry,
+            4 => EventKind::GaveUp,
             255 => EventKind::Close,
             _ => return None,
         })
     }
+}
+
+/// What the CPU was held for when the wait for QEMU's main loop was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Held {
+    /// A halt: the main loop was to rest first.
+    Halt = 0,
+    /// The stop for the snapshot: the main loop was to stop the machine.
+    Stop = 1,
 }
 
 /// One event: kind, argument, and the instructions executed before the instruction that it speaks of.

@@ -15,15 +15,15 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_probe::loads::{self, LoadEnvironment, LoadSpec, RunningLoad, Venue};
+use worstcase_probe::Probe;
+use worstcase_probe::loads::{self, LoadEnvironment, LoadSpec, RunningLoad};
 use worstcase_probe::record::Work;
-use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
 use worstcase_probe::sys::{clock, sched, signal};
-use worstcase_probe::{CellSpec, Nanos, RawRecord, probes};
+use worstcase_probe::{CellSpec, Nanos, RawRecord, Venue, probes};
 
 /// The probes whose sample is the lateness of a timer.
-const TIMED: [ProbeKind; 2] = [ProbeKind::Wakeup, ProbeKind::Response];
+const TIMED: [Probe; 2] = [Probe::Wakeup, Probe::Response];
 
 const TESTS: &[(&str, fn())] = &[
     (
@@ -124,6 +124,7 @@ impl Folder {
         LoadEnvironment {
             work_dir: self.0.clone(),
             venue: Venue::Host,
+            bodies: &[],
         }
     }
 
@@ -138,7 +139,7 @@ impl Drop for Folder {
     }
 }
 
-fn cell(probe: ProbeKind, load: &str) -> CellSpec {
+fn cell(probe: Probe, load: &str) -> CellSpec {
     CellSpec {
         probe,
         load: load.into(),
@@ -201,6 +202,12 @@ fn every_load_works_and_leaves_nothing() {
             "find",
             "sockets",
             "compile",
+            "cpu:2",
+            "proc",
+            "timers:8",
+            "shm@50",
+            "find@2000+compile+compile",
+            "fork@100+procread@20",
             "cmd:sh -c 'while :; do :; done'",
             "cmd:true",
         ] {
@@ -404,7 +411,7 @@ fn a_load_that_does_nothing_is_an_error() {
 fn a_program_that_fails_is_an_error_in_its_words() {
     let folder = Folder::new();
     let error = |load: &str| {
-        probes::run(&cell(ProbeKind::Wakeup, load), &folder.env())
+        probes::run(&cell(Probe::Wakeup, load), &folder.env())
             .expect_err(load)
             .to_string()
     };
@@ -442,11 +449,11 @@ fn a_worker_that_is_killed_is_an_error() {
 fn what_needs_a_lab_says_so() {
     let folder = Folder::new();
     let error = |load: &str| {
-        probes::run(&cell(ProbeKind::Wakeup, load), &folder.env())
+        probes::run(&cell(Probe::Wakeup, load), &folder.env())
             .expect_err(load)
             .to_string()
     };
-    assert!(error("apps:2").starts_with("load 'apps' is not available here: it drives the whole machine"));
+    assert!(error("apps:2").starts_with("load 'apps' is there in the lab only: it drives the whole machine"));
     if !PathBuf::from("/sys/kernel/config/nullb").exists() {
         assert!(error("blockread").contains("'blockread' is not available here"));
         assert!(error("blockread").contains("modprobe null_blk"));

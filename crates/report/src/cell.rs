@@ -1,11 +1,12 @@
 //! One cell in every detail: what it was, where its periods went, a histogram, the worst samples.
 
+use super::noise::available;
 use super::tail::CellTail;
 use super::terminal::Style;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Machine, Quantity, Record, SampleRow, Summary, Venue};
+use worstcase_results::record::{Accounting, Machine, Quantity, Record, SampleRow, Summary, Venue};
 use worstcase_results::stats::tail::Peaks;
 
 /// Worst samples that are listed.
@@ -111,18 +112,32 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         let cpus: worstcase_host::CpuList = method.cpus.iter().copied().collect();
         line("CPUs", cpus.to_string());
     }
-    let a = record.accounting;
-    line(
-        "accounting",
-        format!(
-            "{} expected = {} taken + {} missed (longest run {}, at the ends {})",
-            grouped(a.expected),
-            grouped(a.taken),
-            grouped(a.missed),
-            a.longest_missed_run,
-            a.missed_at_ends
+    match &record.accounting {
+        Accounting::Periods(p) => line(
+            "accounting",
+            format!(
+                "{} expected = {} taken + {} missed + {} lost (longest missed run {}, at the ends {})",
+                grouped(p.expected),
+                grouped(p.taken),
+                grouped(p.missed),
+                grouped(p.lost),
+                p.longest_missed_run,
+                p.missed_at_ends
+            ),
         ),
-    );
+        Accounting::Gaps(g) => {
+            line(
+                "noise",
+                format!(
+                    "{} us, max single {} us, {} of the CPU available",
+                    micros_exact(Nanos(g.noise_ns)),
+                    micros_exact(Nanos(g.max_single_ns)),
+                    available(g)
+                ),
+            );
+            line("gaps", format!("{}, and {} lost", grouped(g.gaps), grouped(g.lost)));
+        }
+    }
     if cell.period_ns > 0 {
         line("looked", duration::show(record.looked()));
     }
@@ -158,16 +173,21 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             out.push(format!("  {}", figures(summary)));
         }
     }
-    if a.taken > 0 {
+    let row = record.accounting.row_name();
+    if record.accounting.rows() > 0 {
         out.push(String::new());
         out.push(style.bold(&format!("Histogram ({}, count on a log scale)", subject.time_unit())));
         out.extend(histogram(gathered));
         out.push(String::new());
-        out.push(style.bold(&format!("Worst samples ({})", subject.time_unit())));
-        for row in &gathered.worst {
-            let latency = micros_exact(row.latency);
-            let due = duration::show(row.due);
-            out.push(format!("  sample {:>8}  {latency:>12}  due at {due}", row.index));
+        out.push(style.bold(&format!("Worst {row}s ({})", subject.time_unit())));
+        let at = match row {
+            "gap" => "began at",
+            _ => "due at",
+        };
+        for worst in &gathered.worst {
+            let latency = micros_exact(worst.latency);
+            let due = duration::show(worst.due);
+            out.push(format!("  {row} {:>8}  {latency:>12}  {at} {due}", worst.index));
         }
     }
     // In the lab the census bounds the run, and says more than an estimate.

@@ -2,10 +2,10 @@
 
 use super::View;
 use worstcase_base::format::plain;
-use worstcase_results::record::{Machine, Quantity, Record, Summary};
+use worstcase_results::record::{Gaps, Machine, Periods, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 
-const HEADER: [&str; 20] = [
+const HEADER: [&str; 23] = [
     "id",
     "kernel",
     "release",
@@ -19,6 +19,7 @@ const HEADER: [&str; 20] = [
     "expected",
     "taken",
     "missed",
+    "lost",
     "min_ns",
     "mean_ns",
     "median_ns",
@@ -26,6 +27,8 @@ const HEADER: [&str; 20] = [
     "max_ns",
     "max_index",
     "looked_ns",
+    "gaps",
+    "noise_ns",
 ];
 
 /// The whole table; an absent value is an empty field.
@@ -52,6 +55,9 @@ fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEAD
         Machine::Lab(lab) => ("lab", lab.mips.to_string()),
         Machine::Host(_) => ("host", String::new()),
     };
+    // Gaps are of no periods, and samples are no gaps: a field that has no meaning is empty.
+    let periods = |of: fn(&Periods) -> u64| record.accounting.periods().map(|p| of(p).to_string());
+    let gaps = |of: fn(&Gaps) -> u64| record.accounting.gaps().map(|g| of(g).to_string());
     let p99 = summary.percentiles_ns.get(&Percentile::P99);
     [
         record.id.to_string(),
@@ -64,9 +70,10 @@ fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEAD
         plain(&record.cell.probe),
         quantity.to_string(),
         record.cell.seed.to_string(),
-        record.accounting.expected.to_string(),
-        record.accounting.taken.to_string(),
-        record.accounting.missed.to_string(),
+        periods(|p| p.expected).unwrap_or_default(),
+        periods(|p| p.taken).unwrap_or_default(),
+        periods(|p| p.missed).unwrap_or_default(),
+        record.accounting.lost().to_string(),
         summary.min_ns.to_string(),
         summary.mean_ns.to_string(),
         summary.median_ns.to_string(),
@@ -74,5 +81,7 @@ fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEAD
         summary.max_ns.to_string(),
         summary.max_index.to_string(),
         record.looked().0.to_string(),
+        gaps(|g| g.gaps).unwrap_or_default(),
+        gaps(|g| g.noise_ns).unwrap_or_default(),
     ]
 }

@@ -1,13 +1,13 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
-use super::View;
 use super::grid::{Grid, Group};
 use super::terminal::{Style, distinct};
+use super::{View, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Noise, Quantity, Record, Summary};
+use worstcase_results::record::{Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 
 /// Widest line of a table.
@@ -34,6 +34,10 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
             out.push(String::new());
             out.push(style.bold(&heading(probe, load, &records)));
             out.push(work(&records));
+            if probe == "noise" {
+                out.extend(noise::tables(&records, style));
+                continue;
+            }
             for quantity in view.quantities_of(probe) {
                 out.push(String::new());
                 out.extend(by_cpu(&records, *quantity, style));
@@ -41,11 +45,6 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
             if records.iter().any(|r| r.summary.handler.is_some()) {
                 out.push(String::new());
                 out.extend(by_part(&records, style));
-            }
-            let noises: Vec<&Noise> = records.iter().filter_map(|r| r.noise.as_ref()).collect();
-            if !noises.is_empty() {
-                out.push(String::new());
-                out.extend(by_cause(&noises, style));
             }
         }
     }
@@ -86,7 +85,7 @@ fn work(records: &[&Record]) -> String {
 }
 
 /// The name of a row: the CPU, and the seed where there are several.
-fn row_name(record: &Record, seeds: bool) -> String {
+pub(super) fn row_name(record: &Record, seeds: bool) -> String {
     let cpu = record.cell.cpu.map_or("-".to_string(), |cpu| format!("CPU {cpu}"));
     match seeds {
         true => format!("{cpu}, seed {}", record.cell.seed),
@@ -113,7 +112,9 @@ fn by_cpu(records: &[&Record], quantity: Quantity, style: Style) -> Vec<String> 
         cells.push(all);
     }
     let probe = records.first().map_or("", |r| r.cell.probe.as_str());
-    let columns = ["min", "median", "p99", "p99.9", "p99.99", "max", "samples", "missed"];
+    let columns = [
+        "min", "median", "p99", "p99.9", "p99.99", "max", "samples", "missed", "lost",
+    ];
     let mut lines = vec![style.bold(&format!("{} (us)", quantity.title_of(probe)))];
     lines.extend(grid(labels, &columns, cells));
     if hidden > 0 {
@@ -126,7 +127,8 @@ fn numbers(record: &Record, s: &Summary) -> Vec<String> {
     let us = |ns: u64| micros(Nanos(ns));
     let mut row = vec![us(s.min_ns), us(s.median_ns)];
     row.extend(PERCENTILES.map(|p| s.percentiles_ns.get(&p).map_or("-".into(), |ns| us(*ns))));
-    row.extend([us(s.max_ns), grouped(s.count), grouped(record.accounting.missed)]);
+    let (missed, lost) = (record.accounting.missed(), record.accounting.lost());
+    row.extend([us(s.max_ns), grouped(s.count), grouped(missed), grouped(lost)]);
     row
 }
 
@@ -148,7 +150,8 @@ fn together(rows: &[(&Record, &Summary)]) -> Option<Vec<String>> {
     row.extend(PERCENTILES.map(percentile));
     row.push(us(rows.iter().map(|(_, s)| s.max_ns).max()?));
     row.push(grouped(all.len()));
-    row.push(grouped(rows.iter().map(|(r, _)| r.accounting.missed).sum()));
+    row.push(grouped(rows.iter().map(|(r, _)| r.accounting.missed()).sum()));
+    row.push(grouped(rows.iter().map(|(r, _)| r.accounting.lost()).sum()));
     Some(row)
 }
 
@@ -175,35 +178,7 @@ fn by_part(records: &[&Record], style: Style) -> Vec<String> {
     lines
 }
 
-/// What took the CPU away.
-fn by_cause(noises: &[&Noise], style: Style) -> Vec<String> {
-    let spun: u64 = noises.iter().map(|n| n.spun_ns).sum();
-    let lost: u64 = noises.iter().map(|n| n.lost_ns).sum();
-    let share = |ns: u64| format!("{:.4} %", ns as f64 * 100.0 / spun.max(1) as f64);
-    let mut causes: Vec<(&str, u64, u64, u64)> = Vec::new();
-    for cause in noises.iter().flat_map(|n| &n.causes) {
-        match causes.iter_mut().find(|c| c.0 == cause.name) {
-            Some(c) => *c = (c.0, c.1 + cause.count, c.2 + cause.total_ns, c.3.max(cause.max_ns)),
-            None => causes.push((&cause.name, cause.count, cause.total_ns, cause.max_ns)),
-        }
-    }
-    causes.sort_by_key(|c| std::cmp::Reverse(c.2));
-    let us = |ns: u64| micros(Nanos(ns));
-    let mut labels: Vec<String> = causes.iter().map(|c| plain(c.0)).collect();
-    let mut cells: Vec<Vec<String>> = causes
-        .iter()
-        .map(|c| vec![grouped(c.1), us(c.2), share(c.2), us(c.3)])
-        .collect();
-    labels.push("all gaps".into());
-    let gaps = noises.iter().map(|n| n.gaps).sum();
-    let longest = noises.iter().map(|n| n.longest_ns).max().unwrap_or(0);
-    cells.push(vec![grouped(gaps), us(lost), share(lost), us(longest)]);
-    let mut lines = vec![style.bold("what took the CPU away (us, and share of the time that was spun)")];
-    lines.extend(grid(labels, &["count", "total", "share", "longest"], cells));
-    lines
-}
-
-fn grid(labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>>) -> Vec<String> {
+pub(super) fn grid(labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>>) -> Vec<String> {
     let grid = Grid {
         heading: String::new(),
         labels,

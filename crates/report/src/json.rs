@@ -1,6 +1,6 @@
 //! `worstcase show --json`: ensembles and verdicts for programs. Times in ns; `docs/formats.md` has the fields.
 
-use super::View;
+use super::{View, noise};
 use serde_json::{Value, json};
 use worstcase_probe::bench::Bench;
 use worstcase_results::record::{Quantity, Record};
@@ -19,6 +19,7 @@ pub fn run(view: &View) -> String {
     let all: Vec<Value> = quantities
         .iter()
         .flat_map(|q| ensembles(view.records, *q))
+        .filter(|e| e.probe != "noise")
         .map(|e| ensemble(&e, view.records))
         .collect();
     let verdicts = view.verdicts.as_ref().map(|(criterion, verdicts)| {
@@ -38,6 +39,7 @@ pub fn run(view: &View) -> String {
         "cells_planned": view.plan.cells.len(),
         "cells_measured": view.records.len(),
         "ensembles": all,
+        "noise": noise::json(view.records),
         "switch": points::switches(view.records).iter().map(switch).collect::<Vec<_>>(),
         "hackbench": points::hackbenches(view.records).iter().map(hackbench).collect::<Vec<_>>(),
         "inversion": points::inversions(view.records).iter().map(inversion).collect::<Vec<_>>(),
@@ -58,6 +60,7 @@ fn ensemble(e: &Ensemble, records: &[Record]) -> Value {
                 "seed": s.seed,
                 "taken": s.taken,
                 "missed": s.missed,
+                "lost": s.lost,
                 "median_ns": s.median,
                 "p99_ns": s.p99,
                 "max_ns": s.max,
@@ -77,6 +80,7 @@ fn ensemble(e: &Ensemble, records: &[Record]) -> Value {
         "quantity": e.quantity,
         "taken": e.taken(),
         "missed": e.missed(),
+        "lost": e.lost(),
         "looked_ns": e.looked(),
         "median_ns": e.median(),
         "p99_ns": e.p99(),

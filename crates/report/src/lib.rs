@@ -18,6 +18,7 @@ pub mod html;
 pub mod json;
 pub mod ladder;
 pub mod markdown;
+mod noise;
 pub mod picture;
 pub mod story;
 pub mod tail;

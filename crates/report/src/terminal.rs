@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain, range};
-use worstcase_results::record::{Published, Quantity, Record, Subject, is_host};
+use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Published, Quantity, Record, Subject, is_host};
 use worstcase_results::stats::{Ensemble, ensembles};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
@@ -190,20 +190,49 @@ pub(super) fn looked(all: &[Ensemble]) -> String {
 /// Missed periods and warnings: nothing that was lost goes unsaid.
 pub(super) fn losses(records: &[Record]) -> Vec<String> {
     let mut lines = Vec::new();
-    let missed: Vec<&Record> = records.iter().filter(|r| r.accounting.missed > 0).collect();
-    let total: u64 = missed.iter().map(|r| r.accounting.missed).sum();
-    let expected: u64 = records.iter().map(|r| r.accounting.expected).sum();
-    lines.push(match missed.iter().max_by_key(|r| r.accounting.missed) {
-        Some(worst) => format!(
-            "Missed: {} of {} periods, in {} cells; most in {} ({}).",
+    let expected: u64 = records.iter().map(|r| r.accounting.expected()).sum();
+    let most = |what: &str, of: fn(&Record) -> u64| {
+        let some = || records.iter().filter(|r| of(r) > 0);
+        let total: u64 = some().map(of).sum();
+        let worst = some().max_by_key(|r| of(r))?;
+        Some(format!(
+            "{} {what}, in {} cells; most in {} ({}).",
             grouped(total),
-            grouped(expected),
-            missed.len(),
+            some().count(),
             worst.id,
-            grouped(worst.accounting.missed)
-        ),
-        None => format!("Missed: none of {} periods.", grouped(expected)),
+            grouped(of(worst))
+        ))
+    };
+    if expected > 0 || records.is_empty() {
+        let of_periods = format!("of {} periods", grouped(expected));
+        lines.push(match most(&of_periods, |r| r.accounting.missed()) {
+            Some(missed) => format!("Missed: {missed}"),
+            None => format!("Missed: none {of_periods}."),
+        });
+    }
+    // What we failed to keep says nothing of the machine, and is told apart.
+    let lost = most("samples or gaps, which nobody collected in time", |r| {
+        r.accounting.lost()
     });
+    lines.extend(lost.map(|text| format!("Lost while measuring: {text}")));
+    for (key, what) in [
+        (
+            LOST_LINES,
+            "lines of the timerlat tracer; an activation of which a line is lost is lost",
+        ),
+        (
+            LOST_EVENTS,
+            "events of the kernel's trace; what they would tell is unexplained",
+        ),
+    ] {
+        let total: u64 = records
+            .iter()
+            .filter_map(|r| r.environment.get(key)?.parse::<u64>().ok())
+            .sum();
+        if total > 0 {
+            lines.push(format!("Lost while measuring: {} {what}.", grouped(total)));
+        }
+    }
     for warning in distinct(records.iter().flat_map(|r| r.warnings.iter().map(String::as_str))) {
         let cells = records
             .iter()

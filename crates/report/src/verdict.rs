@@ -46,11 +46,7 @@ impl Judged<'_> {
             .max()
             .unwrap_or(0);
         for verdict in self.verdicts {
-            out.push(format!(
-                "  {:width$}  {}",
-                verdict.subject,
-                self.amount(&verdict.evidence)
-            ));
+            out.push(format!("  {:width$}  {}", verdict.subject, self.amount(verdict)));
             if self.venue() == Some(Venue::Host) {
                 out.push(format!("  {:width$}  {}", "", interference(&verdict.evidence)));
             }
@@ -64,14 +60,23 @@ impl Judged<'_> {
         out.join("\n")
     }
 
-    fn amount(&self, e: &Evidence) -> String {
+    fn of_subject(&self, verdict: &Verdict) -> Vec<&Record> {
+        self.records
+            .iter()
+            .filter(|r| r.subject.id() == verdict.subject)
+            .collect()
+    }
+
+    fn amount(&self, verdict: &Verdict) -> String {
+        let e = &verdict.evidence;
         let mut text = format!(
-            "{} samples in {}, {} cells; missed {}, at the ends {}",
-            grouped(e.samples),
+            "{} in {}, {} cells; missed {}, at the ends {}, lost {}",
+            e.amount(&self.of_subject(verdict)),
             duration::show(e.looked_ns),
             e.cells,
             grouped(e.missed),
-            grouped(e.missed_at_ends)
+            grouped(e.missed_at_ends),
+            grouped(e.lost)
         );
         // The rule of three.
         if e.samples >= 3 && e.max_ns <= self.criterion.limit {
@@ -97,7 +102,8 @@ impl Judged<'_> {
         if c.min_seeds > 1 {
             needs += &format!(", of every load and probe {} seeds", c.min_seeds);
         }
-        let rest = format!("every planned cell measured, no period missed at the ends, no warning{quiet}.");
+        let rest =
+            format!("every planned cell measured, no period missed at the ends, nothing lost, no warning{quiet}.");
         [format!("{needs};"), rest]
     }
 

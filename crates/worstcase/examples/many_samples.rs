@@ -7,14 +7,13 @@ use std::io::BufWriter;
 use std::path::Path;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, SelfCost};
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::{CellSpec, Nanos, Probe};
 use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Preempt, Run, RunPlan, SampleRow,
-    Subject, folder,
+    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Periods, Preempt, Run, RunPlan,
+    SampleRow, Subject, folder,
 };
 
 const PERIOD: Nanos = Nanos::from_micros(100);
@@ -52,7 +51,7 @@ fn subject() -> Subject {
 /// A record without samples.
 fn empty(samples: u32) -> Result<CellResult, Box<dyn Error>> {
     let spec = CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: "idle".into(),
         period: PERIOD,
         periods: samples,
@@ -119,18 +118,19 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
         first.add(row.index, row.latency);
         writer.push(row)?;
     }
-    writer.finish()?.into_inner()?;
     let mut second = first.second().ok_or("no samples")?;
     rows(samples).for_each(|row| second.add(row.latency));
     record.summary.latency = Some(second.finish());
     record.digest = digest.finish();
-    record.accounting = Accounting {
+    record.accounting = Accounting::Periods(Periods {
         expected: u64::from(samples),
         taken: u64::from(samples),
         missed: 0,
+        lost: 0,
         longest_missed_run: 0,
         missed_at_ends: 0,
-    };
+    });
+    writer.finish(&record.accounting)?.into_inner()?;
     record.samples.rows = u64::from(samples);
     record.samples.bytes = fs::metadata(&path)?.len();
     record.samples.sha256 = folder::sha256_of_file(&path)?;

@@ -14,7 +14,7 @@ use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::snapshot::Snapshot;
 use worstcase_lab::study::PlannedCell;
 use worstcase_lab::symbols::KernelSymbols;
-use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::Probe;
 use worstcase_probe::{CellSpec, Nanos};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         mips: 1000,
         memory_mb: 256,
         spec: CellSpec {
-            probe: ProbeKind::Wakeup,
+            probe: Probe::Wakeup,
             load: load.clone(),
             period: Nanos::from_micros(words.get(5).map_or(Ok(251), |p| p.parse())?),
             periods: periods.parse()?,
@@ -37,9 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             priority: 98,
         },
     };
-    let qemu = Qemu::find(words.get(6).map(Path::new))?;
     let options = ResolveOptions::from_cache(&Silent)?;
     let cache = &options.cache;
+    let qemu = Qemu::find(words.get(6).map(Path::new), cache)?;
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options)?;
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = Snapshot::obtain(cache, prepared, None)?;

@@ -15,11 +15,11 @@ use worstcase_lab::snapshot::Snapshot;
 use worstcase_lab::study::PlannedCell;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
-use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::Probe;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
 /// A cell of 200 samples.
-fn cell(mips: u32, probe: ProbeKind) -> PlannedCell {
+fn cell(mips: u32, probe: Probe) -> PlannedCell {
     PlannedCell {
         kernel: "debian:6.1-cloud".into(),
         preempt: "none".into(),
@@ -39,8 +39,9 @@ fn cell(mips: u32, probe: ProbeKind) -> PlannedCell {
 
 /// Runs a cell and hands over all that a replay needs.
 fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
-    let qemu = Qemu::find(std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from).as_deref()).unwrap();
     let options = ResolveOptions::from_cache(&Silent).unwrap();
+    let named = std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from);
+    let qemu = Qemu::find(named.as_deref(), &options.cache).unwrap();
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &[], &qemu, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = Snapshot::obtain(&options.cache, prepared, None).unwrap();
@@ -105,7 +106,7 @@ fn ends_in_clock_read(execution: &Execution) -> bool {
 
 #[test]
 fn every_sample_is_replayed_and_every_step_fits() {
-    with_cell(cell(1000, ProbeKind::Wakeup), |options, run, raw, kernel| {
+    with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
         let all: Vec<usize> = (0..raw.record.samples.len()).collect();
         let mut seen = Vec::new();
         replay_each(&options.cache, run, raw, kernel, &all, LEAD, |sample, execution| {
@@ -121,7 +122,7 @@ fn every_sample_is_replayed_and_every_step_fits() {
 
 #[test]
 fn the_worst_sample_shows_what_delayed_it() {
-    with_cell(cell(1000, ProbeKind::Wakeup), |options, run, raw, kernel| {
+    with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
         let worst = (0..raw.record.samples.len())
             .max_by_key(|i| raw.record.samples[*i].latency)
             .unwrap();
@@ -154,7 +155,7 @@ fn the_worst_sample_shows_what_delayed_it() {
 
 #[test]
 fn slower_machines_and_signals_too() {
-    with_cell(cell(250, ProbeKind::Response), |options, run, raw, kernel| {
+    with_cell(cell(250, Probe::Response), |options, run, raw, kernel| {
         let executions = replay(&options.cache, run, raw, kernel, &[7, 3], LEAD).unwrap();
         assert_eq!(executions.len(), 2);
         assert!(executions[0].due > executions[1].due, "in the order asked for");
@@ -169,7 +170,7 @@ fn slower_machines_and_signals_too() {
 
 #[test]
 fn another_execution_is_refused() {
-    with_cell(cell(1000, ProbeKind::Wakeup), |options, run, raw, kernel| {
+    with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
         let mut other = Raw {
             record: raw.record.clone(),
             events: raw.events.clone(),
@@ -235,7 +236,7 @@ fn every_sample_of_a_cell_has_a_story_that_adds_up() {
         ("debian:6.1-rt", "rt", "blockread"),
     ];
     for (kernel, preempt, load) in cells {
-        let mut planned = cell(1000, ProbeKind::Wakeup);
+        let mut planned = cell(1000, Probe::Wakeup);
         (planned.kernel, planned.preempt) = (kernel.into(), preempt.into());
         (planned.spec.load, planned.spec.periods) = (load.into(), 100);
         with_cell(planned, |options, run, raw, kernel| {

@@ -43,7 +43,7 @@ impl About {
             preempt: record.subject.preempt.in_force.clone(),
             unit: record.subject.time_unit(),
             period_ns: record.cell.period_ns,
-            missed: record.accounting.missed,
+            missed: record.accounting.missed(),
         }
     }
 }

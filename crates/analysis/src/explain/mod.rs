@@ -113,7 +113,7 @@ pub fn one(
 /// Explains the worst samples of every cell, so many of each.
 pub fn all(means: &Means, run: &Run, records: &[Record], each: usize) -> Result<Vec<Story>, ExplainError> {
     let mut stories: Vec<Story> = Vec::new();
-    for record in records.iter().filter(|r| r.accounting.taken > 0 && has_latency(r)) {
+    for record in records.iter().filter(|r| r.accounting.rows() > 0 && has_latency(r)) {
         if record.subject.venue() == Venue::Host {
             stories.extend(host::worst(run, records, record, each)?);
             continue;

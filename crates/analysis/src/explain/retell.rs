@@ -23,8 +23,8 @@ pub struct Retold {
 
 /// Runs the record's cell again, for these samples (place in the record, row).
 pub fn retell(means: &Means, record: &Record, rows: &[(usize, SampleRow)]) -> Result<Retold, ExplainError> {
-    let qemu = Qemu::find(means.qemu)?;
     let cache = &means.options.cache;
+    let qemu = Qemu::find(means.qemu, cache)?;
     let again = Again::of(record, means.added, &qemu, means.options, None)?;
     let lines = lines(means.debug_info, record, &again, cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();

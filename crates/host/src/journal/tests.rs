@@ -141,7 +141,7 @@ fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
     let traces = Traces {
         cgroup: None,
         work_dir: folder.clone(),
-        null_blk: None,
+        null_blk: Vec::new(),
     };
     desk.killed(
         Some("another"),

@@ -137,8 +137,11 @@ fn remove_instance(path: &Path) -> io::Result<bool> {
 
 /// Whether there was anything to clean up.
 fn clean_up(traces: &Traces) -> io::Result<bool> {
-    let there = [Some(&traces.work_dir), traces.cgroup.as_ref(), traces.null_blk.as_ref()];
-    let there = there.into_iter().flatten().any(|path| path.exists());
+    let places = [&traces.work_dir]
+        .into_iter()
+        .chain(&traces.cgroup)
+        .chain(&traces.null_blk);
+    let there = places.into_iter().any(|path| path.exists());
     crate::loads::clean(traces).map_err(io::Error::other)?;
     Ok(there)
 }

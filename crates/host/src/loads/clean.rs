@@ -1,11 +1,13 @@
 //! What loads may leave when they were killed, and how whoever survives removes it.
 
-use super::{HostLoad, LoadPlace, cgroup, mark, segments};
+use super::{LoadPlace, cgroup, mark, segments};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use worstcase_probe::Nanos;
+use worstcase_probe::loads::{self, LoadSpec};
+use worstcase_probe::processes::Identity;
 use worstcase_probe::sys::clock;
 use worstcase_probe::sys::process::{self, Pid};
 use worstcase_probe::sys::signal;
@@ -25,18 +27,17 @@ pub struct Traces {
     pub cgroup: Option<PathBuf>,
     /// The loads' work folder.
     pub work_dir: PathBuf,
-    /// The folder of a null_blk device in configfs.
-    pub null_blk: Option<PathBuf>,
+    /// The folders of null_blk devices in configfs.
+    pub null_blk: Vec<PathBuf>,
 }
 
 impl Traces {
     /// What `load` will make when process `worker` starts it at `place`.
-    pub fn of(load: &HostLoad, place: &LoadPlace, worker: Pid) -> Traces {
-        let device = || Path::new(NULLB).join(format!("worstcase{worker}"));
+    pub fn of(load: &LoadSpec, place: &LoadPlace, worker: Pid) -> Traces {
         Traces {
             cgroup: place.cgroup.clone(),
             work_dir: place.work_dir.clone(),
-            null_blk: load.makes_device().then(device),
+            null_blk: loads::devices(load, worker),
         }
     }
 }
@@ -61,7 +62,7 @@ pub fn clean(traces: &Traces) -> Result<(), CleanError> {
 
     let group = traces.cgroup.as_deref().map_or(Ok(()), cgroup::kill_and_remove);
     let processes = end(&traces.work_dir, workers.as_deref().unwrap_or_default());
-    let device = traces.null_blk.as_deref().map_or(Ok(()), remove_device);
+    let device = traces.null_blk.iter().try_for_each(|device| remove_device(device));
     let memory = mark::begun(&traces.work_dir).map_or(Ok(()), |since| segments::remove_of(&creators, since));
     let folder = remove_folder(&traces.work_dir);
 
@@ -79,7 +80,7 @@ pub fn clean(traces: &Traces) -> Result<(), CleanError> {
 }
 
 /// Kills noted workers and marked programs until there are none.
-fn end(work_dir: &Path, workers: &[mark::Identity]) -> io::Result<()> {
+fn end(work_dir: &Path, workers: &[Identity]) -> io::Result<()> {
     let deadline = clock::monotonic() + PATIENCE;
     loop {
         let noted = workers.iter().filter(|worker| worker.lives()).map(|worker| worker.pid);

@@ -3,14 +3,12 @@
 //! What was written goes to the device before its pages are dropped from the cache, so that every copy and every
 //! read comes from the device.
 
-use super::LoadError;
-use super::crew::{Crew, Tally, preparing};
-use super::pace::Pace;
-use super::place::{need_space, not_available};
+use super::place::need_space;
 use rustix::fs::Advice;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use worstcase_probe::loads::{Board, Ending, LoadError, Pace, RunningPart};
 use worstcase_probe::prng::SplitMix64;
 
 const USUAL_MIB: u32 = 350;
@@ -22,29 +20,24 @@ const ROUNDS: usize = 1;
 /// Magic numbers of file systems without a device: statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-pub(super) fn start(
-    crew: &mut Crew,
-    mib: Option<u32>,
-    rate: Option<u32>,
-    seed: u64,
-    folder: &Path,
-) -> Result<(), LoadError> {
-    let blocks = mib.unwrap_or(USUAL_MIB);
-    let kind = rustix::fs::statfs(folder).map_err(|e| preparing("disk", "asking for the file system")(e.into()))?;
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    let blocks = load.part().number().unwrap_or(USUAL_MIB);
+    let rate = load.part().rate();
+    let folder = load.folder()?;
+    let kind = rustix::fs::statfs(&folder).map_err(|e| load.preparing("asking for the file system")(e.into()))?;
     if IN_MEMORY.contains(&(kind.f_type as u64)) {
-        return Err(not_available(
-            "disk",
-            format!("{} is in memory; choose a work folder on a disk", folder.display()),
-        ));
+        return Err(load.not_available(format!(
+            "{} is in memory; choose a work folder on a disk",
+            folder.display()
+        )));
     }
-    need_space("disk", folder, 2 * u64::from(blocks) * BLOCK as u64 + SPARE)?;
-    let folder = folder.to_path_buf();
-    crew.spawn(move |tally| {
+    need_space(load, &folder, 2 * u64::from(blocks) * BLOCK as u64 + SPARE)?;
+    load.spawn(Ending::Anywhere, move |board| {
         let mut worker = Worker {
             block: random_block(seed),
             blocks,
             pace: Pace::alone(rate),
-            tally,
+            board,
         };
         loop {
             worker
@@ -64,7 +57,7 @@ struct Worker<'a> {
     block: Vec<u8>,
     blocks: u32,
     pace: Pace,
-    tally: &'a Tally,
+    board: &'a Board,
 }
 
 impl Worker<'_> {
@@ -83,7 +76,7 @@ impl Worker<'_> {
         let mut file = File::open(&copy)?;
         self.blocks(|block| file.read_exact(block))?;
         forget(&file)?;
-        self.tally.add(ROUNDS, 1);
+        self.board.add(ROUNDS, 1);
         fs::remove_file(original)?;
         fs::remove_file(copy)
     }
@@ -92,7 +85,7 @@ impl Worker<'_> {
         for _ in 0..self.blocks {
             self.pace.wait();
             step(&mut self.block)?;
-            self.tally.add(MEBIBYTES, 1);
+            self.board.add(MEBIBYTES, 1);
         }
         Ok(())
     }

@@ -12,43 +12,15 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use worstcase_probe::processes::{self, Identity};
 use worstcase_probe::sys::process::{self, Pid};
 
 const VARIABLE: &str = "WORSTCASE_LOADS";
 const LIST: &str = "worstcase-loads";
 
-/// A process that cannot be mistaken for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Identity {
-    pub(super) pid: Pid,
-    start: u64,
-}
-
-impl Identity {
-    fn of(pid: Pid) -> Option<Identity> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name (field 2, in brackets) may itself hold spaces and brackets; the start time is field 22.
-        let (_, fields) = stat.rsplit_once(')')?;
-        let start = fields.split_ascii_whitespace().nth(19)?.parse().ok()?;
-        Some(Identity { pid, start })
-    }
-
-    /// Whether it still runs; one that only waits to be reaped does not.
-    pub(super) fn lives(self) -> bool {
-        Identity::of(self.pid) == Some(self)
-            && fs::read_to_string(format!("/proc/{}/stat", self.pid))
-                .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" Z")))
-    }
-}
-
 /// The children of this process.
 pub(super) fn children() -> BTreeSet<Pid> {
-    let own = process::own_pid();
-    fs::read_to_string(format!("/proc/{own}/task/{own}/children"))
-        .unwrap_or_default()
-        .split_ascii_whitespace()
-        .filter_map(|pid| pid.parse().ok())
-        .collect()
+    processes::children(process::own_pid()).into_iter().collect()
 }
 
 /// Begins a run's work folder: made if need be, refused if something of somebody else is in it.

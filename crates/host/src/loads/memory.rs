@@ -2,14 +2,12 @@
 //!
 //! Each process adds two arrays into a third (the triad of McCalpin's STREAM benchmark), block by block.
 
-use super::LoadError;
-use super::crew::Crew;
-use super::pace::Pace;
-use super::place::{available_memory, cpus, not_available};
 use std::collections::BTreeSet;
 use std::fs;
 use std::hint::black_box;
+use worstcase_probe::loads::{Ending, LoadError, Pace, RunningPart};
 use worstcase_probe::prng::SplitMix64;
+use worstcase_probe::sys::{affinity, memory};
 
 const MIB: u64 = 1 << 20;
 const ARRAYS: u64 = 3;
@@ -22,23 +20,16 @@ const LEAST_MIB: u64 = 64;
 const SHARE: u64 = 4;
 const MEBIBYTES: usize = 0;
 
-/// Starts the workers; returns what a user should know of the sizes.
-pub(super) fn start(
-    crew: &mut Crew,
-    mib: Option<u32>,
-    rate: Option<u32>,
-    seed: u64,
-) -> Result<Option<String>, LoadError> {
-    let available = available_memory()
-        .ok_or_else(|| not_available("memory", "/proc/meminfo does not state MemAvailable (mount /proc)"))?;
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    let available = memory::available()
+        .ok_or_else(|| load.not_available("/proc/meminfo does not state MemAvailable (mount /proc)"))?;
     let most = available / SHARE / MIB;
     let caches = caches_mib();
-    let (total, note) = match mib.map(u64::from) {
+    let (total, note) = match load.part().number().map(u64::from) {
         Some(asked) if asked > most => {
-            return Err(not_available(
-                "memory",
-                format!("{asked} MiB are more than a quarter of the available memory ({most} MiB); ask for less"),
-            ));
+            return Err(load.not_available(format!(
+                "{asked} MiB are more than a quarter of the available memory ({most} MiB); ask for less"
+            )));
         }
         Some(asked) => (asked, None),
         None => {
@@ -47,10 +38,11 @@ pub(super) fn start(
             (wanted.min(most), (wanted > most).then_some(note))
         }
     };
-    let workers = cpus();
+    note.into_iter().for_each(|note| load.note(note));
+    let (workers, rate) = (u64::from(affinity::count()), load.part().rate());
     let blocks = (total / workers).max(1) as usize;
     for worker in 0..workers {
-        crew.spawn(move |tally| {
+        load.spawn(Ending::Anywhere, move |board| {
             // If memory does get short, this goes first. Whoever may not say so takes a quarter of it all the same.
             let _ = fs::write("/proc/self/oom_score_adj", "1000");
             let mut random = SplitMix64::new(seed.wrapping_add(worker << 32));
@@ -66,13 +58,13 @@ pub(super) fn start(
                         *a = b.wrapping_add(c.wrapping_mul(3));
                     }
                     black_box(a);
-                    tally.add(MEBIBYTES, 1);
+                    board.add(MEBIBYTES, 1);
                 }
                 arrays.rotate_left(1);
             }
         })?;
     }
-    Ok(note)
+    Ok(())
 }
 
 /// The last-level caches of this machine, together. Several CPUs share one.

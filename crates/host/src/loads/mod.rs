@@ -1,40 +1,36 @@
-//! Loads of the host: those of the lab, and those that need a real machine.
+//! Loads on this machine: those of [`worstcase_probe::loads`], with the bodies of those that only a host has.
 //!
 //! ```text
-//! table    HOST_LOADS: the loads that only the host has          spec     HostLoad: what a user types
-//! running  RunningHostLoad: started loads, their work and rates   place    LoadPlace: where they work
-//! crew     forked workers of one load, their counters             pace     so many operations a second
+//! running  RunningHostLoad: started loads in a control group      place    LoadPlace: where they work
 //! cgroup   a control group of their own                           mark     how their processes are known again
 //! clean    Traces: what is left after kill -9, and its removal    segments shared memory that was left
-//! <name>   one file a load (rated: loads of the lab at a rate)
+//! disk, memory, desktop   the bodies (tree: a user's tree to build, source: a generated one, walk: a walk through files)
 //! ```
 //! All of them are ordinary processes: SCHED_OTHER, nice 0. They inherit the CPU affinity of the caller.
 
 pub mod cgroup;
 mod clean;
-mod cpu;
-mod crew;
 mod desktop;
 mod disk;
 mod mark;
 mod memory;
-mod pace;
 mod place;
-mod proc;
-mod rated;
 mod running;
 mod segments;
 mod source;
-mod spec;
-mod start;
-mod table;
-mod timers;
 mod tree;
 mod walk;
 
 pub use clean::{CleanError, Traces, clean};
 pub use place::LoadPlace;
-pub use running::{Rate, RunningHostLoad};
-pub use spec::{HostLoad, MAX_RATE, Part};
-pub use table::{HOST_LOADS, HostLoadInfo, HostLoadKind, usages};
-pub use worstcase_probe::loads::LoadError;
+pub use running::RunningHostLoad;
+
+use worstcase_probe::loads::{Body, LoadKind};
+
+/// The bodies of the loads that only a host has.
+pub const BODIES: &[(LoadKind, Body)] = &[
+    (LoadKind::Build, desktop::start_build),
+    (LoadKind::Memory, memory::start),
+    (LoadKind::Disk, disk::start),
+    (LoadKind::Desktop, desktop::start),
+];

@@ -1,105 +1,76 @@
-//! Started loads: their work, how much of it a second, and their end.
+//! Started loads in a control group of their own, noted so that whoever survives them can end them.
 
 use super::cgroup::Membership;
 use super::clean::{Traces, clean};
-use super::crew::preparing;
 use super::mark::{self, Environment};
-use super::place::not_available;
-use super::start::{Pieces, of_load};
-use super::{HostLoad, LoadError, LoadPlace};
+use super::{BODIES, LoadPlace};
 use std::collections::BTreeSet;
 use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use worstcase_probe::Nanos;
-use worstcase_probe::record::Work;
-use worstcase_probe::sys::clock;
+use worstcase_probe::Venue;
+use worstcase_probe::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
 use worstcase_probe::sys::process::{self, Pid};
 
-/// How long loads may take to do their first work, and how often one looks.
-const PATIENCE: Nanos = Nanos::from_millis(30_000);
-const LOOK: Nanos = Nanos::from_millis(1);
 /// Folder of programs' temporary files, below the work folder.
 const TEMPORARY: &str = "tmp";
 /// Part of an error that concerns all loads.
 const ALL: &str = "all";
 
-/// Work a second since it was asked last.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rate {
-    /// As in [`Work`].
-    pub unit: String,
-    /// How many of them a second.
-    pub per_second: f64,
-}
-
-/// Loads that run. Dropping it stops them; [`RunningHostLoad::stop`] also tells whether that worked.
+/// Loads that run; what they do is asked of the [`RunningLoad`] in it. Dropping it stops them; [`RunningHostLoad::stop`] also
+/// tells whether that worked.
 pub struct RunningHostLoad {
-    load: HostLoad,
-    parts: Vec<Pieces>,
+    /// None when it has ended, or could not be started.
+    load: Option<RunningLoad>,
     notes: Vec<String>,
     cgroup: Option<PathBuf>,
     work_dir: PathBuf,
+    /// Held until everybody is gone: who adopts their orphans.
     adopted_before: bool,
     /// Children that this process had before.
     others: BTreeSet<Pid>,
-    asked: (Nanos, Vec<Work>),
     stopped: bool,
 }
 
-impl HostLoad {
+impl RunningHostLoad {
     /// Makes what the loads need and starts their workers, as children of this process, which must have one thread.
     ///
-    /// They inherit its CPU affinity. Programs that run the lab's `compile` call
-    /// [`worstcase_probe::loads::compile::child_main`] first in `main`.
-    pub fn start(&self, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
-        refuse_threads()?;
-        let began = preparing(ALL, format!("beginning the work folder {}", place.work_dir.display()));
+    /// They inherit its CPU affinity. Programs that run `compile` call [`worstcase_probe::loads::compile::child_main`] first
+    /// in `main`.
+    pub fn start(spec: &LoadSpec, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
+        spec.check_venue(Venue::Host)?;
+        let began = LoadError::preparing(ALL, format!("beginning the work folder {}", place.work_dir.display()));
         mark::begin(&place.work_dir).map_err(began)?;
+        let adopting = LoadError::preparing(ALL, "becoming the reaper of orphans");
         let mut running = RunningHostLoad {
-            load: self.clone(),
-            parts: Vec::new(),
+            load: None,
             notes: Vec::new(),
             cgroup: None,
             work_dir: place.work_dir.clone(),
-            adopted_before: process::adopt_orphans(true).map_err(preparing(ALL, "becoming the reaper of orphans"))?,
+            adopted_before: process::adopt_orphans(true).map_err(adopting)?,
             others: mark::children(),
-            asked: (Nanos(0), Vec::new()),
             stopped: false,
         };
-        let membership = running.join(place);
-        let started = running.start_parts(seed);
+        let membership = running.join(place, spec);
+        let started = running.start_loads(spec, seed);
         if let Some(membership) = membership {
-            let left = membership
-                .leave()
-                .map_err(preparing(ALL, "leaving the loads' control group"));
-            running.cgroup = Some(left?);
+            let leaving = LoadError::preparing(ALL, "leaving the loads' control group");
+            running.cgroup = Some(membership.leave().map_err(leaving)?);
         }
-        started?;
+        let load = running.load.insert(started?);
+        running.notes.extend(load.notes().cloned());
         running.note_workers()?;
-        running.asked = (clock::monotonic(), running.work());
         Ok(running)
     }
-}
 
-fn refuse_threads() -> Result<(), LoadError> {
-    match fs::read_dir("/proc/self/task").map_or(1, Iterator::count) {
-        0 | 1 => Ok(()),
-        threads => Err(not_available(
-            ALL,
-            format!("loads are forked, and this process has {threads} threads instead of one"),
-        )),
-    }
-}
-
-impl RunningHostLoad {
     /// Joins the loads' group, if there can be one.
-    fn join(&mut self, place: &LoadPlace) -> Option<Membership> {
+    fn join(&mut self, place: &LoadPlace, spec: &LoadSpec) -> Option<Membership> {
         let why = match place.cgroup.as_deref().map(Membership::join) {
             Some(Ok(membership)) => return Some(membership),
             Some(Err(e)) => e.to_string(),
             None => "no right to make one".into(),
         };
-        if !self.load.is_idle() {
+        if !spec.is_idle() {
             self.notes.push(format!(
                 "loads have no control group of their own ({why}); process groups and parent-death signals end them"
             ));
@@ -107,126 +78,27 @@ impl RunningHostLoad {
         None
     }
 
-    fn start_parts(&mut self, seed: u64) -> Result<(), LoadError> {
+    fn start_loads(&self, spec: &LoadSpec, seed: u64) -> Result<RunningLoad, LoadError> {
         let temporary = self.work_dir.join(TEMPORARY);
-        fs::create_dir(&temporary).map_err(preparing(ALL, "making a folder for temporary files"))?;
+        fs::create_dir(&temporary).map_err(LoadError::preparing(ALL, "making a folder for temporary files"))?;
         let _environment = Environment::mark(&self.work_dir, temporary);
-        for (i, part) in self.load.parts().iter().enumerate() {
-            let name = part.name();
-            let folder = self.work_dir.join(format!("{i}-{name}"));
-            fs::create_dir(&folder).map_err(preparing(name, format!("making the folder {}", folder.display())))?;
-            let seed = seed.wrapping_add((i as u64) << 40);
-            let mut pieces = Pieces::start(part, seed, &folder).map_err(|e| of_load(name, e))?;
-            self.notes.extend(pieces.note.take());
-            self.parts.push(pieces);
-        }
-        Ok(())
+        let env = LoadEnvironment {
+            work_dir: self.work_dir.clone(),
+            venue: Venue::Host,
+            bodies: BODIES,
+        };
+        RunningLoad::start(spec, seed, &env)
     }
 
     fn note_workers(&self) -> Result<(), LoadError> {
         let workers = mark::children();
         mark::write_workers(&self.work_dir, workers.difference(&self.others).copied())
-            .map_err(preparing(ALL, "noting the workers"))
-    }
-
-    /// What runs.
-    pub fn load(&self) -> &HostLoad {
-        &self.load
+            .map_err(LoadError::preparing(ALL, "noting the workers"))
     }
 
     /// What a user should know of how it runs.
     pub fn notes(&self) -> &[String] {
         &self.notes
-    }
-
-    /// Work so far. With several loads at once a unit has its load's name before it: `disk.mebibytes`.
-    pub fn work(&self) -> Vec<Work> {
-        let parts = self.load.parts().iter().zip(&self.parts).enumerate();
-        parts
-            .flat_map(|(i, (part, pieces))| {
-                let prefix = self.prefix(i);
-                pieces.work(part.units()).into_iter().map(move |work| Work {
-                    unit: format!("{prefix}{}", work.unit),
-                    count: work.count,
-                })
-            })
-            .collect()
-    }
-
-    /// What stands before the units of part `i`; a second load of a name has its number too.
-    fn prefix(&self, i: usize) -> String {
-        let parts = self.load.parts();
-        if parts.len() == 1 {
-            return String::new();
-        }
-        let name = parts[i].name();
-        match parts[..i].iter().filter(|part| part.name() == name).count() {
-            0 => format!("{name}."),
-            earlier => format!("{name}{}.", earlier + 1),
-        }
-    }
-
-    /// What was added to `before`.
-    pub fn added_to(&self, before: &[Work]) -> Vec<Work> {
-        let mut work = self.work();
-        for now in &mut work {
-            let then = before
-                .iter()
-                .find(|then| then.unit == now.unit)
-                .map_or(0, |then| then.count);
-            now.count = now.count.saturating_sub(then);
-        }
-        work
-    }
-
-    /// Work since `before`; an error if one of the loads did none (other than `idle`).
-    pub fn work_since(&self, before: &[Work]) -> Result<Vec<Work>, LoadError> {
-        let work = self.added_to(before);
-        for (i, part) in self.load.parts().iter().enumerate() {
-            let prefix = self.prefix(i);
-            let mut own = work.iter().filter(|work| work.unit.starts_with(&prefix)).peekable();
-            if own.peek().is_some() && own.all(|work| work.count == 0) {
-                return Err(no_work(part.name(), part.units(), "while measuring"));
-            }
-        }
-        Ok(work)
-    }
-
-    /// Work a second since the last call, or since the start.
-    pub fn rates(&mut self) -> Vec<Rate> {
-        let (now, work) = (clock::monotonic(), self.work());
-        let seconds = now.saturating_sub(self.asked.0).0.max(1) as f64 / 1e9;
-        let rate = |(now, then): (&Work, &Work)| Rate {
-            unit: now.unit.clone(),
-            per_second: now.count.saturating_sub(then.count) as f64 / seconds,
-        };
-        let rates = work.iter().zip(&self.asked.1).map(rate).collect();
-        self.asked = (now, work);
-        rates
-    }
-
-    /// Whether every worker is still there. Forks nothing and does not wait.
-    pub fn check(&mut self) -> Result<(), LoadError> {
-        for (part, pieces) in self.load.parts().iter().zip(&mut self.parts) {
-            pieces.check().map_err(|e| of_load(part.name(), e))?;
-        }
-        Ok(())
-    }
-
-    /// Waits until every load has done its first work.
-    pub fn wait_for_work(&mut self) -> Result<(), LoadError> {
-        let end = clock::monotonic() + PATIENCE;
-        loop {
-            self.check()?;
-            let mut parts = self.load.parts().iter().zip(&self.parts);
-            let Some((part, _)) = parts.find(|(_, pieces)| !pieces.all_work()) else {
-                return Ok(());
-            };
-            if clock::monotonic() > end {
-                return Err(no_work(part.name(), part.units(), "within 30 s of its start"));
-            }
-            clock::sleep_until(clock::monotonic() + LOOK);
-        }
     }
 
     /// Ends and reaps every process of the loads, and undoes what they made. Forks nothing.
@@ -238,16 +110,11 @@ impl RunningHostLoad {
         if std::mem::replace(&mut self.stopped, true) {
             return Ok(());
         }
-        let mut result = Ok(());
-        for (part, pieces) in self.load.parts().iter().zip(&mut self.parts).rev() {
-            let stopped = pieces.stop().map_err(|e| of_load(part.name(), e));
-            result = result.and(stopped);
-        }
-        self.parts.clear();
+        let result = self.load.take().map_or(Ok(()), RunningLoad::stop);
         let left = clean(&Traces {
             cgroup: self.cgroup.take(),
             work_dir: self.work_dir.clone(),
-            null_blk: None, // its load has removed it, or said why not
+            null_blk: Vec::new(), // their loads have removed them, or said why not
         });
         for orphan in mark::children().difference(&self.others) {
             // Killed by now; one that is not would be a failure that `left` tells.
@@ -262,17 +129,23 @@ impl RunningHostLoad {
     }
 }
 
+impl Deref for RunningHostLoad {
+    type Target = RunningLoad;
+
+    fn deref(&self) -> &RunningLoad {
+        self.load.as_ref().expect("runs until it is stopped")
+    }
+}
+
+impl DerefMut for RunningHostLoad {
+    fn deref_mut(&mut self) -> &mut RunningLoad {
+        self.load.as_mut().expect("runs until it is stopped")
+    }
+}
+
 impl Drop for RunningHostLoad {
     fn drop(&mut self) {
         // An error here would only hide the one that made the holder give up.
         let _ = self.end();
-    }
-}
-
-fn no_work(load: &'static str, units: &[&str], when: &'static str) -> LoadError {
-    LoadError::NoWork {
-        load,
-        when,
-        units: units.join(", "),
     }
 }

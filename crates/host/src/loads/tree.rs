@@ -3,20 +3,18 @@
 //! Of a tree whose Makefile is tracked by git, the tracked files (and a kernel's `.config`) are copied; of any other
 //! all files, and `make clean` follows if the Makefile knows it.
 
-use super::LoadError;
-use super::crew::preparing;
-use super::place::{need_space, not_available};
+use super::place::need_space;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use worstcase_probe::loads::{LoadError, RunningPart};
 
 /// In the order in which make looks for them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const KERNEL_CONFIGURATION: &str = ".config";
-const LOAD: &str = "compile";
 /// A built tree may take several times the space of its sources, and two copies of these are kept.
 const ROOM: u64 = 4;
 
@@ -33,36 +31,30 @@ pub(super) fn missing_program(programs: &[&'static str]) -> Option<&'static str>
     programs.iter().copied().find(|program| !is_there(program))
 }
 
-/// Copies the tree `from` to the new folder `to`, ready to be built from clean.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), LoadError> {
+/// For `load`, copies the tree `from` to the new folder `to`, ready to be built from clean.
+pub(super) fn copy(load: &RunningPart, from: &Path, to: &Path) -> Result<(), LoadError> {
     if let Some(program) = missing_program(&["make"]) {
-        return Err(not_available(
-            LOAD,
-            format!("there is no {program} in PATH; install it"),
-        ));
+        return Err(load.not_available(format!("there is no {program} in PATH; install it")));
     }
     let Some(makefile) = MAKEFILES.into_iter().find(|name| from.join(name).is_file()) else {
-        return Err(not_available(
-            LOAD,
-            format!("there is no Makefile in {}", from.display()),
-        ));
+        return Err(load.not_available(format!("there is no Makefile in {}", from.display())));
     };
     let tracked = tracked_files(from).filter(|files| files.iter().any(|file| file == Path::new(makefile)));
     let is_tracked = tracked.is_some();
     let reading = format!("reading {}", from.display());
     let files = match tracked {
         Some(files) => files,
-        None => all_files(from).map_err(preparing(LOAD, reading))?,
+        None => all_files(from).map_err(load.preparing(reading))?,
     };
     let bytes = files
         .iter()
         .filter_map(|file| fs::symlink_metadata(from.join(file)).ok());
     let bytes: u64 = bytes.map(|status| status.len()).sum();
-    fs::create_dir(to).map_err(preparing(LOAD, "making a folder"))?;
-    need_space(LOAD, to, ROOM * bytes)?;
+    fs::create_dir(to).map_err(load.preparing("making a folder"))?;
+    need_space(load, to, ROOM * bytes)?;
     for file in &files {
         copy_one(&from.join(file), &to.join(file))
-            .map_err(preparing(LOAD, format!("copying {}", from.join(file).display())))?;
+            .map_err(load.preparing(format!("copying {}", from.join(file).display())))?;
     }
     if !is_tracked {
         // A Makefile without `clean` is fine.

@@ -12,7 +12,7 @@ use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Observer, Placement, Request};
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::{Sample, SelfCost, Work};
-use worstcase_probe::sys::{clock, memory};
+use worstcase_probe::sys::{clock, usage};
 
 /// The first sample begins this long after everything is ready.
 const LEAD: Nanos = Nanos::from_millis(20);
@@ -43,7 +43,7 @@ pub(super) fn measure(
     let before = Before {
         work: load.work(),
         steal: machine::steal(&spec.cpus),
-        faults: memory::faults(),
+        used: usage::own_process(),
         cpu: clock::own_cpu_time()?,
     };
     let mut onlooker = Onlooker::new(spec, start, stop, load, before, say);
@@ -57,7 +57,7 @@ pub(super) fn measure(
         true => load.added_to(&before.work),
         false => load.work_since(&before.work)?,
     };
-    let faults = memory::faults();
+    let used = usage::own_process() - before.used;
     let steal = machine::steal_between(&before.steal, &machine::steal(&spec.cpus));
     Ok(Done {
         cpus: Vec::new(),
@@ -67,8 +67,8 @@ pub(super) fn measure(
             details: taken.details,
             self_cost: SelfCost {
                 cpu_time: clock::own_cpu_time()?.saturating_sub(before.cpu),
-                minor_faults: faults.minor - before.faults.minor,
-                major_faults: faults.major - before.faults.major,
+                minor_faults: used.minor_faults,
+                major_faults: used.major_faults,
                 ..SelfCost::default()
             },
             steal: steal
@@ -97,7 +97,7 @@ pub(super) fn measure(
 struct Before {
     work: Vec<Work>,
     steal: Vec<Option<Nanos>>,
-    faults: memory::Faults,
+    used: usage::Usage,
     cpu: Nanos,
 }
 
@@ -109,7 +109,6 @@ struct Onlooker<'a, Say> {
     before: Before,
     say: &'a mut Say,
     stats: CpuStats,
-    next: u64,
     told: Nanos,
     failed: Option<MeasureError>,
 }
@@ -134,7 +133,6 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
             before,
             say,
             stats,
-            next: 0,
             told: start,
             failed: None,
         }
@@ -174,8 +172,8 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
 impl<Say: FnMut(&Message) -> io::Result<()>> Observer for Onlooker<'_, Say> {
     fn sample(&mut self, sample: Sample) {
         let index = u64::from(sample.index);
-        self.stats.add(index + 1 - self.next, sample.latency.0);
-        self.next = index + 1;
+        self.stats.add(index, sample.latency.0);
+        self.stats.missed = index + 1 - self.stats.taken;
         self.tell_if_due();
     }
 

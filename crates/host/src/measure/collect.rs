@@ -3,10 +3,10 @@
 use super::ring::Reader;
 use crate::message::CpuStats;
 use crate::packed::Unpacker;
-use crate::spec::Probe;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use worstcase_probe::Probe;
 
 /// One sample or gap, as the collector passes it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,18 +65,24 @@ impl Collector {
             if let Some((first, length)) = self.unpacker.push(word) {
                 let at = match &mut self.kind {
                     Kind::Gaps => {
-                        self.stats.add(1, length);
+                        self.stats.add(self.stats.taken, length);
                         first
                     }
                     Kind::Samples { last } => {
-                        self.stats.add(first, length);
                         *last += first as i64;
+                        self.stats.add(*last as u64, length);
                         *last as u64
                     }
                 };
                 each(Collected { at, length });
             }
         });
+        self.stats.lost = self.ring.refused();
+        if let Kind::Samples { last } = self.kind {
+            // Samples that were lost since the last one that is here are no step yet.
+            let steps = (last + 1) as u64 - self.stats.taken;
+            self.stats.missed = steps.saturating_sub(self.stats.lost);
+        }
         result
     }
 

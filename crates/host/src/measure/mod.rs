@@ -1,8 +1,8 @@
 //! Measuring: a thread a CPU takes samples, one thread collects them.
 //!
 //! ```text
-//! schedule  which period is due when: pure functions       source   what wakes a thread: one type a timer
-//! take      the sampling loop                              ring     from the loop to the collector, without a lock
+//! take      the sampling loop                              source   what wakes a thread: one type a timer
+//! ring      from the loop to the collector, without a lock books    where the periods went
 //! observe   the kernel's trace beside them
 //! spin      the loop of `noise`
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
@@ -12,12 +12,12 @@
 //! ```
 
 mod bench;
+mod books;
 mod collect;
 mod observe;
 mod rights;
 mod ring;
 mod run;
-mod schedule;
 mod source;
 mod spin;
 mod take;

@@ -3,12 +3,12 @@
 use super::MeasureError;
 use super::collect::Collected;
 use crate::message;
-use crate::spec::{HostSpec, Probe};
+use crate::spec::HostSpec;
 use crate::trace::{Ask, Noise, Parts, Purpose, Recorder, Snapshot, Splitter, Tracer, What, noise};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use worstcase_probe::Nanos;
+use worstcase_probe::{Nanos, Probe};
 
 /// What is remembered behind the collector, which comes every 50 ms and may be late.
 const WINDOW: Nanos = Nanos::from_millis(2_000);

@@ -2,12 +2,10 @@
 //! warning that says what it does to the result.
 
 use crate::spec::{HostSpec, Policy};
-use crate::sys::policy;
-use rustix::mm::MlockAllFlags;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use worstcase_probe::Nanos;
+use worstcase_probe::sys::{affinity, memory, sched};
 
 /// What the process holds while it measures; given back when dropped.
 #[derive(Debug)]
@@ -21,9 +19,8 @@ impl Held {
     /// Locks what memory is touched from now on, and keeps the CPUs out of deep idle states.
     pub fn acquire(warnings: &mut Vec<String>) -> Held {
         // Not the whole executable: pages are locked as they are touched, and the sampling loop touches all of its own first.
-        let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
-        let locked = rustix::mm::mlockall(flags);
-        if let Err(e) = locked {
+        let locked = memory::lock_on_touch();
+        if let Err(e) = &locked {
             warnings.push(format!(
                 "memory is not locked ({e}): page faults may be part of the samples; run as root, or give CAP_IPC_LOCK or `ulimit -l unlimited`"
             ));
@@ -38,8 +35,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if self.locked {
-            // Cannot fail for memory that this process locked.
-            let _ = rustix::mm::munlockall();
+            memory::unlock_all();
         }
     }
 }
@@ -66,8 +62,6 @@ fn no_deep_idle(warnings: &mut Vec<String>) -> Option<File> {
 
 /// Puts the calling thread on `cpu` under the measurement's policy.
 pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Result<()> {
-    let mut only = CpuSet::new();
-    only.set(cpu as usize);
     if spec.policy == Policy::Deadline {
         // The kernel admits SCHED_DEADLINE only to threads that may run on all CPUs of their domain.
         warnings.push(
@@ -75,7 +69,7 @@ pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Re
                 .into(),
         );
     } else {
-        sched_setaffinity(None, &only)?;
+        affinity::set(&[cpu])?;
     }
     if let Err(e) = under(spec.policy, spec.interval) {
         warnings.push(format!(
@@ -89,10 +83,10 @@ pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Re
 
 fn under(policy: Policy, interval: Nanos) -> io::Result<()> {
     match policy {
-        Policy::Fifo(priority) => policy::fifo(priority),
-        Policy::Rr(priority) => policy::round_robin(priority),
+        Policy::Fifo(priority) => sched::Policy::fifo(priority).apply(),
+        Policy::Rr(priority) => sched::Policy::round_robin(priority).apply(),
         // Half of the period is far more than a sample needs, and is admitted on every CPU at once.
-        Policy::Deadline => policy::deadline(Nanos(interval.0 / 2), interval),
-        Policy::Other => policy::other(),
+        Policy::Deadline => sched::apply_deadline(Nanos(interval.0 / 2), interval),
+        Policy::Other => sched::Policy::OTHER.apply(),
     }
 }

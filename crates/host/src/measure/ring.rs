@@ -7,6 +7,7 @@ struct Shared {
     words: Box<[AtomicU64]>,
     written: AtomicUsize,
     read: AtomicUsize,
+    refused: AtomicU64,
 }
 
 /// The end that a measuring thread writes.
@@ -31,6 +32,7 @@ pub fn ring(words: usize) -> (Writer, Reader) {
         words,
         written: AtomicUsize::new(0),
         read: AtomicUsize::new(0),
+        refused: AtomicU64::new(0),
     });
     let writer = Writer {
         shared: shared.clone(),
@@ -41,13 +43,14 @@ pub fn ring(words: usize) -> (Writer, Reader) {
 }
 
 impl Writer {
-    /// Adds all of `words` or nothing.
+    /// Adds all of `words`, or counts them as refused.
     #[inline(always)]
     pub fn push(&mut self, words: &[u64]) -> bool {
         let mask = self.shared.words.len() - 1;
         if self.written + words.len() - self.read > mask {
             self.read = self.shared.read.load(Ordering::Acquire);
             if self.written + words.len() - self.read > mask {
+                self.shared.refused.fetch_add(1, Ordering::Release);
                 return false;
             }
         }
@@ -70,6 +73,11 @@ impl Reader {
             each(self.shared.words[at & mask].load(Ordering::Relaxed));
         }
         self.shared.read.store(to, Ordering::Release);
+    }
+
+    /// How often there was no room.
+    pub fn refused(&self) -> u64 {
+        self.shared.refused.load(Ordering::Acquire)
     }
 }
 
@@ -108,6 +116,7 @@ mod tests {
         reader.drain(|_| words += 1);
         assert_eq!(words, taken * 3);
         assert!((1..4).contains(&taken));
+        assert_eq!(reader.refused(), 20 - taken as u64);
         assert!(writer.push(&[1, 2, 3]));
     }
 }

@@ -8,22 +8,20 @@ use super::ring::ring;
 use super::thread::Measured;
 use super::threads::Threads;
 use super::timerlat::Running;
-use crate::loads::{HostLoad, LoadPlace, RunningHostLoad};
+use crate::loads::{LoadPlace, RunningHostLoad};
 use crate::machine;
 use crate::message::{CpuDone, CpuStats, Done, Message};
-use crate::spec::{HostSpec, Probe};
-use crate::sys::alarm;
+use crate::spec::HostSpec;
 use crate::trace::TraceError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use worstcase_probe::Nanos;
 use worstcase_probe::bench::BenchError;
 use worstcase_probe::loads::LoadError;
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::Work;
-use worstcase_probe::spec::SpecError;
-use worstcase_probe::sys::clock;
+use worstcase_probe::sys::{clock, signal};
+use worstcase_probe::{Nanos, Probe};
 
 /// How often samples are collected.
 const COLLECT: Duration = Duration::from_millis(50);
@@ -80,13 +78,9 @@ pub fn run(
         work_dir: spec.work_dir.clone(),
         cgroup: spec.cgroup.clone(),
     };
-    let load: HostLoad = spec
-        .load
-        .parse()
-        .map_err(|e: SpecError| MeasureError::Thread(e.to_string()))?;
-    let mut load = load.start(spec.seed, &place)?;
+    let mut load = RunningHostLoad::start(&spec.load, spec.seed, &place)?;
     // Every thread from now on: no SIGALRM but the one that a measuring thread waits for.
-    alarm::block();
+    signal::block(&[signal::SIGALRM]);
     after_load();
     let measured = match spec.probe {
         Probe::Bench(bench) => bench::measure(spec, bench, &mut load, stop, &mut say),
@@ -176,7 +170,7 @@ fn measure(
     keep_flights(spec, &observed)?;
     Ok(Done {
         bench: None,
-        cpus: cpus_done(&measured, &stats, &steal, &observed),
+        cpus: cpus_done(&measured, &steal, &observed),
         work,
         warnings,
         notes: load.notes().to_vec(),
@@ -205,16 +199,10 @@ pub(super) fn pause(length: Nanos, stop: &AtomicBool) {
 }
 
 fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
-    let early: u64 = measured.iter().map(|m| m.taken.early).sum();
+    let early: u64 = measured.iter().map(|m| m.early).sum();
     if early > 0 {
         warnings.push(format!(
             "{early} samples came before they were due and count as 0: the clock or the timer is not sound"
-        ));
-    }
-    let dropped: u64 = measured.iter().map(|m| m.taken.dropped).sum();
-    if dropped > 0 {
-        warnings.push(format!(
-            "{dropped} samples were taken and found no room, because nobody collected them for {RING_SECONDS} s: they count as missed"
         ));
     }
     warnings.sort();
@@ -274,18 +262,16 @@ impl Sampling {
     }
 }
 
-fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>], observed: &Observed) -> Vec<CpuDone> {
-    let one = |(place, ((m, stats), steal)): (usize, ((&Measured, &CpuStats), &Option<Nanos>))| CpuDone {
+fn cpus_done(measured: &[Measured], steal: &[Option<Nanos>], observed: &Observed) -> Vec<CpuDone> {
+    let one = |(place, (m, steal)): (usize, (&Measured, &Option<Nanos>))| CpuDone {
         cpu: m.cpu,
-        start: m.taken.schedule.start,
-        expected: m.taken.expected,
-        spun: m.taken.spun,
-        taken: stats.taken,
-        dropped: m.taken.dropped,
-        early: m.taken.early,
+        start: m.start,
+        seen: m.seen,
+        lost_lines: m.lost_lines,
+        early: m.early,
         clock_read: m.clock_read,
         empty_sample: m.empty_sample,
-        cpu_time: m.usage.cpu_time,
+        cpu_time: m.usage.cpu,
         minor_faults: m.usage.minor_faults,
         major_faults: m.usage.major_faults,
         steal: *steal,
@@ -293,5 +279,5 @@ fn cpus_done(measured: &[Measured], stats: &[CpuStats], steal: &[Option<Nanos>],
         causes: observed.causes.get(place).cloned().unwrap_or_default(),
         flights: observed.flights.get(place).map_or(0, Vec::len),
     };
-    measured.iter().zip(stats).zip(steal).enumerate().map(one).collect()
+    measured.iter().zip(steal).enumerate().map(one).collect()
 }

@@ -1,13 +1,12 @@
 //! What wakes a measuring thread: one type a timer, all of them with the same two steps.
 
-use super::schedule::Schedule;
-use crate::sys::alarm::Alarm;
 use crate::sys::rtc::Rtc;
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::io;
-use worstcase_probe::Nanos;
+use worstcase_probe::sys::alarm::{Alarm, OnExpiry};
 use worstcase_probe::sys::clock;
+use worstcase_probe::{Nanos, Schedule};
 
 /// A wake-up.
 #[derive(Clone, Copy, Debug)]
@@ -92,38 +91,67 @@ impl Source for Timerfd {
     }
 }
 
+/// What the handler of SIGALRM saw.
+#[derive(Default)]
+struct Seen(Option<Wake>);
+
+impl OnExpiry for Seen {
+    #[inline(always)]
+    fn expired(&mut self, now: Nanos, overrun: u64) {
+        self.0 = Some(Wake { now, overrun });
+    }
+}
+
+/// Makes it due at the schedule's times; an expiry of before is forgotten.
+fn arm(alarm: &mut Alarm<Seen>, schedule: Schedule) -> io::Result<Schedule> {
+    alarm.state().0 = None;
+    let start = alarm.arm(schedule.start, schedule.interval)?;
+    Ok(Schedule { start, ..schedule })
+}
+
 /// SIGALRM of a timer that counts its overruns.
-pub struct PosixTimer(pub Alarm);
+pub struct PosixTimer(Alarm<Seen>);
+
+impl PosixTimer {
+    /// A timer of the calling thread, not yet armed.
+    pub fn new() -> io::Result<PosixTimer> {
+        Alarm::posix(Seen::default()).map(PosixTimer)
+    }
+}
 
 impl Source for PosixTimer {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
-        let start = self.0.arm(schedule.start, schedule.interval)?;
-        Ok(Schedule { start, ..schedule })
+        arm(&mut self.0, schedule)
     }
 
     #[inline(always)]
     fn wait(&mut self, _schedule: &Schedule, _index: u32) -> io::Result<Option<Wake>> {
-        Ok(self.0.wait().map(|expiry| Wake {
-            now: expiry.now,
-            overrun: expiry.overrun,
-        }))
+        self.0.wait();
+        Ok(self.0.state().0.take())
     }
 }
 
 /// SIGALRM of setitimer, which does not count overruns: the clock does.
-pub struct IntervalTimer(pub Alarm);
+pub struct IntervalTimer(Alarm<Seen>);
+
+impl IntervalTimer {
+    /// The process's timer, not yet armed.
+    pub fn new() -> io::Result<IntervalTimer> {
+        Alarm::interval(Seen::default()).map(IntervalTimer)
+    }
+}
 
 impl Source for IntervalTimer {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
-        let start = self.0.arm(schedule.start, schedule.interval)?;
-        Ok(Schedule { start, ..schedule })
+        arm(&mut self.0, schedule)
     }
 
     #[inline(always)]
     fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
-        Ok(self.0.wait().map(|expiry| Wake {
-            now: expiry.now,
-            overrun: schedule.overrun(index, expiry.now),
+        self.0.wait();
+        Ok(self.0.state().0.take().map(|wake| Wake {
+            overrun: schedule.overrun(index, wake.now),
+            ..wake
         }))
     }
 }

@@ -15,7 +15,9 @@ pub struct Spun {
     /// Time in which gaps were looked for, gaps included.
     pub spun: Nanos,
     /// Gaps that found no room in the ring.
-    pub dropped: u64,
+    pub lost: u64,
+    /// Windows that were begun.
+    pub windows: u32,
 }
 
 /// How it spins.
@@ -49,11 +51,12 @@ pub fn spin(windows: Windows, ring: &mut Writer, stop: &AtomicBool) -> Spun {
             let now = clock::monotonic();
             let gap = now - before;
             if gap >= windows.threshold && !ring.push(&wide((before - windows.start).0, gap.0)) {
-                spun.dropped += 1;
+                spun.lost += 1;
             }
             before = now;
         }
         spun.spun = spun.spun + (before.saturating_sub(first));
+        spun.windows += 1;
     }
     spun
 }
@@ -79,7 +82,7 @@ mod tests {
         let (mut unpacker, mut gaps) = (Unpacker::default(), Vec::new());
         reader.drain(|word| gaps.extend(unpacker.push(word)));
         let sum: u64 = gaps.iter().map(|(_, length)| length).sum();
-        assert_eq!((sum, spun.dropped), (spun.spun.0, 0));
+        assert_eq!((sum, spun.lost, spun.windows), (spun.spun.0, 0, 2));
         assert!(gaps.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0));
     }
 }

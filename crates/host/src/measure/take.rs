@@ -1,34 +1,31 @@
 //! The sampling loop: wait, read the clock, hand over, again.
 
+use super::books::Books;
 use super::ring::Writer;
-use super::schedule::Schedule;
 use super::source::Source;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::Nanos;
+use worstcase_probe::record::Periods;
 use worstcase_probe::sys::clock;
+use worstcase_probe::{Nanos, Schedule};
 
 /// What a thread's loop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The schedule as the timer kept it.
     pub schedule: Schedule,
-    /// Periods that were due until it ended.
-    pub expected: u32,
-    /// Samples that did not find room in the ring.
-    pub dropped: u64,
+    /// Where the periods went that were due until it ended.
+    pub periods: Periods,
     /// Samples before their due time, which count as 0.
     pub early: u64,
-    /// `noise`: time in which it looked for gaps.
-    pub spun: Nanos,
 }
 
 /// Takes the samples of `schedule` until its end or `stop`.
 pub fn take<S: Source>(source: &mut S, schedule: Schedule, ring: &mut Writer, stop: &AtomicBool) -> io::Result<Taken> {
     let schedule = source.arm(schedule)?;
     let (mut index, mut last) = (0_u32, -1_i64);
-    let (mut dropped, mut early) = (0, 0);
+    let (mut books, mut early) = (Books::default(), 0);
     while index < schedule.periods {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -41,35 +38,19 @@ pub fn take<S: Source>(source: &mut S, schedule: Schedule, ring: &mut Writer, st
         let (words, used) = pack((i64::from(index) - last) as u64, wake.now.saturating_sub(due).0);
         if ring.push(&words[..used]) {
             last = i64::from(index);
+            books.taken();
         } else {
-            dropped += 1;
+            books.lost(1);
         }
-        index = schedule.next(index, wake.overrun);
+        let next = schedule.next(index, wake.overrun);
+        books.missed(u64::from(next - index - 1));
+        index = next;
     }
-    let expected = if index >= schedule.periods {
-        schedule.periods
-    } else {
-        index
-    };
     Ok(Taken {
         schedule,
-        expected,
-        dropped,
+        periods: books.close(),
         early,
-        spun: Nanos(0),
     })
-}
-
-/// The shortest of many distances between two reads of the clock.
-pub fn clock_read(trials: usize) -> Nanos {
-    let mut shortest = Nanos(u64::MAX);
-    let mut before = clock::monotonic();
-    for _ in 0..trials {
-        let now = clock::monotonic();
-        shortest = shortest.min(now - before);
-        before = now;
-    }
-    shortest
 }
 
 #[cfg(test)]
@@ -119,7 +100,15 @@ mod tests {
     #[test]
     fn expected_is_taken_plus_missed() {
         let (taken, samples) = run(10, vec![5, 2_100, -3, 7], 64);
-        assert_eq!(taken.expected, 10);
+        let expected = Periods {
+            expected: 10,
+            taken: 8,
+            missed: 2,
+            lost: 0,
+            longest_missed_run: 2,
+            missed_at_ends: 0,
+        };
+        assert_eq!(taken.periods, expected);
         assert_eq!(taken.early, 1);
         assert_eq!(samples[..4], [(1, 5), (1, 2_100), (3, 0), (1, 7)]);
         let missed: u64 = samples.iter().map(|(step, _)| step - 1).sum();
@@ -127,9 +116,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_without_room_is_counted_and_its_period_is_not_lost() {
-        let (taken, samples) = run(20, vec![], 8);
-        assert_eq!(taken.dropped + samples.len() as u64, 20);
-        assert!(taken.dropped > 0);
+    fn a_sample_without_room_is_lost_and_no_period_is_missed_for_it() {
+        let (Taken { periods, .. }, samples) = run(20, vec![], 8);
+        assert_eq!(
+            (periods.expected, periods.missed, periods.longest_missed_run),
+            (20, 0, 0)
+        );
+        assert_eq!(
+            (periods.taken, periods.lost),
+            (samples.len() as u64, 20 - samples.len() as u64)
+        );
+        assert!(periods.lost > 0);
     }
 }

@@ -2,20 +2,19 @@
 
 use super::rights::take_cpu;
 use super::ring::Writer;
-use super::schedule::Schedule;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
-use super::take::{Taken, clock_read, take};
-use crate::spec::{HostSpec, Policy, Probe, Timer};
-use crate::sys::alarm::Alarm;
+use super::take::{clock_read, take};
+use crate::message::Seen;
+use crate::spec::{HostSpec, Policy, Timer};
 use crate::sys::rtc::Rtc;
-use crate::sys::usage::{self, Usage};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::memory;
+use worstcase_probe::sys::usage::{self, Usage};
+use worstcase_probe::sys::{clock, memory};
+use worstcase_probe::{Nanos, Probe, Schedule};
 
 /// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
 const TRIALS: usize = 200;
@@ -43,7 +42,12 @@ pub(super) struct Ready {
 #[derive(Debug)]
 pub(super) struct Measured {
     pub cpu: u32,
-    pub taken: Taken,
+    /// When period 0 was due, or the first window began.
+    pub start: Nanos,
+    pub seen: Seen,
+    /// Samples before their due time.
+    pub early: u64,
+    pub lost_lines: u64,
     pub clock_read: Nanos,
     pub empty_sample: Nanos,
     pub usage: Usage,
@@ -68,8 +72,8 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
         _ if spec.probe == Probe::Noise => measure_noise(order, warnings),
         Timer::Nanosleep => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
         Timer::Timerfd => Timerfd::new().and_then(|source| measure(source, order, warnings)),
-        Timer::Posix => Alarm::posix().and_then(|alarm| measure(PosixTimer(alarm), order, warnings)),
-        Timer::Setitimer => Alarm::interval().and_then(|alarm| measure(IntervalTimer(alarm), order, warnings)),
+        Timer::Posix => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
+        Timer::Setitimer => IntervalTimer::new().and_then(|source| measure(source, order, warnings)),
         Timer::Rtc => {
             let hz = (1_000_000_000 / spec.interval.0) as u32;
             Rtc::open(Path::new("/dev/rtc"), hz).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
@@ -94,7 +98,7 @@ pub(super) fn wait_for_start(order: &Order<'_>, warnings: Vec<String>) -> io::Re
 const REST_SHARE: u64 = 10;
 
 fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
-    let clock_read = clock_read(TRIALS);
+    let clock_read = clock::read_cost(TRIALS);
     let start = wait_for_start(&order, warnings)?;
     let spec = order.spec;
     let windows = Windows {
@@ -107,29 +111,26 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
         count: spec.periods,
         threshold: spec.threshold,
     };
-    let before = usage::of_thread()?;
+    let before = usage::own_thread();
     let spun = spin(windows, &mut order.ring, order.stop);
     Ok(Measured {
         cpu: order.cpu,
-        taken: Taken {
-            schedule: Schedule {
-                start,
-                interval: spec.interval,
-                periods: spec.periods,
-            },
-            expected: 0,
-            dropped: spun.dropped,
-            early: 0,
-            spun: spun.spun,
+        start,
+        seen: Seen::Gaps {
+            windows: spun.windows,
+            observed: spun.spun,
+            lost: spun.lost,
         },
+        early: 0,
+        lost_lines: 0,
         clock_read,
         empty_sample: clock_read,
-        usage: usage::of_thread()?.since(before),
+        usage: usage::own_thread() - before,
     })
 }
 
 fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
-    let clock_read = clock_read(TRIALS);
+    let clock_read = clock::read_cost(TRIALS);
     let empty_sample = empty_sample(&mut source, order.spec)?;
     let start = wait_for_start(&order, warnings)?;
     let schedule = Schedule {
@@ -137,12 +138,15 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
         interval: order.spec.interval,
         periods: order.spec.periods,
     };
-    let before = usage::of_thread()?;
+    let before = usage::own_thread();
     let taken = take(&mut source, schedule, &mut order.ring, order.stop)?;
-    let usage = usage::of_thread()?.since(before);
+    let usage = usage::own_thread() - before;
     Ok(Measured {
         cpu: order.cpu,
-        taken,
+        start: taken.schedule.start,
+        seen: Seen::Periods(taken.periods),
+        early: taken.early,
+        lost_lines: 0,
         clock_read,
         empty_sample,
         usage,
@@ -151,7 +155,6 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
 
 /// The shortest turn with due times in the past: nothing to wait for. The clock's own interrupt cannot be in the past: 0.
 fn empty_sample<S: Source>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
-    use worstcase_probe::sys::clock::monotonic;
     if matches!(spec.timer, Timer::Rtc | Timer::Setitimer) {
         return Ok(Nanos(0));
     }
@@ -162,10 +165,10 @@ fn empty_sample<S: Source>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos>
             interval: Nanos(u64::MAX / 2),
             periods: 1,
         };
-        let before = monotonic();
+        let before = clock::monotonic();
         let schedule = source.arm(past)?;
         source.wait(&schedule, 0)?;
-        shortest = shortest.min(monotonic() - before);
+        shortest = shortest.min(clock::monotonic() - before);
     }
     Ok(shortest)
 }

@@ -1,14 +1,13 @@
 //! The kernel's own timerlat threads measure; a thread a CPU reads what their tracer writes.
 
+use super::books::Books;
 use super::ring::Writer;
-use super::schedule::Schedule;
-use super::take::Taken;
 use super::thread::{Measured, Order, wait_for_start};
+use crate::message::Seen;
 use crate::packed::pack;
 use crate::spec::HostSpec;
-use crate::sys::usage;
 use crate::trace::TraceError;
-use crate::trace::timerlat::{Activation, Lines, Periods};
+use crate::trace::timerlat::{self, Activation, Lines};
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
@@ -17,7 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use worstcase_probe::Schedule;
+use worstcase_probe::record::Periods;
+use worstcase_probe::sys::{clock, usage};
 
 /// How often the lines are read: the reader shares its CPU with what is measured.
 const READ: Duration = Duration::from_millis(20);
@@ -62,22 +63,21 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
     let mut pipe = options.open(path).map_err(failed)?;
     let parts = File::create_new(order.spec.parts_file(order.cpu)).map_err(failed)?;
     let earliest = wait_for_start(&order, Vec::new()).map_err(failed)?;
-    let before = usage::of_thread().map_err(failed)?;
+    let before = usage::own_thread();
     let mut sink = Sink {
         spec: order.spec,
         earliest,
         periods: None,
         ring: &mut order.ring,
         parts: BufWriter::new(parts),
-        next: 0,
+        books: Books::default(),
         last: -1,
-        dropped: 0,
         failure: None,
     };
     let mut lines = Lines::default();
     let mut buffer = vec![0; 1 << 16];
     let end = earliest + order.spec.length() + PATIENCE;
-    while sink.next < u64::from(order.spec.periods) && !order.stop.load(Ordering::Relaxed) {
+    while !sink.is_full() && !order.stop.load(Ordering::Relaxed) {
         match pipe.read(&mut buffer) {
             Ok(length) if length > 0 => {
                 let fed = lines.feed(&buffer[..length], |activation| sink.take(activation));
@@ -92,13 +92,16 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
     if sink.periods.is_none() && !stopped {
         return Err(format!("the timerlat tracer wrote nothing of CPU {}", order.cpu));
     }
-    let taken = sink.finish(stopped).map_err(failed)?;
+    let (start, periods) = sink.finish(stopped).map_err(failed)?;
     Ok(Measured {
         cpu: order.cpu,
-        taken,
+        start,
+        seen: Seen::Periods(periods),
+        early: 0,
+        lost_lines: lines.lost,
         clock_read: Nanos(0),
         empty_sample: Nanos(0),
-        usage: usage::of_thread().map_err(failed)?.since(before),
+        usage: usage::own_thread() - before,
     })
 }
 
@@ -106,56 +109,61 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
 struct Sink<'a> {
     spec: &'a HostSpec,
     earliest: Nanos,
-    periods: Option<Periods>,
+    periods: Option<timerlat::Periods>,
     ring: &'a mut Writer,
     parts: BufWriter<File>,
-    /// The period after the last that was seen.
-    next: u64,
+    /// Of the periods up to the last that was seen.
+    books: Books,
     /// The last period that was handed over.
     last: i64,
-    dropped: u64,
     failure: Option<io::Error>,
 }
 
 impl Sink<'_> {
     fn take(&mut self, activation: Activation) {
-        let new = || Periods::new(self.spec.interval, activation.due, self.earliest);
-        let Some(index) = self.periods.get_or_insert_with(new).of(activation) else {
+        let new = || timerlat::Periods::new(self.spec.interval, activation.due, self.earliest);
+        let Some(place) = self.periods.get_or_insert_with(new).of(activation) else {
             return;
         };
-        self.next = index + 1;
-        if index >= u64::from(self.spec.periods) {
+        if self.is_full() {
             return;
         }
-        let (words, used) = pack((index as i64 - self.last) as u64, activation.thread.0);
+        let between = place.index.min(self.end()) - self.books.so_far();
+        let lost = place.lost.min(between);
+        self.books.gap(between - lost, lost);
+        if self.is_full() {
+            return;
+        }
+        let (words, used) = pack((place.index as i64 - self.last) as u64, activation.thread.0);
         if !self.ring.push(&words[..used]) {
-            self.dropped += 1;
+            self.books.lost(1);
             return;
         }
-        self.last = index as i64;
+        self.books.taken();
+        self.last = place.index as i64;
         if let Err(e) = self.parts.write_all(&activation.irq.0.to_le_bytes()) {
             self.failure = Some(e);
         }
     }
 
-    fn finish(mut self, stopped: bool) -> io::Result<Taken> {
+    /// The number of periods.
+    fn end(&self) -> u64 {
+        u64::from(self.spec.periods)
+    }
+
+    /// Every period is accounted for.
+    fn is_full(&self) -> bool {
+        self.books.so_far() >= self.end()
+    }
+
+    /// When period 0 was due, and where the periods went.
+    fn finish(mut self, stopped: bool) -> io::Result<(Nanos, Periods)> {
         self.parts.flush()?;
-        let periods = self.spec.periods;
-        let taken = Taken {
-            schedule: Schedule {
-                start: self.periods.map_or(self.earliest, |seen| seen.start()),
-                interval: self.spec.interval,
-                periods,
-            },
-            expected: if stopped {
-                (self.next as u32).min(periods)
-            } else {
-                periods
-            },
-            dropped: self.dropped,
-            early: 0,
-            spun: Nanos(0),
-        };
-        self.failure.map_or(Ok(taken), Err)
+        if !stopped {
+            // Nothing came for so long that no line can be on its way.
+            self.books.missed(self.end() - self.books.so_far());
+        }
+        let start = self.periods.map_or(self.earliest, |seen| seen.start());
+        self.failure.map_or(Ok((start, self.books.close())), Err)
     }
 }

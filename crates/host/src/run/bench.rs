@@ -7,8 +7,7 @@ use crate::message::{BenchDone, Done};
 use crate::state::boot_id;
 use worstcase_probe::bench::Bench;
 use worstcase_probe::record::RawRecord;
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::{CellSpec, Nanos, Probe};
 use worstcase_results::record::{CellResult, Method, Run, Subject};
 
 /// Keeps it. One that ended before its first sample leaves no cell.
@@ -27,8 +26,8 @@ pub(super) fn keep(
     // What somebody ended early was not asked for to its end.
     let expected = if done.stopped { last.index + 1 } else { spec.periods };
     let text = CellSpec {
-        probe: ProbeKind::Bench(bench),
-        load: spec.load.clone(),
+        probe: Probe::Bench(bench),
+        load: spec.load.to_string(),
         period: spec.interval,
         periods: expected,
         seed: spec.seed,
@@ -56,6 +55,7 @@ pub(super) fn keep(
         policy: spec.policy.to_string(),
         cpus: spec.cpus.clone(),
         distance_ns: Nanos(0).0,
+        threshold_ns: None,
     });
     result.record.check().map_err(contradiction)?;
     Ok(run.write_cell(&result)?)

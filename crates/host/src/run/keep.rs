@@ -3,20 +3,19 @@
 use super::rows::for_each_row;
 use crate::HostError;
 use crate::HostSpec;
-use crate::message::{CpuDone, Done};
-use crate::spec::Probe;
+use crate::message::{CpuDone, Done, Seen};
 use crate::state::boot_id;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
-use worstcase_probe::Nanos;
+use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellId, Method, Noise, Record, Run, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
-    Summaries, Work, folder,
+    Accounting, Cause, Cell, CellId, Gaps, LOST_EVENTS, LOST_LINES, Method, Record, Run, SCHEMA, SampleRow,
+    SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -33,7 +32,7 @@ pub fn keep(
 ) -> Result<(), HostError> {
     let id = CellId::new(
         &subject.id(),
-        &spec.load,
+        &spec.load.to_string(),
         &spec.probe.to_string(),
         spec.seed,
         Some(cpu.cpu),
@@ -50,8 +49,8 @@ pub fn keep(
         id,
         subject: subject.clone(),
         cell: cell(spec, cpu),
-        accounting: written.books.accounting(expected(spec, cpu)),
-        summary: summary.clone(),
+        accounting: written.accounting,
+        summary,
         instructions: None,
         self_cost: SelfCost {
             clock_read_ns: cpu.clock_read.0,
@@ -66,10 +65,10 @@ pub fn keep(
         environment: environment(spec, done, cpu),
         digest: written.digest,
         details: None,
-        noise: (spec.probe == Probe::Noise).then(|| noise(spec, cpu, written.sum, &summary)),
+        causes: cpu.causes.iter().map(cause).collect(),
         samples: SamplesFile {
             file: worstcase_results::record::build::SAMPLES_FILE.to_string(),
-            rows: cpu.taken,
+            rows: written.rows,
             bytes: std::fs::metadata(&samples).map_err(failed)?.len(),
             sha256: folder::sha256_of_file(&samples).map_err(failed)?,
         },
@@ -85,37 +84,43 @@ pub fn keep(
     Ok(())
 }
 
-/// Periods that were due; gaps have none, so each that was seen counts as one.
-fn expected(spec: &HostSpec, cpu: &CpuDone) -> u32 {
-    match spec.probe {
-        Probe::Noise => cpu.taken as u32,
-        _ => cpu.expected,
+/// Periods that were due, or windows of `noise`.
+fn periods(cpu: &CpuDone) -> u32 {
+    match cpu.seen {
+        Seen::Periods(periods) => periods.expected as u32,
+        Seen::Gaps { windows, .. } => windows,
     }
 }
 
-fn noise(spec: &HostSpec, cpu: &CpuDone, lost: Nanos, summary: &Summaries) -> Noise {
-    let cause = |c: &crate::message::Cause| Cause {
+/// `rows` samples or gaps were kept; of gaps also their sum and the longest.
+fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accounting {
+    match cpu.seen {
+        Seen::Periods(periods) => Accounting::Periods(periods),
+        Seen::Gaps { observed, lost, .. } => Accounting::Gaps(Gaps {
+            observed_ns: observed.0,
+            gaps: rows,
+            lost,
+            noise_ns: sum.0,
+            max_single_ns: longest.0,
+        }),
+    }
+}
+
+fn cause(c: &crate::message::Cause) -> Cause {
+    Cause {
         name: c.name.clone(),
         count: c.count,
         total_ns: c.total.0,
         max_ns: c.max.0,
-    };
-    Noise {
-        threshold_ns: spec.threshold.0,
-        spun_ns: cpu.spun.0,
-        lost_ns: lost.0,
-        gaps: cpu.taken,
-        longest_ns: summary.latency.as_ref().map_or(0, |s| s.max_ns),
-        causes: cpu.causes.iter().map(cause).collect(),
     }
 }
 
 fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
     Cell {
         probe: spec.probe.to_string(),
-        load: spec.load.clone(),
+        load: spec.load.to_string(),
         period_ns: spec.interval.0,
-        periods: expected(spec, cpu),
+        periods: periods(cpu),
         seed: spec.seed,
         warmup_ns: spec.warmup.0,
         priority: spec.policy.priority(),
@@ -125,6 +130,7 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
             policy: spec.policy.to_string(),
             cpus: spec.cpus.clone(),
             distance_ns: spec.distance.0,
+            threshold_ns: (spec.probe == Probe::Noise).then_some(spec.threshold.0),
         }),
     }
 }
@@ -134,13 +140,15 @@ pub const BOOT_ID: &str = "boot_id";
 
 fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> BTreeMap<String, String> {
     let mut environment = done.environment.clone();
-    let measured = match spec.probe {
-        Probe::Noise => cpu.spun.0,
-        _ => spec.interval.0 * u64::from(cpu.expected),
+    let measured = match cpu.seen {
+        Seen::Periods(periods) => Nanos(spec.interval.0 * periods.expected),
+        Seen::Gaps { observed, .. } => observed,
     };
     environment.insert(BOOT_ID.to_string(), boot_id());
-    environment.insert("dropped_samples".to_string(), cpu.dropped.to_string());
-    add_environment(&mut environment, done, Nanos(measured), cpu.steal);
+    if cpu.lost_lines > 0 {
+        environment.insert(LOST_LINES.to_string(), cpu.lost_lines.to_string());
+    }
+    add_environment(&mut environment, done, measured, cpu.steal);
     environment
 }
 
@@ -162,43 +170,10 @@ pub(super) fn add_environment(
     add("rt_throttled", done.throttled.map(|yes| u8::from(yes).to_string()));
     add("peak_memory_kb", Some(done.peak_memory_kb.to_string()));
     add(
-        "lost_trace_events",
+        LOST_EVENTS,
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
     add("ended_early", done.stopped.then(|| "1".to_string()));
-}
-
-/// Where the periods of the rows went.
-#[derive(Default)]
-struct Books {
-    taken: u64,
-    next: u64,
-    longest_missed_run: u64,
-    missed_before_first: u64,
-}
-
-impl Books {
-    fn add(&mut self, index: u32) {
-        let missed = u64::from(index) - self.next;
-        if self.taken == 0 {
-            self.missed_before_first = missed;
-        }
-        self.longest_missed_run = self.longest_missed_run.max(missed);
-        self.taken += 1;
-        self.next = u64::from(index) + 1;
-    }
-
-    fn accounting(&self, expected: u32) -> Accounting {
-        let expected = u64::from(expected);
-        let after_last = expected - self.next;
-        Accounting {
-            expected,
-            taken: self.taken,
-            missed: expected - self.taken,
-            longest_missed_run: self.longest_missed_run.max(after_last),
-            missed_at_ends: self.missed_before_first + after_last,
-        }
-    }
 }
 
 /// A quantity's value in a row.
@@ -218,22 +193,22 @@ const PICKS: [Pick; 8] = [
 
 /// What the first pass over the rows gave, besides the file.
 struct Written {
-    books: Books,
+    rows: u64,
+    accounting: Accounting,
     digest: String,
-    /// Of all latencies.
-    sum: Nanos,
     first: [FirstPass; PICKS.len()],
 }
 
 fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<Written> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
-    let mut books = Books::default();
-    let mut digest = RunningDigest::new(expected(spec, cpu));
-    let mut sum = Nanos(0);
+    let mut rows = 0;
+    let mut digest = RunningDigest::new(periods(cpu));
+    let (mut sum, mut longest) = (Nanos(0), Nanos(0));
     let mut first: [FirstPass; PICKS.len()] = Default::default();
     for_each_row(spec, cpu, |row| {
-        books.add(row.index);
+        rows += 1;
         sum = sum + row.latency;
+        longest = longest.max(row.latency);
         digest.add(&row);
         for (pass, pick) in first.iter_mut().zip(PICKS) {
             if let Some(value) = pick(&row) {
@@ -242,11 +217,15 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
         }
         Ok(writer.push(row)?)
     })?;
-    writer.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let accounting = accounting(cpu, rows, sum, longest);
+    writer
+        .finish(&accounting)?
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     Ok(Written {
-        books,
+        rows,
+        accounting,
         digest: digest.finish(),
-        sum,
         first,
     })
 }

@@ -8,11 +8,10 @@ use crate::doctor::{Finding, apply};
 use crate::facts::Tree;
 use crate::journal::failures;
 use crate::loads::cgroup;
-use crate::spec::Probe;
 use crate::{HostError, Journal, StateFolder};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::spec::SpecError;
+use worstcase_probe::Probe;
 use worstcase_results::record::{CellEntry, Run, Subject};
 
 /// What is going to be measured.
@@ -46,8 +45,8 @@ impl Matrix {
     /// A measurement's cells: one a CPU, or one alone.
     fn cells_of(&self, spec: &HostSpec) -> Vec<CellEntry> {
         let subject = self.subject.id();
-        let probe = spec.probe.to_string();
-        let entry = |cpu: Option<u32>| CellEntry::named(&subject, &spec.load, &probe, spec.seed, cpu);
+        let (load, probe) = (spec.load.to_string(), spec.probe.to_string());
+        let entry = |cpu: Option<u32>| CellEntry::named(&subject, &load, &probe, spec.seed, cpu);
         match spec.probe {
             Probe::Bench(_) => vec![entry(None)],
             _ => spec.cpus.iter().map(|cpu| entry(Some(*cpu))).collect(),
@@ -125,11 +124,7 @@ fn one(
         samples_dir: scratch.path().to_path_buf(),
         ..spec.clone()
     };
-    let load = spec
-        .load
-        .parse()
-        .map_err(|e: SpecError| HostError::Argument(e.to_string()))?;
-    let done = measure(&spec, &load, journal, stop, watch)?;
+    let done = measure(&spec, journal, stop, watch)?;
     if let (Probe::Bench(bench), Some(taken)) = (spec.probe, &done.bench) {
         return super::bench::keep(run, &matrix.subject, &spec, bench, &done, taken);
     }

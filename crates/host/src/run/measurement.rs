@@ -1,7 +1,7 @@
 //! One measurement from outside: the process that measures, its messages, its end.
 
 use crate::HostSpec;
-use crate::loads::{HostLoad, LoadPlace, Traces};
+use crate::loads::{LoadPlace, Traces};
 use crate::message::{Done, Message};
 use crate::{HostError, Journal};
 use std::io::{BufRead, BufReader, Write};
@@ -29,7 +29,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Runs one measurement; when `stop` becomes true it ends early, with what was taken until then.
 pub fn measure(
     spec: &HostSpec,
-    load: &HostLoad,
     journal: &mut Journal,
     stop: &AtomicBool,
     watch: &mut dyn Watch,
@@ -41,7 +40,7 @@ pub fn measure(
         work_dir: spec.work_dir.clone(),
         cgroup: spec.cgroup.clone(),
     };
-    journal.will_load(&Traces::of(load, &place, child.id() as i32))?;
+    journal.will_load(&Traces::of(&spec.load, &place, child.id() as i32))?;
     let mut input = child.stdin.take().expect("its input is a pipe");
     let mut line = serde_json::to_vec(spec).expect("plain values are serialised");
     line.push(b'\n');

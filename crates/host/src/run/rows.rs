@@ -3,10 +3,10 @@
 use crate::HostSpec;
 use crate::message::CpuDone;
 use crate::packed::Unpacker;
-use crate::spec::{Probe, Timer};
+use crate::spec::Timer;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use worstcase_probe::Nanos;
+use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::{HostRow, RowParts, SampleRow};
 
 /// Hands every sample of a CPU to `each`, in order.
@@ -135,9 +135,11 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Seen;
     use crate::packed::{pack, wide};
     use crate::spec::Policy;
     use std::path::Path;
+    use worstcase_probe::record::Periods;
 
     fn spec(probe: Probe, timer: Timer, dir: &Path) -> HostSpec {
         HostSpec {
@@ -150,7 +152,7 @@ mod tests {
             periods: 10,
             warmup: Nanos(0),
             seed: 1,
-            load: "idle".into(),
+            load: "idle".parse().expect("a load"),
             threshold: Nanos(1),
             flights: 0,
             work_dir: dir.into(),
@@ -164,10 +166,8 @@ mod tests {
         CpuDone {
             cpu: 0,
             start: Nanos(50_000),
-            expected: 10,
-            spun: Nanos(0),
-            taken: 3,
-            dropped: 0,
+            seen: Seen::Periods(Periods::default()),
+            lost_lines: 0,
             early: 0,
             clock_read: Nanos(0),
             empty_sample: Nanos(0),

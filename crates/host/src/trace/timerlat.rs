@@ -121,12 +121,23 @@ fn time(text: &str) -> Option<Nanos> {
     Some(Nanos(seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)? + nanos))
 }
 
+/// Where an activation stands among the periods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its period.
+    pub index: u64,
+    /// Activations between the one before it and this one, of which a line was lost.
+    pub lost: u64,
+}
+
 /// Which periods activations belong to: their numbers do not count those that the thread slept through.
 #[derive(Clone, Copy, Debug)]
 pub struct Periods {
     interval: u64,
     start: u64,
     last: Option<(u64, Activation)>,
+    /// Of the last activation, also of one before period 0.
+    number: Option<u64>,
 }
 
 impl Periods {
@@ -137,6 +148,7 @@ impl Periods {
             interval: interval.0,
             start: seen.0 + before.next_multiple_of(interval.0),
             last: None,
+            number: None,
         }
     }
 
@@ -145,8 +157,10 @@ impl Periods {
         Nanos(self.start)
     }
 
-    /// The period of the next activation; `None` before period 0.
-    pub fn of(&mut self, activation: Activation) -> Option<u64> {
+    /// The place of the next activation; `None` before period 0.
+    pub fn of(&mut self, activation: Activation) -> Option<Place> {
+        let before = self.number.replace(activation.number);
+        let unread = before.map_or(0, |before| activation.number - before - 1);
         let by_time = (activation.due.0 + self.interval / 2).checked_sub(self.start)? / self.interval;
         let index = match self.last {
             // No period was slept through: what delayed the line does not matter.
@@ -156,8 +170,13 @@ impl Periods {
             Some((index, last)) => by_time.max(index + activation.number - last.number),
             None => by_time,
         };
+        // Some that nobody read may have been before period 0.
+        let between = index - self.last.map_or(0, |(last, _)| last + 1);
         self.last = Some((index, activation));
-        Some(index)
+        Some(Place {
+            index,
+            lost: unread.min(between),
+        })
     }
 }
 
@@ -261,7 +280,8 @@ mod tests {
         }
     }
 
-    fn periods(activations: &[(u64, u64, u64)]) -> Vec<Option<u64>> {
+    /// (period, lost before it) of each.
+    fn periods(activations: &[(u64, u64, u64)]) -> Vec<Option<(u64, u64)>> {
         let mut periods = Periods::new(Nanos(1_000), Nanos(10_000), Nanos(12_500));
         assert_eq!(periods.start(), Nanos(13_000));
         let activation = |&(number, due, thread): &(u64, u64, u64)| Activation {
@@ -270,7 +290,8 @@ mod tests {
             irq: Nanos(0),
             thread: Nanos(thread),
         };
-        activations.iter().map(|a| periods.of(activation(a))).collect()
+        let place = |a| periods.of(activation(a)).map(|place| (place.index, place.lost));
+        activations.iter().map(place).collect()
     }
 
     #[test]
@@ -284,8 +305,16 @@ mod tests {
             (8, 17_001, 2_300),
             (9, 20_000, 5),
         ];
-        let expected = [None, Some(0), Some(1), Some(2), Some(4), Some(7)];
+        let place = |index| Some((index, 0));
+        let expected = [None, place(0), place(1), place(2), Some((4, 1)), place(7)];
         assert_eq!(periods(&seen), expected);
+    }
+
+    #[test]
+    fn lines_that_are_lost_before_period_0_are_no_lost_periods() {
+        // 3 was before period 0; one of those that nobody read must have been, too.
+        assert_eq!(periods(&[(3, 11_000, 5), (7, 15_000, 5)]), [None, Some((2, 2))]);
+        assert_eq!(periods(&[(3, 12_000, 5), (5, 15_000, 5)]), [None, Some((2, 1))]);
     }
 
     #[test]
@@ -297,6 +326,6 @@ mod tests {
             (7, 16_900, 5),
             (8, 17_000, 5),
         ];
-        assert_eq!(periods(&seen), [0, 1, 2, 3, 4].map(Some));
+        assert_eq!(periods(&seen), [0, 1, 2, 3, 4].map(|index| Some((index, 0))));
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_host::loads::{HostLoad, LoadPlace, RunningHostLoad, cgroup};
+use worstcase_host::loads::{LoadPlace, RunningHostLoad, cgroup};
 use worstcase_probe::Nanos;
+use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
 use worstcase_probe::sys::{clock, signal};
 
@@ -94,14 +95,12 @@ impl Drop for Folder {
     }
 }
 
-pub fn load(text: &str) -> HostLoad {
+pub fn load(text: &str) -> LoadSpec {
     text.parse().expect("a load")
 }
 
 pub fn start(text: &str, place: &LoadPlace) -> RunningHostLoad {
-    let mut running = load(text)
-        .start(1, place)
-        .unwrap_or_else(|e| panic!("starting {text}: {e}"));
+    let mut running = RunningHostLoad::start(&load(text), 1, place).unwrap_or_else(|e| panic!("starting {text}: {e}"));
     running.wait_for_work().unwrap_or_else(|e| panic!("{text}: {e}"));
     running
 }

@@ -3,7 +3,7 @@
 use crate::bench::{Folder, Machine, assert_nothing_left, children_of, is_root, load, start, within};
 use std::fs;
 use std::path::Path;
-use worstcase_host::loads::LoadPlace;
+use worstcase_host::loads::{LoadPlace, RunningHostLoad};
 use worstcase_probe::Nanos;
 use worstcase_probe::sys::{clock, process, signal};
 
@@ -29,6 +29,7 @@ pub const LOADS: &[&str] = &[
     "timers:8@500",
     "cmd:sh -c 'setsid sleep 1000 & while :; do :; done'",
     "cpu:1+find+disk:2+compile",
+    "find@2000+compile+compile",
 ];
 
 pub fn every_load_works_and_leaves_nothing() {
@@ -47,7 +48,6 @@ pub fn every_load_works_and_leaves_nothing() {
         assert!(then.iter().any(|w| w.count > 0), "{text}: {then:?}");
         let more = within(Nanos::from_millis(30_000), || running.work_since(&then).is_ok());
         assert!(more, "{text} did no more than its first work: {then:?}");
-        assert_eq!(running.rates().len(), then.len());
         running.check().unwrap_or_else(|e| panic!("{text}: {e}"));
         if let Some(group) = &place.cgroup {
             let members = fs::read_to_string(group.join("cgroup.procs")).expect("members");
@@ -124,7 +124,7 @@ pub fn a_users_tree_is_built_elsewhere() {
     assert_eq!(fs::read_to_string(tree.join("built.o")).expect("read"), "stale");
 
     fs::write(tree.join("Makefile"), "all:\n\t@echo out of luck >&2; exit 3\n").expect("write");
-    let mut running = load(&text).start(1, &place).expect("start");
+    let mut running = RunningHostLoad::start(&load(&text), 1, &place).expect("start");
     let mut error = String::new();
     let ended = within(Nanos::from_millis(30_000), || {
         error = running.check().err().map(|e| e.to_string()).unwrap_or_default();
@@ -142,8 +142,7 @@ pub fn what_cannot_run_says_so_in_one_line() {
     let folder = Folder::new();
     let place = folder.place();
     let error = |text: &str, place: &LoadPlace| {
-        let error = load(text)
-            .start(1, place)
+        let error = RunningHostLoad::start(&load(text), 1, place)
             .err()
             .unwrap_or_else(|| panic!("{text} runs"));
         assert!(!place.work_dir.exists(), "{text} left its folder");
@@ -176,7 +175,10 @@ pub fn a_folder_of_somebody_else_is_left_alone() {
         work_dir: folder.0.clone(),
         cgroup: None,
     };
-    let error = load("cpu").start(1, &place).err().expect("refused").to_string();
+    let error = RunningHostLoad::start(&load("cpu"), 1, &place)
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(error.contains("it is not empty"), "{error}");
     let traces = worstcase_host::loads::Traces::of(&load("cpu"), &place, 1);
     assert!(worstcase_host::loads::clean(&traces).is_err());

@@ -9,8 +9,7 @@ use toml::Spanned;
 use worstcase_base::duration;
 use worstcase_kernels::preempt::Model;
 use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::{CellSpec, Nanos, Probe, Venue};
 use worstcase_results::record::Published;
 use worstcase_results::record::subject::{DEFAULT_MEMORY_MB, DEFAULT_MIPS};
 
@@ -213,6 +212,7 @@ fn cells(raw: RawCells, section: &Range<usize>) -> Checked<Cells> {
     for load in &loads {
         load.get_ref()
             .parse::<LoadSpec>()
+            .and_then(|load| load.check_venue(Venue::Lab))
             .map_err(|e| Wrong(load.span(), e.to_string()))?;
     }
     // Together with the rest a load may be too long for the measured machine.
@@ -258,8 +258,14 @@ fn kernel(raw: RawKernel) -> Checked<KernelChoice> {
     })
 }
 
-fn probe(raw: &Spanned<String>) -> Checked<Vec<ProbeKind>> {
-    ProbeKind::expand(raw.get_ref()).map_err(|e| Wrong(raw.span(), e.to_string()))
+fn probe(raw: &Spanned<String>) -> Checked<Vec<Probe>> {
+    let probes = Probe::expand(raw.get_ref()).and_then(|probes| {
+        probes
+            .iter()
+            .try_for_each(|p| p.check_venue(Venue::Lab))
+            .map(|()| probes)
+    });
+    probes.map_err(|e| Wrong(raw.span(), e.to_string()))
 }
 
 fn time(raw: &Spanned<String>) -> Checked<Nanos> {

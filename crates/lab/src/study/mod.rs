@@ -9,8 +9,7 @@ mod host;
 pub use file::StudyError;
 pub use host::HostPart;
 
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::{CellSpec, Nanos, Probe, Venue};
 use worstcase_results::record::Published;
 
 /// Studies inside the tool: name and text.
@@ -65,7 +64,7 @@ pub struct Cells {
     /// Loads.
     pub loads: Vec<String>,
     /// Probes.
-    pub probes: Vec<ProbeKind>,
+    pub probes: Vec<Probe>,
     /// Seeds are 1 to this number.
     pub seeds: u32,
     /// Periods or repetitions a cell, if not what the probe usually takes.
@@ -170,7 +169,7 @@ impl Cells {
                     let spec = CellSpec {
                         probe: *probe,
                         load: load.clone(),
-                        period: self.period.unwrap_or(probe.usual_period()),
+                        period: self.period.unwrap_or(probe.usual_period(Venue::Lab)),
                         periods: self.samples.unwrap_or(probe.usual_periods()),
                         seed,
                         warmup: self.warmup,

@@ -74,7 +74,7 @@ pub(super) fn tasks(need: u64) -> [Demand; 4] {
 pub(super) fn open_files(need: u64) -> Demand {
     Demand {
         need,
-        room: Resource::Files.limit().ok().map(|limit| limit.hard),
+        room: Some(Resource::Files.limit().hard),
         unit: "open files",
         limit: "the hard RLIMIT_NOFILE",
         remedy: "raise it (ulimit -Hn, /etc/security/limits.conf), or ask for less",
@@ -127,7 +127,7 @@ fn all_tasks() -> Option<u64> {
 
 /// What RLIMIT_NPROC leaves this user; root is not subject to it.
 fn own_tasks_left() -> Option<u64> {
-    let most = Resource::Processes.limit().ok()?.soft;
+    let most = Resource::Processes.limit().soft;
     if most == u64::MAX || process::is_root() {
         return None;
     }

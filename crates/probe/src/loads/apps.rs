@@ -6,12 +6,13 @@
 //! reclaims all the while. Every page beyond the heaps can be reclaimed, so nothing is killed for lack of
 //! memory, and no swap is needed; the device discards what it is given, and nobody relies on what it returns.
 
+use super::LoadError;
 use super::board::Board;
 use super::null_block::NullBlock;
-use super::running::{Ending, RunningLoad};
-use super::{LoadError, Venue};
+use super::part::{Ending, RunningPart};
 use crate::prng::SplitMix64;
 use crate::sys::memory::{self, Mapping, PAGE};
+use crate::sys::usage;
 use crate::units::Nanos;
 use std::fs::{File, OpenOptions};
 
@@ -28,14 +29,10 @@ const PAGE_INS: usize = 0;
 /// memory is full, and page-ins count.
 const READY: usize = 1;
 
-pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> {
-    if load.venue() == Venue::Host {
-        return Err(load
-            .not_available("it drives the whole machine into paging, which this version does in the lab only".into()));
-    }
-    let apps = u64::from(load.spec().number());
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    let apps = u64::from(load.part().number().unwrap_or(1));
     let available = memory::available()
-        .ok_or_else(|| load.not_available("/proc/meminfo does not state MemAvailable (mount /proc)".into()))?;
+        .ok_or_else(|| load.not_available("/proc/meminfo does not state MemAvailable (mount /proc)"))?;
     let sizes = Sizes::new(available, apps);
     let device = NullBlock {
         size_mib: sizes.files * apps / MIB,
@@ -47,7 +44,7 @@ pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> 
         .read(true)
         .write(true)
         .open(&node)
-        .map_err(load.preparing(&format!("opening {}", node.display())))?;
+        .map_err(load.preparing(format!("opening {}", node.display())))?;
     for app in 0..apps {
         let file = file.try_clone().map_err(load.preparing("opening the device again"))?;
         let random = SplitMix64::new(seed.wrapping_add(app << 32));
@@ -70,7 +67,7 @@ fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64,
     }
     board.add(READY, 1);
     let places = sizes.files / PAGE as u64 / NEIGHBOURS;
-    let mut seen = memory::faults().major;
+    let mut seen = usage::own_process().major_faults;
     loop {
         let first = random.below(places) * NEIGHBOURS;
         let writes = random.below(WRITES_ONE_IN) == 0;
@@ -82,7 +79,7 @@ fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64,
                 std::hint::black_box(files.read(at));
             }
         }
-        let now = memory::faults().major;
+        let now = usage::own_process().major_faults;
         if board.count(READY) == apps {
             board.add(PAGE_INS, now - seen);
         }

@@ -5,7 +5,7 @@
 
 use super::LoadError;
 use super::null_block::NullBlock;
-use super::running::{Ending, RunningLoad};
+use super::part::{Ending, RunningPart};
 use crate::prng::SplitMix64;
 use crate::sys::aio::Reads;
 use crate::units::Nanos;
@@ -21,13 +21,13 @@ const DEVICE: NullBlock = NullBlock {
 };
 const READS: usize = 0;
 
-pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> {
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let node = DEVICE.make(load)?;
     let device = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_DIRECT)
         .open(&node)
-        .map_err(load.preparing(&format!("opening {}", node.display())))?;
+        .map_err(load.preparing(format!("opening {}", node.display())))?;
     load.spawn(Ending::Anywhere, move |board| {
         let blocks = (DEVICE.size_mib << 20) / BLOCK as u64;
         let mut random = SplitMix64::new(seed);

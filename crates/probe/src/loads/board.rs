@@ -14,7 +14,7 @@ const MESSAGE_LEN: usize = 1024;
 
 /// Counters and message, shared with every process forked after it was made.
 #[derive(Debug)]
-pub(crate) struct Board(Mapping);
+pub struct Board(Mapping);
 
 impl Board {
     pub(crate) fn new() -> io::Result<Board> {
@@ -26,7 +26,7 @@ impl Board {
     }
 
     /// Adds to counter `unit` (its place in [`super::LoadInfo::units`]).
-    pub(crate) fn add(&self, unit: usize, n: u64) {
+    pub fn add(&self, unit: usize, n: u64) {
         self.add_up(unit, n);
     }
 

@@ -7,15 +7,15 @@
 //! everything below itself when it is asked to, or when the measuring process is gone.
 
 use super::LoadError;
+use super::part::{Ending, RunningPart};
 use super::process_tree;
-use super::running::{Ending, RunningLoad};
 use crate::sys::process::{self, Exit, Pid, Waited};
 use crate::sys::signal::{self, SignalFd};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The counter that [`RunningLoad::work`] fills from /proc when it is asked.
+/// The counter that [`RunningPart::work`] fills from /proc when it is asked.
 pub(super) const CPU_TIME: usize = 0;
 const RUNS: usize = 1;
 /// Exit code of a program that could not be started, as shells use it.
@@ -23,8 +23,8 @@ const CANNOT_RUN: i32 = 127;
 /// Bytes of standard error that are kept.
 const TAIL: usize = 512;
 
-pub(super) fn start(load: &mut RunningLoad) -> Result<(), LoadError> {
-    let words = load.spec().words().to_vec();
+pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let words = load.part().words().to_vec();
     load.spawn(Ending::Asked, move |board| {
         process::adopt_orphans(true).map_err(|e| format!("becoming the reaper of orphans: {e}"))?;
         let signals =

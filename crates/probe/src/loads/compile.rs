@@ -7,7 +7,7 @@
 
 use super::LoadError;
 use super::board::Board;
-use super::running::{Ending, RunningLoad};
+use super::part::{Ending, RunningPart};
 use crate::prng::SplitMix64;
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::signal;
@@ -26,8 +26,8 @@ const OBJECT_LEN: usize = 32 * 1024;
 const UNITS: usize = 0;
 const LINKS: usize = 1;
 
-pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> {
-    let root = load.make_folder()?;
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    let root = load.folder()?;
     for job in 0..JOBS {
         let folder = root.join(format!("job{job}"));
         write_headers(&folder, &mut SplitMix64::new(seed.wrapping_add(job << 32)))

@@ -1,16 +1,10 @@
 //! What a load needs to know of its surroundings, and why a load gave no valid disturbance.
 
+use super::{Body, LoadKind};
+use crate::spec::SpecError;
+use crate::venue::Venue;
 use std::io;
 use std::path::PathBuf;
-
-/// Where a load runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Venue {
-    /// A machine that serves others too: what would endanger it is refused.
-    Host,
-    /// A lab machine that belongs to this cell alone.
-    Lab,
-}
 
 /// What a load needs to know of its surroundings.
 #[derive(Clone, Debug)]
@@ -19,11 +13,16 @@ pub struct LoadEnvironment {
     pub work_dir: PathBuf,
     /// Where the load runs.
     pub venue: Venue,
+    /// Bodies of loads that this crate does not have: a host's own.
+    pub bodies: &'static [(LoadKind, Body)],
 }
 
 /// Why a load gave no valid disturbance.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// This venue does not have the load.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
     /// The machine lacks something that the load needs.
     #[error("load '{load}' is not available here: {reason}")]
     NotAvailable {
@@ -70,4 +69,25 @@ pub enum LoadError {
         /// The system's answer.
         source: io::Error,
     },
+}
+
+impl LoadError {
+    /// The system's answer as an error of `load`, for `map_err`.
+    pub fn preparing(load: &'static str, what: impl Into<String>) -> impl FnOnce(io::Error) -> LoadError {
+        let what = what.into();
+        move |source| LoadError::Prepare { load, what, source }
+    }
+
+    /// The same error of the load that the user named, which runs others.
+    pub(super) fn of_load(mut self, name: &'static str) -> LoadError {
+        match &mut self {
+            LoadError::Spec(_) => {}
+            LoadError::NotAvailable { load, .. }
+            | LoadError::Prepare { load, .. }
+            | LoadError::Ended { load, .. }
+            | LoadError::NoWork { load, .. }
+            | LoadError::Undo { load, .. } => *load = name,
+        }
+        self
+    }
 }

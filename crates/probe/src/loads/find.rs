@@ -1,8 +1,8 @@
 //! `find`: a walk through a generated tree of 4096 files in 272 folders, with the status of every entry.
 
-use super::LoadError;
 use super::board::Board;
-use super::running::{Ending, RunningLoad};
+use super::part::{Ending, RunningPart};
+use super::{LoadError, Pace};
 use crate::prng::SplitMix64;
 use std::fs;
 use std::io;
@@ -14,13 +14,15 @@ const WIDTH: usize = 16;
 const NAME_LEN: usize = 40;
 const ENTRIES: usize = 0;
 
-pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> {
-    let root = load.make_folder()?;
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    let root = load.folder()?;
     let mut random = SplitMix64::new(seed);
     grow(&root, &mut random).map_err(load.preparing("making a tree of files"))?;
+    let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
+        let mut pace = Pace::alone(rate);
         loop {
-            walk(&root, board).map_err(|e| format!("walking {}: {e}", root.display()))?;
+            walk(&root, &mut pace, board).map_err(|e| format!("walking {}: {e}", root.display()))?;
         }
     })
 }
@@ -46,13 +48,14 @@ fn name(random: &mut SplitMix64) -> String {
         .collect()
 }
 
-fn walk(folder: &Path, board: &Board) -> io::Result<()> {
+fn walk(folder: &Path, pace: &mut Pace, board: &Board) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
+        pace.wait();
         let path = entry?.path();
         let status = fs::symlink_metadata(&path)?;
         board.add(ENTRIES, 1);
         if status.is_dir() {
-            walk(&path, board)?;
+            walk(&path, pace, board)?;
         }
     }
     Ok(())

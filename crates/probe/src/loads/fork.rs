@@ -2,8 +2,8 @@
 //!
 //! Each round copies page tables, breaks copy-on-write page by page, and frees the lot again.
 
-use super::LoadError;
-use super::running::{Ending, RunningLoad};
+use super::part::{Ending, RunningPart};
+use super::{LoadError, Pace};
 use crate::prng::SplitMix64;
 use crate::sys::memory::{Mapping, PAGE};
 use crate::sys::process::{self, Exit, Waited};
@@ -13,14 +13,17 @@ const PAGES: u64 = 256;
 const WRITTEN_BY_CHILD: usize = 64;
 const FORKS: usize = 0;
 
-pub(super) fn start(load: &mut RunningLoad, seed: u64) -> Result<(), LoadError> {
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let memory = Mapping::private(PAGES as usize * PAGE).map_err(|e| format!("mapping memory: {e}"))?;
         for page in 0..PAGES as usize {
             memory.write(page * PAGE, 1);
         }
         let mut random = SplitMix64::new(seed);
+        let mut pace = Pace::alone(rate);
         loop {
+            pace.wait();
             let pages: [usize; WRITTEN_BY_CHILD] = std::array::from_fn(|_| random.below(PAGES) as usize);
             let child = process::fork(signal::SIGKILL, || {
                 for page in pages {

@@ -1,17 +1,21 @@
-//! Loads: what disturbs the machine while a probe measures.
+//! Loads: what disturbs the machine while a probe measures, in both venues.
 //!
 //! ```text
-//! spec     LoadSpec: a load as users name it ("apps:30"), and the table of all loads
-//! running  RunningLoad: forked workers in a process group of their own, their counters, how to stop and undo
-//! error    LoadEnvironment (where it runs), LoadError
+//! table    LOADS: every load, what it takes and counts, and which venue has it
+//! spec     LoadSpec: what a user types ("apps:30", "find@100+compile+compile")
+//! running  RunningLoad: loads that run: their work, how to stop them
+//! part     RunningPart: one of them: forked workers in a process group of their own, how to undo what it made
+//! error    LoadEnvironment (where they run, and bodies that only that venue has), LoadError
 //! board    the page that workers and probe share: counters, and room for one error message
-//! <name>   one file a load: what it makes before the workers start, and what a worker does for ever
+//! pace     so many operations a second
+//! <name>   one file a load, its body: what it makes before the workers start, and what a worker does for ever
 //! ```
 //! A load's workers are forked from the measuring process (no exec, so the lab needs one binary only) and run
 //! at SCHED_OTHER, nice 0. What a load counts is its proof of work; what it made, [`RunningLoad::stop`] undoes.
 //!
 //! Nothing here may depend on chance: no random hash state, no wall-clock decisions, no addresses; the seed
-//! drives every access pattern, so that a lab cell repeats to the instruction.
+//! drives every access pattern, so that a lab cell repeats to the instruction. A pace is kept on CLOCK_MONOTONIC,
+//! which in the lab is virtual time.
 
 mod apps;
 mod blockread;
@@ -19,17 +23,28 @@ pub(crate) mod board;
 mod cmd;
 mod command_line;
 pub mod compile;
+mod cpu;
 mod error;
 mod find;
 mod fork;
 mod null_block;
+mod pace;
+mod part;
+mod proc;
 mod process_tree;
 mod procread;
 mod running;
 mod shm;
 mod sockets;
 mod spec;
+mod table;
+mod timers;
 
-pub use error::{LoadEnvironment, LoadError, Venue};
+pub use board::Board;
+pub use error::{LoadEnvironment, LoadError};
+pub use null_block::devices;
+pub use pace::Pace;
+pub use part::{Body, Ending, RunningPart};
 pub use running::RunningLoad;
-pub use spec::{LOADS, LoadInfo, LoadKind, LoadSpec};
+pub use spec::{LoadPart, LoadSpec, MAX_RATE};
+pub use table::{LOADS, LoadInfo, LoadKind, Takes};

@@ -3,16 +3,27 @@
 //! Reads give zeroes and writes are discarded (not memory-backed), each after a set time and with a timer
 //! interrupt of its own: a device of known speed that wears nothing out and holds nobody's data.
 
-use super::running::RunningLoad;
-use super::{LoadError, Venue};
+use super::part::{RunningPart, unique_name};
+use super::{LoadError, LoadKind, LoadSpec};
 use crate::sys::device;
+use crate::sys::process::Pid;
 use crate::units::Nanos;
+use crate::venue::Venue;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 const CONFIGFS: &str = "/sys/kernel/config";
 const NULLB: &str = "/sys/kernel/config/nullb";
+
+/// The folders in configfs of the devices that process `pid` makes for `load`.
+pub fn devices(load: &LoadSpec, pid: Pid) -> Vec<PathBuf> {
+    let parts = load.parts().iter().enumerate();
+    parts
+        .filter(|(_, part)| matches!(part.kind(), LoadKind::BlockRead | LoadKind::Apps))
+        .map(|(place, _)| Path::new(NULLB).join(unique_name(pid, place)))
+        .collect()
+}
 
 /// What a device is like.
 pub(super) struct NullBlock {
@@ -26,8 +37,8 @@ pub(super) struct NullBlock {
 
 impl NullBlock {
     /// Makes the device, to be removed when `load` stops, and returns a node to open.
-    pub(super) fn make(&self, load: &mut RunningLoad) -> Result<PathBuf, LoadError> {
-        if load.venue() == Venue::Lab && !Path::new(NULLB).exists() {
+    pub(super) fn make(&self, load: &mut RunningPart) -> Result<PathBuf, LoadError> {
+        if load.env().venue == Venue::Lab && !Path::new(NULLB).exists() {
             // Already mounted, or no configfs: the next check tells which.
             let _ = device::mount("configfs", Path::new(CONFIGFS));
         }
@@ -37,8 +48,8 @@ impl NullBlock {
                  modprobe null_blk nr_devices=0"
             )));
         }
-        let folder = Path::new(NULLB).join(format!("worstcase{}", crate::sys::process::own_pid()));
-        fs::create_dir(&folder).map_err(load.preparing(&format!("making {}", folder.display())))?;
+        let folder = Path::new(NULLB).join(load.unique_name());
+        fs::create_dir(&folder).map_err(load.preparing(format!("making {}", folder.display())))?;
         let made = folder.clone();
         load.on_stop("removing the null_blk device".into(), move || remove(&made));
         self.configure(&folder)
@@ -50,7 +61,7 @@ impl NullBlock {
         }
         // No devtmpfs at /dev: a node of our own will do.
         let (major, minor) = device_number(&disk).map_err(load.preparing("reading the null_blk device's number"))?;
-        let node = load.make_folder()?.join("device");
+        let node = load.folder()?.join("device");
         device::make_block_node(&node, major, minor).map_err(load.preparing("making a device node"))?;
         Ok(node)
     }

@@ -3,9 +3,9 @@
 //! A read of a generated file fills its page inside one system call, with no reschedule point on the way:
 //! 200 us and more without preemption. kallsyms is read four times for each other file.
 
-use super::LoadError;
 use super::board::Board;
-use super::running::{Ending, RunningLoad};
+use super::part::{Ending, RunningPart};
+use super::{LoadError, Pace};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -24,17 +24,20 @@ const OTHERS: [&str; 5] = [
     "/proc/self/smaps",
 ];
 
-pub(super) fn start(load: &mut RunningLoad) -> Result<(), LoadError> {
+pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     if let Err(e) = File::open(SYMBOLS) {
         return Err(load.not_available(format!("{SYMBOLS} cannot be read: {e} (mount /proc; CONFIG_KALLSYMS)")));
     }
-    load.spawn(Ending::Anywhere, |board| {
+    let rate = load.part().rate();
+    load.spawn(Ending::Anywhere, move |board| {
+        let mut pace = Pace::alone(rate);
         let mut buffer = vec![0; CHUNK];
         let readable: Vec<&str> = OTHERS.into_iter().filter(|path| File::open(path).is_ok()).collect();
         loop {
             // The list is longer than kallsyms alone even if nothing else may be read.
             for other in readable.iter().copied().chain(readable.is_empty().then_some(SYMBOLS)) {
                 for path in std::iter::repeat_n(SYMBOLS, KALLSYMS_FOR_EACH_OTHER).chain([other]) {
+                    pace.wait();
                     read_all(path, &mut buffer, board).map_err(|e| format!("reading {path}: {e}"))?;
                 }
             }

@@ -3,10 +3,11 @@
 //! Two TCP pairs and one UNIX pair return each message of 512 bytes; one TCP pair streams blocks of 16 KiB.
 //! In the lab the loopback interface is brought up first; on a host it must be up already.
 
+use super::LoadError;
 use super::board::Board;
-use super::running::{Ending, RunningLoad};
-use super::{LoadError, Venue};
+use super::part::{Ending, RunningPart};
 use crate::sys::device;
+use crate::venue::Venue;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -17,8 +18,8 @@ const TCP_PING_PONGS: usize = 2;
 const MESSAGES: usize = 0;
 const BYTES: usize = 1;
 
-pub(super) fn start(load: &mut RunningLoad) -> Result<(), LoadError> {
-    if load.venue() == Venue::Lab {
+pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    if load.env().venue == Venue::Lab {
         device::loopback_up().map_err(load.preparing("bringing up the loopback interface"))?;
     }
     for _ in 0..TCP_PING_PONGS {
@@ -45,7 +46,7 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
 }
 
 /// One process sends and waits for the answer, the other returns what it gets.
-fn ping_pong<S: Read + Write>(load: &mut RunningLoad, mut a: S, mut b: S) -> Result<(), LoadError> {
+fn ping_pong<S: Read + Write>(load: &mut RunningPart, mut a: S, mut b: S) -> Result<(), LoadError> {
     load.spawn(Ending::Anywhere, |board| {
         let mut message = [0x55; MESSAGE];
         forever(|| {
@@ -65,7 +66,7 @@ fn ping_pong<S: Read + Write>(load: &mut RunningLoad, mut a: S, mut b: S) -> Res
 }
 
 /// One process sends without end, the other takes.
-fn stream(load: &mut RunningLoad, mut a: TcpStream, mut b: TcpStream) -> Result<(), LoadError> {
+fn stream(load: &mut RunningPart, mut a: TcpStream, mut b: TcpStream) -> Result<(), LoadError> {
     load.spawn(Ending::Anywhere, |_| {
         let block = vec![0xaa; BLOCK];
         forever(|| a.write_all(&block))

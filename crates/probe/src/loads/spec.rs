@@ -1,203 +1,120 @@
-//! A load as users name it: `name` or `name:parameter`, and the table of all loads for help texts.
+//! What a user types: loads joined by `+`, each `name` or `name:parameter`, with `@RATE` where it can be paced.
 
 use super::command_line;
+use super::table::{LOADS, LoadInfo, LoadKind, Takes};
 use crate::spec::SpecError;
+use crate::venue::{Only, Venue};
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Which load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum LoadKind {
-    /// Nothing but the probe.
-    Idle,
-    /// System V segments made, touched and removed.
-    Shm,
-    /// Fork, exit, wait.
-    Fork,
-    /// Direct reads from a null_blk device, many in flight.
-    BlockRead,
-    /// Big files of /proc read from end to end.
-    ProcRead,
-    /// A walk through a tree of files.
-    Find,
-    /// Processes whose working sets together exceed the memory.
-    Apps,
-    /// Messages and streams over loopback and UNIX sockets.
-    Sockets,
-    /// A synthetic build.
-    Compile,
-    /// Any program.
-    Cmd,
-}
+/// Most operations a second that can be asked for.
+pub const MAX_RATE: u32 = 1_000_000;
 
-/// What help texts, parsers and the lab need to know of a load.
-#[derive(Debug)]
-pub struct LoadInfo {
-    /// Which load.
-    pub kind: LoadKind,
-    /// Its name, as users type it.
-    pub name: &'static str,
-    /// What follows the name and a colon, in the form of a help text; empty if nothing may.
-    pub parameter: &'static str,
-    /// One line for help texts.
-    pub about: &'static str,
-    /// What it counts as its work.
-    pub units: &'static [&'static str],
-    /// Kernel modules that it needs (where they are not built in), without their dependencies.
-    pub modules: &'static [&'static str],
-}
+/// One load, or several that run at once; serialised as its user types it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct LoadSpec(Vec<LoadPart>);
 
-/// All loads, in the order in which help texts name them.
-pub const LOADS: [LoadInfo; 10] = [
-    LoadInfo {
-        kind: LoadKind::Idle,
-        name: "idle",
-        parameter: "",
-        about: "nothing: the machine waits for the probe",
-        units: &[],
-        modules: &[],
-    },
-    LoadInfo {
-        kind: LoadKind::Shm,
-        name: "shm",
-        parameter: "",
-        about: "makes, touches and removes 16 MiB System V segments in a loop (page allocation and freeing)",
-        units: &["segments", "pages"],
-        modules: &[],
-    },
-    LoadInfo {
-        kind: LoadKind::Fork,
-        name: "fork",
-        parameter: "",
-        about: "forks a child that writes to inherited memory and exits, waits for it, and again",
-        units: &["forks"],
-        modules: &[],
-    },
-    LoadInfo {
-        kind: LoadKind::BlockRead,
-        name: "blockread",
-        parameter: "",
-        about: "32 direct 4 KiB reads in flight at random places of a null_blk device that it makes (interrupts)",
-        units: &["reads"],
-        modules: &["null_blk"],
-    },
-    LoadInfo {
-        kind: LoadKind::ProcRead,
-        name: "procread",
-        parameter: "",
-        about: "reads /proc/kallsyms and other big files of /proc from end to end (long system calls)",
-        units: &["bytes", "files"],
-        modules: &[],
-    },
-    LoadInfo {
-        kind: LoadKind::Find,
-        name: "find",
-        parameter: "",
-        about: "walks a generated tree of 4096 files and asks for the status of each (path lookup)",
-        units: &["entries"],
-        modules: &[],
-    },
-    LoadInfo {
-        kind: LoadKind::Apps,
-        name: "apps",
-        parameter: "N",
-        about: "N processes sweep working sets that together exceed the memory (paging; lab only)",
-        units: &["page_ins"],
-        modules: &["null_blk"],
-    },
-    LoadInfo {
-        kind: LoadKind::Sockets,
-        name: "sockets",
-        parameter: "",
-        about: "message ping-pong and streaming over loopback TCP and UNIX sockets, eight processes",
-        units: &["messages", "bytes"],
-        modules: &[],
-    },
-    LoadInfo {
-        kind: LoadKind::Compile,
-        name: "compile",
-        parameter: "",
-        about: "a synthetic build, two jobs at once: fork, exec, many small files, hashing, renames",
-        units: &["units", "links"],
-        modules: &[],
-    },
-    LoadInfo {
-        kind: LoadKind::Cmd,
-        name: "cmd",
-        parameter: "PROGRAM [ARGUMENT...]",
-        about: "any program; started again when it ends with success",
-        units: &["cpu_time_us", "runs"],
-        modules: &[],
-    },
-];
-
-impl LoadInfo {
-    /// The row of `kind` in [`LOADS`].
-    pub fn of(kind: LoadKind) -> &'static LoadInfo {
-        LOADS
-            .iter()
-            .find(|info| info.kind == kind)
-            .expect("every kind has its row")
-    }
-
-    /// The load as a help text shows it: `apps:N`.
-    pub fn usage(&self) -> String {
-        if self.parameter.is_empty() {
-            self.name.to_string()
-        } else {
-            format!("{}:{}", self.name, self.parameter)
-        }
-    }
-}
-
-/// A load with its parameter.
+/// One load of a [`LoadSpec`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LoadSpec {
+pub struct LoadPart {
     kind: LoadKind,
     parameter: Parameter,
+    rate: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Parameter {
     None,
     Number(u32),
+    Path(PathBuf),
     Command { text: String, words: Vec<String> },
 }
 
 impl LoadSpec {
-    /// Most processes of `apps`.
-    pub const MAX_APPS: u32 = 200;
+    /// The loads that run at once; at least one.
+    pub fn parts(&self) -> &[LoadPart] {
+        &self.0
+    }
 
+    /// Whether nothing runs but the probe.
+    pub fn is_idle(&self) -> bool {
+        self.0.iter().all(|part| part.kind == LoadKind::Idle)
+    }
+
+    /// Kernel modules that the loads need where they are not built in, without their dependencies.
+    pub fn modules(&self) -> Vec<&'static str> {
+        let mut all: Vec<&str> = self
+            .0
+            .iter()
+            .flat_map(|part| part.kind.info().modules)
+            .copied()
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Refuses loads that `venue` does not have, with the reason.
+    pub fn check_venue(&self, venue: Venue) -> Result<(), SpecError> {
+        self.0
+            .iter()
+            .try_for_each(|part| Only::check(part.kind.info().only, venue, &format!("load '{}'", part.usage_name())))
+    }
+
+    /// What stands before the units of part `i`: nothing for one load alone, else its name, with its number if it is
+    /// not the first of that name (`compile2.units`).
+    pub(super) fn unit_prefix(&self, i: usize) -> String {
+        if self.0.len() == 1 {
+            return String::new();
+        }
+        let name = self.0[i].name();
+        match self.0[..i].iter().filter(|part| part.name() == name).count() {
+            0 => format!("{name}."),
+            earlier => format!("{name}{}.", earlier + 1),
+        }
+    }
+}
+
+impl LoadPart {
     /// Which load.
     pub fn kind(&self) -> LoadKind {
         self.kind
     }
 
-    /// Its name, without the parameter.
+    /// Its name, without parameter and rate.
     pub fn name(&self) -> &'static str {
-        LoadInfo::of(self.kind).name
+        self.kind.info().name
     }
 
-    /// What the kernel calls its workers.
-    pub fn thread_name(&self) -> String {
-        format!("load-{}", self.name())
+    /// Its name, or `compile:PATH` for the one of two loads of a name that takes a path.
+    fn usage_name(&self) -> String {
+        match &self.kind.info().takes {
+            Takes::Path(what) => format!("{}:{what}", self.name()),
+            _ => self.name().to_string(),
+        }
     }
 
-    /// Kernel modules that the load needs where they are not built in, without their dependencies.
-    pub fn modules(&self) -> &'static [&'static str] {
-        LoadInfo::of(self.kind).modules
-    }
-
-    /// What the load counts as its work; empty only for `idle`.
+    /// What it counts as its work; empty only for `idle`.
     pub fn units(&self) -> &'static [&'static str] {
-        LoadInfo::of(self.kind).units
+        self.kind.info().units
     }
 
-    /// The number behind the colon; 0 for loads without one.
-    pub fn number(&self) -> u32 {
+    /// The number behind the colon.
+    pub fn number(&self) -> Option<u32> {
         match self.parameter {
-            Parameter::Number(n) => n,
-            _ => 0,
+            Parameter::Number(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// The folder behind the colon.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.parameter {
+            Parameter::Path(path) => Some(path),
+            _ => None,
         }
     }
 
@@ -208,15 +125,49 @@ impl LoadSpec {
             _ => &[],
         }
     }
+
+    /// Operations a second of the whole load; without one, as many as it can or its own usual rate.
+    pub fn rate(&self) -> Option<u32> {
+        self.rate
+    }
 }
 
 impl fmt::Display for LoadSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.parameter {
-            Parameter::None => f.write_str(self.name()),
-            Parameter::Number(n) => write!(f, "{}:{n}", self.name()),
-            Parameter::Command { text, .. } => write!(f, "{}:{text}", self.name()),
+        for (i, part) in self.0.iter().enumerate() {
+            let plus = if i == 0 { "" } else { "+" };
+            write!(f, "{plus}{part}")?;
         }
+        Ok(())
+    }
+}
+
+impl fmt::Display for LoadPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match &self.parameter {
+            Parameter::None => {}
+            Parameter::Number(n) => write!(f, ":{n}")?,
+            Parameter::Path(path) => write!(f, ":{}", path.display())?,
+            Parameter::Command { text, .. } => write!(f, ":{text}")?,
+        }
+        match self.rate {
+            Some(rate) => write!(f, "@{rate}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<LoadSpec> for String {
+    fn from(load: LoadSpec) -> String {
+        load.to_string()
+    }
+}
+
+impl TryFrom<String> for LoadSpec {
+    type Error = SpecError;
+    fn try_from(text: String) -> Result<LoadSpec, SpecError> {
+        text.parse()
     }
 }
 
@@ -224,41 +175,114 @@ impl FromStr for LoadSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<LoadSpec, SpecError> {
-        let (name, parameter) = match text.split_once(':') {
-            Some((name, parameter)) => (name, Some(parameter)),
-            None => (text, None),
-        };
-        let info = LOADS.iter().find(|info| info.name == name).ok_or_else(|| {
-            let known: Vec<String> = LOADS.iter().map(LoadInfo::usage).collect();
-            SpecError(format!("unknown load '{name}'; known: {}", known.join(", ")))
-        })?;
-        let parameter = match (info.kind, parameter) {
-            (LoadKind::Apps, Some(p)) => Parameter::Number(apps(p)?),
-            (LoadKind::Cmd, Some(p)) => Parameter::Command {
-                text: p.to_string(),
-                words: command_line::split(p).map_err(|why| SpecError(format!("load 'cmd:{p}': {why}")))?,
-            },
-            (LoadKind::Apps | LoadKind::Cmd, None) => {
-                return Err(SpecError(format!("load '{name}' is written {}", info.usage())));
-            }
-            (_, None) => Parameter::None,
-            (_, Some(p)) => return Err(SpecError(format!("load '{name}' takes no parameter, not ':{p}'"))),
-        };
-        Ok(LoadSpec {
-            kind: info.kind,
-            parameter,
-        })
+        let parts: Vec<LoadPart> = split(text).into_iter().map(str::parse).collect::<Result<_, _>>()?;
+        if parts.len() > 1 && parts.iter().any(|part| part.kind == LoadKind::Idle) {
+            return Err(SpecError(format!("load 'idle' stands alone, not in '{text}'")));
+        }
+        Ok(LoadSpec(parts))
     }
 }
 
-fn apps(parameter: &str) -> Result<u32, SpecError> {
-    let max = LoadSpec::MAX_APPS;
-    match parameter.parse() {
-        Ok(n) if (1..=max).contains(&n) => Ok(n),
+/// The row of the load that `text` begins with.
+fn begins_with(text: &str) -> Option<&'static LoadInfo> {
+    let end = text.find([':', '@', '+']).unwrap_or(text.len());
+    let has_parameter = text[end..].starts_with(':');
+    let named = |info: &&LoadInfo| info.name == &text[..end];
+    // `compile` and `compile:PATH` are two loads.
+    let fits = |info: &&LoadInfo| has_parameter != (info.takes == Takes::Nothing);
+    LOADS
+        .iter()
+        .find(|info| named(info) && fits(info))
+        .or_else(|| LOADS.iter().find(named))
+}
+
+/// The parts between the `+` signs. What follows `cmd:` is the program's; in a path only a `+` with the name of a
+/// load behind it separates.
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        let takes = begins_with(rest).map(|info| &info.takes);
+        let separates = |at: usize| match takes {
+            Some(Takes::Command(_)) => false,
+            Some(Takes::Path(_)) => begins_with(&rest[at + 1..]).is_some(),
+            _ => true,
+        };
+        let Some((end, _)) = rest.match_indices('+').find(|(at, _)| separates(*at)) else {
+            parts.push(rest);
+            return parts;
+        };
+        parts.push(&rest[..end]);
+        rest = &rest[end + 1..];
+    }
+}
+
+impl FromStr for LoadPart {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<LoadPart, SpecError> {
+        let name = &text[..text.find([':', '@']).unwrap_or(text.len())];
+        let info = begins_with(text).filter(|info| info.name == name).ok_or_else(|| {
+            let known: Vec<String> = LOADS.iter().map(LoadInfo::usage).collect();
+            SpecError(format!("unknown load '{name}'; known: {}", known.join(", ")))
+        })?;
+        let is_open = matches!(info.takes, Takes::Path(_) | Takes::Command(_));
+        let (body, rate) = match text.split_once('@') {
+            // In a path and in a command an @ is one of its characters.
+            Some((body, rate)) if !is_open => (body, Some(rate)),
+            _ => (text, None),
+        };
+        let part = LoadPart {
+            kind: info.kind,
+            parameter: parameter(info, body.split_once(':').map(|(_, parameter)| parameter))?,
+            rate: rate.map(parse_rate).transpose()?,
+        };
+        match rate {
+            Some(rate) if info.rate.is_none() => Err(SpecError(format!(
+                "load '{name}' takes no rate, not '@{rate}': only {} can be paced",
+                paced().join(", ")
+            ))),
+            _ => Ok(part),
+        }
+    }
+}
+
+fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError> {
+    let name = info.name;
+    let wrong = |what: String| Err(SpecError(what));
+    match (&info.takes, text) {
+        (Takes::Nothing, None) | (Takes::Number { required: false, .. }, None) => Ok(Parameter::None),
+        (Takes::Nothing, Some(p)) => wrong(format!("load '{name}' takes no parameter, not ':{p}'")),
+        (_, None) => wrong(format!("load '{name}' is written {}", info.usage())),
+        (Takes::Number { what, range, .. }, Some(p)) => match p.parse() {
+            Ok(n) if range.contains(&n) => Ok(Parameter::Number(n)),
+            _ => wrong(format!(
+                "{name}:{what} takes {} to {}, not '{p}'",
+                range.start(),
+                range.end()
+            )),
+        },
+        (Takes::Path(what), Some("")) => wrong(format!("load '{name}:{what}' needs the folder of a Makefile")),
+        (Takes::Path(_), Some(p)) => Ok(Parameter::Path(p.into())),
+        (Takes::Command(_), Some(p)) => Ok(Parameter::Command {
+            text: p.to_string(),
+            words: command_line::split(p).map_err(|why| SpecError(format!("load '{name}:{p}': {why}")))?,
+        }),
+    }
+}
+
+fn parse_rate(text: &str) -> Result<u32, SpecError> {
+    match text.parse() {
+        Ok(rate) if (1..=MAX_RATE).contains(&rate) => Ok(rate),
         _ => Err(SpecError(format!(
-            "apps:N runs 1 to {max} processes, not '{parameter}'"
+            "a rate is 1 to {MAX_RATE} operations a second, not '@{text}'"
         ))),
     }
+}
+
+fn paced() -> Vec<&'static str> {
+    let paced = LOADS.iter().filter(|info| info.rate.is_some());
+    paced.map(|info| info.name).collect()
 }
 
 #[cfg(test)]
@@ -274,43 +298,94 @@ mod tests {
         for text in [
             "idle",
             "shm",
-            "fork",
+            "shm@50",
+            "fork@100",
             "blockread",
             "procread",
             "find",
             "apps:30",
             "sockets",
+            "disk",
+            "disk:16@50",
+            "proc@100",
+            "desktop:4",
             "compile",
+            "find+compile+compile",
+            "compile:/src/linux-6.1+dfsg@2",
+            "cpu+disk",
+            "cpu:4@1000+memory:64+timers:8@20000",
+            "compile:/src/a+b+cpu:2",
+            "compile:/src/a+compile:/src/b",
             "cmd:stress-ng --vm 1",
             "cmd:sh -c 'a b:c'",
+            "fork+cmd:stress-ng --vm 1 a+b@c:d",
         ] {
-            assert_eq!(text.parse::<LoadSpec>().unwrap().to_string(), text);
+            let load: LoadSpec = text.parse().unwrap();
+            assert_eq!(load.to_string(), text);
+            assert_eq!(String::from(load.clone()).try_into(), Ok(load));
         }
         let command: LoadSpec = "cmd:sh -c 'a b'".parse().unwrap();
-        assert_eq!(command.words(), ["sh", "-c", "a b"]);
+        assert_eq!(command.parts()[0].words(), ["sh", "-c", "a b"]);
     }
 
     #[test]
-    fn wrong_loads_are_explained() {
-        assert!(error("smh").contains("unknown load 'smh'; known: idle, shm,"));
+    fn a_plus_in_a_path_or_a_command_is_kept() {
+        let parts = |text: &str| text.parse::<LoadSpec>().unwrap().parts().len();
+        assert_eq!(parts("compile:/src/g++"), 1);
+        assert_eq!(parts("compile:/src/linux+dfsg+cpu"), 2);
+        assert_eq!(parts("cmd:x +cpu"), 1);
+        assert_eq!(parts("cpu+cmd:x +cpu"), 2);
+    }
+
+    #[test]
+    fn wrong_loads_are_explained_in_one_line() {
+        assert!(error("dsk").starts_with("unknown load 'dsk'; known: idle, shm[@RATE], fork"));
+        assert!(error("cpu+dsk").contains("compile:PATH"));
         assert!(error("smh").contains("apps:N"));
         assert_eq!(error("apps"), "load 'apps' is written apps:N");
-        assert_eq!(error("apps:0"), "apps:N runs 1 to 200 processes, not '0'");
-        assert_eq!(error("apps:x"), "apps:N runs 1 to 200 processes, not 'x'");
-        assert_eq!(error("shm:16"), "load 'shm' takes no parameter, not ':16'");
+        assert_eq!(error("apps:0"), "apps:N takes 1 to 200, not '0'");
+        assert_eq!(error("cpu:0"), "cpu:N takes 1 to 1024, not '0'");
+        assert_eq!(error("disk:x"), "disk:MIB takes 1 to 1048576, not 'x'");
+        assert_eq!(error("proc:4"), "load 'proc' takes no parameter, not ':4'");
+        assert_eq!(error("fork@0"), "a rate is 1 to 1000000 operations a second, not '@0'");
+        assert!(error("fork@1.5").contains("not '@1.5'"));
+        for text in ["idle@1", "sockets@5", "blockread@5", "compile@5", "desktop@5"] {
+            assert!(error(text).contains("takes no rate"), "{text}");
+        }
+        assert!(error("idle+cpu").contains("stands alone"));
+        assert!(error("compile:").contains("Makefile"));
+        assert_eq!(error("cmd"), "load 'cmd' is written cmd:PROGRAM [ARGUMENT...]");
         assert_eq!(error("cmd:"), "load 'cmd:': there is no program");
         assert!(error("cmd:sh 'x").contains("quote"));
         assert!(error("").contains("unknown load ''"));
+        assert!(error("cpu+").contains("unknown load ''"));
+        for text in ["dsk", "cpu:0", "fork@0", "idle@1", "apps", "compile:", "cmd:"] {
+            assert_eq!(error(text).lines().count(), 1);
+        }
     }
 
     #[test]
-    fn the_table_has_one_row_a_name_and_only_idle_counts_nothing() {
-        for (i, info) in LOADS.iter().enumerate() {
-            assert!(LOADS[..i].iter().all(|other| other.name != info.name));
-            assert_eq!(info.units.is_empty(), info.kind == LoadKind::Idle, "{}", info.name);
-            assert_eq!(LoadInfo::of(info.kind).name, info.name);
-            // What the kernel keeps of a thread's name.
-            assert!("load-".len() + info.name.len() <= 15, "{}", info.name);
+    fn a_venue_refuses_what_it_has_not_and_says_what_it_has() {
+        let refused = |text: &str, venue| text.parse::<LoadSpec>().unwrap().check_venue(venue).unwrap_err().0;
+        let why = refused("cpu+apps:3", Venue::Host);
+        assert_eq!(
+            why,
+            "load 'apps' is there in the lab only: it drives the whole machine into paging; on the host: memory"
+        );
+        assert!(refused("compile:/src", Venue::Lab).starts_with("load 'compile:PATH' is there on the host only"));
+        assert!(refused("desktop", Venue::Lab).contains("find+compile+compile"));
+        for venue in [Venue::Host, Venue::Lab] {
+            let both: LoadSpec = "find@100+compile+compile+cpu:1".parse().unwrap();
+            assert_eq!(both.check_venue(venue), Ok(()));
         }
+    }
+
+    #[test]
+    fn units_of_several_loads_are_told_apart() {
+        let load: LoadSpec = "find+compile+compile".parse().unwrap();
+        let prefixes: Vec<String> = (0..3).map(|i| load.unit_prefix(i)).collect();
+        assert_eq!(prefixes, ["find.", "compile.", "compile2."]);
+        let modules: LoadSpec = "apps:3+blockread".parse().unwrap();
+        assert_eq!((load.modules(), modules.modules()), (vec![], vec!["null_blk"]));
     }
 }

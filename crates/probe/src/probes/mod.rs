@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! run         one cell: start the load, get ready, warm up, measure, check the load, stop it, write the record
-//! schedule    which period is due when, which was missed: pure functions
 //! recorder    the sample buffers, marks, and the accounting expected = taken + missed
 //! real_time   the rights to measure with: policy, locked memory; what is missing becomes a warning
 //! wakeup      absolute periodic sleep
@@ -15,7 +14,6 @@ mod real_time;
 mod recorder;
 mod response;
 mod run;
-mod schedule;
 mod wakeup;
 
 pub use run::{ProbeError, run};

@@ -1,8 +1,8 @@
 //! The sample buffers, the marks, and the accounting: every period is either a sample or counted as missed.
 
-use super::schedule::Schedule;
 use crate::mark::{MarkKind, mark};
 use crate::record::Sample;
+use crate::schedule::Schedule;
 use crate::sys::memory;
 use crate::units::Nanos;
 
@@ -106,7 +106,7 @@ impl Recorder {
     /// The samples, if the books balance: expected = taken + missed, and no period was called missed that was
     /// not yet due when the sample before it was taken.
     pub fn finish(self) -> Result<Recorded, String> {
-        let Schedule { period, periods, .. } = self.schedule;
+        let Schedule { interval, periods, .. } = self.schedule;
         if self.taken as u64 + u64::from(self.missed) != u64::from(periods) {
             return Err(format!(
                 "{} samples and {} missed periods are not {periods} periods",
@@ -123,9 +123,9 @@ impl Recorder {
         let following = samples.iter().skip(1).map(|s| s.index).chain([periods]);
         for (sample, next) in std::iter::zip(&samples, following) {
             let overrun = u64::from(next - sample.index - 1);
-            if sample.latency.0 < overrun * period.0 {
+            if sample.latency.0 < overrun * interval.0 {
                 return Err(format!(
-                    "{overrun} periods of {period} were counted as missed after period {}, which was only {} late",
+                    "{overrun} periods of {interval} were counted as missed after period {}, which was only {} late",
                     sample.index, sample.latency
                 ));
             }
@@ -144,7 +144,7 @@ mod tests {
     fn recorder() -> Recorder {
         Recorder::new(Schedule {
             start: Nanos(1_000),
-            period: Nanos(100),
+            interval: Nanos(100),
             periods: 5,
         })
     }

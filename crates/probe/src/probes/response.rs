@@ -5,18 +5,18 @@
 //! waits in sigsuspend. This is the way in which the study `preemption-models` measured.
 
 use super::recorder::Recorder;
+use crate::sys::alarm::{Alarm, OnExpiry};
 use crate::sys::clock;
-use crate::sys::timer::{Alarm, OnExpiry};
 use crate::units::Nanos;
 use std::io;
 
 impl OnExpiry for Recorder {
     #[inline(always)]
-    fn expired(&mut self, now: Nanos, overrun: u32) {
+    fn expired(&mut self, now: Nanos, overrun: u64) {
         // The timer is periodic and has no last expiry: what follows the last period is not ours.
         if self.next_due().is_some() {
             self.take(now);
-            self.advance(u64::from(overrun));
+            self.advance(overrun);
         }
     }
 }
@@ -26,7 +26,7 @@ pub(super) struct Response(Alarm<Recorder>);
 
 impl Response {
     pub fn new(recorder: Recorder) -> io::Result<Response> {
-        Alarm::new(recorder).map(Response)
+        Alarm::posix(recorder).map(Response)
     }
 
     pub fn recorder(&mut self) -> &mut Recorder {
@@ -37,12 +37,12 @@ impl Response {
     pub fn measure(&mut self) -> io::Result<()> {
         let schedule = self.recorder().schedule();
         self.recorder().begin();
-        self.0.arm(schedule.start, schedule.period)?;
+        self.0.arm(schedule.start, schedule.interval)?;
         while self.recorder().next_due().is_some() {
             self.0.wait();
         }
         self.recorder().end();
-        self.0.arm(Nanos(0), Nanos(0))
+        self.0.disarm()
     }
 
     /// The shortest of `turns` turns with a timer that is due at once: arming, signal, handler, return.

@@ -3,14 +3,15 @@
 use super::real_time::RealTime;
 use super::recorder::Recorder;
 use super::response::Response;
-use super::schedule::Schedule;
 use super::{environment, wakeup};
 use crate::bench::{Bench, BenchError, Details, Observer, Request};
 use crate::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
+use crate::probe::Probe;
 use crate::record::{RawRecord, Sample, SelfCost, Work};
-use crate::spec::{CellSpec, ProbeKind, SpecError};
-use crate::sys::{clock, memory};
+use crate::spec::{CellSpec, SpecError};
+use crate::sys::{clock, usage};
 use crate::units::Nanos;
+use crate::venue::Venue;
 use std::io;
 
 /// Clock reads and empty turns of which the shortest is the self-cost.
@@ -31,7 +32,7 @@ pub enum ProbeError {
     #[error("probe '{probe}' cannot measure: {source}")]
     System {
         /// The probe.
-        probe: ProbeKind,
+        probe: Probe,
         /// The system's answer.
         source: io::Error,
     },
@@ -39,7 +40,7 @@ pub enum ProbeError {
     #[error("probe '{probe}' lost count: {what}")]
     Accounting {
         /// The probe.
-        probe: ProbeKind,
+        probe: Probe,
         /// What does not fit.
         what: String,
     },
@@ -47,7 +48,7 @@ pub enum ProbeError {
     #[error("probe '{probe}': {source}")]
     Bench {
         /// The probe.
-        probe: ProbeKind,
+        probe: Probe,
         /// Why.
         source: BenchError,
     },
@@ -59,11 +60,13 @@ pub enum ProbeError {
 /// `warmup + periods * period`, and up to some 30 ms for the start.
 pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeError> {
     let text = spec.to_text()?;
+    // A host has its own way to measure those that only a host has.
+    spec.probe.check_venue(Venue::Lab)?;
     let load_spec: LoadSpec = spec.load.parse()?;
     let environment = environment::read();
     let mut load = RunningLoad::start(&load_spec, spec.seed, env)?;
     let measured = match spec.probe {
-        ProbeKind::Bench(bench) => measure_bench(spec, bench, &mut load),
+        Probe::Bench(bench) => measure_bench(spec, bench, &mut load),
         _ => measure(spec, &mut load),
     };
     let stopped = load.stop();
@@ -104,11 +107,13 @@ enum Instrument {
 
 impl Instrument {
     fn new(spec: &CellSpec) -> io::Result<Instrument> {
-        let recorder = Recorder::new(Schedule::after(clock::monotonic(), spec));
+        let recorder = Recorder::new(spec.schedule(clock::monotonic()));
         Ok(match spec.probe {
-            ProbeKind::Wakeup => Instrument::Wakeup(recorder),
-            ProbeKind::Response => Instrument::Response(Response::new(recorder)?),
-            ProbeKind::Bench(_) => unreachable!("measure_bench has these"),
+            Probe::Wakeup => Instrument::Wakeup(recorder),
+            Probe::Response => Instrument::Response(Response::new(recorder)?),
+            Probe::Bench(_) | Probe::Jitter | Probe::Noise | Probe::Timerlat => {
+                unreachable!("refused, or measure_bench has it")
+            }
         })
     }
 
@@ -154,19 +159,19 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
     let rights = RealTime::acquire(spec.priority, &mut warnings);
     load.wait_for_work()?;
     clock::sleep_until(clock::monotonic() + spec.warmup);
-    let clock_read = clock_read();
+    let clock_read = clock::read_cost(TRIALS);
     let empty_sample = instrument.empty_sample().map_err(system)?;
     load.check()?;
 
-    let schedule = Schedule::after(clock::monotonic() + LEAD, spec);
+    let schedule = spec.schedule(clock::monotonic() + LEAD);
     instrument.recorder().restart(schedule.start);
     clock::sleep_until(schedule.start - LEAD);
     let work_before = load.work();
-    let faults_before = memory::faults();
+    let used_before = usage::own_process();
     let cpu_before = clock::own_cpu_time().map_err(system)?;
     instrument.measure().map_err(system)?;
     let cpu_after = clock::own_cpu_time().map_err(system)?;
-    let faults_after = memory::faults();
+    let used = usage::own_process() - used_before;
     let work = load.work_since(&work_before);
     load.check()?;
     let work = work?;
@@ -192,8 +197,8 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
             clock_read,
             empty_sample,
             cpu_time: cpu_after.saturating_sub(cpu_before),
-            minor_faults: faults_after.minor - faults_before.minor,
-            major_faults: faults_after.major - faults_before.major,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
         },
         work,
         warnings,
@@ -223,10 +228,10 @@ fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Resul
     };
     load.wait_for_work()?;
     clock::sleep_until(clock::monotonic() + spec.warmup);
-    let clock_read = clock_read();
+    let clock_read = clock::read_cost(TRIALS);
     load.check()?;
 
-    let start = Schedule::after(clock::monotonic() + LEAD, spec).start;
+    let start = spec.schedule(clock::monotonic() + LEAD).start;
     let request = Request {
         repetitions: spec.periods,
         start,
@@ -236,11 +241,11 @@ fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Resul
     };
     bench.check_machine(&request).map_err(failed)?;
     let work_before = load.work();
-    let faults_before = memory::faults();
+    let used_before = usage::own_process();
     let cpu_before = clock::own_cpu_time().map_err(system)?;
     let taken = bench.measure(&request, &mut Unobserved).map_err(failed)?;
     let cpu_after = clock::own_cpu_time().map_err(system)?;
-    let faults_after = memory::faults();
+    let used = usage::own_process() - used_before;
     let work = load.work_since(&work_before);
     load.check()?;
     Ok(Measured {
@@ -250,23 +255,11 @@ fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Resul
             clock_read,
             empty_sample: Nanos(0),
             cpu_time: cpu_after.saturating_sub(cpu_before),
-            minor_faults: faults_after.minor - faults_before.minor,
-            major_faults: faults_after.major - faults_before.major,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
         },
         work: work?,
         warnings: taken.warnings,
         details: Some(taken.details),
     })
-}
-
-/// The shortest of many distances between two reads of the clock.
-fn clock_read() -> Nanos {
-    let mut shortest = Nanos(u64::MAX);
-    let mut before = clock::monotonic();
-    for _ in 0..TRIALS {
-        let now = clock::monotonic();
-        shortest = shortest.min(now - before);
-        before = now;
-    }
-    shortest
 }

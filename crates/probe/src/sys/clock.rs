@@ -3,6 +3,7 @@
 use super::check;
 use crate::units::Nanos;
 use std::io;
+use std::num::NonZeroU64;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -57,6 +58,11 @@ pub fn sleep_until(due: Nanos) {
     }
 }
 
+/// How much later than asked for the kernel may end this thread's sleeps, to end several by one interrupt.
+pub fn set_timer_slack(slack: Nanos) -> io::Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(slack.0))?)
+}
+
 /// The resolution that the kernel states for `clock`.
 pub fn resolution(clock: Clock) -> io::Result<Nanos> {
     let id = match clock {
@@ -67,6 +73,18 @@ pub fn resolution(clock: Clock) -> io::Result<Nanos> {
     // SAFETY: `t` is a valid timespec for the kernel to fill.
     check(unsafe { libc::clock_getres(id, &mut t) })?;
     Ok(nanos(t))
+}
+
+/// The shortest of many distances between two reads of the clock.
+pub fn read_cost(trials: usize) -> Nanos {
+    let mut shortest = Nanos(u64::MAX);
+    let mut before = monotonic();
+    for _ in 0..trials {
+        let now = monotonic();
+        shortest = shortest.min(now - before);
+        before = now;
+    }
+    shortest
 }
 
 /// CPU time of this process, all threads.

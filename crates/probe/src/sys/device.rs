@@ -1,31 +1,21 @@
 //! Mounting, device nodes, and bringing up a network interface.
 
 use super::check;
-use std::ffi::CString;
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use rustix::mount::MountFlags;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-fn c_path(path: &Path) -> io::Result<CString> {
-    use std::os::unix::ffi::OsStrExt;
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
-}
-
 /// Mounts the kernel file system `kind` (`configfs`, ...) at `target`.
 pub fn mount(kind: &str, target: &Path) -> io::Result<()> {
-    let kind = CString::new(kind).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let target = c_path(target)?;
-    // SAFETY: all strings outlive the call; no data is passed.
-    check(unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, core::ptr::null()) })?;
-    Ok(())
+    Ok(rustix::mount::mount(kind, target, kind, MountFlags::empty(), None)?)
 }
 
 /// Makes a block device node.
 pub fn make_block_node(path: &Path, major: u32, minor: u32) -> io::Result<()> {
-    let path = c_path(path)?;
-    // SAFETY: `path` outlives the call.
-    check(unsafe { libc::mknod(path.as_ptr(), libc::S_IFBLK | 0o600, libc::makedev(major, minor)) })?;
-    Ok(())
+    let (mode, device) = (Mode::RUSR | Mode::WUSR, makedev(major, minor));
+    Ok(mknodat(CWD, path, FileType::BlockDevice, mode, device)?)
 }
 
 /// Brings the loopback interface up if it is down.

@@ -1,9 +1,8 @@
 //! An event counter (eventfd) as a place for one token.
 
-use super::check;
+use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::FromRawFd;
 
 /// The counter; forked children share it.
 #[derive(Debug)]
@@ -12,10 +11,7 @@ pub struct EventFd(File);
 impl EventFd {
     /// A counter of 0.
     pub fn new() -> io::Result<EventFd> {
-        // SAFETY: no pointers are passed.
-        let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) })?;
-        // SAFETY: the descriptor was just made and belongs to nobody else.
-        Ok(EventFd(unsafe { File::from_raw_fd(fd) }))
+        Ok(EventFd(File::from(eventfd(0, EventfdFlags::CLOEXEC)?)))
     }
 
     /// Adds 1.

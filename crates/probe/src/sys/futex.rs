@@ -1,7 +1,10 @@
 //! Waiting for a word of memory to change (futex).
 
-use super::check;
+use crate::units::Nanos;
+use rustix::io::Errno;
+use rustix::thread::futex::{self, Flags, Timespec};
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::atomic::AtomicU32;
 
 /// Who uses the word.
@@ -14,10 +17,11 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn flag(self) -> libc::c_int {
+    #[inline(always)]
+    fn flags(self) -> Flags {
         match self {
-            Scope::Private => libc::FUTEX_PRIVATE_FLAG,
-            Scope::Shared => 0,
+            Scope::Private => Flags::PRIVATE,
+            Scope::Shared => Flags::empty(),
         }
     }
 }
@@ -25,30 +29,26 @@ impl Scope {
 /// Sleeps until somebody wakes the word's waiters; returns at once if it does not hold `expected`. May also return for no reason.
 #[inline(always)]
 pub fn wait(word: &AtomicU32, expected: u32, scope: Scope) -> io::Result<()> {
-    let forever: *const libc::timespec = core::ptr::null();
-    // SAFETY: `word` is a valid aligned word for the time of the call; no timeout is passed.
-    let waited = check(unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT | scope.flag(),
-            expected,
-            forever,
-        )
-    });
-    match waited {
-        Ok(_) => Ok(()),
-        Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => Ok(()),
-        Err(e) => Err(e),
+    match futex::wait(word, scope.flags(), expected, None) {
+        Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+        Err(e) => Err(e.into()),
     }
+}
+
+/// The same, at the longest until `end` on CLOCK_MONOTONIC; says whether that has passed.
+pub fn wait_until(word: &AtomicU32, expected: u32, scope: Scope, end: Nanos) -> bool {
+    let end = Timespec {
+        tv_sec: (end.0 / 1_000_000_000) as i64,
+        tv_nsec: (end.0 % 1_000_000_000) as i64,
+    };
+    let anybody = NonZeroU32::MAX;
+    futex::wait_bitset(word, scope.flags(), expected, Some(&end), anybody) == Err(Errno::TIMEDOUT)
 }
 
 /// Wakes one waiter of the word, if there is one.
 #[inline(always)]
 pub fn wake_one(word: &AtomicU32, scope: Scope) -> io::Result<()> {
-    let one: libc::c_int = 1;
-    // SAFETY: the kernel does not read the word, which is valid and aligned.
-    check(unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | scope.flag(), one) })?;
+    futex::wake(word, scope.flags(), 1)?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! A gate between the threads of a process: each opening lets one pass. A bare futex, which knows nothing of priorities.
 
-use super::clock::timespec;
+use super::futex::{self, Scope};
 use crate::units::Nanos;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,30 +13,23 @@ impl Gate {
     #[inline(always)]
     pub fn open(&self) {
         self.0.fetch_add(1, Ordering::Release);
-        // SAFETY: the word is valid as long as the borrow; waking reads no other memory.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                self.0.as_ptr(),
-                libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-                1,
-            )
-        };
+        // Waking a word of one's own cannot fail.
+        let _ = futex::wake_one(&self.0, Scope::Private);
     }
 
     /// Waits until it may pass.
     #[inline(always)]
     pub fn pass(&self) {
         while !self.try_pass() {
-            self.sleep(None);
+            // Whatever ended it, the gate is asked again.
+            let _ = futex::wait(&self.0, 0, Scope::Private);
         }
     }
 
     /// Waits until it may pass, at the longest until `end` on CLOCK_MONOTONIC; says whether it passed.
     pub fn pass_before(&self, end: Nanos) -> bool {
-        let end = timespec(end);
         while !self.try_pass() {
-            if self.sleep(Some(&end)) {
+            if futex::wait_until(&self.0, 0, Scope::Private, end) {
                 return self.try_pass();
             }
         }
@@ -47,24 +40,6 @@ impl Gate {
     fn try_pass(&self) -> bool {
         let less = |openings: u32| openings.checked_sub(1);
         self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, less).is_ok()
-    }
-
-    /// Sleeps while the gate is closed; says whether the time was over. Wakes for other reasons, too.
-    fn sleep(&self, end: Option<&libc::timespec>) -> bool {
-        let end = end.map_or(core::ptr::null(), core::ptr::from_ref);
-        // SAFETY: the word and, if given, the timespec (an instant of CLOCK_MONOTONIC) are valid as long as the borrows.
-        let woken = unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                self.0.as_ptr(),
-                libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG,
-                0,
-                end,
-                core::ptr::null::<u32>(),
-                libc::FUTEX_BITSET_MATCH_ANY,
-            )
-        };
-        woken == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ETIMEDOUT)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Locking, mapping and touching memory, and counting the page faults that this costs.
+//! Locking, mapping and touching memory.
 
-use super::check;
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,16 +13,19 @@ pub const PAGE: usize = 4096;
 /// Locks all present and future memory of this process; also brings in every page, and breaks
 /// copy-on-write sharing of private ones, so that no page fault is left for later.
 pub fn lock_all() -> io::Result<()> {
-    // SAFETY: no pointers are passed.
-    check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })?;
-    Ok(())
+    Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
 /// Locks all memory that this process has now, and brings in every page of it.
 pub fn lock_present() -> io::Result<()> {
-    // SAFETY: no pointers are passed.
-    check(unsafe { libc::mlockall(libc::MCL_CURRENT) })?;
-    Ok(())
+    Ok(mlockall(MlockAllFlags::CURRENT)?)
+}
+
+/// Locks all present and future memory of this process, each page when it is touched.
+pub fn lock_on_touch() -> io::Result<()> {
+    Ok(mlockall(
+        MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT,
+    )?)
 }
 
 /// Whether some memory of this process is locked already.
@@ -32,10 +35,10 @@ pub fn is_locked() -> bool {
     locked.is_some_and(|amount| !amount.trim_start().starts_with("0 "))
 }
 
-/// Undoes [`lock_all`] and [`lock_present`].
+/// Undoes whatever of these was done.
 pub fn unlock_all() {
-    // SAFETY: no arguments; cannot fail for a process that may lock.
-    unsafe { libc::munlockall() };
+    // Cannot fail for a process that may lock.
+    let _ = munlockall();
 }
 
 /// Bytes that could be had without paging, as the kernel estimates.
@@ -44,27 +47,6 @@ pub fn available() -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
-}
-
-/// Page faults of this process so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Faults {
-    /// Served without waiting for a device.
-    pub minor: u64,
-    /// Served by reading from a device.
-    pub major: u64,
-}
-
-/// Page faults of this process so far (getrusage).
-pub fn faults() -> Faults {
-    // SAFETY: rusage holds integers only, for which all zeroes are valid.
-    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
-    // SAFETY: `usage` is a valid rusage to fill; RUSAGE_SELF always exists.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
-    Faults {
-        minor: usage.ru_minflt as u64,
-        major: usage.ru_majflt as u64,
-    }
 }
 
 /// Writes to `bytes` of stack below the caller's frame, so that the sampling loop finds it present.

@@ -4,7 +4,7 @@
 //! clock    read and sleep on CLOCK_MONOTONIC, CPU time        memory  lock, map, touch
 //! sched    policy, priority, nice                             shm     System V segments
 //! signal   masks, signalfd, poll                              aio     reads in flight (Linux AIO)
-//! timer    a POSIX interval timer and its handler             device  mount, device nodes, network interface
+//! alarm    SIGALRM of a timer, and its handler             device  mount, device nodes, network interface
 //! process  fork, exec, wait, kill, who reaps                  affinity  which CPUs a thread may run on
 //! futex    wait for a word of memory                          eventfd   an event counter
 //! gate     one thread lets another one pass                   mutex     the C library's, and its owner's priority
@@ -14,6 +14,7 @@
 
 pub mod affinity;
 pub mod aio;
+pub mod alarm;
 pub mod clock;
 pub mod device;
 pub mod eventfd;
@@ -27,7 +28,6 @@ pub mod sched;
 pub mod shm;
 pub mod signal;
 pub mod thread;
-pub mod timer;
 pub mod usage;
 
 use std::io;

@@ -2,10 +2,12 @@
 
 use super::usage::{self, Usage};
 use super::{check, signal};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::pipe::{PipeFlags, pipe_with};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 /// A process id.
 pub type Pid = i32;
@@ -35,8 +37,7 @@ pub fn own_pid() -> Pid {
 
 /// Whether this process runs with the rights of root.
 pub fn is_root() -> bool {
-    // SAFETY: no arguments; always succeeds.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 /// Ends this process at once, without running anything registered for a normal exit.
@@ -65,10 +66,8 @@ pub fn fork(death_signal: i32, body: impl FnOnce() -> i32) -> io::Result<Pid> {
 }
 
 fn die_with_parent(signal: i32, parent: Pid) -> io::Result<()> {
-    // SAFETY: PR_SET_PDEATHSIG takes one integer.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong) })?;
-    // SAFETY: no arguments; always succeeds.
-    if unsafe { libc::getppid() } != parent {
+    rustix::process::set_parent_process_death_signal(rustix::process::Signal::from_named_raw(signal))?;
+    if rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get()) != parent {
         exit_now(0); // the parent ended before the request was in force
     }
     Ok(())
@@ -77,20 +76,15 @@ fn die_with_parent(signal: i32, parent: Pid) -> io::Result<()> {
 /// Names this thread, as the kernel's reports call it: at most 15 bytes are kept. Children begin with the same name.
 pub fn set_name(name: &str) -> io::Result<()> {
     let name = CString::new(name).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    // SAFETY: `name` is a C string that outlives the call, which reads at most 16 bytes of it.
-    check(unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) })?;
-    Ok(())
+    Ok(rustix::thread::set_name(&name)?)
 }
 
 /// Sets whether orphans among the descendants become children of this process, which then has to reap them;
 /// returns how that was before.
 pub fn adopt_orphans(yes: bool) -> io::Result<bool> {
-    let mut before: libc::c_int = 0;
-    // SAFETY: PR_GET_CHILD_SUBREAPER fills one integer.
-    check(unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut before) })?;
-    // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer.
-    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(yes)) })?;
-    Ok(before != 0)
+    let before = rustix::process::child_subreaper()?.is_some();
+    rustix::process::set_child_subreaper(yes.then(rustix::process::getpid))?;
+    Ok(before)
 }
 
 /// Puts `pid` (0: this process) into the process group `group` (0: a new one of its own).
@@ -160,14 +154,9 @@ pub fn exec(program: &str, arguments: &[String]) -> io::Error {
 
 /// A pipe: the end to read from, which does not block, and the end to write to, which does.
 pub fn pipe() -> io::Result<(File, OwnedFd)> {
-    let mut fds = [-1; 2];
-    // SAFETY: `fds` has room for two descriptors.
-    check(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) })?;
-    // SAFETY: both descriptors were just made and belong to nobody else.
-    let (reader, writer) = unsafe { (File::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) };
-    // SAFETY: no pointers are passed.
-    check(unsafe { libc::fcntl(fds[0], libc::F_SETFL, libc::O_NONBLOCK) })?;
-    Ok((reader, writer))
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+    Ok((File::from(reader), writer))
 }
 
 /// Makes descriptor `number` of this process a copy of `file`.

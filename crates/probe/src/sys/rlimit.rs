@@ -1,6 +1,6 @@
 //! Resource limits of this process.
 
-use super::check;
+use rustix::process::{Rlimit, getrlimit, setrlimit};
 use std::io;
 
 /// What is limited.
@@ -22,40 +22,34 @@ pub struct Limit {
 }
 
 impl Resource {
-    fn id(self) -> libc::__rlimit_resource_t {
+    fn id(self) -> rustix::process::Resource {
         match self {
-            Resource::Files => libc::RLIMIT_NOFILE,
-            Resource::Processes => libc::RLIMIT_NPROC,
+            Resource::Files => rustix::process::Resource::Nofile,
+            Resource::Processes => rustix::process::Resource::Nproc,
         }
     }
 
     /// Its limit.
-    pub fn limit(self) -> io::Result<Limit> {
-        let mut limit = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        // SAFETY: `limit` is a valid rlimit to fill.
-        check(unsafe { libc::getrlimit(self.id(), &mut limit) })?;
-        Ok(Limit {
-            soft: limit.rlim_cur,
-            hard: limit.rlim_max,
-        })
+    pub fn limit(self) -> Limit {
+        let limit = getrlimit(self.id());
+        Limit {
+            soft: limit.current.unwrap_or(u64::MAX),
+            hard: limit.maximum.unwrap_or(u64::MAX),
+        }
     }
 
     fn set(self, limit: Limit) -> io::Result<()> {
-        let limit = libc::rlimit {
-            rlim_cur: limit.soft,
-            rlim_max: limit.hard,
+        let limited = |limit| (limit != u64::MAX).then_some(limit);
+        let limit = Rlimit {
+            current: limited(limit.soft),
+            maximum: limited(limit.hard),
         };
-        // SAFETY: `limit` is a valid rlimit.
-        check(unsafe { libc::setrlimit(self.id(), &limit) })?;
-        Ok(())
+        Ok(setrlimit(self.id(), limit)?)
     }
 
     /// Raises the soft limit to `wanted` if it is below that, until the result is dropped.
     pub fn raise(self, wanted: u64) -> io::Result<Raised> {
-        let before = self.limit()?;
+        let before = self.limit();
         if before.soft < wanted {
             self.set(Limit { soft: wanted, ..before })?;
         }
@@ -83,11 +77,11 @@ mod tests {
 
     #[test]
     fn a_raised_limit_is_lowered_again() {
-        let before = Resource::Files.limit().unwrap();
+        let before = Resource::Files.limit();
         let hard = before.hard;
         let raised = Resource::Files.raise(hard).unwrap();
-        assert_eq!(Resource::Files.limit().unwrap(), Limit { soft: hard, hard });
+        assert_eq!(Resource::Files.limit(), Limit { soft: hard, hard });
         drop(raised);
-        assert_eq!(Resource::Files.limit().unwrap(), before);
+        assert_eq!(Resource::Files.limit(), before);
     }
 }

@@ -1,6 +1,8 @@
 //! Scheduling policy and nice value of this process.
 
 use super::check;
+use crate::units::Nanos;
+use rustix::process::{getpriority_process, setpriority_process};
 use std::io;
 
 /// A policy with its real-time priority, as the kernel reported it.
@@ -21,6 +23,14 @@ impl Policy {
     pub const fn fifo(priority: u8) -> Policy {
         Policy {
             policy: libc::SCHED_FIFO,
+            priority: priority as libc::c_int,
+        }
+    }
+
+    /// SCHED_RR at `priority` (1 to 99).
+    pub const fn round_robin(priority: u8) -> Policy {
+        Policy {
+            policy: libc::SCHED_RR,
             priority: priority as libc::c_int,
         }
     }
@@ -49,15 +59,43 @@ impl Policy {
     }
 }
 
+/// `struct sched_attr` as of Linux 3.14.
+#[repr(C)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Puts the calling thread under SCHED_DEADLINE, with the period as deadline.
+pub fn apply_deadline(runtime: Nanos, period: Nanos) -> io::Result<()> {
+    let attr = SchedAttr {
+        size: size_of::<SchedAttr>() as u32,
+        policy: libc::SCHED_DEADLINE as u32,
+        flags: 0,
+        nice: 0,
+        priority: 0,
+        runtime: runtime.0,
+        deadline: period.0,
+        period: period.0,
+    };
+    // SAFETY: `attr` is a valid sched_attr of the size that it states; 0 is the calling thread.
+    check(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) })?;
+    Ok(())
+}
+
 /// The nice value of this process.
 pub fn nice() -> i32 {
-    // SAFETY: no pointers are passed; asking for the own process cannot fail.
-    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
+    // Asking for the own process cannot fail.
+    getpriority_process(None).unwrap_or(0)
 }
 
 /// Sets the nice value of this process; raising it needs no right, lowering it does.
 pub fn set_nice(value: i32) -> io::Result<()> {
-    // SAFETY: no pointers are passed.
-    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) })?;
-    Ok(())
+    Ok(setpriority_process(None, value)?)
 }

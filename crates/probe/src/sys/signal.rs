@@ -2,6 +2,8 @@
 
 use super::check;
 use crate::units::Nanos;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -21,10 +23,18 @@ pub(super) fn set_of(signals: &[i32]) -> libc::sigset_t {
 
 fn change_mask(how: libc::c_int, set: &libc::sigset_t) {
     // SAFETY: `set` is a valid set; the old mask is not asked for. Fails only for an unknown `how`.
-    unsafe { libc::sigprocmask(how, set, core::ptr::null_mut()) };
+    unsafe { libc::pthread_sigmask(how, set, core::ptr::null_mut()) };
 }
 
-/// Blocks `signals` in this (single-threaded) process.
+/// What this thread blocks.
+pub(super) fn mask() -> libc::sigset_t {
+    let mut mask = set_of(&[]);
+    // SAFETY: no set is passed, so nothing changes; `mask` is a valid set to fill.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), &mut mask) };
+    mask
+}
+
+/// Blocks `signals` in this thread, and in those that it starts.
 pub fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, &set_of(signals));
 }
@@ -89,33 +99,30 @@ impl SignalFd {
 
 /// Waits until at least one of the two can be read (or is at its end), and says which.
 pub fn poll(first: BorrowedFd<'_>, second: Option<BorrowedFd<'_>>) -> io::Result<(bool, bool)> {
-    let entry = |fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // A negative descriptor is skipped by the kernel.
-    let mut fds = [entry(first.as_raw_fd()), entry(second.map_or(-1, |f| f.as_raw_fd()))];
-    // SAFETY: `fds` is an array of the stated length.
-    match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) }) {
-        Ok(_) => Ok((fds[0].revents != 0, fds[1].revents != 0)),
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok((false, false)),
-        Err(e) => Err(e),
+    let mut fds: Vec<PollFd<'_>> = [first].into_iter().chain(second).map(readable).collect();
+    match rustix::event::poll(&mut fds, None) {
+        Ok(_) => {
+            let is_ready = |i: usize| fds.get(i).is_some_and(|fd| !fd.revents().is_empty());
+            Ok((is_ready(0), is_ready(1)))
+        }
+        Err(Errno::INTR) => Ok((false, false)),
+        Err(e) => Err(e.into()),
     }
 }
 
-/// Waits until `file` can be read (or is at its end), at most for `time` (in whole milliseconds); says whether it can.
+/// Waits until `file` can be read (or is at its end), at most for `time`; says whether it can.
 pub fn readable_within(file: BorrowedFd<'_>, time: Nanos) -> io::Result<bool> {
-    let mut entry = libc::pollfd {
-        fd: file.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
+    let time = Timespec {
+        tv_sec: (time.0 / 1_000_000_000) as i64,
+        tv_nsec: (time.0 % 1_000_000_000) as i64,
     };
-    let milliseconds = i32::try_from(time.0 / 1_000_000).unwrap_or(i32::MAX);
-    // SAFETY: `entry` is one valid pollfd.
-    match check(unsafe { libc::poll(&mut entry, 1, milliseconds) }) {
+    match rustix::event::poll(&mut [readable(file)], Some(&time)) {
         Ok(n) => Ok(n > 0),
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
-        Err(e) => Err(e),
+        Err(Errno::INTR) => Ok(false),
+        Err(e) => Err(e.into()),
     }
+}
+
+fn readable(file: BorrowedFd<'_>) -> PollFd<'_> {
+    PollFd::from_borrowed_fd(file, PollFlags::IN)
 }

@@ -1,4 +1,4 @@
-//! What a process or thread has used: CPU time, and how often it gave the CPU away.
+//! What a process or thread has used: CPU time, page faults, and how often it gave the CPU away.
 
 use crate::units::Nanos;
 use std::ops::{Add, Sub};
@@ -8,6 +8,10 @@ use std::ops::{Add, Sub};
 pub struct Usage {
     /// User and system time, as the kernel accounts them (in whole microseconds).
     pub cpu: Nanos,
+    /// Page faults served without waiting for a device.
+    pub minor_faults: u64,
+    /// Page faults served by reading from a device.
+    pub major_faults: u64,
     /// Switches because it waited.
     pub voluntary: u64,
     /// Switches because something else got the CPU.
@@ -19,6 +23,8 @@ impl Usage {
         let time = |t: libc::timeval| Nanos::from_micros(t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64);
         Usage {
             cpu: time(usage.ru_utime) + time(usage.ru_stime),
+            minor_faults: usage.ru_minflt as u64,
+            major_faults: usage.ru_majflt as u64,
             voluntary: usage.ru_nvcsw as u64,
             involuntary: usage.ru_nivcsw as u64,
         }
@@ -30,6 +36,8 @@ impl Add for Usage {
     fn add(self, other: Usage) -> Usage {
         Usage {
             cpu: self.cpu + other.cpu,
+            minor_faults: self.minor_faults + other.minor_faults,
+            major_faults: self.major_faults + other.major_faults,
             voluntary: self.voluntary + other.voluntary,
             involuntary: self.involuntary + other.involuntary,
         }
@@ -42,6 +50,8 @@ impl Sub for Usage {
     fn sub(self, other: Usage) -> Usage {
         Usage {
             cpu: self.cpu.saturating_sub(other.cpu),
+            minor_faults: self.minor_faults.saturating_sub(other.minor_faults),
+            major_faults: self.major_faults.saturating_sub(other.major_faults),
             voluntary: self.voluntary.saturating_sub(other.voluntary),
             involuntary: self.involuntary.saturating_sub(other.involuntary),
         }

@@ -3,9 +3,9 @@
 use super::{Folder, cell, check_books, is_root};
 use std::fs;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 use worstcase_probe::bench::{Bench, BenchError, Details, InversionDetails, Observer, Request, Taken};
 use worstcase_probe::record::Sample;
-use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::sys::process::{self, Waited};
 use worstcase_probe::sys::{clock, memory, sched};
 use worstcase_probe::{CellSpec, probes};
@@ -288,7 +288,7 @@ fn is_a_cell() {
     }
     let spec = CellSpec {
         period: Nanos::from_millis(4),
-        ..cell(ProbeKind::Bench(bench("inversion:2+inherit")), "shm")
+        ..cell(Probe::Bench(bench("inversion:2+inherit")), "shm")
     };
     let record = probes::run(&spec, &Folder::new().env()).expect("measure");
     check_books(&record);

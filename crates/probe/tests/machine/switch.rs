@@ -53,7 +53,7 @@ fn state() -> State {
             .filter(shared)
             .map(String::from)
             .collect(),
-        limit: Resource::Files.limit().expect("limit"),
+        limit: Resource::Files.limit(),
         policy: Policy::current().expect("policy"),
         cpus: affinity::current().expect("affinity"),
         children: children_of(process::own_pid()),
@@ -280,9 +280,9 @@ fn refuses_what_is_too_much() {
 }
 
 fn raises_the_limit_of_open_files() {
-    let hard = Resource::Files.limit().expect("limit").hard;
+    let hard = Resource::Files.limit().hard;
     set_limit(libc::RLIMIT_NOFILE, 40, hard);
     let (taken, _) = measure("switch:24x0", 1, &[], never).expect("raised");
     assert_eq!(taken.samples.len(), 1);
-    assert_eq!(Resource::Files.limit().expect("limit"), Limit { soft: 40, hard });
+    assert_eq!(Resource::Files.limit(), Limit { soft: 40, hard });
 }

@@ -133,15 +133,23 @@ fn amount(view: &View) -> Option<String> {
         Nanos(0) => String::new(),
         looked => format!(" in {}{}", duration::about(looked), clock(view)),
     };
+    let lost = match sum(|r| r.accounting.lost()) {
+        0 => String::new(),
+        lost => format!(", {} lost by us", grouped(lost)),
+    };
+    let gaps = match sum(|r| r.accounting.gaps().map_or(0, |g| g.gaps)) {
+        0 => String::new(),
+        gaps => format!(" and {} gaps", grouped(gaps)),
+    };
     Some(format!(
-        "Measured: {} under {} with {}, {}; {} samples{looked}, {} of {} periods missed.",
+        "Measured: {} under {} with {}, {}; {} samples{gaps}{looked}, {} of {} periods missed{lost}.",
         count(subjects, "subject"),
         count(loads.len(), "load"),
         count(probes.len(), "probe"),
         count(seeds, "seed"),
-        grouped(sum(|r| r.accounting.taken)),
-        grouped(sum(|r| r.accounting.missed)),
-        grouped(sum(|r| r.accounting.expected)),
+        grouped(sum(|r| r.accounting.taken())),
+        grouped(sum(|r| r.accounting.missed())),
+        grouped(sum(|r| r.accounting.expected())),
     ))
 }
 

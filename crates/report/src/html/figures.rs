@@ -69,6 +69,9 @@ fn row(labels: &Labels, e: &Ensemble) -> Row {
         seeds: e.seeds.len(),
         samples: grouped(e.taken()),
         looked: duration::about(e.looked()),
-        missed: grouped(e.missed()),
+        missed: match e.lost() {
+            0 => grouped(e.missed()),
+            lost => format!("{}, {} lost", grouped(e.missed()), grouped(lost)),
+        },
     }
 }

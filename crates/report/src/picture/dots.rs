@@ -182,7 +182,7 @@ impl Stage<'_> {
             of,
             points: dots.into_iter().map(point).collect(),
             samples,
-            missed: self.records.iter().map(|r| r.accounting.missed).sum(),
+            missed: self.records.iter().map(|r| r.accounting.missed()).sum(),
             missed_at: joined(gaps, (longest as f64 * JOINED) as u64)
                 .into_iter()
                 .map(|(a, b)| [seconds(a, round), seconds(b, round)])
@@ -227,9 +227,9 @@ struct Walk {
 impl Walk {
     fn new(record: &Record) -> Walk {
         Walk {
-            periods: record.accounting.expected,
+            periods: record.accounting.expected(),
             period: record.cell.period_ns,
-            by_period: record.noise.is_none(),
+            by_period: record.accounting.gaps().is_none(),
             origin: None,
             next: 0,
             gaps: Vec::new(),

@@ -81,8 +81,8 @@ fn cell(question: &Question<'_>, actor: &Actor<'_>, load: &str, limit: Option<Na
             .and_then(|e| e.median_max_interval())
             .map(|i| [us(i.low), us(i.high)]),
         seeds: distinct(records.iter().map(|r| r.cell.seed)).len(),
-        samples: records.iter().map(|r| r.accounting.taken).sum(),
-        missed: records.iter().map(|r| r.accounting.missed).sum(),
+        samples: records.iter().map(|r| r.accounting.rows()).sum(),
+        missed: records.iter().map(|r| r.accounting.missed()).sum(),
         above: limit.is_some_and(|limit| highest.is_some_and(|max| max > limit)),
     })
 }

@@ -22,7 +22,7 @@ impl Merged {
             histogram: Histogram::new(3).ok()?,
             max: 0,
             min: u64::MAX,
-            missed: records.iter().map(|r| r.accounting.missed).sum(),
+            missed: records.iter().map(|r| r.accounting.missed()).sum(),
         };
         for summary in records.iter().filter_map(|r| r.summary(quantity)) {
             merged.histogram.add(summary.histogram()?).ok()?;

@@ -1,8 +1,8 @@
 //! Records for the tests of pictures, without a machine.
 
 use std::collections::BTreeMap;
+use worstcase_probe::Probe;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost};
-use worstcase_probe::spec::ProbeKind;
 use worstcase_probe::{CellSpec, Nanos};
 use worstcase_results::record::{
     CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Record, RunPlan, Subject,
@@ -36,7 +36,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
 /// A cell whose period `index` was `ns` late; all others of `periods` were missed.
 pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u32, u64)]) -> CellResult {
     let spec = CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: load.into(),
         period: Nanos(1_000_000),
         periods,

@@ -2,7 +2,7 @@
 
 use super::How;
 use super::side::{Figures, Group, Seed, Side};
-use crate::record::{Quantity, SubjectId};
+use crate::record::{Gaps, Quantity, SubjectId};
 use crate::stats::ranks::{RankTest, Shift};
 use serde::Serialize;
 use std::fmt;
@@ -20,6 +20,11 @@ pub enum Measure {
     Max,
     /// Each seed's missed periods.
     Missed,
+    /// `noise`: each seed's noise of a second of observation.
+    Noise,
+    /// `noise`: each seed's longest gap.
+    #[serde(rename = "max_single")]
+    MaxSingle,
 }
 
 impl Measure {
@@ -30,7 +35,7 @@ impl Measure {
             Measure::Median => Some(figures.median),
             Measure::P99 => figures.p99,
             Measure::Max => Some(figures.max),
-            Measure::Missed => None,
+            Measure::Missed | Measure::Noise | Measure::MaxSingle => None,
         }
     }
 }
@@ -42,6 +47,8 @@ impl fmt::Display for Measure {
             Measure::P99 => "p99",
             Measure::Max => "max",
             Measure::Missed => "missed",
+            Measure::Noise => "noise a second",
+            Measure::MaxSingle => "max single noise",
         })
     }
 }
@@ -238,6 +245,7 @@ impl Pair {
         let missed = Change::new(None, Measure::Missed, missed(of_a), missed(of_b));
         pair.changes
             .extend(missed.filter(|m| !(m.constant() && m.a.highest == 0)));
+        pair.changes.extend(noise(of_a, of_b));
         pair
     }
 
@@ -272,6 +280,20 @@ impl Pair {
         let [a, b] = &self.units;
         if a == b { a.clone() } else { format!("{a} against {b}") }
     }
+}
+
+/// What is compared of `noise`: the sum of the gaps in the time that was watched, and the longest.
+fn noise(a: &Group, b: &Group) -> Vec<Change> {
+    let measures: [(Measure, fn(&Gaps) -> u64); 2] = [
+        (Measure::Noise, Gaps::noise_ns_a_second),
+        (Measure::MaxSingle, |gaps| gaps.max_single_ns),
+    ];
+    let change = |(measure, of): (Measure, fn(&Gaps) -> u64)| {
+        let values = |group: &Group| group.seeds.iter().map(|s| s.noise.as_ref().map(of)).collect();
+        let (x, y): (Option<Vec<u64>>, Option<Vec<u64>>) = (values(a), values(b));
+        Change::new(None, measure, x?, y?)
+    };
+    measures.into_iter().filter_map(change).collect()
 }
 
 fn quantities(a: &Group, b: &Group) -> Vec<Quantity> {

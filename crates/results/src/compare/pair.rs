@@ -137,8 +137,11 @@ fn unlike(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Option<String> {
 fn method(how: &How) -> String {
     how.method.as_ref().map_or("-".to_string(), |m| {
         let cpus: Vec<String> = m.cpus.iter().map(u32::to_string).collect();
+        let gaps = m
+            .threshold_ns
+            .map_or(String::new(), |ns| format!(", gaps from {ns} ns"));
         format!(
-            "{} {} on CPUs {}, {} ns apart",
+            "{} {} on CPUs {}, {} ns apart{gaps}",
             m.timer,
             m.policy,
             cpus.join(","),

@@ -3,10 +3,10 @@
 use super::CompareError;
 use super::baseline;
 use crate::record::{
-    Cell, CellId, Machine, Method, Quantity, Record, Run, RunError, Subject, SubjectId, Venue, judged,
+    Cell, CellId, Gaps, Machine, Method, Quantity, Record, Run, RunError, Subject, SubjectId, Venue, judged,
 };
 use crate::stats::Percentile;
-use crate::verdict::{another_model, interference};
+use crate::verdict::{another_model, interference, lost};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -106,10 +106,23 @@ pub struct Seed {
     pub seed: u64,
     /// Of all its samples.
     pub digest: String,
-    /// Periods without a sample.
+    /// Periods that passed while the probe was late.
     pub missed: u64,
-    /// Of each quantity that the probe is about.
+    /// Samples or gaps that we failed to keep.
+    pub lost: u64,
+    /// `noise`: what was seen in which time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Gaps>,
+    /// Of each quantity that the probe is about; `noise` has none.
     pub quantities: BTreeMap<Quantity, Figures>,
+}
+
+impl Seed {
+    /// How many measures of a seed a gate judges, if nothing is missed: p99 and maximum of each quantity; of noise the sum
+    /// and the longest gap.
+    pub fn measures(&self) -> usize {
+        2 * (self.quantities.len() + usize::from(self.noise.is_some()))
+    }
 }
 
 /// What is compared of a distribution.
@@ -207,7 +220,11 @@ fn group(subject: SubjectId, how: How, of: &[&Record], all: &[Record]) -> Group 
         subject,
         how,
         warnings,
-        interference: interference(of).into_iter().chain(another_model(of)).collect(),
+        interference: interference(of)
+            .into_iter()
+            .chain(another_model(of))
+            .chain(of.iter().filter_map(|r| lost(r)))
+            .collect(),
         seeds,
     }
 }
@@ -225,7 +242,13 @@ fn seed(record: &Record, quantities: &[Quantity]) -> Seed {
     Seed {
         seed: record.cell.seed,
         digest: record.digest.clone(),
-        missed: record.accounting.missed,
-        quantities: quantities.iter().filter_map(figures).collect(),
+        missed: record.accounting.missed(),
+        lost: record.accounting.lost(),
+        noise: record.accounting.gaps().copied(),
+        // How gaps are distributed depends on the threshold: more of the short ones would lower every percentile.
+        quantities: match record.accounting.gaps() {
+            Some(_) => BTreeMap::new(),
+            None => quantities.iter().filter_map(figures).collect(),
+        },
     }
 }

@@ -2,8 +2,8 @@
 
 use super::samples::digest;
 use super::{
-    Accounting, Cell, CellId, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries, Summary,
-    Work, parquet,
+    Accounting, Cell, CellId, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries,
+    Summary, Work, parquet,
 };
 use worstcase_base::digest::sha256_hex;
 use worstcase_probe::record::RawRecord;
@@ -58,7 +58,8 @@ impl CellResult {
         check(raw, &spec, stamps)?;
         let rows = rows(raw, &spec, stamps)?;
         let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
-        let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject))?;
+        let accounting = accounting(raw);
+        let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject), &accounting)?;
         let of = |pick: fn(&SampleRow) -> Option<Nanos>| -> Option<Summary> {
             let values: Vec<(u32, Nanos)> = rows.iter().filter_map(|r| Some((r.index, pick(r)?))).collect();
             // A quantity that only some samples have would be a distribution of something else.
@@ -69,7 +70,7 @@ impl CellResult {
             id,
             subject,
             cell: Cell::from(&spec),
-            accounting: accounting(raw),
+            accounting,
             summary: Summaries {
                 latency: of(|r| Some(r.latency)),
                 irq_off: of(|r| r.irq_off),
@@ -89,7 +90,7 @@ impl CellResult {
             console: Vec::new(),
             environment: raw.environment.clone(),
             digest: digest(raw.expected, &rows),
-            noise: None,
+            causes: Vec::new(),
             details: raw.details.clone(),
             samples: SamplesFile {
                 file: SAMPLES_FILE.to_string(),
@@ -155,13 +156,15 @@ fn accounting(raw: &RawRecord) -> Accounting {
     for (a, b) in indexes().zip(indexes().skip(1)) {
         longest = longest.max(b - a - 1);
     }
-    Accounting {
+    Accounting::Periods(Periods {
         expected,
         taken: raw.samples.len() as u64,
         missed: raw.missed(),
+        // What is sampled in the lab has its memory beforehand: nothing can be lost.
+        lost: 0,
         longest_missed_run: longest,
         missed_at_ends: first + (expected - after_last),
-    }
+    })
 }
 
 /// The machine's warnings, and one of our own where a quantity could not be summed up.

@@ -6,7 +6,7 @@ use worstcase_probe::bench::{Bench, Details};
 /// What does not fit, in words.
 pub(super) fn check(record: &Record) -> Result<(), String> {
     let bench: Option<Bench> = record.cell.probe.parse().ok();
-    let taken = record.accounting.taken;
+    let taken = record.accounting.taken();
     let fits = match (&record.details, bench) {
         (None, None) => true,
         (Some(Details::Switch(d)), Some(Bench::Switch(_))) => d.hops > 0 && d.repetitions.len() as u64 == taken,

@@ -5,7 +5,7 @@
 //! lab's cache can keep cells as such folders, too.
 
 use super::parquet::SamplesReader;
-use super::{CellResult, Record, SampleRow};
+use super::{CellResult, Record, SCHEMA, SampleRow};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -33,6 +33,16 @@ pub enum FolderError {
         /// The system's words.
         cause: io::Error,
     },
+    /// Written by another version.
+    #[error("{} was written by another version of worstcase (it is '{}', this one reads '{reads}'); measure again, into another folder", file.display(), found.escape_debug())]
+    OtherSchema {
+        /// The file.
+        file: PathBuf,
+        /// Its schema.
+        found: String,
+        /// Ours.
+        reads: &'static str,
+    },
     /// The contents are not what was written.
     #[error("{} is damaged: {what}; delete {} and give the command that made it again, which then measures only what is missing", file.display(), remove.display())]
     Damaged {
@@ -50,7 +60,7 @@ impl FolderError {
     pub fn exit(&self) -> Exit {
         match self {
             FolderError::Io { .. } => Exit::Storage,
-            FolderError::Damaged { .. } => Exit::Usage,
+            FolderError::Damaged { .. } | FolderError::OtherSchema { .. } => Exit::Usage,
         }
     }
 }
@@ -150,6 +160,32 @@ pub(super) fn remove_leftovers(parent: &Path) -> Result<(), FolderError> {
     Ok(())
 }
 
+/// The schema alone, read first: fields of another version are none of ours.
+#[derive(Debug, serde::Deserialize)]
+struct Form {
+    schema: String,
+}
+
+/// Parses a file of the schema that this worstcase reads.
+pub(super) fn parse<T: serde::de::DeserializeOwned>(
+    dir: &Path,
+    name: &str,
+    json: &[u8],
+    reads: &'static str,
+) -> Result<T, FolderError> {
+    let path = dir.join(name);
+    let refused = |e: serde_json::Error| damaged(&path, dir, e.to_string());
+    let form: Form = serde_json::from_slice(json).map_err(refused)?;
+    if form.schema != reads {
+        return Err(FolderError::OtherSchema {
+            file: path.clone(),
+            found: form.schema,
+            reads,
+        });
+    }
+    serde_json::from_slice(json).map_err(refused)
+}
+
 /// Reads the file `name` of the folder `dir` and checks it against the folder's checksums.
 pub(super) fn read_summed(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
     let path = dir.join(name);
@@ -190,7 +226,7 @@ fn expected_sum(dir: &Path, name: &str) -> Result<String, FolderError> {
 pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
     let path = dir.join(RECORD_FILE);
     let json = read_summed(dir, RECORD_FILE)?;
-    let record: Record = serde_json::from_slice(&json).map_err(|e| damaged(&path, dir, e.to_string()))?;
+    let record: Record = parse(dir, RECORD_FILE, &json, SCHEMA)?;
     record.check().map_err(|e| damaged(&path, dir, e))?;
     if record.samples.file != super::build::SAMPLES_FILE {
         return Err(damaged(&path, dir, "it names an unknown samples file"));

@@ -8,6 +8,7 @@
 //! `docs/formats.md` describes every field. A lab record holds nothing of the host: the same cell gives
 //! byte-identical files everywhere.
 
+mod accounting;
 pub mod build;
 mod details;
 pub mod folder;
@@ -20,6 +21,7 @@ pub mod stream;
 pub mod subject;
 pub mod summary;
 
+pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
 pub use folder::FolderError;
 pub use judged::{is_host, judged};
@@ -36,7 +38,7 @@ use worstcase_probe::spec::SpecError;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
 /// The form of record.json; see the versioning policy in `docs/formats.md`.
-pub const SCHEMA: &str = "worstcase-record/1";
+pub const SCHEMA: &str = "worstcase-record/2";
 
 /// What was asked of the measured machine: [`CellSpec`] with units in the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +49,7 @@ pub struct Cell {
     pub load: String,
     /// Distance of two due times; 0 for a probe that has none.
     pub period_ns: u64,
-    /// Number of periods, or of repetitions.
+    /// Number of periods, of repetitions, or of windows of `noise`.
     pub periods: u32,
     /// Phase and access patterns.
     pub seed: u64,
@@ -79,6 +81,9 @@ pub struct Method {
     pub cpus: Vec<u32>,
     /// The due times of each of these CPUs are this much after those of the one before it.
     pub distance_ns: u64,
+    /// `noise`: gaps at least this long are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold_ns: Option<u64>,
 }
 
 impl From<&CellSpec> for Cell {
@@ -115,21 +120,6 @@ impl Cell {
             priority: self.priority,
         })
     }
-}
-
-/// Where every period went: `expected = taken + missed`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Accounting {
-    /// Periods that were due.
-    pub expected: u64,
-    /// Periods with a sample.
-    pub taken: u64,
-    /// Periods without one.
-    pub missed: u64,
-    /// Most missed periods in a row: something was at least that many periods late.
-    pub longest_missed_run: u64,
-    /// Missed periods before the first or after the last sample, whose lateness no sample bounds.
-    pub missed_at_ends: u64,
 }
 
 /// What measuring itself cost.
@@ -215,7 +205,7 @@ pub struct Record {
     pub subject: Subject,
     /// How.
     pub cell: Cell,
-    /// Where every period went.
+    /// Where every period went, or how long gaps were looked for.
     pub accounting: Accounting,
     /// The distributions.
     pub summary: Summaries,
@@ -234,31 +224,14 @@ pub struct Record {
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.
     pub digest: String,
-    /// `noise`: what took the CPU away. Its samples are gaps, due when they began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<Noise>,
+    /// `noise`: what took the CPU away, where the kernel's trace was read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
     /// `switch`, `hackbench`, `inversion`: what the probe tells beside its samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
     /// The raw samples.
     pub samples: SamplesFile,
-}
-
-/// What took a CPU from a thread that never sleeps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Noise {
-    /// Gaps at least this long were kept.
-    pub threshold_ns: u64,
-    /// Time in which gaps were looked for.
-    pub spun_ns: u64,
-    /// Time in gaps.
-    pub lost_ns: u64,
-    /// Their number.
-    pub gaps: u64,
-    /// The longest.
-    pub longest_ns: u64,
-    /// By cause, where the kernel's trace was read.
-    pub causes: Vec<Cause>,
 }
 
 /// A cause of gaps.
@@ -289,12 +262,12 @@ impl Record {
         }
     }
 
-    /// How long this cell looked: periods times period.
+    /// The observation time: periods times period, or what was watched for gaps.
     pub fn looked(&self) -> Nanos {
-        if let Some(noise) = &self.noise {
-            return Nanos(noise.spun_ns);
-        }
-        Nanos(self.cell.period_ns.saturating_mul(self.accounting.expected))
+        Nanos(match &self.accounting {
+            Accounting::Periods(periods) => self.cell.period_ns.saturating_mul(periods.expected),
+            Accounting::Gaps(gaps) => gaps.observed_ns,
+        })
     }
 
     /// What contradicts itself in this record, in words.
@@ -306,30 +279,39 @@ impl Record {
                 self.schema
             ));
         }
-        if a.taken.checked_add(a.missed) != Some(a.expected) || a.expected != u64::from(self.cell.periods) {
+        a.check()?;
+        if a.periods().is_some_and(|p| p.expected != u64::from(self.cell.periods)) {
             return Err(format!(
-                "its accounting does not add up: {} expected of {} periods, {} taken, {} missed",
-                a.expected, self.cell.periods, a.taken, a.missed
+                "its accounting is of {} periods, its cell has {}",
+                a.expected(),
+                self.cell.periods
             ));
         }
-        if a.longest_missed_run > a.missed || a.missed_at_ends > a.missed || self.samples.rows != a.taken {
-            return Err("its counts of missed periods or rows do not fit its accounting".into());
+        if a.gaps().is_some() != (self.cell.probe_name() == "noise") {
+            return Err(format!("its accounting is not that of '{}'", self.cell.probe));
+        }
+        if self.samples.rows != a.rows() {
+            return Err("its number of rows does not fit its accounting".into());
         }
         let cell = &self.cell;
         if self.id != CellId::new(&self.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu) {
             return Err(format!("its id '{}' is not that of what it describes", self.id));
         }
-        if self.summary.latency.is_none() && a.taken > 0 {
+        if self.summary.latency.is_none() && a.rows() > 0 {
             return Err("it has samples but no latency".into());
+        }
+        let longest = self.summary.latency.as_ref().map_or(0, |s| s.max_ns);
+        if a.gaps().is_some_and(|gaps| gaps.max_single_ns != longest) {
+            return Err("its longest gap is not that of its summary".into());
         }
         details::check(self)?;
         for quantity in Quantity::ALL {
             if let Some(summary) = self.summary(quantity) {
                 // A period after a missed one has no distance to compare.
                 let values = if quantity == Quantity::Jitter {
-                    summary.count.min(a.taken)
+                    summary.count.min(a.rows())
                 } else {
-                    a.taken
+                    a.rows()
                 };
                 summary.check(values).map_err(|e| format!("its {quantity} {e}"))?;
             }

@@ -4,7 +4,7 @@
 //! bytes depend on the samples alone. Written and read a row group at a time, in bounded memory.
 
 use super::samples::{HostRow, RowParts, SampleRow};
-use super::{CellId, Subject};
+use super::{Accounting, CellId, Subject};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
@@ -119,10 +119,20 @@ impl<W: Write + Send> SamplesWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left and the footer.
-    pub fn finish(mut self) -> Result<W> {
+    /// Writes what is left and the footer. Rows alone do not tell a missed period from a lost sample, nor a gap from a
+    /// sample: the footer does.
+    pub fn finish(mut self, accounting: &Accounting) -> Result<W> {
         if !self.group.is_empty() {
             self.flush_group()?;
+        }
+        let facts = [
+            ("worstcase.rows", format!("{}s", accounting.row_name())),
+            ("worstcase.missed", accounting.missed().to_string()),
+            ("worstcase.lost", accounting.lost().to_string()),
+        ];
+        for (key, value) in facts {
+            self.file
+                .append_key_value_metadata(KeyValue::new(key.to_string(), value));
         }
         self.file.into_inner()
     }
@@ -189,12 +199,12 @@ fn put<T: DataType, W: Write + Send>(
 }
 
 /// The whole file in memory.
-pub fn encode(rows: &[SampleRow], labels: &Labels) -> Result<Vec<u8>> {
+pub fn encode(rows: &[SampleRow], labels: &Labels, accounting: &Accounting) -> Result<Vec<u8>> {
     let mut writer = SamplesWriter::new(Vec::new(), labels)?;
     for row in rows {
         writer.push(*row)?;
     }
-    writer.finish()
+    writer.finish(accounting)
 }
 
 /// Reads rows a group at a time.
@@ -307,9 +317,19 @@ fn spread<T: TryFrom<i64>>((values, present): (Vec<i64>, Vec<i16>)) -> Result<Ve
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Gaps, Periods};
     use super::*;
     use bytes::Bytes;
     use proptest::prelude::*;
+
+    /// Of a file whose rows are all that is of interest.
+    const BOOKS: Accounting = Accounting::Gaps(Gaps {
+        observed_ns: 0,
+        gaps: 0,
+        lost: 0,
+        noise_ns: 0,
+        max_single_ns: 0,
+    });
 
     fn labels() -> Labels {
         Labels {
@@ -343,8 +363,8 @@ mod tests {
     #[test]
     fn more_rows_than_a_group_holds() {
         let rows: Vec<_> = (0..150_000).map(|i| row(i, i % 3 != 0)).collect();
-        let bytes = encode(&rows, &labels()).unwrap();
-        assert_eq!(bytes, encode(&rows, &labels()).unwrap());
+        let bytes = encode(&rows, &labels(), &BOOKS).unwrap();
+        assert_eq!(bytes, encode(&rows, &labels(), &BOOKS).unwrap());
         assert!(bytes.len() < rows.len() * 12, "{} bytes", bytes.len());
         assert_eq!(read(bytes).unwrap(), rows);
     }
@@ -367,7 +387,22 @@ mod tests {
             })
             .collect();
         let labels = Labels { host: true, ..labels() };
-        assert_eq!(read(encode(&rows, &labels).unwrap()).unwrap(), rows);
+        assert_eq!(read(encode(&rows, &labels, &BOOKS).unwrap()).unwrap(), rows);
+    }
+
+    #[test]
+    fn the_footer_tells_what_rows_cannot() {
+        let books = Accounting::Periods(Periods {
+            missed: 3,
+            lost: 7,
+            ..Periods::default()
+        });
+        let bytes = bytes::Bytes::from(encode(&[row(0, false)], &labels(), &books).unwrap());
+        let file = SerializedFileReader::new(bytes).unwrap();
+        let metadata = file.metadata().file_metadata().key_value_metadata().unwrap();
+        let of = |key: &str| metadata.iter().find(|kv| kv.key == key)?.value.clone();
+        let told = ["worstcase.rows", "worstcase.missed", "worstcase.lost"].map(of);
+        assert_eq!(told, ["samples", "3", "7"].map(|text| Some(text.to_string())));
     }
 
     #[test]
@@ -385,14 +420,14 @@ mod tests {
             latency: Nanos(u64::MAX),
             ..row(0, false)
         };
-        assert!(encode(&[huge], &labels()).is_err());
+        assert!(encode(&[huge], &labels(), &BOOKS).is_err());
     }
 
     proptest! {
         #[test]
         fn rows_and_back(rows in prop::collection::vec((0_u32..1_000_000, any::<bool>()), 0..300)) {
             let rows: Vec<_> = rows.into_iter().map(|(i, stamped)| row(i, stamped)).collect();
-            prop_assert_eq!(read(encode(&rows, &labels()).unwrap()).unwrap(), rows);
+            prop_assert_eq!(read(encode(&rows, &labels(), &BOOKS).unwrap()).unwrap(), rows);
         }
     }
 }

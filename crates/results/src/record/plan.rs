@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use worstcase_probe::CellSpec;
 
 /// The form of run.json.
-pub const SCHEMA: &str = "worstcase-run/1";
+pub const SCHEMA: &str = "worstcase-run/2";
 
 /// A figure from the literature, set beside our own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 //! ```
 
 use super::folder::{self, FolderError, io_error};
-use super::plan::{CellEntry, RunPlan};
+use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
@@ -122,9 +122,8 @@ impl Run {
             return Err(RunError::NotARun(dir.to_path_buf()));
         }
         let json = folder::read_summed(dir, RUN_FILE)?;
-        let parsed: Result<RunPlan, _> = serde_json::from_slice(&json).map_err(|e| e.to_string());
-        let plan = parsed.and_then(|plan| plan.check().map(|()| plan));
-        let plan = plan.map_err(|what| FolderError::Damaged {
+        let plan: RunPlan = folder::parse(dir, RUN_FILE, &json, plan::SCHEMA)?;
+        plan.check().map_err(|what| FolderError::Damaged {
             file: dir.join(RUN_FILE),
             what,
             remove: dir.to_path_buf(),

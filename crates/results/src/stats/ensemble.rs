@@ -14,10 +14,12 @@ use worstcase_probe::Nanos;
 pub struct SeedStats {
     /// The seed.
     pub seed: u64,
-    /// Samples.
+    /// Samples, or gaps of `noise`.
     pub taken: u64,
-    /// Periods without a sample.
+    /// Periods that passed while the probe was late.
     pub missed: u64,
+    /// Samples that we failed to keep.
+    pub lost: u64,
     /// How long it looked.
     pub looked: Nanos,
     /// Its median.
@@ -56,8 +58,9 @@ pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
         };
         let seed = SeedStats {
             seed: record.cell.seed,
-            taken: record.accounting.taken,
-            missed: record.accounting.missed,
+            taken: record.accounting.rows(),
+            missed: record.accounting.missed(),
+            lost: record.accounting.lost(),
             looked: record.looked(),
             median: Nanos(summary.median_ns),
             p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
@@ -132,6 +135,11 @@ impl Ensemble {
     /// Samples of all seeds.
     pub fn taken(&self) -> u64 {
         self.seeds.iter().map(|s| s.taken).sum()
+    }
+
+    /// Lost samples of all seeds.
+    pub fn lost(&self) -> u64 {
+        self.seeds.iter().map(|s| s.lost).sum()
     }
 
     /// Missed periods of all seeds.

@@ -218,7 +218,7 @@ fn inversion(place: Place, chain: Inversion, records: &[&Record]) -> Option<Inve
     Some(InversionPoint {
         place,
         chain,
-        rounds: records.iter().map(|r| r.accounting.taken).sum(),
+        rounds: records.iter().map(|r| r.accounting.taken()).sum(),
         min: Nanos(summaries.iter().map(|s| s.min_ns).min()?),
         median: middle(summaries.iter().map(|s| s.median_ns).collect())?,
         p99: p99s.and_then(middle),

@@ -1,7 +1,7 @@
 //! What stands against a PASS.
 
 use super::Criterion;
-use super::evidence::{dropped, steal_share, throttled};
+use super::evidence::{steal_share, throttled};
 use crate::record::{CellEntry, Record, Venue};
 use std::collections::{BTreeMap, BTreeSet};
 use worstcase_base::duration;
@@ -19,20 +19,26 @@ pub fn of(planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) ->
     }
     reasons.extend(too_little(records, criterion));
     for record in records {
-        if record.accounting.missed_at_ends > 0 {
+        let at_ends = record.accounting.periods().map_or(0, |p| p.missed_at_ends);
+        if at_ends > 0 {
             reasons.push(format!(
-                "{}: {} periods at the ends have no sample to bound them",
-                record.id, record.accounting.missed_at_ends
+                "{}: {at_ends} periods at the ends have no sample to bound them",
+                record.id
             ));
         }
     }
-    for record in records.iter().filter(|r| dropped(r) > 0) {
-        reasons.push(format!("{}: {} samples were not kept", record.id, dropped(record)));
-    }
+    reasons.extend(records.iter().filter_map(|r| lost(r)));
     reasons.extend(interference(records));
     reasons.extend(warnings(records));
     reasons.extend(another_model(records));
     reasons
+}
+
+/// What we failed to keep of a cell. A worse one may have been among it.
+pub fn lost(record: &Record) -> Option<String> {
+    let (lost, of) = (record.accounting.lost(), record.accounting.row_name());
+    let s = if lost == 1 { "" } else { "s" };
+    (lost > 0).then(|| format!("{}: {lost} {of}{s} lost while measuring", record.id))
 }
 
 /// Too few seeds, samples or too little time. In the lab the seeds of a load and probe are one body of evidence; on the
@@ -50,8 +56,8 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
         let (samples, looked) = amounts.entry(whole).or_insert((Some(0), 0));
         // Gaps are no samples: who spins looks all the time.
         *samples = samples
-            .filter(|_| record.noise.is_none())
-            .map(|n| n + record.accounting.taken);
+            .filter(|_| record.accounting.gaps().is_none())
+            .map(|n| n + record.accounting.taken());
         *looked = looked.saturating_add(record.looked().0);
     }
     let mut reasons = Vec::new();

@@ -13,7 +13,9 @@ pub struct Evidence {
     pub cells: usize,
     /// Samples; gaps that a spinning thread saw are none.
     pub samples: u64,
-    /// Periods times period.
+    /// `noise`: gaps.
+    pub gaps: u64,
+    /// Observation time: periods times period, and for `noise` what was watched.
     pub looked_ns: Nanos,
     /// The largest latency.
     pub max_ns: Nanos,
@@ -21,6 +23,8 @@ pub struct Evidence {
     pub missed: u64,
     /// Those of them that no sample bounds.
     pub missed_at_ends: u64,
+    /// Samples or gaps that we failed to keep.
+    pub lost: u64,
     /// Host: cells in which the kernel held real-time threads back; nothing if a cell does not know.
     pub throttled_cells: Option<usize>,
     /// Host: largest share of a cell's time that the hypervisor took away; nothing if a cell does not know.
@@ -36,11 +40,13 @@ impl Evidence {
         let known = !records.is_empty();
         Evidence {
             cells: records.len(),
-            samples: sum(|r| if r.noise.is_none() { r.accounting.taken } else { 0 }),
+            samples: sum(|r| r.accounting.taken()),
+            gaps: sum(|r| r.accounting.gaps().map_or(0, |g| g.gaps)),
             looked_ns: Nanos(sum(|r| r.looked().0)),
             max_ns: Nanos(records.iter().map(|r| latency(r)).max().unwrap_or(0)),
-            missed: sum(|r| r.accounting.missed),
-            missed_at_ends: sum(|r| r.accounting.missed_at_ends),
+            missed: sum(|r| r.accounting.missed()),
+            missed_at_ends: sum(|r| r.accounting.periods().map_or(0, |p| p.missed_at_ends)),
+            lost: sum(|r| r.accounting.lost()),
             throttled_cells: throttled
                 .map(|count| count.map(|count| usize::from(count > 0)))
                 .sum::<Option<usize>>()
@@ -56,16 +62,27 @@ impl Evidence {
     pub(super) fn at_most(&self, records: &[&Record]) -> String {
         let unit = records.first().map_or("", |r| r.subject.micros_name());
         format!(
-            "at most {} {unit} in {} samples, {} cells, {} looked at",
+            "at most {} {unit} in {}, {} cells, {} looked at",
             micros_exact(self.max_ns),
-            grouped(self.samples),
+            self.amount(records),
             self.cells,
             duration::show(self.looked_ns)
         )
     }
+
+    /// `3 000 samples`, `214 gaps`.
+    pub fn amount(&self, records: &[&Record]) -> String {
+        let noise = records.iter().filter(|r| r.accounting.gaps().is_some()).count();
+        let (samples, gaps) = (grouped(self.samples), grouped(self.gaps));
+        match noise {
+            0 => format!("{samples} samples"),
+            n if n == records.len() => format!("{gaps} gaps"),
+            _ => format!("{samples} samples and {gaps} gaps"),
+        }
+    }
 }
 
-/// The largest latency of a cell.
+/// The largest latency of a cell, or its longest gap.
 pub(super) fn latency(record: &Record) -> u64 {
     record.summary(Quantity::Latency).map_or(0, |s| s.max_ns)
 }
@@ -73,11 +90,6 @@ pub(super) fn latency(record: &Record) -> u64 {
 /// How often the kernel held real-time threads back meanwhile, if that is known.
 pub(super) fn throttled(record: &Record) -> Option<u64> {
     number(record, "rt_throttled")
-}
-
-/// Samples that were seen but not kept, because they came faster than they could be.
-pub(super) fn dropped(record: &Record) -> u64 {
-    number(record, "dropped_samples").unwrap_or(0)
 }
 
 /// The share of its time that the hypervisor took away, if that is known.

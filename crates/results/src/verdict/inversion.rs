@@ -34,7 +34,7 @@ pub(super) fn failures(records: &[&Record]) -> Vec<String> {
         .map(|(r, chain, _, inverted)| {
             format!(
                 "{inverted} of {} rounds inverted: a less urgent thread ran while the most urgent one waited, so '{}' does not work ({}, {}, seed {})",
-                r.accounting.taken,
+                r.accounting.taken(),
                 chain.protocol.word(),
                 r.cell.load,
                 r.cell.probe,
@@ -47,7 +47,7 @@ pub(super) fn failures(records: &[&Record]) -> Vec<String> {
 /// What makes the result of `inversion` say nothing.
 pub(super) fn doubts(records: &[&Record]) -> Vec<String> {
     let say = |(r, chain, contended, inverted): (&Record, Inversion, u32, u32)| {
-        let taken = r.accounting.taken;
+        let taken = r.accounting.taken();
         if u64::from(contended) < taken {
             let free = taken - u64::from(contended);
             return Some(format!("{}: in {free} of {taken} rounds nobody owned the mutex", r.id));

@@ -6,7 +6,7 @@ mod doubts;
 mod evidence;
 mod inversion;
 
-pub use doubts::{STEAL_ALLOWED, another_model, interference};
+pub use doubts::{STEAL_ALLOWED, another_model, interference, lost};
 pub use evidence::Evidence;
 
 use crate::record::{CellEntry, Quantity, Record, SubjectId, Venue};
@@ -167,23 +167,25 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     if let Some(worst) = above.clone().max_by_key(|r| latency(r)) {
         let index = worst.summary(Quantity::Latency).map_or(0, |s| s.max_index);
         reasons.push(format!(
-            "{} {} ({}, sample {index}); {} of {} cells are above",
+            "{} {} ({}, {} {index}); {} of {} cells are above",
             micros_exact(Nanos(latency(worst))),
             worst.subject.micros_name(),
             place(worst),
+            worst.accounting.row_name(),
             above.count(),
             records.len()
         ));
     }
-    let stall = |r: &Record| r.accounting.longest_missed_run.saturating_mul(r.cell.period_ns);
+    let run = |r: &Record| r.accounting.periods().map_or(0, |p| p.longest_missed_run);
+    let stall = |r: &Record| run(r).saturating_mul(r.cell.period_ns);
     let stalled = records
         .iter()
         // A round of `inversion` that was left out says nothing of how long somebody waited.
-        .filter(|r| r.details.is_none() && r.accounting.missed > 0 && stall(r) >= limit.0);
+        .filter(|r| r.details.is_none() && run(r) > 0 && stall(r) >= limit.0);
     if let Some(worst) = stalled.max_by_key(|r| stall(r)) {
         reasons.push(format!(
             "{} periods of {} missed in a row, so at least that late ({})",
-            worst.accounting.longest_missed_run,
+            run(worst),
             duration::show(Nanos(worst.cell.period_ns)),
             place(worst)
         ));

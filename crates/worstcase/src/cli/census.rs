@@ -215,9 +215,9 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError>
 }
 
 fn take_all(records: &[Record], args: &CensusArgs, kept: usize) -> Result<Vec<Findings>, CensusError> {
-    let qemu = Qemu::find(args.qemu.as_deref())?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let qemu = Qemu::find(args.qemu.as_deref(), &options.cache)?;
     let how = How {
         qemu: &qemu,
         added: &args.added,

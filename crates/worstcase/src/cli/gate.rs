@@ -175,9 +175,11 @@ fn judge(run: &Run, records: &[Record], limit: Nanos) -> (Criterion, Vec<Verdict
 /// What was kept, and whether a gate can rest on it.
 fn written(path: &Path, side: &Side) -> String {
     let fewest = side.cells.iter().map(|c| c.seeds.len()).min().unwrap_or(0);
-    // Median, p99 where the samples bear one, and maximum of each quantity, if nothing is missed.
-    let of_cell = |seed: &Seed| -> usize { seed.quantities.values().map(|f| 2 + usize::from(f.p99.is_some())).sum() };
-    let tests: usize = side.cells.iter().filter_map(|c| c.seeds.first()).map(of_cell).sum();
+    let tests: usize = side
+        .cells
+        .iter()
+        .map(|c| c.seeds.first().map_or(0, Seed::measures))
+        .sum();
     let level = LEVEL / tests.max(1) as f64;
     let mut text = format!(
         "wrote {}: {} cells, {fewest} seeds or more of each\n",

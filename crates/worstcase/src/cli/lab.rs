@@ -19,7 +19,7 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::added::Added;
 use worstcase_lab::matrix::{Execution, Matrix};
 use worstcase_lab::study::PlannedCell;
-use worstcase_lab::verify::{Verification, verify};
+use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{Run, RunPlan};
 
@@ -114,9 +114,9 @@ pub fn measure(
     how: &How,
     plan: &dyn Fn(Vec<worstcase_results::record::CellEntry>) -> RunPlan,
 ) -> Result<ExitCode, Error> {
-    let qemu = how.qemu.find()?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
+    let qemu = how.qemu.find(&options.cache)?;
     let matrix = Matrix::prepare(&planned(&options)?, added, &qemu, &options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(&how.output, plan(entries))?;
@@ -148,10 +148,16 @@ pub fn measure(
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
-    let qemu = args.qemu.find()?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
+    let qemu = args.qemu.find(&options.cache)?;
     let matrix = Matrix::prepare(&args.selection.plan(&options)?, &args.selection.added, &qemu, &options)?;
+    if !args.fresh_boots {
+        for prepared in matrix.subjects() {
+            boot_again(&options.cache, prepared, args.qemu.limit())?;
+            eprintln!("{}: booted again, the same machine", prepared.subject.label());
+        }
+    }
     for cell in matrix.cells() {
         let what = Verification {
             prepared: matrix.subject(cell),

@@ -134,10 +134,10 @@ pub fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A program that says of itself what the real QEMU says, and otherwise does `instead`.
+/// A program that is the real QEMU as long as it gets no machine, and then does `instead`.
 pub fn qemu_that(instead: &str, path: &Path) {
-    let version = "if [ \"$1\" = --version ]; then exec qemu-system-x86_64 --version; fi";
-    script(path, &format!("{version}\n{instead}"));
+    let alone = "case \"$*\" in --version|'-L help'|*'-machine none'*) exec qemu-system-x86_64 \"$@\";; esac";
+    script(path, &format!("{alone}\n{instead}"));
 }
 
 /// All files below a folder with their bytes, and all folders with none.

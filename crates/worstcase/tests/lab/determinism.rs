@@ -1,6 +1,8 @@
 //! The same cell gives the same samples, to the bit: forked or booted anew, on an idle desk or a busy one.
 
-use crate::desk::{Desk, GENERIC, RT, shared};
+use crate::desk::{Desk, GENERIC, RT, entries, folder, shared};
+use crate::failures::one_line;
+use std::fs;
 
 /// The digest that `lab verify` found in all runs.
 fn verified(desk: &Desk, words: &str) -> String {
@@ -20,6 +22,44 @@ fn is_reproducible(kernel: &str, model: &str) {
     assert_eq!(kept[0].digest, digest, "'run' gives what 'verify' verifies");
     let other = shared().measure(&cell.replace("--seed 1", "--seed 2"));
     assert_ne!(other[0].digest, digest, "another seed is another cell");
+}
+
+/// Every boot is held to the first one, whose state outlives its snapshot.
+#[test]
+fn a_boot_that_comes_to_something_else_is_an_error() {
+    let (desk, folder) = (Desk::fresh(), folder());
+    let cell = |seed: u32| format!("--kernel {GENERIC} --preempt full --samples 200 --seed {seed}");
+    let run = |seed: u32| desk.run(&cell(seed), &folder.path().join(seed.to_string()));
+    run(1).assert().success();
+    let snapshots = desk.cache().join("snapshots");
+    fs::remove_dir_all(&snapshots).unwrap();
+    run(2).assert().success();
+
+    let key = entries(&snapshots).remove(0);
+    let path = desk.cache().join("boots").join(&key).join("boot.json");
+    let mut state: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let instructions = state["instructions"].as_u64().unwrap();
+    assert!(instructions > 100_000_000, "{instructions}");
+    state["instructions"] = (instructions + 1).into();
+    // A page of the BIOS, and the kernel's first.
+    for page in ["240", "4096"] {
+        let content = state["pages"][page].as_u64().unwrap();
+        state["pages"][page] = (content ^ 1).into();
+    }
+    fs::write(&path, state.to_string()).unwrap();
+
+    let differs = format!("it stopped after {instructions} instructions, not {}", instructions + 1);
+    let says = [
+        "6.1",
+        "this boot is not the same machine as the first",
+        &differs,
+        "pages of memory that differ: 2, the first at physical address 0xf0000",
+        path.parent().unwrap().to_str().unwrap(),
+    ];
+    one_line(desk.worstcase(&format!("lab verify --runs 2 {}", cell(3))), 4, &says);
+    fs::remove_dir_all(&snapshots).unwrap();
+    one_line(run(4), 4, &says);
+    assert!(entries(&snapshots).is_empty(), "no snapshot is kept of it");
 }
 
 #[test]

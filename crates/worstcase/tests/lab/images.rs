@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn boot(desk: &Desk, image: &Path, run: &Path) -> Command {
-    let mut command = desk.run("--samples 200 --seeds 1 --preempt full --timeout 5", run);
+    let mut command = desk.run("--samples 200 --seeds 1 --preempt full", run);
     let KernelFiles { config, .. } = kernel(GENERIC);
     let name = format!("{},config={}", image.display(), config.display());
     command.arg("--kernel").arg(name);
@@ -65,8 +65,18 @@ fn a_package_that_is_cut_short() {
 fn a_kernel_that_hangs_before_its_first_word_is_stopped() {
     let (desk, folder) = (Desk::fresh(), folder());
     let image = image_that_begins(b"\xeb\xfe", folder.path()); // jmp to itself
-    let hangs = boot(&desk, &image, &folder.path().join("run"));
+    let mut hangs = boot(&desk, &image, &folder.path().join("run"));
+    hangs.args(["--timeout", "5"]);
     machine_failed(hangs, &["time limit of 5 s", "--timeout"], "");
+}
+
+/// Nobody has to bound its time.
+#[test]
+fn a_kernel_that_stops_the_cpu_for_good_is_stopped() {
+    let (desk, folder) = (Desk::fresh(), folder());
+    let image = image_that_begins(b"\xfa\xf4", folder.path()); // cli, hlt
+    let halts = boot(&desk, &image, &folder.path().join("run"));
+    machine_failed(halts, &["it stood still for", "s after", "instructions"], "");
 }
 
 #[test]

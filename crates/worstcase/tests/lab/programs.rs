@@ -10,12 +10,7 @@ use std::path::Path;
 const PROGRAMS: &str = "--add /usr/bin/sha256sum --add /usr/bin/chrt --add /bin/sh:/bin/sh";
 
 fn cell(program: &str, run: &Path) -> Command {
-    cell_within(120, program, run)
-}
-
-/// A cell that gets so many seconds of real time.
-fn cell_within(limit: u32, program: &str, run: &Path) -> Command {
-    let subject = format!("--kernel {GENERIC} --preempt none {PROGRAMS} --timeout {limit}");
+    let subject = format!("--kernel {GENERIC} --preempt none {PROGRAMS}");
     let mut command = shared().run(&format!("{subject} --samples 200 --seeds 1"), run);
     command.arg("--load").arg(format!("cmd:{program}"));
     command
@@ -78,6 +73,7 @@ fn a_guest_in_which_nothing_gets_the_cpu_is_stopped() {
     cell("sha256sum /init", &folder.path().join("first")).assert().success();
     // Above the probe's priority: the probe never runs. Real-time throttling stops both.
     let spin = "chrt -f 99 sh -c 'while :; do :; done'";
-    let hang = cell_within(5, spin, &folder.path().join("run"));
+    let mut hang = cell(spin, &folder.path().join("run"));
+    hang.args(["--timeout", "5"]);
     machine_failed(hang, &["time limit of 5 s", "--timeout"], "");
 }

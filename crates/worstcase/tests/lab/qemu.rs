@@ -3,7 +3,10 @@
 use crate::desk::{Desk, GENERIC, folder, qemu_that, script, shared};
 use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
+use std::fs;
 use std::path::Path;
+use worstcase_base::cache::Cache;
+use worstcase_lab::qemu::Qemu;
 
 fn cell(desk: &Desk, qemu: &Path, run: &Path) -> Command {
     let mut command = desk.run(
@@ -51,6 +54,44 @@ fn it_is_too_old_or_something_else() {
     let other = Path::new("/bin/true");
     one_line(cell(shared(), other, &run), 3, &["/bin/true", "is not supported"]);
     assert!(!run.exists(), "no run is begun");
+}
+
+/// What decides is what QEMU is made of, not what it says of itself.
+#[test]
+fn another_firmware_is_another_qemu_and_a_wrapper_is_not() {
+    let folder = folder();
+    let cache = Cache::at(folder.path().join("cache"));
+    let digest = |path: &Path| Qemu::find(Some(path), &cache).unwrap().digest;
+    let real = digest(Path::new("qemu-system-x86_64"));
+    let at = |name: &str| folder.path().join(name);
+    script(&at("wrapper"), "exec qemu-system-x86_64 \"$@\"");
+    assert_eq!(digest(&at("wrapper")), real);
+
+    let bios = |last: u8| {
+        fs::create_dir_all(at("firmware")).unwrap();
+        fs::write(at("firmware/bios-256k.bin"), [0, last]).unwrap();
+    };
+    bios(1);
+    let with_bios = format!("exec qemu-system-x86_64 -L {} \"$@\"", at("firmware").display());
+    script(&at("other"), &with_bios);
+    let other = digest(&at("other"));
+    assert_ne!(other, real);
+    assert_eq!(digest(&at("other")), other, "as the cache has it");
+    bios(2);
+    assert_ne!(digest(&at("other")), other, "the file changed");
+}
+
+#[test]
+fn a_wrapper_that_stays_beside_qemu() {
+    let folder = folder();
+    let wrapper = folder.path().join("wrapper");
+    script(&wrapper, "qemu-system-x86_64 \"$@\"; exit $?");
+    let says = [
+        "cannot tell what",
+        "which is not QEMU; a wrapper must end with exec",
+        "--qemu",
+    ];
+    one_line(cell(shared(), &wrapper, &folder.path().join("run")), 3, &says);
 }
 
 #[test]

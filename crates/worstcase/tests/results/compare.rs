@@ -150,12 +150,12 @@ fn what_has_no_partner_is_listed() {
 fn bad_input_is_one_line_and_two() {
     let (dir, run) = kept(&ensemble("6.1", "idle", 1..=4, 1.0));
     let file = dir.path().join("b\n\x1b.json");
-    std::fs::write(&file, "{\"schema\": \"worstcase-baseline/1\"}").unwrap();
+    std::fs::write(&file, "{\"schema\": \"worstcase-baseline/0\"}").unwrap();
     let one_line = || predicate::function(|text: &str| text.lines().count() == 1 && !text.contains('\x1b'));
     worstcase(&[], &[&run, &file])
         .assert()
         .code(2)
-        .stderr(contains("worstcase-baseline/2"));
+        .stderr(contains("worstcase-baseline/0"));
     for bad in ["nowhere", "/dev/null"] {
         worstcase(&[], &[&run, bad.as_ref()])
             .assert()

@@ -5,11 +5,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
-use worstcase_probe::spec::ProbeKind;
-use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
 use worstcase_results::record::{
-    CellEntry, CellId, CellResult, HostMachine, Kernel, LabMachine, Machine, Preempt, Published, Run, RunPlan, Stamp,
-    Subject,
+    Accounting, CellEntry, CellId, CellResult, Gaps, HostMachine, Kernel, LabMachine, Machine, Method, Periods,
+    Preempt, Published, Run, RunPlan, Stamp, Subject,
 };
 
 pub const LOADS: [&str; 3] = ["shm", "procread", "fork"];
@@ -103,7 +102,7 @@ pub fn host_result(raw: &RawRecord) -> CellResult {
 
 pub fn spec(load: &str, seed: u64) -> CellSpec {
     CellSpec {
-        probe: ProbeKind::Wakeup,
+        probe: Probe::Wakeup,
         load: load.into(),
         period: Nanos(251_000),
         periods: PERIODS,
@@ -139,6 +138,44 @@ pub fn raw(spec: &CellSpec, latencies: &[u64]) -> RawRecord {
         environment: BTreeMap::from([("clocksource".into(), "tsc".into())]),
         details: None,
     }
+}
+
+/// `noise` on a CPU: a minute of windows in which these gaps were seen.
+pub fn noise(cpu: u32, seed: u64, lengths: &[u64]) -> CellResult {
+    let mut result = on_cpu(cpu, &host_raw(seed, lengths));
+    let record = &mut result.record;
+    record.cell.probe = "noise".into();
+    (record.cell.period_ns, record.cell.periods) = (100_000_000, 600);
+    record.cell.method = Some(Method {
+        timer: "none".into(),
+        policy: "fifo:90".into(),
+        cpus: vec![cpu],
+        distance_ns: 0,
+        threshold_ns: Some(1_000),
+    });
+    record.accounting = Accounting::Gaps(Gaps {
+        observed_ns: 60_000_000_000,
+        gaps: lengths.len() as u64,
+        lost: 0,
+        noise_ns: lengths.iter().sum(),
+        max_single_ns: lengths.iter().copied().max().unwrap_or(0),
+    });
+    record.id = CellId::new(&record.subject.id(), "idle", "noise", seed, Some(cpu));
+    result
+}
+
+/// A host's cell of which the samples of these periods could not be kept.
+pub fn without(cpu: u32, seed: u64, periods: std::ops::Range<usize>) -> CellResult {
+    let mut raw = host_raw(seed, &[50_000; 20_000]);
+    raw.samples.drain(periods.clone());
+    let mut result = on_cpu(cpu, &raw);
+    result.record.accounting = Accounting::Periods(Periods {
+        expected: 20_000,
+        taken: 20_000 - periods.len() as u64,
+        lost: periods.len() as u64,
+        ..Periods::default()
+    });
+    result
 }
 
 /// Latencies that are mostly small and at worst `worst`, which one of them is.

@@ -210,3 +210,23 @@ fn nothing_of_this_host_is_in_a_lab_record() {
         assert!(host.len() < 6 || !text.contains(host), "{}", name.display());
     }
 }
+
+/// A folder of another version is whole, and none of ours: one line says so.
+#[test]
+fn an_old_folder_is_refused_for_its_age() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    write(&run);
+    let plan = fs::read_to_string(run.join("run.json")).unwrap();
+    // What an old plan lacks must not come first.
+    let old = plan
+        .replace("worstcase-run/2", "worstcase-run/1")
+        .replace("\"title\"", "\"name\"");
+    fs::write(run.join("run.json"), &old).unwrap();
+    let sum = worstcase_base::digest::sha256_hex(old.as_bytes());
+    fs::write(run.join("SHA256SUMS"), format!("{sum}  run.json\n")).unwrap();
+    let error = Run::open(&run).unwrap_err().to_string();
+    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/2'); measure again, into another folder";
+    assert!(error.ends_with(words), "{error}");
+    assert_eq!(error.lines().count(), 1);
+}

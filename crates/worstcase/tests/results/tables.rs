@@ -2,7 +2,7 @@
 
 use crate::fixture::{latencies, plan, plan_of, raw, result, results, spec, subject};
 use worstcase_probe::Nanos;
-use worstcase_probe::spec::ProbeKind;
+use worstcase_probe::Probe;
 use worstcase_report::cell::{Gathered, details};
 use worstcase_report::terminal::Style;
 use worstcase_report::{View, csv, json, terminal};
@@ -81,7 +81,7 @@ fn a_run_that_is_not_finished() {
 #[test]
 fn the_response_probe_shows_both_parts() {
     let response = worstcase_probe::CellSpec {
-        probe: ProbeKind::Response,
+        probe: Probe::Response,
         ..spec("blockread", 1)
     };
     let all = vec![result(&subject("6.1", "rt"), &raw(&response, &latencies(1, 40_000)))];
@@ -159,7 +159,7 @@ fn one_cell_in_detail() {
       load         shm
       work         1 234 rounds
       probe        wakeup, every 251 us, priority 98, seed 1
-      accounting   1 000 expected = 1 000 taken + 0 missed (longest run 0, at the ends 0)
+      accounting   1 000 expected = 1 000 taken + 0 missed + 0 lost (longest missed run 0, at the ends 0)
       looked       251 ms
       executed     251 000 000 instructions
       self-cost    clock read 25 ns, empty sample 61 ns, CPU 1.2 ms, faults 0 minor, 0 major

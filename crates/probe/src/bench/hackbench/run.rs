@@ -115,6 +115,7 @@ fn used_by_threads(stage: &Stage<'_>) -> Usage {
         cpu: Nanos(cpu),
         voluntary,
         involuntary,
+        ..Usage::default()
     }
 }
 

@@ -5,8 +5,8 @@ use worstcase_base::format::{grouped, micros_exact};
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
 use worstcase_host::run::Watch;
-use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 
 /// Between two lines of one measurement.
 const EVERY: Nanos = Nanos(10_000_000_000);
@@ -78,11 +78,15 @@ fn progress(spec: &HostSpec, elapsed: Nanos, cpus: &[CpuStats]) -> String {
     let taken = grouped(cpus.iter().map(|c| c.taken).sum());
     let max = micros_exact(Nanos(cpus.iter().map(|c| c.max_ns).max().unwrap_or(0)));
     let time = words::clock(elapsed);
+    let lost = match cpus.iter().map(|c| c.lost).sum() {
+        0 => String::new(),
+        lost => format!(", {} lost", grouped(lost)),
+    };
     match spec.probe {
-        Probe::Noise => format!("{time}: {taken} gaps, the longest {max} us"),
+        Probe::Noise => format!("{time}: {taken} gaps, max single {max} us{lost}"),
         _ => {
             let missed = grouped(cpus.iter().map(|c| c.missed).sum());
-            format!("{time}: {taken} taken, max {max} us, {missed} missed")
+            format!("{time}: {taken} taken, max {max} us, {missed} missed{lost}")
         }
     }
 }
@@ -114,17 +118,23 @@ mod tests {
     #[test]
     fn gaps_and_samples() {
         let mut cpu = CpuStats::default();
-        for (step, ns) in [(1, 5_000), (3, 90_412)] {
-            cpu.add(step, ns);
+        for (index, ns) in [(0, 5_000), (3, 90_412)] {
+            cpu.add(index, ns);
         }
-        let line = |probe| {
+        cpu.missed = 2;
+        let line = |probe, cpu: &CpuStats| {
             progress(
                 &examples::spec(probe, 1),
                 Nanos(65_000_000_000),
-                std::slice::from_ref(&cpu),
+                std::slice::from_ref(cpu),
             )
         };
-        assert_eq!(line(Probe::Wakeup), "1:05: 2 taken, max 90.412 us, 2 missed");
-        assert_eq!(line(Probe::Noise), "1:05: 2 gaps, the longest 90.412 us");
+        assert_eq!(line(Probe::Wakeup, &cpu), "1:05: 2 taken, max 90.412 us, 2 missed");
+        assert_eq!(line(Probe::Noise, &cpu), "1:05: 2 gaps, max single 90.412 us");
+        cpu.lost = 7;
+        assert_eq!(
+            line(Probe::Wakeup, &cpu),
+            "1:05: 2 taken, max 90.412 us, 2 missed, 7 lost"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! `worstcase host run`.
 
-use super::choices::{PROBES, PolicyArg, ProbeList, TimerArg};
+use super::choices::{PolicyArg, ProbeList, TimerArg, probe_help};
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
 use crate::cli::Error;
@@ -14,14 +14,15 @@ use worstcase_base::duration;
 use worstcase_host::HostSpec;
 use worstcase_host::doctor::examine;
 use worstcase_host::facts::Tree;
-use worstcase_host::loads::HostLoad;
 use worstcase_host::run::placement::{self, Topology};
 use worstcase_host::run::{Matrix, Watch, run as run_matrix, subject, timerlat};
-use worstcase_host::spec::{Policy, Probe, Timer};
+use worstcase_host::spec::{Policy, Timer};
 use worstcase_host::{CpuList, Facts, HostError, StateFolder};
-use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Inversion};
+use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::probes::environment;
+use worstcase_probe::spec::SpecError;
+use worstcase_probe::{Nanos, Probe, Venue};
 use worstcase_results::record::{CellEntry, Run, RunPlan};
 
 const HELP: &str = "\
@@ -48,7 +49,7 @@ pub struct RunArgs {
         value_name = "PROBE",
         value_delimiter = ',',
         default_value = "wakeup",
-        long_help = PROBES
+        long_help = probe_help()
     )]
     probes: Vec<ProbeList>,
     /// A load (see docs/loads.md), several at once as A+B; may be given again
@@ -119,8 +120,6 @@ fn allowed_cpus() -> CpuList {
         .collect()
 }
 
-/// Realfeel's rate.
-const REALFEEL_HZ: u64 = 2_048;
 /// Flights of `response` unless asked otherwise.
 const FLIGHTS: usize = 10;
 /// Of the kernel's timerlat threads.
@@ -221,13 +220,18 @@ fn matrix(args: &RunArgs, facts: &Facts) -> Result<Matrix, HostError> {
         });
     }
     let cpus: Vec<u32> = cpus.iter().collect();
+    let loads = args
+        .loads
+        .iter()
+        .map(|text| load(text))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut specs = Vec::new();
     for probe in args.probes.iter().flat_map(|list| &list.0) {
         let cpus = match probe {
             Probe::Bench(bench) => placement::place(bench, &Topology::read(&Tree::at("/".as_ref()), &cpus))?,
             _ => cpus.clone(),
         };
-        for load in &args.loads {
+        for load in &loads {
             for seed in 1..=args.seeds {
                 specs.push(spec(args, *probe, load, seed, &cpus)?);
             }
@@ -241,9 +245,14 @@ fn matrix(args: &RunArgs, facts: &Facts) -> Result<Matrix, HostError> {
     })
 }
 
-fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Result<HostSpec, HostError> {
-    load.parse::<HostLoad>()
-        .map_err(|e| HostError::Argument(format!("--load: {e}")))?;
+fn load(text: &str) -> Result<LoadSpec, HostError> {
+    let wrong = |e: SpecError| HostError::Argument(format!("--load: {e}"));
+    let load: LoadSpec = text.parse().map_err(wrong)?;
+    load.check_venue(Venue::Host).map_err(wrong)?;
+    Ok(load)
+}
+
+fn spec(args: &RunArgs, probe: Probe, load: &LoadSpec, seed: u64, cpus: &[u32]) -> Result<HostSpec, HostError> {
     let wrong = |text: &str| Err(HostError::Argument(text.to_string()));
     let has_rtc = std::path::Path::new(RTC).exists();
     if let Probe::Bench(bench) = probe {
@@ -273,11 +282,7 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
     {
         return wrong("--probe timerlat: the kernel's threads take no --timer, --distance or --flights");
     }
-    let interval = args.interval.unwrap_or(match probe {
-        Probe::Jitter => Nanos(1_000_000_000 / REALFEEL_HZ),
-        Probe::Noise => Nanos::from_millis(100),
-        _ => Nanos::from_millis(1),
-    });
+    let interval = args.interval.unwrap_or(probe.usual_period(Venue::Host));
     if interval < Nanos(10_000) || interval > Nanos(60_000_000_000) {
         return wrong("--interval: from 10us to 60s");
     }
@@ -306,7 +311,7 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
         periods,
         warmup: args.warmup,
         seed,
-        load: load.to_string(),
+        load: load.clone(),
         threshold: args.threshold,
         flights: args.flights.unwrap_or(match probe {
             Probe::Response => FLIGHTS,
@@ -319,7 +324,7 @@ fn spec(args: &RunArgs, probe: Probe, load: &str, seed: u64, cpus: &[u32]) -> Re
     })
 }
 
-fn bench_spec(args: &RunArgs, bench: Bench, load: &str, seed: u64, cpus: &[u32]) -> Result<HostSpec, HostError> {
+fn bench_spec(args: &RunArgs, bench: Bench, load: &LoadSpec, seed: u64, cpus: &[u32]) -> Result<HostSpec, HostError> {
     let wrong = |text: &str| Err(HostError::Argument(text.to_string()));
     if args.timer.is_some() || args.distance.0 > 0 || args.flights.is_some_and(|n| n > 0) {
         return wrong(
@@ -343,7 +348,7 @@ fn bench_spec(args: &RunArgs, bench: Bench, load: &str, seed: u64, cpus: &[u32])
         periods: args.samples.unwrap_or(bench.usual_samples()),
         warmup: args.warmup,
         seed,
-        load: load.to_string(),
+        load: load.clone(),
         threshold: Nanos(0),
         flights: 0,
         work_dir: PathBuf::new(),

@@ -4,6 +4,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
+use worstcase_base::cache::Cache;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
 
@@ -13,8 +14,8 @@ pub struct QemuArgs {
     /// The QEMU to use [default: qemu-system-x86_64 on the search path]
     #[arg(long, value_name = "PATH")]
     qemu: Option<PathBuf>,
-    /// Real time that one boot or one cell may take, in seconds [default: 180 for a boot, for a cell
-    /// ten times what it should]
+    /// Real time that one boot or one cell may take, in seconds [default: what it needs, as long as the machine gets on;
+    /// one that stands still for 60 s, or goes on for many times what it should need, is stopped]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     timeout: Option<u64>,
 }
@@ -38,11 +39,11 @@ pub struct How {
 
 impl QemuArgs {
     /// Finds it.
-    pub fn find(&self) -> Result<Qemu, LabError> {
-        Qemu::find(self.qemu.as_deref())
+    pub fn find(&self, cache: &Cache) -> Result<Qemu, LabError> {
+        Qemu::find(self.qemu.as_deref(), cache)
     }
 
-    /// Real time for one machine, if not the default.
+    /// Real time for one machine, if it is bounded.
     pub fn limit(&self) -> Option<Duration> {
         self.timeout.map(Duration::from_secs)
     }

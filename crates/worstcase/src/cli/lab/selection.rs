@@ -12,9 +12,9 @@ use worstcase_lab::added::Added;
 use worstcase_lab::machine::{Machine, Mips};
 use worstcase_lab::study::PlannedCell;
 use worstcase_probe::bench::{Bench, Inversion};
-use worstcase_probe::loads::{LOADS, LoadSpec};
-use worstcase_probe::spec::{ProbeKind, SpecError};
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::loads::{LoadInfo, LoadSpec};
+use worstcase_probe::spec::SpecError;
+use worstcase_probe::{CellSpec, Nanos, Probe, Venue};
 
 /// Which cells.
 #[derive(Debug, Args)]
@@ -72,15 +72,17 @@ pub struct Selection {
 #[derive(Clone, Debug)]
 struct ProbeList {
     text: String,
-    probes: Vec<ProbeKind>,
+    probes: Vec<Probe>,
 }
 
 impl FromStr for ProbeList {
     type Err = SpecError;
     fn from_str(text: &str) -> Result<ProbeList, SpecError> {
+        let probes = Probe::expand(text)?;
+        probes.iter().try_for_each(|probe| probe.check_venue(Venue::Lab))?;
         Ok(ProbeList {
             text: text.to_string(),
-            probes: ProbeKind::expand(text)?,
+            probes,
         })
     }
 }
@@ -110,7 +112,7 @@ impl Selection {
     /// The limit that is asked of this selection's probes if nobody says another.
     pub fn usual_criterion(&self) -> Option<Nanos> {
         let mut probes = self.probes.iter().flat_map(|list| &list.probes);
-        let all = probes.all(|p| matches!(p, ProbeKind::Bench(Bench::Inversion(_))));
+        let all = probes.all(|p| matches!(p, Probe::Bench(Bench::Inversion(_))));
         all.then_some(Inversion::CRITERION)
     }
 
@@ -174,7 +176,7 @@ impl Selection {
                     let spec = CellSpec {
                         probe: *probe,
                         load: load.clone(),
-                        period: self.period.unwrap_or(probe.usual_period()),
+                        period: self.period.unwrap_or(probe.usual_period(Venue::Lab)),
                         periods: self.samples.unwrap_or(probe.usual_periods()),
                         seed: *seed,
                         warmup: self.warmup,
@@ -200,7 +202,8 @@ impl Selection {
         };
         let loads: Vec<String> = self.loads.iter().flat_map(separate).collect();
         for load in &loads {
-            load.parse::<LoadSpec>().map_err(|e| LabError::Request(e.to_string()))?;
+            let known = load.parse::<LoadSpec>().and_then(|load| load.check_venue(Venue::Lab));
+            known.map_err(|e| LabError::Request(e.to_string()))?;
         }
         Ok(loads)
     }
@@ -259,14 +262,10 @@ fn file_name(path: &Path) -> String {
 }
 
 fn load_help() -> String {
-    let mut help = String::from("Loads, separated by commas; cmd:... alone, given again for more:\n");
-    for load in &LOADS {
-        let name = if load.parameter.is_empty() {
-            load.name.to_string()
-        } else {
-            format!("{}:{}", load.name, load.parameter)
-        };
-        help += &format!("  {name:<12} {}\n", load.about);
+    let mut help =
+        String::from("Loads, separated by commas, several at once as A+B; cmd:... alone, given again for more:\n");
+    for load in LoadInfo::of_venue(Venue::Lab) {
+        help += &format!("  {:<16} {}\n", load.usage(), load.about);
     }
     help
 }

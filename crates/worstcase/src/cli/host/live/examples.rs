@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_host::spec::{Policy, Probe, Timer};
+use worstcase_host::spec::{Policy, Timer};
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 use worstcase_probe::record::Work;
 
 /// A minute under `fork`.
@@ -19,7 +20,7 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         periods: 60_000,
         warmup: Nanos::from_millis(1_000),
         seed: 1,
-        load: "fork".into(),
+        load: "fork".parse().expect("a load"),
         threshold: Nanos(1_000),
         flights: 0,
         work_dir: PathBuf::new(),
@@ -42,7 +43,8 @@ pub fn tick(spec: &HostSpec, elapsed: Nanos) -> Message {
             } else {
                 0
             };
-            stats.add(1 + u64::from(n == 500), 2_000 + n * 7_919 % 3_000 + late);
+            stats.missed = u64::from(n >= 500);
+            stats.add(n + stats.missed, 2_000 + n * 7_919 % 3_000 + late);
         }
         stats
     };

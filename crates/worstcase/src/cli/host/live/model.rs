@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 use worstcase_probe::record::Work;
 
 /// Rates are those of this long.
@@ -112,6 +112,7 @@ impl Model {
             all.taken = all.taken.saturating_add(cpu.taken);
             all.sum_ns = all.sum_ns.saturating_add(cpu.sum_ns);
             all.missed = all.missed.saturating_add(cpu.missed);
+            all.lost = all.lost.saturating_add(cpu.lost);
             if all.histogram.len() < cpu.histogram.len() {
                 all.histogram.resize(cpu.histogram.len(), 0);
             }

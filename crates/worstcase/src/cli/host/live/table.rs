@@ -59,9 +59,9 @@ fn title(model: &Model) -> &'static str {
 }
 
 fn columns(model: &Model) -> Vec<String> {
-    let names: [&str; 7] = match model.is_noise() {
-        true => ["", "min", "avg", "max", "gaps", "lost", "worst no."],
-        false => ["", "min", "avg", "max", "missed", "worst no.", "samples"],
+    let names: [&str; 8] = match model.is_noise() {
+        true => ["", "min", "avg", "max", "gaps", "noise", "worst no.", "lost"],
+        false => ["", "min", "avg", "max", "missed", "worst no.", "samples", "lost"],
     };
     names.map(String::from).into()
 }
@@ -93,11 +93,12 @@ fn row(model: &Model, name: &str, cpu: &CpuStats) -> Vec<String> {
     row.extend(match model.is_noise() {
         true => {
             let spun = model.elapsed.0 as f64 * if name == "all" { model.cpus.len() as f64 } else { 1.0 };
-            let lost = cpu.sum_ns as f64 * 100.0 / spun.max(1.0);
-            [grouped(cpu.taken), format!("{lost:.3} %"), worst]
+            let noise = cpu.sum_ns as f64 * 100.0 / spun.max(1.0);
+            [grouped(cpu.taken), format!("{noise:.3} %"), worst]
         }
         false => [grouped(cpu.missed), worst, grouped(cpu.taken)],
     });
+    row.push(grouped(cpu.lost));
     row
 }
 

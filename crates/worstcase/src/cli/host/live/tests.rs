@@ -9,8 +9,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use worstcase_host::message::{CpuStats, Done, Message};
-use worstcase_host::spec::Probe;
 use worstcase_probe::Nanos;
+use worstcase_probe::Probe;
 use worstcase_probe::record::Work;
 
 const PLAIN: Looks = Looks {
@@ -128,7 +128,7 @@ fn rates_are_those_of_the_last_seconds() {
 fn any_message() -> impl Strategy<Value = Message> {
     let number = || prop_oneof![0_u64..100, Just(u64::MAX), any::<u64>()];
     let histogram = vec(number(), 0..300);
-    let cpu = (any::<u32>(), [(); 6].map(|()| number()), histogram).prop_map(|(cpu, n, histogram)| CpuStats {
+    let cpu = (any::<u32>(), [(); 7].map(|()| number()), histogram).prop_map(|(cpu, n, histogram)| CpuStats {
         cpu,
         taken: n[0],
         missed: n[1],
@@ -136,6 +136,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         max_ns: n[3],
         sum_ns: n[4],
         max_index: n[5],
+        lost: n[6],
         histogram,
     });
     let work = ("\\PC{0,9}", number()).prop_map(|(unit, count)| Work { unit, count });

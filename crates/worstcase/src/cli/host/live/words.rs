@@ -16,10 +16,10 @@ pub fn method(spec: &HostSpec) -> String {
     let noun = if spec.cpus.len() == 1 { "CPU" } else { "CPUs" };
     let policy = spec.policy;
     match spec.probe {
-        worstcase_host::spec::Probe::Noise => {
+        worstcase_probe::Probe::Noise => {
             format!("{noun} {cpus}, gaps from {}, {policy}", duration::show(spec.threshold))
         }
-        worstcase_host::spec::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {policy}"),
+        worstcase_probe::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {policy}"),
         _ => format!(
             "{noun} {cpus}, every {}, {}, {policy}",
             duration::show(spec.interval),

@@ -1,38 +1,38 @@
 //! Which period is due when, and which one comes next: pure functions, no clock.
 
-use crate::spec::CellSpec;
+use crate::prng::SplitMix64;
 use crate::units::Nanos;
 
 /// The longest tick in use (HZ=100). Starting on a multiple of it makes the phase against the tick the seed's choice.
-const LONGEST_TICK: Nanos = Nanos::from_millis(10);
+const LONGEST_TICK: u64 = 10_000_000;
 
-/// The due times of one cell: `start + index * period` for `index < periods`.
+/// The phase of the first due time within the longest tick, from the seed.
+pub fn phase(seed: u64) -> Nanos {
+    Nanos(SplitMix64::new(seed).below(LONGEST_TICK))
+}
+
+/// The first due time if nothing may be due before `earliest`: at the next multiple of the longest tick, plus the phase that
+/// the seed chose.
+pub fn start(earliest: Nanos, seed: u64) -> Nanos {
+    Nanos(earliest.0.next_multiple_of(LONGEST_TICK)) + phase(seed)
+}
+
+/// The due times of one probe: `start + index * interval` for `index < periods`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The due time of period 0.
     pub start: Nanos,
     /// Distance of two due times.
-    pub period: Nanos,
+    pub interval: Nanos,
     /// Number of periods.
     pub periods: u32,
 }
 
 impl Schedule {
-    /// The schedule of `spec` that starts after `earliest`: at the next multiple of the longest tick, plus the
-    /// phase that the seed chose.
-    pub fn after(earliest: Nanos, spec: &CellSpec) -> Schedule {
-        let base = Nanos(earliest.0.next_multiple_of(LONGEST_TICK.0));
-        Schedule {
-            start: base + spec.phase(),
-            period: spec.period,
-            periods: spec.periods,
-        }
-    }
-
     /// When period `index` is due.
     #[inline(always)]
     pub fn due(&self, index: u32) -> Nanos {
-        Nanos(self.start.0 + u64::from(index) * self.period.0)
+        Nanos(self.start.0 + u64::from(index) * self.interval.0)
     }
 
     /// The period that follows `index` when `overrun` further ones became due before `index` was dealt with;
@@ -47,19 +47,17 @@ impl Schedule {
     /// How many periods after `index` became due up to and including `now`; not limited to this schedule's end.
     #[inline(always)]
     pub fn overrun(&self, index: u32, now: Nanos) -> u64 {
-        now.0.saturating_sub(self.due(index).0) / self.period.0
+        now.0.saturating_sub(self.due(index).0) / self.interval.0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prng::SplitMix64;
-    use crate::spec::ProbeKind;
 
     const S: Schedule = Schedule {
         start: Nanos(1_000),
-        period: Nanos(100),
+        interval: Nanos(100),
         periods: 10,
     };
 
@@ -92,12 +90,12 @@ mod tests {
         for _ in 0..2_000 {
             let s = Schedule {
                 start: Nanos(random.below(1 << 40)),
-                period: Nanos(1 + random.below(1_000)),
+                interval: Nanos(1 + random.below(1_000)),
                 periods: 1 + random.below(50) as u32,
             };
             let (mut index, mut taken, mut missed) = (0, 0, 0);
             while index < s.periods {
-                let now = s.due(index) + Nanos(random.below(4 * s.period.0));
+                let now = s.due(index) + Nanos(random.below(4 * s.interval.0));
                 let first_after_now = (index + 1..s.periods).find(|i| s.due(*i) > now).unwrap_or(s.periods);
                 let next = s.next(index, s.overrun(index, now));
                 assert_eq!(next, first_after_now);
@@ -111,19 +109,10 @@ mod tests {
 
     #[test]
     fn a_schedule_starts_after_now_at_the_phase_of_its_seed() {
-        let spec = CellSpec {
-            probe: ProbeKind::Wakeup,
-            load: "idle".into(),
-            period: Nanos(251_000),
-            periods: 5,
-            seed: 3,
-            warmup: Nanos(0),
-            priority: 98,
-        };
         for earliest in [1, 9_999_999, 10_000_000, 123_456_789_012] {
-            let s = Schedule::after(Nanos(earliest), &spec);
-            assert!(s.start.0 >= earliest && s.start.0 < earliest + 20_000_000);
-            assert_eq!(s.start.0 % 10_000_000, spec.phase().0);
+            let start = start(Nanos(earliest), 3);
+            assert!(start.0 >= earliest && start.0 < earliest + 20_000_000);
+            assert_eq!(start.0 % 10_000_000, phase(3).0);
         }
     }
 }

@@ -1,20 +1,20 @@
 //! `cpu`: integer and floating-point arithmetic, one process a CPU.
 
-use super::LoadError;
-use super::crew::Crew;
-use super::pace::Pace;
-use super::place::cpus;
+use super::part::{Ending, RunningPart};
+use super::{LoadError, Pace};
+use crate::prng::SplitMix64;
+use crate::sys::affinity;
 use std::hint::black_box;
-use worstcase_probe::prng::SplitMix64;
 
 /// Steps of a round: tens of microseconds.
 const STEPS: u64 = 20_000;
 const ROUNDS: usize = 0;
 
-pub(super) fn start(crew: &mut Crew, workers: Option<u32>, rate: Option<u32>, seed: u64) -> Result<(), LoadError> {
-    let workers = workers.map_or_else(cpus, u64::from);
+pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    let workers = u64::from(load.part().number().unwrap_or_else(affinity::count));
+    let rate = load.part().rate();
     for worker in 0..workers {
-        crew.spawn(move |tally| {
+        load.spawn(Ending::Anywhere, move |board| {
             let mut pace = Pace::new(rate, worker, workers);
             let mut random = SplitMix64::new(seed.wrapping_add(worker << 32));
             let mut sum = 0.0;
@@ -24,7 +24,7 @@ pub(super) fn start(crew: &mut Crew, workers: Option<u32>, rate: Option<u32>, se
                     sum = (sum + random.next_u64() as f64).sqrt();
                 }
                 black_box(sum);
-                tally.add(ROUNDS, 1);
+                board.add(ROUNDS, 1);
             }
         })?;
     }

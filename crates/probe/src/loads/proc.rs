@@ -1,8 +1,7 @@
 //! `proc`: every 10 ms what `top` reads for one picture, as `latencytest` did with `top -d 0.01`.
 
-use super::LoadError;
-use super::crew::{Crew, Tally};
-use super::pace::Pace;
+use super::part::{Ending, RunningPart};
+use super::{Board, LoadError, Pace};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -14,21 +13,22 @@ const OF_A_PROCESS: [&str; 2] = ["stat", "statm"];
 const ROUNDS: usize = 0;
 const FILES: usize = 1;
 
-pub(super) fn start(crew: &mut Crew, rate: Option<u32>) -> Result<(), LoadError> {
-    crew.spawn(move |tally| {
-        let mut pace = Pace::alone(rate.or(Some(USUAL_RATE)));
+pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let rate = load.part().rate().or(Some(USUAL_RATE));
+    load.spawn(Ending::Anywhere, move |board| {
+        let mut pace = Pace::alone(rate);
         let mut buffer = vec![0; 64 * 1024];
         loop {
             pace.wait();
-            round(&mut buffer, tally).map_err(|e| format!("reading /proc: {e}"))?;
+            round(&mut buffer, board).map_err(|e| format!("reading /proc: {e}"))?;
         }
     })
 }
 
-fn round(buffer: &mut [u8], tally: &Tally) -> io::Result<()> {
+fn round(buffer: &mut [u8], board: &Board) -> io::Result<()> {
     for path in OF_THE_SYSTEM {
         read(Path::new(path), buffer)?;
-        tally.add(FILES, 1);
+        board.add(FILES, 1);
     }
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;
@@ -38,11 +38,11 @@ fn round(buffer: &mut [u8], tally: &Tally) -> io::Result<()> {
         for file in OF_A_PROCESS {
             // A process may end meanwhile.
             if read(&entry.path().join(file), buffer).is_ok() {
-                tally.add(FILES, 1);
+                board.add(FILES, 1);
             }
         }
     }
-    tally.add(ROUNDS, 1);
+    board.add(ROUNDS, 1);
     Ok(())
 }
 

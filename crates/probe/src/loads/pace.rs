@@ -1,7 +1,7 @@
 //! Pacing: so many turns a second, on CLOCK_MONOTONIC.
 
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use crate::sys::clock;
+use crate::units::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 /// Turns that were missed are made up for as long as they are not older than this: a stall does not lower the
@@ -10,7 +10,7 @@ const MAKE_UP: u64 = SECOND / 10;
 
 /// Tokens for one worker: one falls due every `workers / rate` seconds.
 #[derive(Clone, Debug)]
-pub(super) struct Pace(Option<Beat>);
+pub struct Pace(Option<Beat>);
 
 #[derive(Clone, Debug)]
 struct Beat {
@@ -22,7 +22,7 @@ struct Beat {
 
 impl Pace {
     /// Turns of worker `worker` of `workers`, which together do `rate` a second; as fast as it can without a rate.
-    pub(super) fn new(rate: Option<u32>, worker: u64, workers: u64) -> Pace {
+    pub fn new(rate: Option<u32>, worker: u64, workers: u64) -> Pace {
         Pace(rate.map(|rate| Beat {
             start: clock::monotonic().0 + worker * SECOND / u64::from(rate),
             rate: u64::from(rate),
@@ -32,12 +32,12 @@ impl Pace {
     }
 
     /// For the only worker of a load.
-    pub(super) fn alone(rate: Option<u32>) -> Pace {
+    pub fn alone(rate: Option<u32>) -> Pace {
         Pace::new(rate, 0, 1)
     }
 
     /// Waits until the next turn is due.
-    pub(super) fn wait(&mut self) {
+    pub fn wait(&mut self) {
         if let Some(beat) = &mut self.0 {
             let now = clock::monotonic().0;
             let due = beat.next(now);

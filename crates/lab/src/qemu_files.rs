@@ -1,0 +1,206 @@
+//! The files that decide what QEMU's machine does: its executable, the module with its accelerator, and its firmware.
+//!
+//! ```text
+//! /usr/bin/qemu-system-x86_64               what --qemu or the search path names, or what a wrapper there executes
+//! .../qemu/accel-tcg-x86_64.so              where a distribution builds the accelerator as a module
+//! .../bios-256k.bin, linuxboot_dma.bin ...  from the folders that `-L help` names, in this order
+//! ```
+//! To find them QEMU is started once without a machine. That, and the digests, are kept in the cache for as long as no
+//! file's size, time or inode changes. Shared libraries are left out: nothing of the machine is computed in them.
+
+use super::LabError;
+use super::process::Process;
+use super::watchdog::Limits;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::{Digest, sha256_hex};
+use worstcase_probe::Instructions;
+
+/// Where they are in the cache.
+const AREA: &str = "qemu";
+
+/// What a boot and a fork of the lab's machine load (seen with strace on QEMU 7.2).
+const FIRMWARE: [&str; 3] = ["bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin"];
+
+/// QEMU without a machine, which waits for questions.
+const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -accel tcg -S -qmp stdio";
+
+/// What was found out of one QEMU.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Found {
+    /// The program that was asked.
+    program: File,
+    /// Executable and modules.
+    code: Vec<File>,
+    /// Arguments that a wrapper adds.
+    arguments: Vec<String>,
+    /// Where firmware is looked for.
+    folders: Vec<PathBuf>,
+    firmware: Vec<File>,
+}
+
+/// A file's content, and how to see that it is still the same.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    /// Seconds and nanoseconds of the last change of content, and of anything.
+    times: [i64; 4],
+    sha256: String,
+}
+
+/// The digest of QEMU's files; `version` is what the program says of itself.
+pub fn digest(program: &Path, version: &str, cache: &Cache) -> Result<String, LabError> {
+    let failed = |reason: String| LabError::QemuFiles {
+        program: program.to_path_buf(),
+        reason,
+    };
+    let asked = on_search_path(program);
+    let key = Digest::new("worstcase-qemu/1").text(&asked.to_string_lossy()).hex();
+    let kept = cache.path(AREA, &key).with_extension("json");
+    if let Some(found) = read(&kept).filter(Found::is_unchanged) {
+        return Ok(found.digest());
+    }
+    let found = look(&asked, version).map_err(failed)?;
+    let json = serde_json::to_vec(&found).expect("paths and digests are plain data");
+    // A cache that cannot be written costs the next command the same look again.
+    let _ = cache.write_file(&kept, &json);
+    Ok(found.digest())
+}
+
+fn read(kept: &Path) -> Option<Found> {
+    serde_json::from_slice(&std::fs::read(kept).ok()?).ok()
+}
+
+fn look(program: &Path, version: &str) -> Result<Found, String> {
+    let args: Vec<String> = ALONE.split(' ').map(str::to_string).collect();
+    let limits = Limits::new(Instructions(0), None);
+    let qemu = Process::start(program, &args, Stdio::null(), None, limits).map_err(|e| e.to_string())?;
+    let process = procfs::process::Process::new(qemu.id().cast_signed()).map_err(|e| e.to_string())?;
+    let executable = process.exe().map_err(|e| e.to_string())?;
+    let maps = process.maps().map_err(|e| e.to_string())?;
+    let command_line = process.cmdline().map_err(|e| e.to_string())?;
+    qemu.quit().map_err(|e| e.to_string())?;
+
+    if first_line(&executable, &["--version"])? != version {
+        return Err(format!(
+            "it runs in {}, which is not QEMU; a wrapper must end with exec",
+            executable.display()
+        ));
+    }
+    let mut code = vec![executable];
+    code.extend(maps.into_iter().filter_map(|map| match map.pathname {
+        procfs::process::MMapPath::Path(path) if is_accelerator(&path) => Some(path),
+        _ => None,
+    }));
+    code.dedup();
+    let folders: Vec<PathBuf> = output(program, &["-L", "help"])?.lines().map(PathBuf::from).collect();
+    let files = |paths: Vec<PathBuf>| -> Result<Vec<File>, String> {
+        let read = |path: PathBuf| File::read(&path).map_err(|e| format!("{}: {e}", path.display()));
+        paths.into_iter().map(read).collect()
+    };
+    Ok(Found {
+        program: files(vec![program.to_path_buf()])?.remove(0),
+        code: files(code)?,
+        arguments: command_line
+            .into_iter()
+            .skip(1)
+            .filter(|word| !args.contains(word))
+            .collect(),
+        firmware: files(firmware(&folders)?)?,
+        folders,
+    })
+}
+
+/// The accelerator's module, in QEMU's words.
+fn is_accelerator(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("accel-") && name.ends_with(".so")
+}
+
+/// Where QEMU finds its firmware.
+fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let find = |name: &&str| {
+        let mut places = folders.iter().map(|folder| folder.join(name));
+        places
+            .find(|path| path.is_file())
+            .ok_or_else(|| format!("its firmware {name} is in none of the folders that '-L help' names"))
+    };
+    FIRMWARE.iter().map(find).collect()
+}
+
+impl Found {
+    fn is_unchanged(&self) -> bool {
+        let mut all = self.code.iter().chain(&self.firmware).chain([&self.program]);
+        let paths = self.firmware.iter().map(|file| file.path.clone());
+        all.all(File::is_unchanged) && firmware(&self.folders) == Ok(paths.collect())
+    }
+
+    fn digest(&self) -> String {
+        let mut digest = Digest::new("worstcase-qemu/1");
+        for file in self.code.iter().chain(&self.firmware) {
+            digest.text(&file.sha256);
+        }
+        for argument in &self.arguments {
+            digest.text(argument);
+        }
+        digest.hex()
+    }
+}
+
+impl File {
+    fn read(path: &Path) -> io::Result<File> {
+        let mut file = File::stat(path)?;
+        file.sha256 = sha256_hex(&std::fs::read(path)?);
+        Ok(file)
+    }
+
+    /// Without its content.
+    fn stat(path: &Path) -> io::Result<File> {
+        let stat = std::fs::metadata(path)?;
+        Ok(File {
+            path: path.to_path_buf(),
+            device: stat.dev(),
+            inode: stat.ino(),
+            bytes: stat.len(),
+            times: [stat.mtime(), stat.mtime_nsec(), stat.ctime(), stat.ctime_nsec()],
+            sha256: String::new(),
+        })
+    }
+
+    fn is_unchanged(&self) -> bool {
+        File::stat(&self.path).is_ok_and(|now| {
+            let sha256 = self.sha256.clone();
+            File { sha256, ..now } == *self
+        })
+    }
+}
+
+/// The file that is executed for this name.
+fn on_search_path(program: &Path) -> PathBuf {
+    if program.components().count() > 1 {
+        return program.to_path_buf();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
+    places
+        .find(|place| place.is_file())
+        .unwrap_or_else(|| program.to_path_buf())
+}
+
+fn output(program: &Path, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(args).output().map_err(|e| e.to_string())?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn first_line(program: &Path, args: &[&str]) -> Result<String, String> {
+    Ok(output(program, args)?.lines().next().unwrap_or_default().to_string())
+}

@@ -1,0 +1,352 @@
+//! One load that runs: forked workers in a process group of their own, their counters, how to stop and undo.
+//!
+//! What a body (the file of a load) uses while it starts: [`RunningPart::spawn`] forks a worker, [`RunningPart::folder`]
+//! gives a folder, [`RunningPart::on_stop`] remembers a step back, [`RunningPart::helper`] starts another load for this one.
+
+use super::board::Board;
+use super::error::{LoadEnvironment, LoadError};
+use super::{LoadKind, LoadPart, LoadSpec, process_tree};
+use crate::record::Work;
+use crate::sys::process::{self, Pid, Waited};
+use crate::sys::{clock, sched, signal};
+use crate::units::Nanos;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// How long workers may take to end when asked to, and how often one looks meanwhile.
+const PATIENCE: Nanos = Nanos::from_millis(10_000);
+pub(super) const LOOK: Nanos = Nanos::from_millis(1);
+/// The slack of an ordinary process's timers, whatever the measuring process asked for itself.
+const TIMER_SLACK: Nanos = Nanos(50_000);
+/// What `cmd` calls a completed program, and what it is to a load that builds.
+const RUNS: &str = "runs";
+const BUILDS: &str = "builds";
+
+/// What a load does when it starts: makes what it needs and spawns its workers. The seed drives every access pattern.
+pub type Body = fn(&mut RunningPart, u64) -> Result<(), LoadError>;
+
+/// How a worker takes its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It can be killed anywhere.
+    Anywhere,
+    /// It sees SIGTERM as a pending (blocked) signal and returns when it holds nothing.
+    Asked,
+}
+
+/// One step back of what `start` made.
+struct Undo {
+    what: String,
+    step: Box<dyn FnOnce() -> io::Result<()>>,
+}
+
+/// A started load of a [`super::RunningLoad`]. Dropping it ends it.
+pub struct RunningPart {
+    part: LoadPart,
+    /// Its place among the loads that run at once.
+    place: usize,
+    env: LoadEnvironment,
+    board: Board,
+    workers: Vec<Pid>,
+    group: Pid,
+    folder: Option<PathBuf>,
+    undo: Vec<Undo>,
+    helpers: Vec<RunningPart>,
+    notes: Vec<String>,
+}
+
+impl RunningPart {
+    pub(super) fn start(
+        part: &LoadPart,
+        place: usize,
+        seed: u64,
+        env: &LoadEnvironment,
+    ) -> Result<RunningPart, LoadError> {
+        let board = Board::new().map_err(|source| LoadError::Prepare {
+            load: part.name(),
+            what: "mapping the page of counters".into(),
+            source,
+        })?;
+        let mut running = RunningPart {
+            part: part.clone(),
+            place,
+            env: env.clone(),
+            board,
+            workers: Vec::new(),
+            group: 0,
+            folder: None,
+            undo: Vec::new(),
+            helpers: Vec::new(),
+            notes: Vec::new(),
+        };
+        running.body()?(&mut running, seed)?;
+        Ok(running)
+    }
+
+    /// What starts this load: a body of this crate, or one that the environment brings.
+    fn body(&self) -> Result<Body, LoadError> {
+        Ok(match self.part.kind() {
+            LoadKind::Idle => |_, _| Ok(()),
+            LoadKind::Shm => super::shm::start,
+            LoadKind::Fork => super::fork::start,
+            LoadKind::BlockRead => super::blockread::start,
+            LoadKind::ProcRead => super::procread::start,
+            LoadKind::Find => super::find::start,
+            LoadKind::Apps => super::apps::start,
+            LoadKind::Sockets => super::sockets::start,
+            LoadKind::Compile => super::compile::start,
+            LoadKind::Cpu => super::cpu::start,
+            LoadKind::Proc => super::proc::start,
+            LoadKind::Timers => super::timers::start,
+            LoadKind::Cmd => super::cmd::start,
+            LoadKind::Build | LoadKind::Memory | LoadKind::Disk | LoadKind::Desktop => {
+                let brought = self.env.bodies.iter().find(|(kind, _)| *kind == self.part.kind());
+                let (_, body) = brought.ok_or_else(|| self.not_available("this program does not bring it"))?;
+                *body
+            }
+        })
+    }
+
+    /// Work so far, in the order of the load's units; what helpers count is added, other units follow.
+    pub(super) fn work(&self) -> Vec<Work> {
+        let count = |(i, unit): (usize, &&str)| Work {
+            unit: unit.to_string(),
+            count: self.board.count(i),
+        };
+        let mut work: Vec<Work> = self.part.units().iter().enumerate().map(count).collect();
+        if self.part.kind() == LoadKind::Cmd
+            && let Some(&supervisor) = self.workers.first()
+        {
+            work[super::cmd::CPU_TIME].count = process_tree::cpu_time_below(supervisor).0 / 1_000;
+        }
+        for mut other in self.helpers.iter().flat_map(RunningPart::work) {
+            if other.unit == RUNS && self.part.units().contains(&BUILDS) {
+                other.unit = BUILDS.into();
+            }
+            match work.iter_mut().find(|known| known.unit == other.unit) {
+                Some(known) => known.count += other.count,
+                None => work.push(other),
+            }
+        }
+        work
+    }
+
+    /// Whether its own workers and every helper have done something, if they count anything.
+    pub(super) fn has_worked(&self) -> bool {
+        let nothing_to_do = self.workers.is_empty() || self.part.units().is_empty();
+        let all_helpers = self.helpers.iter().all(RunningPart::has_worked);
+        // Without helpers, what is read from /proc counts too.
+        let own = match self.helpers.is_empty() {
+            true => self.work().iter().any(|work| work.count > 0),
+            false => (0..self.part.units().len()).any(|unit| self.board.count(unit) > 0),
+        };
+        all_helpers && (nothing_to_do || own)
+    }
+
+    /// Whether every worker is still there.
+    pub(super) fn check(&mut self) -> Result<(), LoadError> {
+        for i in 0..self.workers.len() {
+            let how = match process::wait(self.workers[i], false) {
+                Ok(Waited::Running) => continue,
+                Ok(Waited::Ended(_, exit)) => {
+                    self.workers.remove(i);
+                    format!("a worker ended by itself, {exit}")
+                }
+                Ok(Waited::NoChild) => "somebody else reaped a worker".into(),
+                Err(e) => e.to_string(),
+            };
+            return Err(LoadError::Ended {
+                load: self.name(),
+                cause: self.board.message().unwrap_or(how),
+            });
+        }
+        let name = self.name();
+        self.helpers
+            .iter_mut()
+            .try_for_each(|helper| helper.check().map_err(|e| e.of_load(name)))
+    }
+
+    /// Ends and reaps every process, and undoes what was made; the last error is told. May be called again.
+    pub(super) fn end(&mut self) -> Result<(), LoadError> {
+        for &worker in &self.workers {
+            // A worker that is gone already is just as well.
+            let _ = process::kill(worker, signal::SIGTERM);
+        }
+        let end = clock::monotonic() + PATIENCE;
+        loop {
+            self.workers
+                .retain(|&worker| matches!(process::wait(worker, false), Ok(Waited::Running)));
+            if self.workers.is_empty() || clock::monotonic() > end {
+                break;
+            }
+            clock::sleep_until(clock::monotonic() + LOOK);
+        }
+        if self.group != 0 {
+            // Whatever is left: workers that did not listen, and children of workers.
+            let _ = process::kill(-self.group, signal::SIGKILL);
+            while let Ok(Waited::Ended(..)) = process::wait(-self.group, true) {}
+            self.group = 0;
+        }
+        let (name, mut result) = (self.name(), Ok(()));
+        while let Some(mut helper) = self.helpers.pop() {
+            result = helper.end().map_err(|e| e.of_load(name)).and(result);
+        }
+        while let Some(Undo { what, step }) = self.undo.pop() {
+            if let Err(source) = step() {
+                result = Err(LoadError::Undo {
+                    load: name,
+                    what,
+                    source,
+                });
+            }
+        }
+        result
+    }
+
+    pub(super) fn notes(&self) -> impl Iterator<Item = &String> {
+        self.notes.iter()
+    }
+
+    pub(super) fn no_work(&self, when: &'static str) -> LoadError {
+        LoadError::NoWork {
+            load: self.name(),
+            when,
+            units: self.part.units().join(", "),
+        }
+    }
+}
+
+/// What the bodies of loads use while they start.
+impl RunningPart {
+    /// The load with its parameter and rate.
+    pub fn part(&self) -> &LoadPart {
+        &self.part
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.part.name()
+    }
+
+    pub(super) fn env(&self) -> &LoadEnvironment {
+        &self.env
+    }
+
+    /// A name that no other load of this process has: `worstcase` and two numbers.
+    pub(super) fn unique_name(&self) -> String {
+        unique_name(process::own_pid(), self.place)
+    }
+
+    /// Forks a worker: SCHED_OTHER, nice 0. `body` runs until it is killed, or asked to end; an error is reported in its words.
+    pub fn spawn(&mut self, ending: Ending, body: impl FnOnce(&Board) -> Result<(), String>) -> Result<(), LoadError> {
+        let death_signal = match ending {
+            Ending::Anywhere => signal::SIGKILL,
+            Ending::Asked => signal::SIGTERM,
+        };
+        let (group, board) = (self.group, &self.board);
+        let name = format!("load-{}", self.name());
+        let forked = process::fork(death_signal, || {
+            if ending == Ending::Asked {
+                signal::block(&[signal::SIGTERM]);
+            }
+            match ordinary_process(&name, group).and_then(|()| body(board)) {
+                Ok(()) => 0,
+                Err(message) => {
+                    board.report(&message);
+                    1
+                }
+            }
+        });
+        let pid = forked.map_err(self.preparing("starting a worker"))?;
+        self.workers.push(pid);
+        if self.group == 0 {
+            self.group = pid;
+        }
+        // The worker does the same; whoever is first, the group exists before it is needed.
+        let _ = process::set_group(pid, self.group);
+        Ok(())
+    }
+
+    /// A folder of this load's own, removed when it stops.
+    pub fn folder(&mut self) -> Result<PathBuf, LoadError> {
+        if let Some(made) = &self.folder {
+            return Ok(made.clone());
+        }
+        let path = self.env.work_dir.join(self.unique_name());
+        fs::create_dir_all(&self.env.work_dir)
+            .and_then(|()| fs::create_dir(&path))
+            .map_err(self.preparing(format!("making the folder {}", path.display())))?;
+        let folder = path.clone();
+        self.on_stop(format!("removing {}", path.display()), move || {
+            fs::remove_dir_all(folder)
+        });
+        self.folder = Some(path.clone());
+        Ok(path)
+    }
+
+    /// Starts another load for this one, in this one's folder: ended with it, and its work is this one's.
+    pub fn helper(&mut self, text: &str, seed: u64) -> Result<(), LoadError> {
+        let spec: LoadSpec = text.parse()?;
+        let env = LoadEnvironment {
+            work_dir: self.folder()?,
+            ..self.env.clone()
+        };
+        for part in spec.parts() {
+            let helper = RunningPart::start(part, self.helpers.len(), seed, &env);
+            self.helpers.push(helper.map_err(|e| e.of_load(self.name()))?);
+        }
+        Ok(())
+    }
+
+    /// Remembers a step to take when the load stops; the last one is taken first.
+    pub fn on_stop(&mut self, what: String, step: impl FnOnce() -> io::Result<()> + 'static) {
+        self.undo.push(Undo {
+            what,
+            step: Box::new(step),
+        });
+    }
+
+    /// Remembers what a user should know of how it runs.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// The system's answer as this load's error, for `map_err`.
+    pub fn preparing<S: Into<String>>(&self, what: S) -> impl FnOnce(io::Error) -> LoadError + use<S> {
+        LoadError::preparing(self.name(), what)
+    }
+
+    /// The error for a machine that lacks something.
+    pub fn not_available(&self, reason: impl Into<String>) -> LoadError {
+        LoadError::NotAvailable {
+            load: self.name(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl Drop for RunningPart {
+    fn drop(&mut self) {
+        // An error here would only hide the one that made the holder give up.
+        let _ = self.end();
+    }
+}
+
+/// What the load at `place` of the loads of process `pid` calls what it makes.
+pub(super) fn unique_name(pid: Pid, place: usize) -> String {
+    format!("worstcase{pid}-{place}")
+}
+
+/// Makes the calling process what every worker is: of the load's name, in its group, SCHED_OTHER, nice 0, with the usual
+/// slack of timers.
+fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
+    let failed = |what: &'static str| move |e: io::Error| format!("cannot {what}: {e}");
+    process::set_name(name).map_err(failed("take the load's name"))?;
+    process::set_group(0, group).map_err(failed("join the load's process group"))?;
+    sched::Policy::OTHER.apply().map_err(failed("run at SCHED_OTHER"))?;
+    if sched::nice() != 0 {
+        sched::set_nice(0).map_err(failed("run at nice 0 (the caller is niced)"))?;
+    }
+    clock::set_timer_slack(TIMER_SLACK).map_err(failed("set the timer slack"))
+}

@@ -1,0 +1,343 @@
+//! The table of all loads: names, parameters, what they count, and which venue has them.
+
+use crate::venue::{Only, Venue};
+use std::ops::RangeInclusive;
+
+/// Which load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LoadKind {
+    /// Nothing but the probe.
+    Idle,
+    /// System V segments made, touched and removed.
+    Shm,
+    /// Fork, exit, wait.
+    Fork,
+    /// Direct reads from a null_blk device, many in flight.
+    BlockRead,
+    /// Big files of /proc read from end to end.
+    ProcRead,
+    /// A walk through a tree of files.
+    Find,
+    /// Processes whose working sets together exceed the memory.
+    Apps,
+    /// Messages and streams over loopback and UNIX sockets.
+    Sockets,
+    /// A synthetic build.
+    Compile,
+    /// A real tree built by its own Makefile (`compile:PATH`).
+    Build,
+    /// Arithmetic on every CPU.
+    Cpu,
+    /// What `top` reads, every 10 ms.
+    Proc,
+    /// Many processes that sleep for short times.
+    Timers,
+    /// Streams through more memory than the caches hold.
+    Memory,
+    /// A big file written, copied and read.
+    Disk,
+    /// A walk through the root partition and two builds.
+    Desktop,
+    /// Any program.
+    Cmd,
+}
+
+/// What follows a load's name and a colon; the words are those of help texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// A number in a range.
+    Number {
+        /// What is counted.
+        what: &'static str,
+        /// What it may be.
+        range: RangeInclusive<u32>,
+        /// Whether the load has no usual number of its own.
+        required: bool,
+    },
+    /// A folder.
+    Path(&'static str),
+    /// A program with its arguments.
+    Command(&'static str),
+}
+
+/// What help texts, parsers and venues need to know of a load.
+#[derive(Debug)]
+pub struct LoadInfo {
+    /// Which load.
+    pub kind: LoadKind,
+    /// Its name, as users type it.
+    pub name: &'static str,
+    /// What follows the name.
+    pub takes: Takes,
+    /// One line for help texts.
+    pub about: &'static str,
+    /// What it counts as its work.
+    pub units: &'static [&'static str],
+    /// Which of `units` `@RATE` counts, if the load can be paced.
+    pub rate: Option<usize>,
+    /// Kernel modules that it needs (where they are not built in), without their dependencies.
+    pub modules: &'static [&'static str],
+    /// The one venue that has it, if not both have.
+    pub only: Option<Only>,
+}
+
+const fn number(what: &'static str, most: u32) -> Takes {
+    Takes::Number {
+        what,
+        range: 1..=most,
+        required: false,
+    }
+}
+
+/// All loads, in the order in which help texts name them.
+pub const LOADS: [LoadInfo; 17] = [
+    LoadInfo {
+        kind: LoadKind::Idle,
+        name: "idle",
+        takes: Takes::Nothing,
+        about: "nothing: the machine waits for the probe",
+        units: &[],
+        rate: None,
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Shm,
+        name: "shm",
+        takes: Takes::Nothing,
+        about: "makes, touches and removes 16 MiB System V segments in a loop (page allocation and freeing)",
+        units: &["segments", "pages"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Fork,
+        name: "fork",
+        takes: Takes::Nothing,
+        about: "forks a child that writes to inherited memory and exits, waits for it, and again",
+        units: &["forks"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::BlockRead,
+        name: "blockread",
+        takes: Takes::Nothing,
+        about: "32 direct 4 KiB reads in flight at random places of a null_blk device that it makes (interrupts)",
+        units: &["reads"],
+        rate: None,
+        modules: &["null_blk"],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::ProcRead,
+        name: "procread",
+        takes: Takes::Nothing,
+        about: "reads /proc/kallsyms and other big files of /proc from end to end (long system calls)",
+        units: &["bytes", "files"],
+        rate: Some(1),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Find,
+        name: "find",
+        takes: Takes::Nothing,
+        about: "walks a generated tree of 4096 files and asks for the status of each (path lookup)",
+        units: &["entries"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Apps,
+        name: "apps",
+        takes: Takes::Number {
+            what: "N",
+            range: 1..=200,
+            required: true,
+        },
+        about: "N processes sweep working sets that together exceed the memory (paging)",
+        units: &["page_ins"],
+        rate: None,
+        modules: &["null_blk"],
+        only: Only::lab("it drives the whole machine into paging; on the host: memory"),
+    },
+    LoadInfo {
+        kind: LoadKind::Sockets,
+        name: "sockets",
+        takes: Takes::Nothing,
+        about: "message ping-pong and streaming over loopback TCP and UNIX sockets, eight processes",
+        units: &["messages", "bytes"],
+        rate: None,
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Compile,
+        name: "compile",
+        takes: Takes::Nothing,
+        about: "a synthetic build, two jobs at once: fork, exec, many small files, hashing, renames",
+        units: &["units", "links"],
+        rate: None,
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Build,
+        name: "compile",
+        takes: Takes::Path("PATH"),
+        about: "copies the tree PATH into the work folder and builds it there with make from clean, in a loop",
+        units: &["cpu_time_us", "builds"],
+        rate: None,
+        modules: &[],
+        only: Only::host("the lab's machine has no compiler; in the lab: compile"),
+    },
+    LoadInfo {
+        kind: LoadKind::Cpu,
+        name: "cpu",
+        takes: number("N", 1024),
+        about: "arithmetic, N processes (one a CPU)",
+        units: &["rounds"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Proc,
+        name: "proc",
+        takes: Takes::Nothing,
+        about: "every 10 ms reads from /proc what top reads: the system's files and two of every process",
+        units: &["rounds", "files"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Timers,
+        name: "timers",
+        takes: number("N", 4096),
+        about: "N processes (16 a CPU) that sleep about 1 ms, again and again (timer interrupts)",
+        units: &["expiries"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Memory,
+        name: "memory",
+        takes: number("MIB", 1 << 20),
+        about: "streams through MIB of memory (twice the last-level caches), one process a CPU",
+        units: &["mebibytes"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::host("the lab counts instructions and has no caches; in the lab: shm"),
+    },
+    LoadInfo {
+        kind: LoadKind::Disk,
+        name: "disk",
+        takes: number("MIB", 1 << 20),
+        about: "writes, copies and reads a file of 350 MiB in the work folder, through the device, in a loop",
+        units: &["mebibytes", "rounds"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::host("the lab's machine has no disk; in the lab: blockread"),
+    },
+    LoadInfo {
+        kind: LoadKind::Desktop,
+        name: "desktop",
+        takes: number("FILES", 1000),
+        about: "walks the root partition, and builds two trees of FILES (48) C files from clean, in a loop",
+        units: &["entries", "cpu_time_us", "builds"],
+        rate: None,
+        modules: &[],
+        only: Only::host(
+            "the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile",
+        ),
+    },
+    LoadInfo {
+        kind: LoadKind::Cmd,
+        name: "cmd",
+        takes: Takes::Command("PROGRAM [ARGUMENT...]"),
+        about: "any program; started again when it ends with success",
+        units: &["cpu_time_us", "runs"],
+        rate: None,
+        modules: &[],
+        only: None,
+    },
+];
+
+impl LoadKind {
+    /// Its row in [`LOADS`].
+    pub fn info(self) -> &'static LoadInfo {
+        LOADS
+            .iter()
+            .find(|info| info.kind == self)
+            .expect("every kind has its row")
+    }
+}
+
+impl LoadInfo {
+    /// The load as a help text shows it: `apps:N`, `cpu[:N][@RATE]`.
+    pub fn usage(&self) -> String {
+        let parameter = match &self.takes {
+            Takes::Nothing => String::new(),
+            Takes::Number {
+                what, required: false, ..
+            } => format!("[:{what}]"),
+            Takes::Number { what, .. } | Takes::Path(what) | Takes::Command(what) => format!(":{what}"),
+        };
+        let rate = if self.rate.is_some() { "[@RATE]" } else { "" };
+        format!("{}{parameter}{rate}", self.name)
+    }
+
+    /// The loads that `venue` has.
+    pub fn of_venue(venue: Venue) -> impl Iterator<Item = &'static LoadInfo> {
+        LOADS
+            .iter()
+            .filter(move |info| info.only.is_none_or(|only| only.venue == venue))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_one_row_a_kind_and_only_idle_counts_nothing() {
+        for (i, info) in LOADS.iter().enumerate() {
+            let same = |other: &&LoadInfo| other.name == info.name && other.takes == info.takes;
+            assert_eq!(LOADS[..i].iter().filter(same).count(), 0, "{}", info.name);
+            assert_eq!(info.units.is_empty(), info.kind == LoadKind::Idle, "{}", info.name);
+            assert_eq!(info.kind.info().usage(), info.usage());
+            assert!(info.rate.is_none_or(|unit| unit < info.units.len()));
+            // What the kernel keeps of a thread's name.
+            assert!("load-".len() + info.name.len() <= 15, "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn help_shows_parameters_rates_and_what_the_venue_has() {
+        let usages = |venue| -> Vec<String> { LoadInfo::of_venue(venue).map(LoadInfo::usage).collect() };
+        for usage in [
+            "idle",
+            "fork[@RATE]",
+            "cpu[:N][@RATE]",
+            "compile",
+            "blockread",
+            "proc[@RATE]",
+        ] {
+            for venue in [Venue::Host, Venue::Lab] {
+                assert!(usages(venue).iter().any(|u| u == usage), "{usage}");
+            }
+        }
+        assert!(usages(Venue::Lab).contains(&"apps:N".to_string()));
+        assert!(!usages(Venue::Host).contains(&"apps:N".to_string()));
+        assert!(usages(Venue::Host).contains(&"compile:PATH".to_string()));
+        assert!(!usages(Venue::Lab).contains(&"compile:PATH".to_string()));
+    }
+}

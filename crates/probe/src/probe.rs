@@ -1,0 +1,251 @@
+//! Which instrument measures: the probes by name, and the table of which venue has which.
+
+use crate::bench::Bench;
+use crate::spec::SpecError;
+use crate::units::Nanos;
+use crate::venue::{Only, Venue};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Which instrument measures, with its parameters; serialised as its user types it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Probe {
+    /// How late a periodic thread wakes up (`clock_nanosleep` until an absolute time).
+    Wakeup,
+    /// The same from the timer's interrupt on. Lab: SIGALRM of an interval timer; host: each sample split by the kernel's trace.
+    Response,
+    /// Realfeel: how far periods differ from what they should be.
+    Jitter,
+    /// What takes the CPU away from a thread that never sleeps.
+    Noise,
+    /// How late the kernel's own timerlat threads are, told by their tracer.
+    Timerlat,
+    /// A probe whose sample is not the lateness of a timer.
+    Bench(Bench),
+}
+
+/// What help texts and parsers need to know of a probe.
+#[derive(Debug)]
+pub struct ProbeInfo {
+    /// Its name without parameters, as users type it.
+    pub name: &'static str,
+    /// One line for help texts.
+    pub about: &'static str,
+    /// The one venue that has it, if not both have.
+    pub only: Option<Only>,
+}
+
+/// All probes, in the order in which help texts name them.
+pub const PROBES: [ProbeInfo; 8] = [
+    ProbeInfo {
+        name: "wakeup",
+        about: "how late a periodic thread wakes up",
+        only: None,
+    },
+    ProbeInfo {
+        name: "response",
+        about: "the same in parts: in the lab SIGALRM of an interval timer, on the host by the kernel's trace (root)",
+        only: None,
+    },
+    ProbeInfo {
+        name: "jitter",
+        about: "Realfeel: how far periods differ from what they should be",
+        only: Only::host("it takes the distances of a real clock's interrupts; in the lab: wakeup"),
+    },
+    ProbeInfo {
+        name: "noise",
+        about: "what takes the CPU away from a thread that never sleeps",
+        only: Only::host("it spins beside the trace of a real machine; in the lab: response, and explain"),
+    },
+    ProbeInfo {
+        name: "timerlat",
+        about: "how late the kernel's own timerlat threads are (root; CONFIG_TIMERLAT_TRACER)",
+        only: Only::host("it reads the tracer of the machine's own kernel; in the lab: wakeup or response"),
+    },
+    ProbeInfo {
+        name: "switch",
+        about: "what a context switch costs: lat_ctx's ring, e.g. switch:2/16x0/16k+pipe/futex; alone: its grid",
+        only: None,
+    },
+    ProbeInfo {
+        name: "hackbench",
+        about: "how long message passing takes, e.g. hackbench:1/10x25x100x100+pipes+cpus1/2",
+        only: None,
+    },
+    ProbeInfo {
+        name: "inversion",
+        about: "priority inversion on a mutex, e.g. inversion:1/4+inherit/none (real-time right)",
+        only: None,
+    },
+];
+
+/// Realfeel's rate.
+const REALFEEL_HZ: u64 = 2_048;
+
+impl Probe {
+    /// Those without parameters.
+    pub const TIMED: [Probe; 5] = [
+        Probe::Wakeup,
+        Probe::Response,
+        Probe::Jitter,
+        Probe::Noise,
+        Probe::Timerlat,
+    ];
+
+    /// The probe's name without parameters.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Probe::Wakeup => "wakeup",
+            Probe::Response => "response",
+            Probe::Jitter => "jitter",
+            Probe::Noise => "noise",
+            Probe::Timerlat => "timerlat",
+            Probe::Bench(bench) => bench.name(),
+        }
+    }
+
+    /// Its row in [`PROBES`].
+    pub fn info(self) -> &'static ProbeInfo {
+        PROBES
+            .iter()
+            .find(|info| info.name == self.name())
+            .expect("every probe has its row")
+    }
+
+    /// The names of the probes that `venue` has, in the order in which help texts name them.
+    pub fn names(venue: Venue) -> impl Iterator<Item = &'static str> {
+        PROBES
+            .iter()
+            .filter(move |info| info.only.is_none_or(|only| only.venue == venue))
+            .map(|info| info.name)
+    }
+
+    /// Every probe that a text asks for: some take parameters with alternatives (see [`Bench`]).
+    pub fn expand(text: &str) -> Result<Vec<Probe>, SpecError> {
+        if let Some(timed) = Self::TIMED.into_iter().find(|p| p.name() == text) {
+            return Ok(vec![timed]);
+        }
+        let name = text.split([':', '+']).next().unwrap_or_default();
+        if Bench::NAMES.contains(&name) {
+            return Ok(Bench::expand(text)?.into_iter().map(Probe::Bench).collect());
+        }
+        let known = PROBES.map(|info| info.name).join(", ");
+        Err(match Self::TIMED.into_iter().find(|p| p.name() == name) {
+            Some(timed) => SpecError(format!("probe '{}' takes no parameters, not '{text}'", timed.name())),
+            None => SpecError(format!("unknown probe '{text}'; known: {known}")),
+        })
+    }
+
+    /// Refuses a probe that `venue` does not have, with the reason.
+    pub fn check_venue(self, venue: Venue) -> Result<(), SpecError> {
+        Only::check(self.info().only, venue, &format!("probe '{}'", self.name()))
+    }
+
+    /// Whether it has a real-time priority.
+    pub const fn is_real_time(self) -> bool {
+        !matches!(self, Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_)))
+    }
+
+    /// Whether its samples are due at regular times.
+    pub const fn is_periodic(self) -> bool {
+        self.is_real_time()
+    }
+
+    /// How many samples are taken unless somebody asks for another number or, on a host, for a time.
+    pub const fn usual_periods(self) -> u32 {
+        match self {
+            Probe::Bench(bench) => bench.usual_samples(),
+            _ => 2_000,
+        }
+    }
+
+    /// Distance of two due times unless somebody asks for another; 0 for a probe that has none.
+    ///
+    /// The lab's does not divide a tick, so that a cell sees many of its phases.
+    pub const fn usual_period(self, venue: Venue) -> Nanos {
+        match (self, venue) {
+            (Probe::Bench(bench), _) => bench.usual_period(),
+            (_, Venue::Lab) => Nanos::from_micros(251),
+            (Probe::Jitter, Venue::Host) => Nanos(1_000_000_000 / REALFEEL_HZ),
+            (Probe::Noise, Venue::Host) => Nanos::from_millis(100),
+            (_, Venue::Host) => Nanos::from_millis(1),
+        }
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Probe::Bench(bench) => bench.fmt(f),
+            timed => f.pad(timed.name()),
+        }
+    }
+}
+
+impl FromStr for Probe {
+    type Err = SpecError;
+    fn from_str(s: &str) -> Result<Self, SpecError> {
+        match Probe::expand(s)?.as_slice() {
+            [one] => Ok(*one),
+            several => Err(SpecError(format!(
+                "probe '{s}' is {} probes, one is wanted here",
+                several.len()
+            ))),
+        }
+    }
+}
+
+impl From<Probe> for String {
+    fn from(probe: Probe) -> String {
+        probe.to_string()
+    }
+}
+
+impl TryFrom<String> for Probe {
+    type Error = SpecError;
+    fn try_from(text: String) -> Result<Probe, SpecError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_probe_has_its_row_and_is_written_as_it_is_read() {
+        let names: Vec<&str> = Probe::TIMED.map(Probe::name).into_iter().chain(Bench::NAMES).collect();
+        assert_eq!(PROBES.map(|info| info.name).to_vec(), names);
+        for text in [
+            "wakeup",
+            "response",
+            "jitter",
+            "noise",
+            "timerlat",
+            "switch:16x16k+futex",
+        ] {
+            let probe: Probe = text.parse().unwrap();
+            assert_eq!(probe.to_string().parse(), Ok(probe));
+            assert_eq!(probe.info().name, probe.name());
+        }
+    }
+
+    #[test]
+    fn wrong_probes_are_explained() {
+        let error = |text: &str| text.parse::<Probe>().unwrap_err().0;
+        assert!(error("nothing").contains("known: wakeup, response, jitter, noise, timerlat, switch"));
+        assert_eq!(error("wakeup:3"), "probe 'wakeup' takes no parameters, not 'wakeup:3'");
+        assert!(error("switch").contains("one is wanted here"));
+    }
+
+    #[test]
+    fn a_venue_has_some_probes_and_says_why_not_the_others() {
+        assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
+        let why = Probe::Noise.check_venue(Venue::Lab).unwrap_err().0;
+        assert!(why.starts_with("probe 'noise' is there on the host only: "), "{why}");
+        assert_eq!(Probe::names(Venue::Lab).count(), 5);
+        assert_eq!(Probe::names(Venue::Host).count(), 8);
+    }
+}
