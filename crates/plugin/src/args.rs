@@ -154,9 +154,10 @@ mod tests {
     fn all_arguments_are_optional() {
         assert_eq!(parse::<&str>(&[]), Ok(Args::default()));
         assert_eq!(
-            parse(&["timer_entry=0xffffffff81a00ec0", "log=/tmp/a=b"]),
+            parse(&["timer_entry=0xffffffff81a00ec0", "log=/tmp/a=b", "progress=/p"]),
             Ok(Args {
                 log: Some("/tmp/a=b".into()),
+                progress: Some("/p".into()),
                 timer_entry: Some(0xffff_ffff_81a0_0ec0),
                 replay: None,
                 census: None,

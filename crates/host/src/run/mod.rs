@@ -6,8 +6,8 @@
 //! matrix       loads, probes and seeds           rows         those files, sample by sample
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
+//! work_dir     where the loads work: a folder whose name nobody can foresee
 //! bench        a probe that does not measure CPU by CPU -> record
-//! work_dir     where the loads make their files
 //! ```
 
 mod bench;

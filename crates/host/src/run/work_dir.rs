@@ -1,4 +1,4 @@
-//! Where the loads make their files.
+//! Where the loads of a measurement work: a folder whose name nobody can foresee.
 
 use crate::HostError;
 use rustix::rand::GetRandomFlags;
@@ -8,7 +8,7 @@ use worstcase_base::trust;
 
 /// A name for the loads' work folder that nobody can foresee. It is made later, by the measuring process, when it stands in
 /// the journal; one that is there by then is refused.
-pub(super) fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
+pub fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
     let failed = |source| HostError::Read {
         path: parent.to_path_buf(),
         source,

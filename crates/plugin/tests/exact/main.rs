@@ -80,7 +80,7 @@ fn run(dir: &Path, plugin_args: &str, shift: u32, more: &[&str]) -> Output {
     let mut words = std::ffi::OsString::from(plugin());
     words.push(plugin_args);
     Command::new("timeout")
-        .arg("60")
+        .arg("3600")
         .arg(qemu())
         .args("-machine q35 -nodefaults -no-user-config -display none -no-reboot -m 64 -cpu max -seed 1".split(' '))
         .args([

@@ -284,16 +284,14 @@ impl Pair {
 
 /// What is compared of `noise`: the sum of the gaps in the time that was watched, and the longest.
 fn noise(a: &Group, b: &Group) -> Vec<Change> {
-    let measures: [(Measure, fn(&Gaps) -> u64); 2] = [
-        (Measure::Noise, Gaps::noise_ns_a_second),
-        (Measure::MaxSingle, |gaps| gaps.max_single_ns),
-    ];
-    let change = |(measure, of): (Measure, fn(&Gaps) -> u64)| {
+    let change = |measure: Measure, of: fn(&Gaps) -> u64| {
         let values = |group: &Group| group.seeds.iter().map(|s| s.noise.as_ref().map(of)).collect();
         let (x, y): (Option<Vec<u64>>, Option<Vec<u64>>) = (values(a), values(b));
         Change::new(None, measure, x?, y?)
     };
-    measures.into_iter().filter_map(change).collect()
+    let sum = change(Measure::Noise, Gaps::noise_ns_a_second);
+    let longest = change(Measure::MaxSingle, |gaps| gaps.max_single_ns);
+    sum.into_iter().chain(longest).collect()
 }
 
 fn quantities(a: &Group, b: &Group) -> Vec<Quantity> {

@@ -159,7 +159,8 @@ fn another_run_is_never_written_over() {
         assert!(matches!(error, RunError::AnotherRun { .. }), "{error}");
         error.to_string()
     };
-    let fields: [(&dyn Fn(&mut RunPlan), &str); 5] = [
+    type Change<'a> = (&'a dyn Fn(&mut RunPlan), &'a str);
+    let fields: [Change; 5] = [
         (
             &|plan| plan.experiment.criterion = Some(Nanos(5_000)),
             "criterion (none there, 5 us here)",
