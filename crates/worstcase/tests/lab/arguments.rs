@@ -25,7 +25,7 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
         "unknown preemption model, maybe; take none, voluntary, full, lazy or rt",
     ),
     ("--samples 2 --time 1s", "cannot be used with"),
-    ("--load smh", "unknown load 'smh'; known: idle, shm,"),
+    ("--load smh", "unknown load 'smh'; known: idle, shm"),
     ("--load apps", "load 'apps' is written apps:N"),
     ("--timeout 0", "0 is not in 1..="),
     ("--add /no/such/program", "there is no file /no/such/program"),
