@@ -195,7 +195,7 @@ fn bad_arguments_are_one_line() {
     for (args, expected) in [
         (
             ",logs=x",
-            "worstcase-plugin: unknown argument 'logs=x' (known: log=PATH, timer_entry=0xADDRESS, ",
+            "worstcase-plugin: unknown argument 'logs=x' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, ",
         ),
         (
             ",log=/no/such/folder/log",
