@@ -9,7 +9,7 @@
 //! next `worstcase host` command, `worstcase host restore`) undoes it and removes it.
 //!
 //! ```no_run
-//! # use worstcase::host::{HostError, Journal, StateFolder};
+//! # use worstcase_host::{HostError, Journal, StateFolder};
 //! # fn example() -> Result<(), HostError> {
 //! let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host run")?;
 //! journal.start_guard()?;
