@@ -3,9 +3,11 @@
 
 pub mod cache;
 pub mod digest;
+mod distinct;
 pub mod duration;
 mod exit;
 pub mod format;
 pub mod trust;
 
+pub use distinct::distinct;
 pub use exit::Exit;

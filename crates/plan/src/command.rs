@@ -2,6 +2,7 @@
 
 use crate::{Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, grammar};
 use std::path::Path;
+use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
 
@@ -115,17 +116,6 @@ fn of_part(words: &mut Words, part: &Part, venue: Venue) {
 /// As it is typed: without a space.
 fn typed(length: Nanos) -> String {
     duration::show(length).replace(' ', "")
-}
-
-/// Every value once, in the order in which it comes first.
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all
 }
 
 #[cfg(test)]

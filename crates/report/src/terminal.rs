@@ -4,6 +4,7 @@ use super::grid::{Grid, Group};
 use super::{View, bench, host, ladder};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
+pub(super) use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain, range, shell};
 use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Published, Quantity, Record, Subject, is_host};
@@ -295,15 +296,4 @@ fn shortened(title: &str) -> String {
         0..=28 => title.to_string(),
         _ => title.chars().take(27).chain(['…']).collect(),
     }
-}
-
-/// Every value once, in the order in which it comes first.
-pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
-    for value in values {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-    }
-    seen
 }

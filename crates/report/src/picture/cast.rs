@@ -1,6 +1,7 @@
 //! Who appears in the pictures of a run: subjects with their names and styles, and the questions asked of them.
 
 use std::collections::BTreeSet;
+pub use worstcase_base::distinct;
 use worstcase_base::format::plain;
 use worstcase_kernels::{Flavour, version};
 use worstcase_probe::Nanos;
@@ -177,17 +178,6 @@ fn quantities(probe: &str, records: &[&Record]) -> Vec<Quantity> {
     };
     let measured = |q: &&Quantity| **q == about[about.len() - 1] || records.iter().any(|r| r.summary(**q).is_some());
     about.iter().filter(measured).copied().collect()
-}
-
-/// The values in the order in which they come first.
-pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
-    for value in values {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-    }
-    seen
 }
 
 /// Text that can be part of a picture's name, and so of a file's.
