@@ -1,13 +1,13 @@
 //! Why it was late: from a replayed execution or a trace of this machine to names, spans and counts.
 //!
 //! ```text
-//! explain    finds a sample of a run, replays its cell, tells its story
-//! story      one sample: consecutive spans that add up to its latency      <- replay, trace
+//! explain    finds a sample of a run, replays its cell, makes its breakdown
+//! breakdown      one sample: consecutive spans that add up to its latency      <- replay, trace
 //! census     every section that can delay a wake-up                        <- replays
 //! debuginfo  from a code address to the line of source code                <- debug packages
 //! ```
 
+pub mod breakdown;
 pub mod census;
 pub mod debuginfo;
 pub mod explain;
-pub mod story;

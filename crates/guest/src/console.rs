@@ -1,4 +1,4 @@
-//! The way out: QEMU's debug port, whose bytes the desk reads after the machine has stopped.
+//! The way out: QEMU's debug port, whose bytes the controller reads after the machine has stopped.
 //!
 //! The ready message comes first; after it either a record (see `worstcase_probe::record`) or an error, which is
 //! [`ERROR_MAGIC`] and a text.
@@ -9,12 +9,12 @@ use crate::ports;
 const PORT: u16 = 0xe9;
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
-/// Sends bytes to the desk.
+/// Sends bytes to the controller.
 pub fn send(bytes: &[u8]) {
     ports::out_all(PORT, bytes);
 }
 
-/// Tells the desk what went wrong and ends the machine.
+/// Tells the controller what went wrong and ends the machine.
 pub fn fail(message: &str) -> ! {
     send(ERROR_MAGIC);
     send(message.as_bytes());

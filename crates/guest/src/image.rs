@@ -1,4 +1,4 @@
-//! Files that the desk put into the image.
+//! Files that the controller put into the image.
 
 use crate::GuestError;
 

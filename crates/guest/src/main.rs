@@ -22,7 +22,7 @@ use worstcase_probe::loads::{LoadEnvironment, LoadSpec};
 use worstcase_probe::sys::process;
 use worstcase_probe::{CellSpec, Nanos, RawRecord, Venue};
 
-/// Anything that keeps the guest from giving a record, in words for the desk.
+/// Anything that keeps the guest from giving a record, in words for the controller.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct GuestError(String);
@@ -52,7 +52,7 @@ fn main() {
     stop::power_off();
 }
 
-/// Gives the message for the desk.
+/// Gives the message for the controller.
 fn run() -> Result<Vec<u8>, GuestError> {
     ports::allow()?;
     mounts::mount_all()?;

@@ -1,4 +1,4 @@
-//! Kernel modules: the desk put them into the image, unpacked, with an index in load order.
+//! Kernel modules: the controller put them into the image, unpacked, with an index in load order.
 //!
 //! `/modules/index` has a line a module that a load may ask for: its name, a colon, and the files to load, dependencies
 //! first (none for one that is built in).

@@ -1,4 +1,4 @@
-//! What the desk must know of a booted subject before it measures on it.
+//! What the controller must know of a booted subject before it measures on it.
 //!
 //! `WCREADY` and then `key=value` lines, closed by an empty line:
 //! the environment (see `worstcase_probe::environment`), and `timer_entry`, where the local timer's interrupt enters the kernel.

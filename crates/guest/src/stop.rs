@@ -20,7 +20,7 @@ pub fn settle() {
 
 /// Stops the machine; returns after a fork of the snapshot has been resumed, with the time that the guest saw pass.
 ///
-/// A snapshot whose clock jumped at the pause shows a gap of hundreds of us instead of about one; the desk rejects it.
+/// A snapshot whose clock jumped at the pause shows a gap of hundreds of us instead of about one; the controller rejects it.
 pub fn wait_for_resume() -> Result<Nanos, GuestError> {
     let says = |e: std::io::Error| GuestError::new(format!("the device that stops the machine, {DEVICE}: {e}"));
     std::fs::write(format!("{DEVICE}/enable"), "1").map_err(says)?;

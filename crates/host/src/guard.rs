@@ -1,8 +1,8 @@
-//! The guard: a process that outlives its desk, even one killed by kill -9, and undoes the desk's journal.
+//! The guard: a process that outlives its controller, even one killed by kill -9, and undoes the controller's journal.
 //!
 //! It is `worstcase host-guard JOURNAL` in a session of its own, deaf to the signals that end a terminal's processes. It
-//! reads a pipe whose other end only the desk has. At the pipe's end it waits for the journal's lock, which is free
-//! when the desk is gone, and undoes what is still written there: nothing, if the desk ended as it should.
+//! reads a pipe whose other end only the controller has. At the pipe's end it waits for the journal's lock, which is free
+//! when the controller is gone, and undoes what is still written there: nothing, if the controller ended as it should.
 
 use super::{HostError, journal};
 use std::io::{self, Read, Write};

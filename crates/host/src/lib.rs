@@ -8,9 +8,9 @@
 //! guard    undoes it if we are killed      restore  undoes what killed runs left
 //! run      measuring it, cell by cell
 //!
-//! spec     what is asked of one measurement               desk -> measuring process
+//! spec     what is asked of one measurement               controller -> measuring process
 //! measure  a thread a CPU that takes samples              -> files of packed samples
-//! message  what it tells while it runs                    measuring process -> desk
+//! message  what it tells while it runs                    measuring process -> controller
 //! packed   samples as words
 //! trace    the kernel's tracepoints, read through perf's rings
 //! loads    loads beside those of the lab

@@ -1,4 +1,4 @@
-//! What the measuring process tells the desk while it runs: a JSON object a line.
+//! What the measuring process tells the controller while it runs: a JSON object a line.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ pub struct CpuDone {
     /// Parts of its samples were written.
     pub parts: bool,
     /// Samples of which the trace around them was kept.
-    pub flights: usize,
+    pub captures: usize,
     /// `noise`: what took the CPU away, where the trace was read.
     pub causes: Vec<Cause>,
 }

@@ -102,7 +102,7 @@ pub struct HostSpec {
     /// `noise`: gaps at least this long are kept.
     pub threshold: Nanos,
     /// The trace around this many of the largest samples of each CPU is kept; 0: no trace.
-    pub flights: usize,
+    pub captures: usize,
     /// Where the loads make their files.
     pub work_dir: PathBuf,
     /// The loads' own cgroup, if there is one.
@@ -130,8 +130,8 @@ impl HostSpec {
     }
 
     /// The trace around the latest samples of a CPU.
-    pub fn flights_file(&self, cpu: u32) -> PathBuf {
-        self.samples_dir.join(format!("cpu{cpu}.flights.json"))
+    pub fn captures_file(&self, cpu: u32) -> PathBuf {
+        self.samples_dir.join(format!("cpu{cpu}.captures.json"))
     }
 
     /// How long it measures, without the warm-up.

@@ -118,7 +118,7 @@ fn planted_threads_are_found() {
             untold += 1;
             continue;
         }
-        let not_woken = parts.irq_off + parts.handler;
+        let not_woken = parts.irq_latency + parts.handler;
         assert!(
             parts.scheduling + not_woken >= overlap,
             "sample {n}: {overlap} of {parts:?}"

@@ -31,7 +31,7 @@ pub struct Apt<'a> {
 }
 
 /// What apt-get said.
-struct Outcome {
+struct AptOutput {
     ok: bool,
     /// At least one file was fetched or confirmed: the archive was reached.
     reached: bool,
@@ -166,7 +166,7 @@ impl<'a> Apt<'a> {
         Ok(state)
     }
 
-    fn run(&self, state: &Path, cwd: &Path, arguments: &[String], what: &str) -> Result<Outcome, KernelError> {
+    fn run(&self, state: &Path, cwd: &Path, arguments: &[String], what: &str) -> Result<AptOutput, KernelError> {
         let mut command = Command::new("apt-get");
         // Status on standard error: pm and dl lines among the messages, which needs no further file descriptor.
         command
@@ -217,7 +217,7 @@ impl<'a> Apt<'a> {
         })?;
         self.observer.done();
         let reached = output.lines().any(|l| l.starts_with("Get:") || l.starts_with("Hit:"));
-        Ok(Outcome {
+        Ok(AptOutput {
             ok: status.success(),
             reached,
             output,
@@ -225,7 +225,7 @@ impl<'a> Apt<'a> {
         })
     }
 
-    fn failure(&self, what: &str, outcome: &Outcome) -> KernelError {
+    fn failure(&self, what: &str, outcome: &AptOutput) -> KernelError {
         let what = what.to_string();
         let said = |words: &[&str]| outcome.messages.iter().any(|m| words.iter().any(|w| m.contains(w)));
         let why = outcome

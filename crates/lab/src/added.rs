@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// One program or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// On the desk.
+    /// On the controller.
     pub source: PathBuf,
     /// In the guest, absolute.
     pub dest: String,

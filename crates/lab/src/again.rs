@@ -3,7 +3,7 @@
 use super::LabError;
 use super::added::Added;
 use super::cell::{self, Raw, Run};
-use super::census::{self, Taken};
+use super::census::{self, CensusReplay};
 use super::machine::Mips;
 use super::matrix::{self, Matrix};
 use super::moments::{self, Moment};
@@ -143,7 +143,7 @@ impl Again {
     }
 
     /// All sections of the cell in which a wake-up would have had to wait.
-    pub fn census(&self, cache: &Cache, audit: bool) -> Result<Taken, LabError> {
+    pub fn census(&self, cache: &Cache, audit: bool) -> Result<CensusReplay, LabError> {
         census::take(cache, &self.run(), &self.raw, &self.kernel, audit)
     }
 

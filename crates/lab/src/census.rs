@@ -16,7 +16,7 @@ const AREA: &str = "census";
 
 /// What was found, and what it can say.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct CensusReplay {
     /// The sections.
     pub census: Census,
     /// Whether it is known how this kernel asks itself to reschedule. If not, sections that would have ended at such
@@ -27,7 +27,13 @@ pub struct Taken {
 /// Takes the census from the cache, or runs the cell again. `raw` is what the cell gave; a run that gives anything else is
 /// an error. With `audit` the state that the plugin follows is compared with the true one at every block; the first
 /// difference is an error.
-pub fn take(cache: &Cache, run: &Run, raw: &Raw, kernel: &KernelSymbols, audit: bool) -> Result<Taken, LabError> {
+pub fn take(
+    cache: &Cache,
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    audit: bool,
+) -> Result<CensusReplay, LabError> {
     let facts = kernel.facts(run.prepared, run.snapshot)?;
     let text = facts.to_string();
     let key = Digest::new("worstcase-census/1")
@@ -46,7 +52,7 @@ pub fn take(cache: &Cache, run: &Run, raw: &Raw, kernel: &KernelSymbols, audit: 
         reason: e.to_string(),
         again: "the census is taken again",
     })?;
-    Ok(Taken {
+    Ok(CensusReplay {
         census,
         polls_known: facts.resched_mask != 0,
     })

@@ -1,6 +1,6 @@
 //! Archives in the "newc" form that the kernel unpacks as its initramfs (Documentation/driver-api/early-userspace/buffer-format.rst).
 //!
-//! The bytes depend on the entries alone: no times, owners or inode numbers of the desk.
+//! The bytes depend on the entries alone: no times, owners or inode numbers of the controller.
 
 /// An archive being written; empty by default.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Qemu      which QEMU is here, the files that it is made of, and which plugin fits it
-//! Machine   the virtual machine: speed, memory; its arguments, to the byte
+//! VirtualMachine   the virtual machine: speed, memory; its arguments, to the byte
 //! image     the initramfs: guest, modules, added programs
-//! Subject   kernel + preemption model + Machine + image
+//! Subject   kernel + preemption model + VirtualMachine + image
 //! watchdog  when a QEMU that does not get on is given up
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
@@ -20,7 +20,7 @@
 //! models    an experiment's cells, once the models that its kernels can boot are known
 //! executor  boots the subjects and runs the cells, several QEMUs at once
 //! ```
-//! Every value that reaches the guest is an input of the content keys; nothing of the desk (time, paths, load) is.
+//! Every value that reaches the guest is an input of the content keys; nothing of the controller (time, paths, load) is.
 
 pub mod added;
 pub mod again;

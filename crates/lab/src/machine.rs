@@ -50,23 +50,23 @@ impl FromStr for Mips {
 
 /// The parameters of the machine that are part of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Machine {
+pub struct VirtualMachine {
     /// Virtual CPU speed.
     pub mips: Mips,
     /// Memory, in MiB.
     pub memory_mb: u32,
 }
 
-impl Default for Machine {
+impl Default for VirtualMachine {
     fn default() -> Self {
-        Machine {
+        VirtualMachine {
             mips: Mips::ALL[0],
             memory_mb: DEFAULT_MEMORY_MB,
         }
     }
 }
 
-impl Machine {
+impl VirtualMachine {
     /// The CPU model: everything TCG has but "fast string" instructions, which kernels then use for long copies
     /// though they count one instruction for each iteration.
     pub const CPU: &'static str = "max,-erms,-fsrm";
@@ -147,7 +147,7 @@ pub struct Files<'a> {
 }
 
 /// All arguments of one QEMU.
-pub fn arguments(machine: &Machine, command_line: &str, memory: Memory, files: &Files) -> Vec<String> {
+pub fn arguments(machine: &VirtualMachine, command_line: &str, memory: Memory, files: &Files) -> Vec<String> {
     let mut args = machine.arguments();
     let share = if memory == Memory::Shared { "on" } else { "off" };
     let mut option = |flag: &str, value: String| args.extend([flag.to_string(), value]);
@@ -220,14 +220,14 @@ mod tests {
     #[test]
     fn too_little_memory_is_refused() {
         assert!(
-            Machine {
+            VirtualMachine {
                 memory_mb: 64,
-                ..Machine::default()
+                ..VirtualMachine::default()
             }
             .check()
             .is_err()
         );
-        assert!(Machine::default().check().is_ok());
+        assert!(VirtualMachine::default().check().is_ok());
     }
 
     #[test]

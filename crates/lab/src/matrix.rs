@@ -2,7 +2,7 @@
 
 use super::added::Added;
 use super::cell::Raw;
-use super::machine::{Machine, Mips};
+use super::machine::{Mips, VirtualMachine};
 use super::qemu::Qemu;
 use super::snapshot::Snapshot;
 use super::subject::{Prepared, Subject};
@@ -88,7 +88,7 @@ fn subject(kernel: &Kernel, cell: &PlannedCell, added: &[Added]) -> Result<Subje
     Ok(Subject {
         kernel: kernel.clone(),
         preempt: preempt::choose(kernel, cell.preempt.parse()?)?,
-        machine: Machine {
+        machine: VirtualMachine {
             mips,
             memory_mb: cell.memory_mb,
         },
@@ -113,7 +113,7 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
     let mut stamps = stamps::join(raw, subject.machine.mips).map_err(|e| LabError::Stamps(label.clone(), e))?;
     if raw.record.details.is_some() {
         // No timer was due: the interrupt that came before has nothing to do with the sample.
-        stamps.samples.iter_mut().for_each(|stamp| stamp.irq_off = None);
+        stamps.samples.iter_mut().for_each(|stamp| stamp.irq_latency = None);
     }
     let said = |key: &str| snapshot.ready.get(key).cloned().unwrap_or_default();
     let described = record::Subject {
@@ -132,7 +132,7 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
             qemu: prepared.qemu.version.clone(),
             mips: subject.machine.mips.number(),
             memory_mb: subject.machine.memory_mb,
-            cpu: Machine::CPU.to_string(),
+            cpu: VirtualMachine::CPU.to_string(),
             command_line: prepared.command_line.clone(),
             key: prepared.key.clone(),
         }),

@@ -150,7 +150,7 @@ fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resul
     let window = |&i: &usize| {
         let moment = *all.get(i).ok_or_else(|| format!("there is no sample {i}"))?;
         let before = i.checked_sub(1).map_or(0, |before| all[before].sample.0 - 1);
-        // Not beyond the sample before: what happened until then is its story. Unless it came after this due time.
+        // Not beyond the sample before: what happened until then is its breakdown. Unless it came after this due time.
         let from = moment.due.0.saturating_sub(lead.0).max(before.min(moment.due.0));
         Ok(Wanted {
             moment,

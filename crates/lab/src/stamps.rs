@@ -32,7 +32,7 @@ pub fn join(raw: &Raw, mips: Mips) -> Result<Stamps, String> {
     }
     let entries = timer_entries(&raw.events);
     let stamp = |latency: Nanos, read: Instructions| Stamp {
-        irq_off: Some(irq_off(latency, read, &entries, mips)),
+        irq_latency: Some(irq_latency(latency, read, &entries, mips)),
         instructions: Instructions(read.0 - begin.0),
     };
     let samples = samples
@@ -77,7 +77,7 @@ pub fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
     Ok(reads)
 }
 
-fn irq_off(latency: Nanos, read: Instructions, entries: &[Instructions], mips: Mips) -> Nanos {
+fn irq_latency(latency: Nanos, read: Instructions, entries: &[Instructions], mips: Mips) -> Nanos {
     entry_after_due(latency, read, entries, mips).map_or(Nanos(0), |entry| latency - since(entry, read, mips))
 }
 
@@ -156,7 +156,7 @@ mod tests {
             event(MarkSample, 3010),
         ];
         let stamps = join(&raw(&[2000], events), Mips::ALL[0]).unwrap();
-        assert_eq!(stamps.samples[0].irq_off, Some(Nanos(92)));
+        assert_eq!(stamps.samples[0].irq_latency, Some(Nanos(92)));
         assert_eq!(stamps.samples[0].instructions, Instructions(2989));
         assert_eq!(stamps.instructions, Instructions(8990));
     }
@@ -166,15 +166,15 @@ mod tests {
         use EventKind::*;
         let events = vec![event(TimerEntry, 1000), event(UserTsc, 1499), event(MarkSample, 1510)];
         let stamps = join(&raw(&[4400], events), Mips::ALL[3]).unwrap();
-        assert_eq!(stamps.samples[0].irq_off, Some(Nanos(400)));
+        assert_eq!(stamps.samples[0].irq_latency, Some(Nanos(400)));
     }
 
     #[test]
-    fn a_timer_expired_in_an_interrupt_that_ran_already_was_not_held_off() {
+    fn a_timer_expired_in_an_interrupt_that_ran_already_was_not_delayed() {
         use EventKind::*;
         let events = vec![event(TimerEntry, 900), event(UserTsc, 3000), event(MarkSample, 3010)];
         assert_eq!(
-            join(&raw(&[2000], events), Mips::ALL[0]).unwrap().samples[0].irq_off,
+            join(&raw(&[2000], events), Mips::ALL[0]).unwrap().samples[0].irq_latency,
             Some(Nanos(0))
         );
     }

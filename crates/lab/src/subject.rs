@@ -3,7 +3,7 @@
 use super::LabError;
 use super::added::Added;
 use super::image;
-use super::machine::Machine as VirtualMachine;
+use super::machine::VirtualMachine;
 use super::qemu::Qemu;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;

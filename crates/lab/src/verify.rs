@@ -27,7 +27,7 @@ pub struct Verification<'a> {
 }
 
 /// Runs the cell as often as asked and gives its digest, or the first difference as an error.
-/// `each` is told of every run: its number, whether the desk was busy, the digest.
+/// `each` is told of every run: its number, whether the controller was busy, the digest.
 pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
     let mut first: Option<(Raw, String)> = None;
     for number in 1..=what.runs {

@@ -182,7 +182,7 @@ impl Method {
             ("timer", self.timer.is_some()),
             ("distance", self.distance.is_some()),
             ("threshold", self.threshold.is_some()),
-            ("flights", self.flights.is_some()),
+            ("captures", self.captures.is_some()),
         ];
         match asked.into_iter().find(|(_, asked)| *asked) {
             Some((field, _)) => Err(Problem::new(field, format!("'{field}' is for hosts, not for the lab"))),

@@ -110,7 +110,7 @@ fn of_part(words: &mut Words, part: &Part, venue: Venue) {
     words.maybe("timer", method.timer);
     words.maybe("distance", method.distance.map(typed));
     words.maybe("threshold", method.threshold.map(typed));
-    words.maybe("flights", method.flights);
+    words.maybe("captures", method.captures);
 }
 
 /// As it is typed: without a space.

@@ -116,7 +116,7 @@ impl Part {
             timer,
             distance,
             threshold,
-            flights,
+            captures,
         } = self.method;
         let usual = |value: Option<String>| value.unwrap_or_else(|| "usual".into());
         fields.extend([
@@ -125,7 +125,7 @@ impl Part {
             ("timer", usual(timer.map(|t| t.to_string()))),
             ("distance", optional(distance)),
             ("threshold", optional(threshold)),
-            ("flights", usual(flights.map(|n| n.to_string()))),
+            ("captures", usual(captures.map(|n| n.to_string()))),
         ]);
         fields
     }

@@ -147,7 +147,7 @@ pub struct Method {
     pub threshold: Option<Nanos>,
     /// The trace around this many of the largest samples of each CPU is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flights: Option<usize>,
+    pub captures: Option<usize>,
 }
 
 /// What a host is set up with for the length of a run.
@@ -269,7 +269,7 @@ impl Method {
             timer: None,
             distance: None,
             threshold: None,
-            flights: None,
+            captures: None,
         }
     }
 }

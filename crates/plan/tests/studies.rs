@@ -123,7 +123,7 @@ fn errors_name_line_and_what_is_allowed() {
     , line 32: a real-time priority is 1 to 99, not 100
     , line 34: mips is 1000, 500, 250 or 125, not 999
     , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `flights`, `mips`, `memory_mb`, `part`, `quick`
+    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `part`, `quick`
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
     , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], cmd:PROGRAM [ARGUMENT...]

@@ -14,7 +14,7 @@ use qemu_plugin_sys as sys;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// The machine that QEMU is about to run.
-pub struct Machine {
+pub struct QemuInfo {
     /// The guest's architecture, in QEMU's words.
     pub target: String,
     /// A whole machine, not a single program.
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
 ) -> c_int {
     // SAFETY: QEMU passes a valid description; `system` is the only member of its union.
     let machine = unsafe {
-        Machine {
+        QemuInfo {
             target: text((*info).target_name),
             whole_system: (*info).system_emulation,
             cpus: (*info).__bindgen_anon_1.system.smp_vcpus,

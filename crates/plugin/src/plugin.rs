@@ -1,12 +1,12 @@
 //! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
 
-use crate::api::{Block, Machine};
+use crate::api::{Block, QemuInfo};
 use crate::{args, census, count, decode, events, progress, record, watch};
 use std::io;
 use std::path::Path;
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
-pub fn install(machine: &Machine, arguments: &[String]) -> Result<(), String> {
+pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     let args = args::parse(arguments).map_err(|e| e.to_string())?;
     if machine.target != "x86_64" || !machine.whole_system {
         return Err(format!("measures x86_64 machines, not {}", machine.target));

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, Details, Observer, Request, Taken};
+use worstcase_probe::bench::{Bench, BenchResult, Details, Observer, Request};
 use worstcase_probe::record::Sample;
 
 struct Unobserved;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[String]) -> Result<Taken, String> {
+fn run(arguments: &[String]) -> Result<BenchResult, String> {
     let [probe, repetitions, cpus @ ..] = arguments else {
         return Err("usage: bench PROBE REPETITIONS [CPU]...".into());
     };
@@ -49,7 +49,7 @@ fn run(arguments: &[String]) -> Result<Taken, String> {
     bench.measure(&request, &mut Unobserved).map_err(|e| e.to_string())
 }
 
-fn print(taken: &Taken) {
+fn print(taken: &BenchResult) {
     for sample in &taken.samples {
         println!("{} {}", sample.index, sample.latency);
     }

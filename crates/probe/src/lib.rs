@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! venue   where a cell runs; probe, loads: tables of which venue has what
-//! spec    the text that asks for one cell                        desk  -> measured machine
+//! spec    the text that asks for one cell                        controller  -> measured machine
 //! schedule which period is due when, and where the first one lies
 //! probes  take samples            \
 //! bench   other probes            |
-//! loads   disturb, count their work } -> record   what was found   measured machine -> desk
+//! loads   disturb, count their work } -> record   what was found   measured machine -> controller
 //! mark    tells the QEMU plugin which instruction belongs to which sample (a no-op elsewhere)
-//! trace   the plugin's event log: written by the plugin, read at the desk
+//! trace   the plugin's event log: written by the plugin, read at the controller
 //! census  the plugin's list of stretches in which a wake-up would have had to wait
 //! window  the plugin's log of every block in a window, to explain a sample
-//! symbols names of the running kernel's code                       measured machine -> desk
+//! symbols names of the running kernel's code                       measured machine -> controller
 //! ```
 //! This crate knows nothing of QEMU, study files or reports.
 

@@ -1,7 +1,7 @@
-//! The kernel's symbols on their way from the guest to the desk: names of code, and the few data symbols that lead to
+//! The kernel's symbols on their way from the guest to the controller: names of code, and the few data symbols that lead to
 //! the tasks.
 //!
-//! Taken from `/proc/kallsyms` once the modules of a load are in. Addresses are kept as differences and modules as
+//! BenchResult from `/proc/kallsyms` once the modules of a load are in. Addresses are kept as differences and modules as
 //! numbers: every byte costs a microsecond on its way out of the guest.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub const REQUEST: &str = "symbols modules=";
 /// The first bytes of the message; then CRC-32 of the rest, and the table (postcard).
 const MAGIC: &[u8; 6] = b"WCSYM\x01";
 
-/// Data symbols that the desk needs, where the kernel has them.
+/// Data symbols that the controller needs, where the kernel has them.
 const DATA: &[&str] = &[
     "__per_cpu_offset",
     "__preempt_count",

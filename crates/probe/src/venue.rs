@@ -93,7 +93,7 @@ mod tests {
         for venue in [Venue::Host, Venue::Lab] {
             assert_eq!(venue.to_string().parse(), Ok(venue));
         }
-        assert!("desk".parse::<Venue>().is_err());
+        assert!("controller".parse::<Venue>().is_err());
     }
 
     #[test]

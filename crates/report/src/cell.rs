@@ -139,7 +139,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         }
     }
     if cell.period_ns > 0 {
-        line("looked", duration::show(record.looked()));
+        line("observed", duration::show(record.observation_time()));
     }
     if let Some(instructions) = record.instructions {
         line("executed", format!("{} instructions", grouped(instructions.0)));

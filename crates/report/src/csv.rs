@@ -26,7 +26,7 @@ const HEADER: [&str; 23] = [
     "p99_ns",
     "max_ns",
     "max_index",
-    "looked_ns",
+    "observation_ns",
     "gaps",
     "noise_ns",
 ];
@@ -80,7 +80,7 @@ fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEAD
         p99.map(u64::to_string).unwrap_or_default(),
         summary.max_ns.to_string(),
         summary.max_index.to_string(),
-        record.looked().0.to_string(),
+        record.observation_time().0.to_string(),
         gaps(|g| g.gaps).unwrap_or_default(),
         gaps(|g| g.noise_ns).unwrap_or_default(),
     ]

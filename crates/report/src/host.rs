@@ -16,7 +16,7 @@ const WIDTH: usize = 120;
 const CPUS: usize = 16;
 const PERCENTILES: [Percentile; 3] = [Percentile::P99, Percentile::P99_9, Percentile::P99_99];
 const PARTS: [Quantity; 6] = [
-    Quantity::IrqOff,
+    Quantity::IrqLatency,
     Quantity::Handler,
     Quantity::Scheduling,
     Quantity::Return,
@@ -52,7 +52,7 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
 }
 
 fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
-    let looked = records.iter().map(|r| r.looked()).max().unwrap_or_default();
+    let observation_time = records.iter().map(|r| r.observation_time()).max().unwrap_or_default();
     let method = records.first().and_then(|r| r.cell.method.as_ref());
     let how = method.map_or(String::new(), |m| match probe {
         "noise" => format!(", {}", m.policy),
@@ -65,7 +65,7 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
     };
     plain(&format!(
         "{probe} under {load}: {}{every}{how}",
-        duration::about(looked)
+        duration::about(observation_time)
     ))
 }
 
@@ -74,7 +74,7 @@ fn work(records: &[&Record]) -> String {
     let Some(record) = records.first().filter(|r| !r.work.is_empty()) else {
         return "no load".to_string();
     };
-    let seconds = record.looked().0 as f64 / 1e9;
+    let seconds = record.observation_time().0 as f64 / 1e9;
     let rate = |w: &worstcase_results::record::Work| {
         format!("{} {} a second", grouped((w.count as f64 / seconds) as u64), w.unit)
     };

@@ -8,7 +8,7 @@ use worstcase_results::stats::points::{self, HackbenchPoint, InversionPoint, Swi
 use worstcase_results::stats::{Ensemble, ensembles};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-show/2";
+pub const SCHEMA: &str = "worstcase-show/3";
 
 /// The document, indented, with a line end.
 pub fn run(view: &View) -> String {
@@ -81,7 +81,7 @@ fn ensemble(e: &Ensemble, records: &[Record]) -> Value {
         "taken": e.taken(),
         "missed": e.missed(),
         "lost": e.lost(),
-        "looked_ns": e.looked(),
+        "observation_ns": e.observation_time(),
         "median_ns": e.median(),
         "p99_ns": e.p99(),
         "max_ns": e.max(),

@@ -2,11 +2,12 @@
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
 //! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
-//! of `switch`, `hackbench` and `inversion`; [`ladder`] a verdict with its price; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
+//! of `switch`, `hackbench` and `inversion`; [`ranking`] a verdict with its cost; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
 //! what the largest samples say of larger ones.
-//! [`html`] is the page that people open: pictures, stories, all of it in one file.
+//! [`html`] is the page that people open: pictures, breakdowns, all of it in one file.
 
 pub mod bench;
+pub mod breakdown;
 pub mod cell;
 pub mod census;
 pub mod compare;
@@ -16,11 +17,10 @@ pub mod grid;
 pub mod host;
 pub mod html;
 pub mod json;
-pub mod ladder;
 pub mod markdown;
 mod noise;
 pub mod picture;
-pub mod story;
+pub mod ranking;
 pub mod tail;
 pub mod terminal;
 pub mod verdict;

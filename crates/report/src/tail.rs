@@ -12,7 +12,7 @@ use worstcase_results::stats::tail::{Exceeded, Level, Peaks, Sure, Tail, estimat
 const HOST_LIMITS: [&str; 3] = [
     "An estimate from the paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS.",
     "Of paths that were not taken it knows nothing: firmware, rare errors and drivers, other loads, heat, a state that takes",
-    "days to come. A time much longer than what was looked at stretches it beyond what the samples bear.",
+    "days to come. A time much longer than the observation time stretches it beyond what the samples bear.",
 ];
 const LAB_LIMITS: [&str; 3] = [
     "An estimate from the paths that this seed took, per hour of virtual time: no bound, no ground for a PASS. Of paths that",
@@ -38,7 +38,7 @@ pub struct CellTail {
 impl CellTail {
     /// From a record and its largest samples; how often `limit` is exceeded, if there is one.
     pub fn of(record: &Record, peaks: &Peaks, limit: Option<Nanos>) -> CellTail {
-        let (estimate, why_not) = match estimate(peaks, record.looked(), limit) {
+        let (estimate, why_not) = match estimate(peaks, record.observation_time(), limit) {
             Ok(tail) => (Some(tail), None),
             Err(refusal) => (None, Some(refusal.to_string())),
         };
@@ -92,7 +92,7 @@ fn estimated(tail: &Tail) -> Vec<String> {
             "{} events above {} in {} ({} of {} samples); largest {}",
             grouped(tail.events),
             micros(tail.threshold_ns),
-            duration::show(tail.looked_ns),
+            duration::show(tail.observation_ns),
             grouped(tail.above),
             grouped(tail.samples),
             micros(tail.max_ns)
@@ -102,7 +102,7 @@ fn estimated(tail: &Tail) -> Vec<String> {
             tail.shape.best, tail.shape.low, tail.shape.high, tail.fit_p
         ),
     ];
-    lines.extend(tail.levels.iter().map(|l| level(l, tail.looked_ns)));
+    lines.extend(tail.levels.iter().map(|l| level(l, tail.observation_ns)));
     if tail.end_ns.best.is_some() {
         lines.push(format!("{:<12} {}", "end", latency(&tail.end_ns)));
     }
@@ -110,13 +110,16 @@ fn estimated(tail: &Tail) -> Vec<String> {
     lines
 }
 
-fn level(level: &Level, looked: Nanos) -> String {
-    let times = level.every_ns.0 as f64 / looked.0 as f64;
+fn level(level: &Level, observation_time: Nanos) -> String {
+    let times = level.every_ns.0 as f64 / observation_time.0 as f64;
     let article = if level.once_a == "hour" { "an" } else { "a" };
     let once = format!("once {article} {}", level.once_a);
     let line = format!("{once:<12} {}", latency(&level.latency_ns));
     match times > 1.0 {
-        true => format!("{line:<40} {} times what was looked at", grouped(times.round() as u64)),
+        true => format!(
+            "{line:<40} {} times the observation time",
+            grouped(times.round() as u64)
+        ),
         false => line,
     }
 }

@@ -1,7 +1,7 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
 use super::grid::{Grid, Group};
-use super::{View, bench, host, ladder};
+use super::{View, bench, host, ranking};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
@@ -78,10 +78,10 @@ pub fn run(view: &View, style: Style) -> String {
         out.push(String::new());
         out.push(verdict_heading(criterion, view.records, style));
         out.extend(verdict_lines(verdicts, style));
-        let ladder = ladder::lines(view, style);
-        if !ladder.is_empty() {
+        let ranking = ranking::lines(view, style);
+        if !ranking.is_empty() {
             out.push(String::new());
-            out.extend(ladder);
+            out.extend(ranking);
         }
     }
     if !view.plan.published.is_empty() {
@@ -108,9 +108,7 @@ fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
     if view.timed().next().is_some() {
         out.push(String::new());
         out.push("median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;".into());
-        out.push(
-            "of seeds: lowest..highest maximum of a seed. A maximum grows with the time that was looked at.".into(),
-        );
+        out.push("of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.".into());
     }
     out
 }
@@ -143,7 +141,7 @@ fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: 
             .collect(),
     };
     let heading = format!("{probe}, {} ({})", quantity.title(), units.join(", "));
-    let mut lines = vec![style.bold(&heading), looked(all), String::new()];
+    let mut lines = vec![style.bold(&heading), observation_time(all), String::new()];
     lines.extend(grid.render(WIDTH));
     lines
 }
@@ -174,17 +172,17 @@ pub(super) fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<Stri
 }
 
 /// On how much the numbers of a table rest.
-pub(super) fn looked(all: &[Ensemble]) -> String {
+pub(super) fn observation_time(all: &[Ensemble]) -> String {
     fn span<T: Ord + Copy>(all: &[Ensemble], of: fn(&Ensemble) -> T, show: fn(T) -> String) -> String {
         let values: BTreeSet<T> = all.iter().map(of).collect();
         let ends = values.first().zip(values.last());
         ends.map_or(String::new(), |(low, high)| range(*low, *high, show))
     }
     format!(
-        "each figure rests on: seeds {}; samples {}; time looked at {}",
+        "each figure rests on: seeds {}; samples {}; observation time {}",
         span(all, |e| e.seeds.len(), |n| n.to_string()),
         span(all, Ensemble::taken, grouped),
-        span(all, Ensemble::looked, duration::show)
+        span(all, Ensemble::observation_time, duration::show)
     )
 }
 

@@ -10,7 +10,7 @@ use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, worst};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-verdict/1";
+pub const SCHEMA: &str = "worstcase-verdict/2";
 
 /// What `worstcase verdict` says.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Judged<'_> {
         let mut text = format!(
             "{} in {}, {} cells; missed {}, at the ends {}, lost {}",
             e.amount(&self.of_subject(verdict)),
-            duration::show(e.looked_ns),
+            duration::show(e.observation_ns),
             e.cells,
             grouped(e.missed),
             grouped(e.missed_at_ends),
@@ -97,7 +97,7 @@ impl Judged<'_> {
         };
         let mut needs = format!("A PASS needs of {whole} {} samples", grouped(c.min_samples));
         if c.min_time > Nanos(0) {
-            needs += &format!(" and {} looked at", duration::show(c.min_time));
+            needs += &format!(" and {} observed", duration::show(c.min_time));
         }
         if c.min_seeds > 1 {
             needs += &format!(", of every load and probe {} seeds", c.min_seeds);

@@ -93,7 +93,7 @@ fn rows(samples: u32) -> impl Iterator<Item = SampleRow> {
             index,
             due: Nanos(1_000_000_000 + u64::from(index) * PERIOD.0),
             latency: Nanos(latency),
-            irq_off: None,
+            irq_latency: None,
             after_irq: None,
             instructions: None,
             host: Some(HostRow {

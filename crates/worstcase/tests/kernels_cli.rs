@@ -11,12 +11,12 @@ use predicates::str::{contains, starts_with};
 use tempfile::TempDir;
 
 /// A home of its own: a cache, a PATH with only what the test puts there, and sources that name an archive.
-struct Desk {
+struct Controller {
     dir: TempDir,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl Controller {
+    fn new() -> Controller {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("bin")).unwrap();
         fs::write(
@@ -24,14 +24,14 @@ impl Desk {
             "deb http://archive.example/debian bookworm main\n",
         )
         .unwrap();
-        Desk { dir }
+        Controller { dir }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    fn apt(self, script: &str) -> Desk {
+    fn apt(self, script: &str) -> Controller {
         let apt = self.path("bin/apt-get");
         fs::write(&apt, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).unwrap();
         fs::set_permissions(&apt, fs::Permissions::from_mode(0o755)).unwrap();
@@ -67,7 +67,7 @@ impl Desk {
     }
 }
 
-/// An apt-get that has one suite with two kernels, and "downloads" the file in the desk's folder called k.deb.
+/// An apt-get that has one suite with two kernels, and "downloads" the file in the controller's folder called k.deb.
 const APT: &str = r#"
 conf=$2; state=${conf%/apt.conf}
 case "$*" in
@@ -136,63 +136,67 @@ fn entries(dir: &Path) -> Vec<String> {
 
 #[test]
 fn names_that_are_none() {
-    let desk = Desk::new();
-    desk.fails(&["show", "6.1"], 2, "debian:6.1");
-    desk.fails(&["show", "debian:6.1-hot"], 2, "debian:6.1-rt");
-    desk.fails(&["show", "./nothing"], 2, "cannot read");
-    desk.fails(&["show", "nothing.deb"], 2, "cannot read");
-    desk.kernels(&["get"]).assert().code(2);
+    let controller = Controller::new();
+    controller.fails(&["show", "6.1"], 2, "debian:6.1");
+    controller.fails(&["show", "debian:6.1-hot"], 2, "debian:6.1-rt");
+    controller.fails(&["show", "./nothing"], 2, "cannot read");
+    controller.fails(&["show", "nothing.deb"], 2, "cannot read");
+    controller.kernels(&["get"]).assert().code(2);
 }
 
 #[test]
 fn files_that_are_no_kernel() {
-    let desk = Desk::new();
-    fs::write(desk.path("text"), "text").unwrap();
-    fs::create_dir(desk.path("empty")).unwrap();
-    fs::write(desk.path("text.deb"), "text").unwrap();
-    desk.fails(&["show", "./text"], 2, "HdrS");
-    desk.fails(&["show", "empty"], 2, "no vmlinuz");
-    desk.fails(&["show", "text.deb"], 2, "damaged package");
+    let controller = Controller::new();
+    fs::write(controller.path("text"), "text").unwrap();
+    fs::create_dir(controller.path("empty")).unwrap();
+    fs::write(controller.path("text.deb"), "text").unwrap();
+    controller.fails(&["show", "./text"], 2, "HdrS");
+    controller.fails(&["show", "empty"], 2, "no vmlinuz");
+    controller.fails(&["show", "text.deb"], 2, "damaged package");
 }
 
 #[test]
 fn a_truncated_deb_leaves_nothing_and_the_whole_one_works() {
-    let desk = Desk::new();
+    let controller = Controller::new();
     let whole = deb("6.1.0-56-amd64");
     for cut in [30, 200, whole.len() / 2, whole.len() - 600] {
-        fs::write(desk.path("k.deb"), &whole[..cut]).unwrap();
-        desk.fails(&["show", "k.deb"], 2, "damaged package");
+        fs::write(controller.path("k.deb"), &whole[..cut]).unwrap();
+        controller.fails(&["show", "k.deb"], 2, "damaged package");
         assert_eq!(
-            entries(&desk.path("cache/kernels")),
+            entries(&controller.path("cache/kernels")),
             Vec::<String>::new(),
             "cut at {cut}"
         );
     }
-    fs::write(desk.path("k.deb"), &whole).unwrap();
-    let shown = desk.kernels(&["show", "k.deb"]).assert().success();
+    fs::write(controller.path("k.deb"), &whole).unwrap();
+    let shown = controller.kernels(&["show", "k.deb"]).assert().success();
     shown.stdout(contains("none, voluntary (default), full").and(contains("built in     brd")));
 }
 
 #[test]
 fn no_apt_no_sources_no_network() {
-    let desk = Desk::new();
-    desk.fails(&["list"], 3, "apt-get");
-    let desk = desk.apt("echo \"E: Failed to fetch http://archive.example  Temporary failure resolving 'archive.example'\" >&2; exit 100");
-    desk.fails(&["get", "debian:6.1"], 3, "cannot reach the Debian archive");
-    fs::write(desk.path("apt.list"), "deb http://archive.example/other noble main\n").unwrap();
-    desk.fails(&["list"], 3, "WORSTCASE_APT_SOURCES");
+    let controller = Controller::new();
+    controller.fails(&["list"], 3, "apt-get");
+    let controller = controller.apt("echo \"E: Failed to fetch http://archive.example  Temporary failure resolving 'archive.example'\" >&2; exit 100");
+    controller.fails(&["get", "debian:6.1"], 3, "cannot reach the Debian archive");
+    fs::write(
+        controller.path("apt.list"),
+        "deb http://archive.example/other noble main\n",
+    )
+    .unwrap();
+    controller.fails(&["list"], 3, "WORSTCASE_APT_SOURCES");
 }
 
 #[test]
 fn a_full_disk_and_an_unwritable_cache() {
-    let desk =
-        Desk::new().apt("echo 'Get:1 x'; echo 'E: Write error - write (28: No space left on device)' >&2; exit 100");
-    desk.fails(&["list"], 5, "disk is full");
+    let controller = Controller::new()
+        .apt("echo 'Get:1 x'; echo 'E: Write error - write (28: No space left on device)' >&2; exit 100");
+    controller.fails(&["list"], 5, "disk is full");
     // A file where the directory should be stops root as well.
-    fs::write(desk.path("file"), "").unwrap();
-    let mut command = desk.kernels(&["list"]);
+    fs::write(controller.path("file"), "").unwrap();
+    let mut command = controller.kernels(&["list"]);
     command
-        .env("WORSTCASE_CACHE", desk.path("file/cache"))
+        .env("WORSTCASE_CACHE", controller.path("file/cache"))
         .assert()
         .code(5)
         .stderr(contains("WORSTCASE_CACHE"));
@@ -203,12 +207,12 @@ fn root_refuses_a_cache_that_others_can_write_to() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let desk = Desk::new();
-    fs::create_dir(desk.path("open")).unwrap();
-    fs::set_permissions(desk.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
+    let controller = Controller::new();
+    fs::create_dir(controller.path("open")).unwrap();
+    fs::set_permissions(controller.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
     let list = |trust: &str| {
-        let mut command = desk.kernels(&["list", "--refresh"]);
-        let cache = desk.path("open/cache");
+        let mut command = controller.kernels(&["list", "--refresh"]);
+        let cache = controller.path("open/cache");
         command
             .env("WORSTCASE_CACHE", cache)
             .env("WORSTCASE_TRUST_OTHERS", trust);
@@ -218,44 +222,49 @@ fn root_refuses_a_cache_that_others_can_write_to() {
     list("")
         .code(2)
         .stderr(contains(says).and(contains("set WORSTCASE_CACHE to a directory")));
-    assert!(!desk.path("open/cache").exists());
+    assert!(!controller.path("open/cache").exists());
     list("1").stderr(contains(says).not());
 }
 
 #[test]
 fn an_archive_is_listed_fetched_and_used_offline() {
-    let desk = Desk::new().apt(APT);
-    fs::write(desk.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
-    desk.kernels(&["list"])
+    let controller = Controller::new().apt(APT);
+    fs::write(controller.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
+    controller
+        .kernels(&["list"])
         .assert()
         .success()
         .stdout(contains("6.1.0-56-amd64").and(contains("6.1.0-55-amd64").not()));
-    desk.kernels(&["list", "--all", "--json"])
+    controller
+        .kernels(&["list", "--all", "--json"])
         .assert()
         .success()
         .stdout(contains("6.1.0-55-amd64"));
-    desk.fails(&["get", "debian:6.1-rt"], 2, "near: debian:6.1");
-    desk.fails(&["get", "linux-image-6.1.0-57-amd64"], 2, "linux-image-6.1.0-56-amd64");
-    desk.kernels(&["get", "debian:6.1"])
+    controller.fails(&["get", "debian:6.1-rt"], 2, "near: debian:6.1");
+    controller.fails(&["get", "linux-image-6.1.0-57-amd64"], 2, "linux-image-6.1.0-56-amd64");
+    controller
+        .kernels(&["get", "debian:6.1"])
         .assert()
         .success()
         .stderr("")
         .stdout(contains("6.1.56-1"));
     assert_eq!(
-        entries(&desk.path("cache/kernels")),
+        entries(&controller.path("cache/kernels")),
         ["linux-image-6.1.0-56-amd64_6.1.56-1"]
     );
 
-    let desk = desk.apt("echo \"E: Could not resolve 'archive.example'\" >&2; exit 100");
-    desk.kernels(&["show", "debian:6.1"])
+    let controller = controller.apt("echo \"E: Could not resolve 'archive.example'\" >&2; exit 100");
+    controller
+        .kernels(&["show", "debian:6.1"])
         .assert()
         .success()
         .stdout(contains("6.1.0-56-amd64"));
-    desk.kernels(&["get", "debian:6.1", "--refresh"])
+    controller
+        .kernels(&["get", "debian:6.1", "--refresh"])
         .assert()
         .success()
         .stderr(contains("note: package lists"));
-    desk.fails(
+    controller.fails(
         &["get", "linux-image-6.1.0-55-amd64"],
         3,
         "what was fetched once works without",
@@ -269,15 +278,15 @@ fn a_download_that_is_killed_leaves_nothing_half_usable() {
         "*download*)",
         "*download*) echo half > half.deb; kill -9 $PPID; exit 1;; *never*)",
     );
-    let desk = Desk::new().apt(&killing);
-    fs::write(desk.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
-    desk.kernels(&["get", "debian:6.1"]).assert().failure();
-    let left = entries(&desk.path("cache/kernels"));
+    let controller = Controller::new().apt(&killing);
+    fs::write(controller.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
+    controller.kernels(&["get", "debian:6.1"]).assert().failure();
+    let left = entries(&controller.path("cache/kernels"));
     assert!(left.iter().all(|name| name.starts_with('.')), "{left:?}");
-    let desk = desk.apt(APT);
-    desk.kernels(&["get", "debian:6.1"]).assert().success();
+    let controller = controller.apt(APT);
+    controller.kernels(&["get", "debian:6.1"]).assert().success();
     assert_eq!(
-        entries(&desk.path("cache/kernels")),
+        entries(&controller.path("cache/kernels")),
         ["linux-image-6.1.0-56-amd64_6.1.56-1"],
         "the leftovers are gone"
     );

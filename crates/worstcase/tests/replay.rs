@@ -1,10 +1,10 @@
-//! A replay on a real kernel: the same execution, every step of it right, and a whole story of every sample. Needs QEMU, and
+//! A replay on a real kernel: the same execution, every step of it right, and a whole breakdown of every sample. Needs QEMU, and
 //! Debian's 6.1 kernels: cloud, generic and rt (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
 
 use std::path::PathBuf;
-use worstcase_analysis::story::blame::Mechanism;
-use worstcase_analysis::story::spans::{Kind, Place, Sample, Span};
-use worstcase_analysis::story::{Around, Story, tell};
+use worstcase_analysis::breakdown::cause::Mechanism;
+use worstcase_analysis::breakdown::spans::{Kind, Place, Sample, Span};
+use worstcase_analysis::breakdown::{Around, Breakdown, tell};
 use worstcase_kernels::{ResolveOptions, Silent};
 use worstcase_lab::cell::{self, Raw, Run};
 use worstcase_lab::execution::{Execution, Symbols};
@@ -187,30 +187,30 @@ fn another_execution_is_refused() {
 /// Enough to see what ran when the timer was due; where a longer section began is not asked here.
 const SHORT_LEAD: Instructions = Instructions(20_000);
 
-/// What must hold of every story.
-fn is_whole(story: &Story) {
-    let (blame, what) = (
-        story.blame(),
-        format!("{:?}: {}", story.sample(), story.blame().sentence),
+/// What must hold of every breakdown.
+fn is_whole(breakdown: &Breakdown) {
+    let (cause, what) = (
+        breakdown.cause(),
+        format!("{:?}: {}", breakdown.sample(), breakdown.cause().sentence),
     );
     let mut end = Nanos(0);
-    for span in story.spans() {
+    for span in breakdown.spans() {
         assert_eq!(span.start_ns, end, "{what}");
         assert!(span.length_ns > Nanos(0) && span.what != Kind::Unexplained, "{what}");
         assert!(!span.task.comm.is_empty(), "{span:?} of {what}");
         assert!(!span.functions.is_empty(), "{span:?} of {what}");
         end = end + span.length_ns;
     }
-    assert_eq!(end, story.sample().latency_ns, "{what}");
+    assert_eq!(end, breakdown.sample().latency_ns, "{what}");
     let of_cause = || {
-        story
+        breakdown
             .spans()
             .iter()
-            .filter(|s| Mechanism::of(&s.what) == blame.mechanism)
+            .filter(|s| Mechanism::of(&s.what) == cause.mechanism)
     };
     let length: u64 = of_cause().map(|s| s.length_ns.0).sum();
-    assert_eq!(blame.length_ns.0, length, "{what}");
-    let function = blame.function.as_deref().expect("a cause has a name");
+    assert_eq!(cause.length_ns.0, length, "{what}");
+    let function = cause.function.as_deref().expect("a cause has a name");
     assert!(
         of_cause().any(|s| mentions(s, function)),
         "no span with {function}: {what}"
@@ -229,7 +229,7 @@ fn mentions(span: &Span, function: &str) -> bool {
 }
 
 #[test]
-fn every_sample_of_a_cell_has_a_story_that_adds_up() {
+fn every_sample_of_a_cell_has_a_breakdown_that_adds_up() {
     let cells = [
         ("debian:6.1", "none", "procread"),
         ("debian:6.1", "full", "shm"),
@@ -257,7 +257,7 @@ fn every_sample_of_a_cell_has_a_story_that_adds_up() {
                     index: samples[i].index,
                     latency_ns: samples[i].latency,
                 };
-                is_whole(&tell(&execution, &kernel.code, &(), sample, &around).unwrap().story);
+                is_whole(&tell(&execution, &kernel.code, &(), sample, &around).unwrap().breakdown);
                 told += 1;
                 Ok(())
             })

@@ -1,8 +1,8 @@
 //! The bound of a cell: longest section, and after it the longest wake-up path of the same run.
 
+use super::cell_census::CellCensus;
 use super::histogram;
 use super::join::Path;
-use super::taken::Taken;
 use serde::Serialize;
 use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
@@ -20,7 +20,7 @@ pub const RAW_MEANING: &str = "how this kernel polls for rescheduling is not kno
 pub struct Bound {
     /// The sum.
     pub bound_ns: Nanos,
-    /// The longest held-off section, with the interrupts in it.
+    /// The longest non-preemptible section, with the interrupts in it.
     pub section_ns: Nanos,
     /// The longest wake-up path.
     pub path_ns: Nanos,
@@ -33,9 +33,9 @@ pub struct Bound {
 }
 
 /// The bound; none without a sample, whose path is part of it.
-pub fn bound(taken: &Taken, path: &Path) -> Option<Bound> {
+pub fn bound(taken: &CellCensus, path: &Path) -> Option<Bound> {
     let path = path.longest()?;
-    let section = histogram::sum(taken, Kind::HeldOff).longest_ns;
+    let section = histogram::sum(taken, Kind::NonPreemptible).longest_ns;
     let sampled = taken.moments.iter().map(|m| m.latency).max()?;
     let meaning = match taken.polls_known {
         true => MEANING.to_string(),
@@ -60,8 +60,11 @@ mod tests {
     #[test]
     fn the_longest_section_and_the_longest_path() {
         let mut taken = taken();
-        taken.census.sections = vec![section(Kind::HeldOff, 10_000, 2_000)];
-        taken.census.lengths = vec![length(Kind::HeldOff, 2_000, 1), length(Kind::InterruptsOff, 9_000, 1)];
+        taken.census.sections = vec![section(Kind::NonPreemptible, 10_000, 2_000)];
+        taken.census.lengths = vec![
+            length(Kind::NonPreemptible, 2_000, 1),
+            length(Kind::InterruptsOff, 9_000, 1),
+        ];
         taken.moments = vec![moment(0, 11_000, 3_500), moment(1, 50_000, 2_400)];
         let path = Path::of(&join(&taken).unwrap());
         let found = bound(&taken, &path).unwrap();

@@ -1,7 +1,7 @@
 //! One subject and load over several seeds: the union of what was found, and how the maximum grows with the seeds.
 
+use super::cell_census::About;
 use super::findings::Findings;
-use super::taken::About;
 use super::top::{Top, TopList};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -20,7 +20,7 @@ pub struct OfSeed {
     pub sampled_ns: Option<Nanos>,
     /// Its bound.
     pub bound_ns: Option<Nanos>,
-    /// Its longest held-off section.
+    /// Its longest non-preemptible section.
     pub section_ns: Nanos,
     /// Whether expected and seen tail agree.
     pub agrees: Option<bool>,
@@ -43,7 +43,7 @@ pub struct Ensemble {
     pub seeds: Vec<OfSeed>,
     /// Held-off sections by owner, over all seeds.
     pub union: Vec<Common>,
-    /// The longest held-off section that one seed, two seeds ... give on average ([`growth`]).
+    /// The longest non-preemptible section that one seed, two seeds ... give on average ([`growth`]).
     pub growth_ns: Vec<Nanos>,
 }
 
@@ -67,13 +67,13 @@ fn ensemble(mut cells: Vec<&Findings>) -> Ensemble {
         cell: cell.about.cell.clone(),
         sampled_ns: cell.bound.as_ref().map(|b| b.sampled_ns),
         bound_ns: cell.bound.as_ref().map(|b| b.bound_ns),
-        section_ns: cell.of(Kind::HeldOff).sum.longest_ns,
+        section_ns: cell.of(Kind::NonPreemptible).sum.longest_ns,
         agrees: cell.tail.agrees,
     };
     let seeds: Vec<OfSeed> = cells.iter().map(of_seed).collect();
     let lists: Vec<(u64, &TopList)> = cells
         .iter()
-        .map(|c| (c.about.seed, &c.of(Kind::HeldOff).longest))
+        .map(|c| (c.about.seed, &c.of(Kind::NonPreemptible).longest))
         .collect();
     let maxima: Vec<Nanos> = seeds.iter().map(|s| s.section_ns).collect();
     let about = &cells[0].about;

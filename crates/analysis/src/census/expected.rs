@@ -8,9 +8,9 @@
 //! The paths are drawn from those of samples that left a section at the same instruction, since where a section ends
 //! decides what comes behind it: a poll that finds need_resched set may have work to do before it gives its lock back.
 
+use super::cell_census::CellCensus;
+use super::exposed_time::{ExposedSection, ExposedTime};
 use super::join::Joined;
-use super::load_time::{LoadSection, LoadTime};
-use super::taken::Taken;
 use std::collections::BTreeMap;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_results::stats::poisson;
@@ -23,7 +23,7 @@ pub struct Expectation {
     /// The due times, and the end of the last one's period.
     due: Vec<u64>,
     /// Long sections, each with the path behind it.
-    sections: Vec<(LoadSection, u64)>,
+    sections: Vec<(ExposedSection, u64)>,
     /// Paths out of long sections, in ascending order.
     paths: Vec<u64>,
 }
@@ -83,13 +83,13 @@ impl Counts {
 
 impl Expectation {
     /// Of a cell without missed periods.
-    pub fn of(taken: &Taken, joined: &[Joined]) -> Expectation {
-        let load = LoadTime::of(taken, joined);
+    pub fn of(taken: &CellCensus, joined: &[Joined]) -> Expectation {
+        let load = ExposedTime::of(taken, joined);
         let by_end = by_end(joined);
         let mut paths: Vec<u64> = by_end.values().flatten().copied().collect();
         paths.sort_unstable();
         let mut random = SplitMix64::new(1);
-        let mut with_path = |section: LoadSection| {
+        let mut with_path = |section: ExposedSection| {
             let own = by_end.get(&Some(section.to)).or_else(|| by_end.get(&None));
             let from = own.unwrap_or(&paths);
             Some((section, *from.get(random.below(from.len().max(1) as u64) as usize)?))
@@ -169,11 +169,14 @@ mod tests {
     fn expectation() -> Expectation {
         let mut taken = taken();
         taken.about.period_ns = 100_000;
-        let mut other = section(Kind::HeldOff, 60_000, 20_000);
+        let mut other = section(Kind::NonPreemptible, 60_000, 20_000);
         other.to += 8;
-        taken.census.sections = vec![section(Kind::HeldOff, 45_000, 10_000), other];
+        taken.census.sections = vec![section(Kind::NonPreemptible, 45_000, 10_000), other];
         taken.moments = vec![moment(0, 10_000, 0), moment(1, 110_000, 3_000)];
-        taken.census.sections.push(section(Kind::HeldOff, 109_000, 2_000));
+        taken
+            .census
+            .sections
+            .push(section(Kind::NonPreemptible, 109_000, 2_000));
         let joined = join(&taken).unwrap();
         Expectation::of(&taken, &joined)
     }
@@ -202,7 +205,7 @@ mod tests {
                 .iter()
                 .map(|(start, length)| {
                     let (start, length, to) = (*start, *length, 0);
-                    (LoadSection { start, length, to }, 0)
+                    (ExposedSection { start, length, to }, 0)
                 })
                 .collect(),
             paths: vec![0],

@@ -1,17 +1,17 @@
 //! All that a cell's census says: plain data, for the reports.
 
 use super::bound::{self, Bound};
+use super::cell_census::{About, CellCensus, name};
 use super::histogram::{self, Sum};
 use super::join::{Contradiction, Path, join};
-use super::places::{Place, places};
+use super::places::{SectionGroup, places};
 use super::tail::{Tail, tail};
-use super::taken::{About, Taken, name};
 use super::top::TopList;
 use serde::Serialize;
 use worstcase_probe::census::Kind;
 
 /// The form of a census as JSON.
-pub const SCHEMA: &str = "worstcase-census/1";
+pub const SCHEMA: &str = "worstcase-census/2";
 
 /// What is known of a kind of section.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ pub struct OfKind {
     #[serde(flatten)]
     pub sum: Sum,
     /// By the functions that began and ended them, by the longest.
-    pub places: Vec<Place>,
+    pub places: Vec<SectionGroup>,
     /// The longest, replayed, by owner.
     pub longest: TopList,
 }
@@ -49,10 +49,10 @@ pub struct Findings {
 }
 
 /// The kinds in the order of reports: what delays a wake-up first.
-pub const KINDS: [Kind; 3] = [Kind::HeldOff, Kind::InterruptsOff, Kind::PreemptionOff];
+pub const KINDS: [Kind; 3] = [Kind::NonPreemptible, Kind::InterruptsOff, Kind::PreemptionOff];
 
 /// From a census to what it says. `longest` has a list for each of [`KINDS`]; so many places of each are kept.
-pub fn findings(taken: &Taken, longest: Vec<TopList>, most: usize) -> Result<Findings, Contradiction> {
+pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Result<Findings, Contradiction> {
     let joined = join(taken)?;
     let path = Path::of(&joined);
     let kind = |(kind, mut longest): (Kind, TopList)| {

@@ -1,6 +1,6 @@
 //! Sections by length, in powers of two, and what all of a kind come to.
 
-use super::taken::{Taken, name};
+use super::cell_census::{CellCensus, name};
 use serde::Serialize;
 use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
@@ -36,7 +36,7 @@ pub struct Sum {
 }
 
 /// The sum over all sections of a kind.
-pub fn sum(taken: &Taken, kind: Kind) -> Sum {
+pub fn sum(taken: &CellCensus, kind: Kind) -> Sum {
     let mut buckets = [(0u64, 0u64); 64];
     let (mut count, mut total, mut longest) = (0, 0, 0);
     for row in taken.census.lengths.iter().filter(|l| l.kind == kind) {
@@ -77,12 +77,12 @@ mod tests {
     fn lengths_fall_into_powers_of_two() {
         let mut taken = taken();
         taken.census.lengths = vec![
-            length(Kind::HeldOff, 4, 10),
-            length(Kind::HeldOff, 7, 1),
-            length(Kind::HeldOff, 16, 3),
+            length(Kind::NonPreemptible, 4, 10),
+            length(Kind::NonPreemptible, 7, 1),
+            length(Kind::NonPreemptible, 16, 3),
             length(Kind::InterruptsOff, 900, 3),
         ];
-        let sum = sum(&taken, Kind::HeldOff);
+        let sum = sum(&taken, Kind::NonPreemptible);
         assert_eq!((sum.count, sum.total_ns, sum.longest_ns), (14, Nanos(95), Nanos(16)));
         let rows: Vec<_> = sum
             .histogram
@@ -95,6 +95,6 @@ mod tests {
 
     #[test]
     fn no_section_no_bucket() {
-        assert!(sum(&taken(), Kind::HeldOff).histogram.is_empty());
+        assert!(sum(&taken(), Kind::NonPreemptible).histogram.is_empty());
     }
 }

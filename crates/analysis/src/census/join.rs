@@ -9,7 +9,7 @@
 //! switch, return to user code, and whatever else came between. A sample that met no long section, or one that is long only
 //! by the sample's own interrupt, has no rest; its latency is all residual, and holds the rest of the shorter section.
 
-use super::taken::Taken;
+use super::cell_census::CellCensus;
 use serde::Serialize;
 use worstcase_lab::moments::Moment;
 use worstcase_probe::census::Kind;
@@ -74,8 +74,8 @@ pub struct Contradiction {
 }
 
 /// All samples, in order.
-pub fn join(taken: &Taken) -> Result<Vec<Joined>, Contradiction> {
-    let sections: Vec<&Section> = taken.sections(Kind::HeldOff).collect();
+pub fn join(taken: &CellCensus) -> Result<Vec<Joined>, Contradiction> {
+    let sections: Vec<&Section> = taken.sections(Kind::NonPreemptible).collect();
     let interrupts: Vec<&Section> = taken.sections(Kind::InterruptsOff).collect();
     taken
         .moments
@@ -101,7 +101,7 @@ fn own(moment: &Moment, section: &Section, interrupts: &[&Section]) -> u64 {
 }
 
 fn joined(
-    taken: &Taken,
+    taken: &CellCensus,
     moment: &Moment,
     sections: &[&Section],
     interrupts: &[&Section],
@@ -181,9 +181,9 @@ mod tests {
     fn rest_and_residual_are_the_latency() {
         let mut taken = taken();
         taken.census.sections = vec![
-            section(Kind::HeldOff, 10_000, 2_000),
+            section(Kind::NonPreemptible, 10_000, 2_000),
             section(Kind::InterruptsOff, 19_000, 3_000),
-            section(Kind::HeldOff, 20_000, 5_000),
+            section(Kind::NonPreemptible, 20_000, 5_000),
         ];
         // At the first instruction, the last, one past it, and in none.
         taken.moments = vec![
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_sample_s_own_interrupt_is_no_part_of_the_section() {
         let mut taken = taken();
-        let mut long = section(Kind::HeldOff, 10_000, 5_000);
+        let mut long = section(Kind::NonPreemptible, 10_000, 5_000);
         // The timer's, and soft interrupts.
         long.nested = 3_000;
         taken.census.sections = vec![long, section(Kind::InterruptsOff, 11_070, 1_600)];
@@ -239,10 +239,10 @@ mod tests {
     fn a_poll_before_the_interrupt_does_not_help() {
         let mut taken = taken();
         taken.census.sections = vec![
-            section(Kind::HeldOff, 10_000, 5_000),
-            section(Kind::HeldOff, 15_000, 60_000),
+            section(Kind::NonPreemptible, 10_000, 5_000),
+            section(Kind::NonPreemptible, 15_000, 60_000),
             // The interrupt's own.
-            section(Kind::HeldOff, 100_000, 2_000),
+            section(Kind::NonPreemptible, 100_000, 2_000),
         ];
         let mut before = moment(0, 14_980, 62_000);
         before.timer_entry = Some(Instructions(15_050));
@@ -264,7 +264,7 @@ mod tests {
     fn slower_machines_keep_the_part_of_an_instruction() {
         let mut taken = taken();
         taken.shift = 2;
-        taken.census.sections = vec![section(Kind::HeldOff, 10_000, 2_000)];
+        taken.census.sections = vec![section(Kind::NonPreemptible, 10_000, 2_000)];
         let mut sample = moment(0, 11_000, 1_500);
         sample.latency = Nanos(6_003);
         taken.moments = vec![sample];
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_sample_within_its_section_is_a_contradiction() {
         let mut taken = taken();
-        taken.census.sections = vec![section(Kind::HeldOff, 10_000, 2_000)];
+        taken.census.sections = vec![section(Kind::NonPreemptible, 10_000, 2_000)];
         taken.moments = vec![moment(0, 11_000, 900)];
         assert_eq!(join(&taken), Err(Contradiction { sample: 0, early: 100 }));
     }

@@ -1,13 +1,13 @@
-//! The census on the desk: from what the plugin found in one cell to what it says about the kernel.
+//! The census on the controller: from what the plugin found in one cell to what it says about the kernel.
 //!
 //! ```text
-//! take       runs a recorded cell again                                   -> Taken, TopList
+//! take       runs a recorded cell again                                   -> CellCensus, TopList
 //! taken      a cell's census with its samples and the names of its code      (from a replay in the lab)
 //! places     sections by the functions that began and ended them
 //! histogram  sections by length
 //! join       each sample with the section in which it was due -> the wake-up path
 //! bound      longest section + longest wake-up path
-//! load_time  the sections that a due time can fall into, and the time it can fall into
+//! exposed_time  the sections that a due time can fall into, and the time it can fall into
 //! expected   samples expected above a latency
 //! tail       those beside what was seen, and whether they agree
 //! replays    owners and call chains of the longest sections, when the probe slept  (from a second replay)
@@ -19,20 +19,20 @@
 //! `docs/census.md` has the method and what it cannot say.
 
 pub mod bound;
+pub mod cell_census;
 pub mod diff;
 pub mod ensemble;
 mod expected;
+mod exposed_time;
 pub mod findings;
 pub mod histogram;
 pub mod join;
-mod load_time;
 pub mod places;
 mod replays;
 pub mod tail;
 pub mod take;
-pub mod taken;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod top;
 
-pub use taken::{About, Taken};
+pub use cell_census::{About, CellCensus};

@@ -1,7 +1,7 @@
 //! Sections by the functions that began and ended them.
 
-use super::taken::{Taken, name};
-use crate::story::roles;
+use super::cell_census::{CellCensus, name};
+use crate::breakdown::roles;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_lab::execution::Symbols;
@@ -14,8 +14,8 @@ const KERNEL: u64 = 1 << 63;
 
 /// All sections of a kind that began in one function and ended in one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
-    /// What was off: `interrupts-off`, `preemption-off`, `held-off`.
+pub struct SectionGroup {
+    /// What was off: `interrupts-off`, `preemption-off`, `non-preemptible`.
     pub kind: &'static str,
     /// The function that began them.
     pub from: String,
@@ -45,7 +45,7 @@ pub fn function(symbols: &Symbols, address: u64) -> String {
 }
 
 /// The places of one kind, by their longest section.
-pub fn places(taken: &Taken, kind: Kind) -> Vec<Place> {
+pub fn places(taken: &CellCensus, kind: Kind) -> Vec<SectionGroup> {
     let sites = taken.census.sites.iter().filter(|s| s.kind == kind);
     let mut by_name: BTreeMap<(String, String), Site> = BTreeMap::new();
     let mut all = 0;
@@ -62,9 +62,9 @@ pub fn places(taken: &Taken, kind: Kind) -> Vec<Place> {
             })
             .or_insert(*site);
     }
-    let mut places: Vec<Place> = by_name
+    let mut places: Vec<SectionGroup> = by_name
         .into_iter()
-        .map(|((from, to), site)| Place {
+        .map(|((from, to), site)| SectionGroup {
             kind: name(kind),
             in_helper: roles::is_helper(&from),
             from,
@@ -90,13 +90,13 @@ mod tests {
         let mut taken = taken();
         taken.shift = 1;
         taken.census.sites = vec![
-            site(Kind::HeldOff, A, B, 2, 300, 200, 90),
-            site(Kind::HeldOff, A + 8, B + 4, 1, 500, 500, 70),
-            site(Kind::HeldOff, LOCK, B, 4, 200, 80, 80),
+            site(Kind::NonPreemptible, A, B, 2, 300, 200, 90),
+            site(Kind::NonPreemptible, A + 8, B + 4, 1, 500, 500, 70),
+            site(Kind::NonPreemptible, LOCK, B, 4, 200, 80, 80),
             site(Kind::InterruptsOff, A, B, 9, 9_000, 3_000, 3_000),
-            site(Kind::HeldOff, 0x40_0000, A, 1, 600, 600, 600),
+            site(Kind::NonPreemptible, 0x40_0000, A, 1, 600, 600, 600),
         ];
-        let found = places(&taken, Kind::HeldOff);
+        let found = places(&taken, Kind::NonPreemptible);
         let names: Vec<_> = found.iter().map(|p| (p.from.as_str(), p.to.as_str())).collect();
         assert_eq!(names, [("[user]", "a"), ("a", "b"), ("_raw_spin_lock", "b")]);
         let merged = &found[1];

@@ -94,7 +94,7 @@ fn switched(execution: &Execution) -> Option<Instructions> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::testing::Machine;
+    use crate::breakdown::testing::Machine;
 
     #[test]
     fn the_probe_sleeps_when_another_task_has_the_cpu() {

@@ -1,9 +1,9 @@
 //! How many samples should lie above a latency, by the census, and how many do; and a test whether the two agree.
 
+use super::cell_census::CellCensus;
 use super::expected::Expectation;
 use super::join::Joined;
 use super::places::function;
-use super::taken::Taken;
 use serde::Serialize;
 use worstcase_probe::Nanos;
 use worstcase_results::stats::many;
@@ -48,7 +48,7 @@ pub struct Tail {
 }
 
 /// The tail of a cell.
-pub fn tail(taken: &Taken, joined: &[Joined]) -> Tail {
+pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
     let not = |why: &str| Tail {
         rows: Vec::new(),
         agrees: None,
@@ -130,7 +130,7 @@ mod tests {
     use worstcase_probe::prng::SplitMix64;
     use worstcase_results::stats::poisson;
 
-    fn tail_of(taken: &Taken) -> Tail {
+    fn tail_of(taken: &CellCensus) -> Tail {
         tail(taken, &join(taken).unwrap())
     }
 
@@ -182,7 +182,7 @@ mod tests {
             let end = taken.moments.last().unwrap().sample.0;
             for _ in 0..1_000 {
                 let start = random.below(end);
-                taken.census.sections.push(section(Kind::HeldOff, start, 50_000));
+                taken.census.sections.push(section(Kind::NonPreemptible, start, 50_000));
             }
             taken.census.sections.sort_by_key(|s| s.start);
             assert_eq!(tail(&taken, &joined).agrees, Some(false), "seed {seed}");
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_asked_is_said() {
-        let why = |taken: &Taken, joined: &[Joined]| {
+        let why = |taken: &CellCensus, joined: &[Joined]| {
             let tail = tail(taken, joined);
             assert_eq!((tail.agrees, tail.rows.len()), (None, 0));
             tail.why_not.unwrap()
@@ -213,9 +213,9 @@ mod tests {
     fn a_way_out_of_a_short_section_is_named() {
         let mut taken = taken();
         taken.census.sections = vec![
-            section(Kind::HeldOff, 10_000, 2_000),
-            section(Kind::HeldOff, 200_000, 2_000),
-            section(Kind::HeldOff, 300_000, 1_900),
+            section(Kind::NonPreemptible, 10_000, 2_000),
+            section(Kind::NonPreemptible, 200_000, 2_000),
+            section(Kind::NonPreemptible, 300_000, 1_900),
             section(Kind::InterruptsOff, 300_150, 1_600),
         ];
         let mut behind_a_poll = moment(1, 300_100, 60_000);

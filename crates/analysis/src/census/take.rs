@@ -1,8 +1,8 @@
 //! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
 
+use super::cell_census::{About, CellCensus};
 use super::findings::KINDS;
 use super::replays::{self, Seen};
-use super::taken::{About, Taken};
 use super::top::{self, TopList};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
@@ -34,11 +34,11 @@ pub struct How<'a> {
 }
 
 /// The census, and the longest sections of each of [`KINDS`] by owner.
-pub fn take(record: &Record, how: &How) -> Result<(Taken, Vec<TopList>), LabError> {
+pub fn take(record: &Record, how: &How) -> Result<(CellCensus, Vec<TopList>), LabError> {
     let again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
     let found = again.census(cache, how.audit)?;
-    let mut taken = Taken {
+    let mut taken = CellCensus {
         about: About::of(record),
         census: found.census,
         polls_known: found.polls_known,
@@ -61,7 +61,7 @@ pub fn take(record: &Record, how: &How) -> Result<(Taken, Vec<TopList>), LabErro
 fn longest(
     again: &Again,
     cache: &Cache,
-    taken: &Taken,
+    taken: &CellCensus,
     kinds: &[Kind],
     samples: &[Moment],
 ) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), LabError> {

@@ -1,8 +1,8 @@
 //! Censuses for tests.
 
 use super::top::Owned;
-use super::{About, Taken};
-use crate::story::spans::Task;
+use super::{About, CellCensus};
+use crate::breakdown::spans::Task;
 use worstcase_lab::execution::{Symbol, Symbols};
 use worstcase_lab::moments::Moment;
 use worstcase_probe::census::Kind;
@@ -19,13 +19,13 @@ pub const B: u64 = A + 0x100;
 pub const LOCK: u64 = A + 0x200;
 
 /// A cell in which nothing happened.
-pub fn taken() -> Taken {
+pub fn taken() -> CellCensus {
     let symbol = |address, name: &str| Symbol {
         address,
         name: name.into(),
         module: None,
     };
-    Taken {
+    CellCensus {
         about: About {
             cell: "6.1.full.shm.wakeup.s1".into(),
             subject: SubjectId::lab("6.1", "full", 1000, 256),
@@ -150,7 +150,7 @@ impl Load {
     }
 
     /// Measured, with a phase of chance.
-    pub fn run(mut self, samples: usize) -> Taken {
+    pub fn run(mut self, samples: usize) -> CellCensus {
         let mut taken = taken();
         let period = taken.about.period_ns;
         let phase = self.random.below(period);
@@ -162,7 +162,7 @@ impl Load {
             let mut rest = 0;
             while let Some((start, length)) = sections.next_if(|(start, _)| start + ahead <= due) {
                 rest = (start + ahead + length).saturating_sub(due);
-                let begun = section(Kind::HeldOff, start + ahead, length);
+                let begun = section(Kind::NonPreemptible, start + ahead, length);
                 taken.census.sections.push(begun);
             }
             let latency = rest + 2_000 + self.random.below(1_000);
@@ -170,11 +170,11 @@ impl Load {
             let entry = due + rest.max(50);
             sample.timer_entry = Some(Instructions(entry));
             let asleep = due + latency + 2_000;
-            taken.census.sections.push(section(Kind::HeldOff, entry, 1_500));
+            taken.census.sections.push(section(Kind::NonPreemptible, entry, 1_500));
             taken
                 .census
                 .sections
-                .push(section(Kind::HeldOff, asleep - 1_200, 1_300));
+                .push(section(Kind::NonPreemptible, asleep - 1_200, 1_300));
             taken.moments.push(sample);
             taken.asleep.push(Some(Instructions(asleep)));
             ahead += asleep - due - rest;

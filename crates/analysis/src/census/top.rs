@@ -4,12 +4,12 @@
 //! named by the first function that is no helper on its call chain; those with equal names are one entry. A section that
 //! began where the kernel was entered is named by what it did, too.
 
-use super::taken::Taken;
-use crate::story::frames;
-use crate::story::roles;
-use crate::story::shares::{Shares, place};
-use crate::story::spans::{Share, Task};
-use crate::story::stacks::{Frame, FrameKind};
+use super::cell_census::CellCensus;
+use crate::breakdown::frames;
+use crate::breakdown::roles;
+use crate::breakdown::shares::{Shares, place};
+use crate::breakdown::spans::{Share, Task};
+use crate::breakdown::stacks::{Frame, FrameKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use worstcase_lab::execution::{Execution, Symbols};
@@ -20,7 +20,7 @@ use worstcase_probe::census::log::{LONG, Section};
 /// Sections of a kind that are replayed: most of those that delay a wake-up.
 pub fn replayed(kind: Kind) -> usize {
     match kind {
-        Kind::HeldOff => 100,
+        Kind::NonPreemptible => 100,
         Kind::InterruptsOff | Kind::PreemptionOff => 30,
     }
 }
@@ -114,7 +114,7 @@ pub struct TopList {
 }
 
 /// The longest sections of a kind, longest first, at most [`replayed`].
-pub fn longest(taken: &Taken, kind: Kind) -> Vec<Section> {
+pub fn longest(taken: &CellCensus, kind: Kind) -> Vec<Section> {
     let mut sections: Vec<Section> = taken.sections(kind).copied().collect();
     sections.sort_by_key(|s| (Reverse(s.length), s.start.0));
     sections.truncate(replayed(kind));
@@ -122,7 +122,7 @@ pub fn longest(taken: &Taken, kind: Kind) -> Vec<Section> {
 }
 
 /// The length that no section exceeds which is not among these longest ones.
-pub fn above(taken: &Taken, longest: &[Section]) -> Nanos {
+pub fn above(taken: &CellCensus, longest: &[Section]) -> Nanos {
     match longest.last() {
         Some(shortest) if longest.len() == replayed(shortest.kind) => taken.time_of(shortest.length),
         _ => taken.time_of(LONG - 1),
@@ -130,7 +130,7 @@ pub fn above(taken: &Taken, longest: &[Section]) -> Nanos {
 }
 
 /// The list of a kind of which nothing was replayed.
-pub fn unnamed(taken: &Taken, kind: Kind) -> TopList {
+pub fn unnamed(taken: &CellCensus, kind: Kind) -> TopList {
     let lengths = taken.census.lengths.iter().filter(|l| l.kind == kind);
     TopList {
         owners: Vec::new(),
@@ -193,8 +193,8 @@ pub fn list(sections: Vec<Owned>, above_ns: Nanos) -> TopList {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breakdown::testing::Machine;
     use crate::census::testing::{owned as named, section, taken};
-    use crate::story::testing::Machine;
 
     #[test]
     fn a_section_is_named_by_who_took_the_lock() {
@@ -208,9 +208,9 @@ mod tests {
         let end = m.count;
         m.work(1).ret().work(1).ret().sysret().work(1);
         let (execution, symbols) = m.execution();
-        let mut looked_at = section(Kind::HeldOff, start, end - start);
-        looked_at.nested = 4;
-        let found = owned(&execution, &symbols, &looked_at).unwrap();
+        let mut wanted = section(Kind::NonPreemptible, start, end - start);
+        wanted.nested = 4;
+        let found = owned(&execution, &symbols, &wanted).unwrap();
         assert_eq!((found.from.as_str(), found.to.as_str()), ("shm_close", "shm_close"));
         assert_eq!((found.length_ns.0, found.net_ns.0), (end - start, end - start - 4));
         assert_eq!((found.task.comm.as_str(), found.task.pid), ("load", 7));
@@ -221,8 +221,8 @@ mod tests {
         );
         let first = &found.functions[0];
         assert_eq!((first.function.as_str(), first.self_ns.0), ("free_pages", 32));
-        looked_at.start.0 += 1_000_000;
-        assert_eq!(owned(&execution, &symbols, &looked_at), None);
+        wanted.start.0 += 1_000_000;
+        assert_eq!(owned(&execution, &symbols, &wanted), None);
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         let end = m.count;
         m.sysret().work(1);
         let (execution, symbols) = m.execution();
-        let found = owned(&execution, &symbols, &section(Kind::HeldOff, start, end - start)).unwrap();
+        let found = owned(&execution, &symbols, &section(Kind::NonPreemptible, start, end - start)).unwrap();
         assert_eq!(found.from, "entry_SYSCALL_64");
         assert_eq!(found.inside.as_deref(), Some("vfs_read"));
         let mut other = named(&found.from, &found.to, 9_000);
@@ -256,13 +256,13 @@ mod tests {
             taken
                 .census
                 .sections
-                .push(section(Kind::HeldOff, n * 10_000, 1_000 + n));
+                .push(section(Kind::NonPreemptible, n * 10_000, 1_000 + n));
             taken
                 .census
                 .sections
                 .push(section(Kind::InterruptsOff, n * 10_000, 9_000));
         }
-        let found = longest(&taken, Kind::HeldOff);
+        let found = longest(&taken, Kind::NonPreemptible);
         assert_eq!((found.len(), found[0].length, found[99].length), (100, 1_149, 1_050));
     }
 

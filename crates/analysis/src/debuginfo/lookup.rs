@@ -1,7 +1,7 @@
 //! Looks addresses up.
 
 use super::paths;
-use crate::story::lines::{Inlined, Lines, Source};
+use crate::breakdown::lines::{Inlined, Lines, Source};
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
 use gimli::{Dwarf, EndianRcSlice, LittleEndian, Section, SectionId};
 use std::cell::RefCell;

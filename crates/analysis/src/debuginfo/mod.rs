@@ -1,7 +1,7 @@
 //! Debug information: from a code address to the line of source code.
 //!
 //! ```text
-//! worstcase_kernels::debuginfo (sections, build-id, what is kept) ──> lookup ──> story::lines::Source
+//! worstcase_kernels::debuginfo (sections, build-id, what is kept) ──> lookup ──> breakdown::lines::Source
 //!                                                          paths: file names from the top of the source
 //! ```
 //!

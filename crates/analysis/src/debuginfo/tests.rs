@@ -1,6 +1,6 @@
 use super::DebugInfo;
 use super::testing::{Program, function, program};
-use crate::story::lines::{Lines, Source};
+use crate::breakdown::lines::{Lines, Source};
 use std::path::Path;
 use worstcase_base::Exit;
 use worstcase_base::cache::Cache;

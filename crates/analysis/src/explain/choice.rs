@@ -107,7 +107,7 @@ mod tests {
                 index,
                 due: Nanos(0),
                 latency: Nanos(u64::from(index) * 7),
-                irq_off: None,
+                irq_latency: None,
                 after_irq: None,
                 instructions: None,
                 host: None,

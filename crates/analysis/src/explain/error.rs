@@ -1,7 +1,7 @@
 //! Why nothing can be told of a sample.
 
 use super::choice::Choice;
-use crate::story::spans::StoryError;
+use crate::breakdown::spans::BreakdownError;
 use std::path::PathBuf;
 use worstcase_base::Exit;
 use worstcase_kernels::debuginfo::DebugInfoError;
@@ -20,7 +20,7 @@ pub enum ExplainError {
         asked: Choice,
     },
     /// This machine's, without recordings.
-    #[error("{cell} has no recordings to explain: measure with --probe response, or with --flights 10")]
+    #[error("{cell} has no recordings to explain: measure with --probe response, or with --captures 10")]
     NoRecordings {
         /// The cell.
         cell: CellId,
@@ -61,13 +61,13 @@ pub enum ExplainError {
     },
     /// The window does not fit.
     #[error("{cell}, sample {index}: {source}")]
-    Story {
+    Breakdown {
         /// The cell.
         cell: CellId,
         /// The sample.
         index: u32,
         /// Why.
-        source: StoryError,
+        source: BreakdownError,
     },
     /// Replaying failed.
     #[error(transparent)]
@@ -90,7 +90,7 @@ impl ExplainError {
             | ExplainError::NoRecordings { .. }
             | ExplainError::NotRecorded { .. } => Exit::Usage,
             ExplainError::Recordings { .. } => Exit::Storage,
-            ExplainError::Story { .. } => Exit::Measured,
+            ExplainError::Breakdown { .. } => Exit::Measured,
             ExplainError::Lab(e) => e.exit(),
             ExplainError::DebugInfo(e) => e.exit(),
             ExplainError::Run(e) => e.exit(),

@@ -1,25 +1,25 @@
 //! Explains samples of a run: finds the sample, replays its cell (lab) or reads its recording (this machine), and tells.
 //!
 //! ```text
-//! run, records ──choice──> sample ──┬─ lab:  retell (replay, symbols, lines) ──> story::tell
-//!                                   └─ host: recordings kept beside the samples ──> story::host::tell
+//! run, records ──choice──> sample ──┬─ lab:  replay (replay, symbols, lines) ──> breakdown::tell
+//!                                   └─ host: recordings kept beside the samples ──> breakdown::host::tell
 //! ```
-//! Nothing here knows a command line or how a story is shown.
+//! Nothing here knows a command line or how a breakdown is shown.
 
 mod choice;
 mod error;
 mod host;
-mod retell;
+mod replay;
 
 pub use choice::Choice;
 pub use error::ExplainError;
 
-use crate::story::blame::Peer;
-use crate::story::lines::Lines;
-use crate::story::spans::Sample;
-use crate::story::{Around, Story, Told};
+use crate::breakdown::cause::Peer;
+use crate::breakdown::lines::Lines;
+use crate::breakdown::spans::Sample;
+use crate::breakdown::{Around, Breakdown, Explanation};
 use choice::choose;
-use retell::{Retold, retell};
+use replay::{Replayed, replay};
 use std::path::Path;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::added::Added;
@@ -43,17 +43,17 @@ pub struct Means<'a> {
 /// An explained sample.
 pub enum Explained {
     /// Replayed: every instruction is known.
-    Lab(Told, Box<dyn Lines>),
+    Lab(Explanation, Box<dyn Lines>),
     /// From a recording.
-    Host(Story),
+    Host(Breakdown),
 }
 
 impl Explained {
-    /// Its story.
-    pub fn story(&self) -> &Story {
+    /// Its breakdown.
+    pub fn breakdown(&self) -> &Breakdown {
         match self {
-            Explained::Lab(told, _) => &told.story,
-            Explained::Host(story) => story,
+            Explained::Lab(explanation, _) => &explanation.breakdown,
+            Explained::Host(breakdown) => breakdown,
         }
     }
 }
@@ -75,7 +75,7 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
     })
 }
 
-/// An error unless stories of the two cells may stand side by side.
+/// An error unless breakdowns of the two cells may stand side by side.
 pub fn comparable(left: &Record, right: &Record) -> Result<(), ExplainError> {
     match left.cell.load == right.cell.load && left.cell.probe == right.cell.probe {
         true => Ok(()),
@@ -106,25 +106,25 @@ pub fn one(
         cell: record.id.clone(),
         asked: choice,
     })?;
-    let (mut told, lines) = tell(means, record, records, &[chosen])?;
-    Ok(Explained::Lab(told.remove(0), lines))
+    let (mut explanation, lines) = tell(means, record, records, &[chosen])?;
+    Ok(Explained::Lab(explanation.remove(0), lines))
 }
 
 /// Explains the worst samples of every cell, so many of each.
-pub fn all(means: &Means, run: &Run, records: &[Record], each: usize) -> Result<Vec<Story>, ExplainError> {
-    let mut stories: Vec<Story> = Vec::new();
+pub fn all(means: &Means, run: &Run, records: &[Record], each: usize) -> Result<Vec<Breakdown>, ExplainError> {
+    let mut breakdowns: Vec<Breakdown> = Vec::new();
     for record in records.iter().filter(|r| r.accounting.rows() > 0 && has_latency(r)) {
         if record.subject.venue() == Venue::Host {
-            stories.extend(host::worst(run, records, record, each)?);
+            breakdowns.extend(host::worst(run, records, record, each)?);
             continue;
         }
         let mut rows = rows(run, record)?;
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
         rows.truncate(each);
-        let (told, _) = tell(means, record, records, &rows)?;
-        stories.extend(told.into_iter().map(|t| t.story));
+        let (explanation, _) = tell(means, record, records, &rows)?;
+        breakdowns.extend(explanation.into_iter().map(|t| t.breakdown));
     }
-    Ok(stories)
+    Ok(breakdowns)
 }
 
 /// Explains a cell's worst sample in the lab, with what its flame graph is drawn from.
@@ -133,18 +133,18 @@ pub fn worst_of_lab(
     run: &Run,
     records: &[Record],
     record: &Record,
-) -> Result<Option<Told>, ExplainError> {
+) -> Result<Option<Explanation>, ExplainError> {
     let Some(worst) = choose(&rows(run, record)?, Choice::Worst) else {
         return Ok(None);
     };
-    let (mut told, _) = tell(means, record, records, &[worst])?;
-    Ok(told.pop())
+    let (mut explanation, _) = tell(means, record, records, &[worst])?;
+    Ok(explanation.pop())
 }
 
 /// Explains a cell's worst sample on this machine, if something was recorded.
-pub fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<Option<Story>, ExplainError> {
+pub fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<Option<Breakdown>, ExplainError> {
     match host::worst(run, records, record, 1) {
-        Ok(mut stories) => Ok(stories.pop()),
+        Ok(mut breakdowns) => Ok(breakdowns.pop()),
         Err(ExplainError::NoRecordings { .. }) => Ok(None),
         Err(other) => Err(other),
     }
@@ -163,28 +163,30 @@ fn tell(
     record: &Record,
     records: &[Record],
     rows: &[(usize, SampleRow)],
-) -> Result<(Vec<Told>, Box<dyn Lines>), ExplainError> {
-    let Retold {
+) -> Result<(Vec<Explanation>, Box<dyn Lines>), ExplainError> {
+    let Replayed {
         executions,
         symbols,
         lines,
-    } = retell(means, record, rows)?;
+    } = replay(means, record, rows)?;
     let around = Around {
         floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
         peers: peers(record, records),
     };
-    let told = executions.iter().zip(rows).map(|(execution, (_, row))| {
+    let explanation = executions.iter().zip(rows).map(|(execution, (_, row))| {
         let sample = sample(record, row.index, row.latency);
-        crate::story::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| ExplainError::Story {
-            cell: record.id.clone(),
-            index: row.index,
-            source,
+        crate::breakdown::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| {
+            ExplainError::Breakdown {
+                cell: record.id.clone(),
+                index: row.index,
+                source,
+            }
         })
     });
-    Ok((told.collect::<Result<_, _>>()?, lines))
+    Ok((explanation.collect::<Result<_, _>>()?, lines))
 }
 
-/// Which sample a story is of.
+/// Which sample a breakdown is of.
 fn sample(record: &Record, index: u32, latency_ns: Nanos) -> Sample {
     Sample {
         cell: record.id.to_string(),

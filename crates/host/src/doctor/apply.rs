@@ -11,14 +11,14 @@ use std::io::{self, Write};
 #[derive(Debug, Default)]
 pub struct Applied {
     /// What became of each finding that can be applied.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<AppliedFinding>,
     /// Open files that hold a limit.
     held: Vec<File>,
 }
 
 /// What became of one finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct AppliedFinding {
     /// The finding's name.
     pub id: &'static str,
     /// How many of its changes were made, or were in force already.
@@ -27,7 +27,7 @@ pub struct Outcome {
     pub refused: Vec<String>,
 }
 
-impl Outcome {
+impl AppliedFinding {
     /// One line for a person.
     pub fn line(&self) -> String {
         let (id, made) = (self.id, self.made);
@@ -50,7 +50,7 @@ pub fn apply(findings: &[Finding], tree: &Tree, journal: &mut Journal) -> Applie
         .iter()
         .filter(|f| f.level != Level::Good && !f.changes.is_empty());
     for finding in ill {
-        let mut outcome = Outcome {
+        let mut outcome = AppliedFinding {
             id: finding.id,
             made: 0,
             refused: Vec::new(),

@@ -28,7 +28,7 @@ mod undo;
 mod value;
 
 pub use entry::Owner;
-pub use undo::{Outcome, Undone, failures};
+pub use undo::{UndoResult, Undone, failures};
 
 use super::HostError;
 use super::guard::Guard;

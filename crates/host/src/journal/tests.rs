@@ -2,16 +2,16 @@ use super::*;
 use crate::restore::left_over;
 
 /// A state folder and a made-up setting.
-struct Desk {
+struct Controller {
     dir: tempfile::TempDir,
     state: StateFolder,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl Controller {
+    fn new() -> Controller {
         let dir = tempfile::tempdir().unwrap();
         let state = StateFolder::at(&dir.path().join("state")).unwrap();
-        Desk { dir, state }
+        Controller { dir, state }
     }
 
     fn setting(&self, name: &str, text: &str) -> PathBuf {
@@ -60,9 +60,9 @@ fn reads(path: &Path, now: &str) -> Entry {
 
 #[test]
 fn settings_come_back_in_reverse_order() {
-    let desk = Desk::new();
-    let path = desk.setting("a", "1\n");
-    let mut journal = desk.begin();
+    let controller = Controller::new();
+    let path = controller.setting("a", "1\n");
+    let mut journal = controller.begin();
     assert_eq!(journal.set(&path, "1").unwrap(), Set::AlreadySo);
     assert_eq!(journal.set(&path, "2").unwrap(), Set::Changed { before: "1".into() });
     journal.set(&path, "3").unwrap();
@@ -74,14 +74,14 @@ fn settings_come_back_in_reverse_order() {
         told,
         [format!("{name}: 2 again (was 3)"), format!("{name}: 1 again (was 2)")]
     );
-    assert_eq!(desk.journals(), 0);
+    assert_eq!(controller.journals(), 0);
 }
 
 #[test]
 fn of_a_choice_the_chosen_one_comes_back() {
-    let desk = Desk::new();
-    let path = desk.setting("thp", "always [madvise] never\n");
-    let mut journal = desk.begin();
+    let controller = Controller::new();
+    let path = controller.setting("thp", "always [madvise] never\n");
+    let mut journal = controller.begin();
     journal.set(&path, "never").unwrap();
     drop(journal);
     assert_eq!(read_text(&path), "madvise");
@@ -89,9 +89,9 @@ fn of_a_choice_the_chosen_one_comes_back() {
 
 #[test]
 fn a_missing_setting_is_an_error_and_is_not_made() {
-    let desk = Desk::new();
-    let path = desk.dir.path().join("none");
-    let mut journal = desk.begin();
+    let controller = Controller::new();
+    let path = controller.dir.path().join("none");
+    let mut journal = controller.begin();
     assert!(matches!(journal.set(&path, "1"), Err(HostError::Read { .. })));
     assert!(!path.exists());
     assert_eq!(journal.finish().unwrap(), []);
@@ -99,29 +99,29 @@ fn a_missing_setting_is_an_error_and_is_not_made() {
 
 #[test]
 fn what_somebody_else_has_set_since_is_left_alone() {
-    let desk = Desk::new();
-    let path = desk.setting("a", "1");
-    let mut journal = desk.begin();
+    let controller = Controller::new();
+    let path = controller.setting("a", "1");
+    let mut journal = controller.begin();
     journal.set(&path, "2").unwrap();
     fs::write(&path, "7").unwrap();
     let undone = journal.finish().unwrap();
-    assert_eq!(undone[0].outcome, Outcome::Foreign { now: "7".into() });
+    assert_eq!(undone[0].outcome, UndoResult::Foreign { now: "7".into() });
     assert_eq!(read_text(&path), "7");
-    assert_eq!(desk.journals(), 0);
+    assert_eq!(controller.journals(), 0);
 }
 
 #[test]
 fn a_journal_of_somebody_else_is_not_believed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let desk = Desk::new();
-    let path = desk.setting("a", "2");
-    desk.killed(None, &[value(&path, "1", "2")]);
-    let journal = desk.dir.path().join("state/run-killed.journal");
+    let controller = Controller::new();
+    let path = controller.setting("a", "2");
+    controller.killed(None, &[value(&path, "1", "2")]);
+    let journal = controller.dir.path().join("state/run-killed.journal");
     fs::set_permissions(&journal, fs::Permissions::from_mode(0o666)).unwrap();
-    let error = left_over(&desk.state).unwrap_err().to_string();
+    let error = left_over(&controller.state).unwrap_err().to_string();
     assert!(error.contains("others can write to it"), "{error}");
     // Not by way of a link either: who starts a guard names its journal.
-    let elsewhere = desk.dir.path().join("elsewhere");
+    let elsewhere = controller.dir.path().join("elsewhere");
     fs::rename(&journal, &elsewhere).unwrap();
     fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o600)).unwrap();
     symlink(&elsewhere, &journal).unwrap();
@@ -139,78 +139,78 @@ fn a_journal_of_somebody_else_is_not_believed() {
 
 #[test]
 fn a_living_owner_is_left_alone_and_a_dead_one_is_undone_once() {
-    let desk = Desk::new();
-    let path = desk.setting("a", "1");
-    let mut journal = desk.begin();
+    let controller = Controller::new();
+    let path = controller.setting("a", "1");
+    let mut journal = controller.begin();
     journal.set(&path, "2").unwrap();
-    let found = left_over(&desk.state).unwrap();
+    let found = left_over(&controller.state).unwrap();
     assert_eq!((found.living.len(), found.left_over.len()), (1, 0));
     assert_eq!(read_text(&path), "2");
     journal.finish().unwrap();
 
     // Killed after setting, and before looking how the kernel spells it.
     fs::write(&path, "two").unwrap();
-    desk.killed(None, &[value(&path, "1", "2")]);
-    let found = left_over(&desk.state).unwrap();
+    controller.killed(None, &[value(&path, "1", "2")]);
+    let found = left_over(&controller.state).unwrap();
     assert_eq!(found.left_over[0].1.len(), 1);
     assert_eq!(read_text(&path), "1");
     fs::write(&path, "two").unwrap();
-    assert!(left_over(&desk.state).unwrap().left_over.is_empty());
+    assert!(left_over(&controller.state).unwrap().left_over.is_empty());
     assert_eq!(read_text(&path), "two");
 }
 
 #[test]
 fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
-    let desk = Desk::new();
-    let path = desk.setting("a", "2");
-    let folder = desk.dir.path().join("work");
+    let controller = Controller::new();
+    let path = controller.setting("a", "2");
+    let folder = controller.dir.path().join("work");
     fs::create_dir(&folder).unwrap();
     let traces = Traces {
         cgroup: None,
         work_dir: folder.clone(),
         null_blk: Vec::new(),
     };
-    desk.killed(
+    controller.killed(
         Some("another"),
         &[value(&path, "1", "2"), reads(&path, "2"), Entry::Loads { traces }],
     );
-    left_over(&desk.state).unwrap();
+    left_over(&controller.state).unwrap();
     assert_eq!(read_text(&path), "2");
     assert!(!folder.exists());
 }
 
 #[test]
 fn what_cannot_be_undone_stays_written_down() {
-    let desk = Desk::new();
-    let (path, folder) = (desk.setting("a", "2"), desk.dir.path().join("dir"));
+    let controller = Controller::new();
+    let (path, folder) = (controller.setting("a", "2"), controller.dir.path().join("dir"));
     fs::create_dir(&folder).unwrap();
     // A folder cannot be read as a setting.
-    desk.killed(
+    controller.killed(
         None,
         &[value(&folder, "1", "2"), value(&path, "1", "2"), reads(&path, "2")],
     );
-    assert_eq!(left_over(&desk.state).unwrap().failed(), 1);
+    assert_eq!(left_over(&controller.state).unwrap().failed(), 1);
     assert_eq!(read_text(&path), "1");
-    assert_eq!(desk.journals(), 1);
+    assert_eq!(controller.journals(), 1);
     // Only what failed is tried again.
     fs::write(&path, "2").unwrap();
     fs::remove_dir(&folder).unwrap();
-    assert_eq!(left_over(&desk.state).unwrap().failed(), 0);
-    assert_eq!((read_text(&path).as_str(), desk.journals()), ("2", 0));
+    assert_eq!(left_over(&controller.state).unwrap().failed(), 0);
+    assert_eq!((read_text(&path).as_str(), controller.journals()), ("2", 0));
 }
 
 #[test]
 fn a_journal_without_a_whole_first_line_is_removed() {
-    let desk = Desk::new();
-    fs::write(desk.dir.path().join("state/run-x.journal"), "{\"comm").unwrap();
-    left_over(&desk.state).unwrap();
-    assert_eq!(desk.journals(), 0);
+    let controller = Controller::new();
+    fs::write(controller.dir.path().join("state/run-x.journal"), "{\"comm").unwrap();
+    left_over(&controller.state).unwrap();
+    assert_eq!(controller.journals(), 0);
 }
 
 #[test]
 fn a_process_group_ends_but_not_one_that_only_has_its_number() {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
-    let desk = Desk::new();
+    let controller = Controller::new();
     let sleep = || {
         std::process::Command::new("sleep")
             .arg("600")
@@ -223,31 +223,31 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
         leader: other.id() as i32,
         started: 1,
     };
-    desk.killed(None, &[reused]);
-    left_over(&desk.state).unwrap();
+    controller.killed(None, &[reused]);
+    left_over(&controller.state).unwrap();
     assert!(other.try_wait().unwrap().is_none());
     other.kill().unwrap();
     other.wait().unwrap();
 
-    let mut journal = desk.begin();
+    let mut journal = controller.begin();
     journal.end_group(ours.id()).unwrap();
     // Nobody looks at its end meanwhile: a group of ended processes is no reason to wait, or to fail.
-    assert_eq!(journal.finish().unwrap()[0].outcome, Outcome::Removed);
+    assert_eq!(journal.finish().unwrap()[0].outcome, UndoResult::Removed);
     assert_eq!(ours.wait().unwrap().signal(), Some(9));
 }
 
 #[test]
 fn an_instance_of_tracefs_that_a_killed_run_left_is_removed() {
-    let desk = Desk::new();
-    let instance = desk.dir.path().join("worstcase-1");
+    let controller = Controller::new();
+    let instance = controller.dir.path().join("worstcase-1");
     fs::create_dir(&instance).unwrap();
-    desk.killed(
+    controller.killed(
         None,
         &[Entry::Tracing {
             instance: instance.clone(),
         }],
     );
-    left_over(&desk.state).unwrap();
+    left_over(&controller.state).unwrap();
     assert!(!instance.exists());
-    assert_eq!(desk.journals(), 0);
+    assert_eq!(controller.journals(), 0);
 }

@@ -15,13 +15,13 @@ pub struct Undone {
     /// The setting, or what was made.
     pub what: String,
     /// What was done about it.
-    pub outcome: Outcome,
+    pub outcome: UndoResult,
 }
 
 /// How undoing a change went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum UndoResult {
     /// The setting has its old value again.
     Restored {
         /// The value that was replaced.
@@ -45,7 +45,7 @@ pub enum Outcome {
 
 /// How many of these changes could not be undone.
 pub fn failures<'a>(undone: impl IntoIterator<Item = &'a Undone>) -> usize {
-    let is_failed = |u: &&Undone| matches!(u.outcome, Outcome::Failed { .. });
+    let is_failed = |u: &&Undone| matches!(u.outcome, UndoResult::Failed { .. });
     undone.into_iter().filter(is_failed).count()
 }
 
@@ -53,10 +53,10 @@ impl fmt::Display for Undone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = &self.what;
         match &self.outcome {
-            Outcome::Restored { from, to } => write!(f, "{what}: {to} again (was {from})"),
-            Outcome::Removed => write!(f, "{what}: removed"),
-            Outcome::Foreign { now } => write!(f, "{what}: left alone, somebody has set it to {now} since"),
-            Outcome::Failed { why } => write!(f, "{what}: {why}"),
+            UndoResult::Restored { from, to } => write!(f, "{what}: {to} again (was {from})"),
+            UndoResult::Removed => write!(f, "{what}: removed"),
+            UndoResult::Foreign { now } => write!(f, "{what}: left alone, somebody has set it to {now} since"),
+            UndoResult::Failed { why } => write!(f, "{what}: {why}"),
         }
     }
 }
@@ -73,8 +73,8 @@ pub(super) fn all(entries: &[Entry], same_boot: bool) -> (Vec<Undone>, Vec<Entry
             }
             let reads = entries[index + 1..].iter().find_map(|later| entry.reads(later));
             let (what, done) = entry.undo(reads);
-            let outcome = done.unwrap_or_else(|e| Some(Outcome::Failed { why: e.to_string() }));
-            if matches!(outcome, Some(Outcome::Failed { .. })) {
+            let outcome = done.unwrap_or_else(|e| Some(UndoResult::Failed { why: e.to_string() }));
+            if matches!(outcome, Some(UndoResult::Failed { .. })) {
                 left.insert(0, entry.clone());
             }
             undone.extend(outcome.map(|outcome| Undone { what, outcome }));
@@ -100,8 +100,8 @@ impl Entry {
         }
     }
 
-    fn undo(&self, reads: Option<&str>) -> (String, io::Result<Option<Outcome>>) {
-        let removed = |there: bool| there.then_some(Outcome::Removed);
+    fn undo(&self, reads: Option<&str>) -> (String, io::Result<Option<UndoResult>>) {
+        let removed = |there: bool| there.then_some(UndoResult::Removed);
         match self {
             Entry::Value { path, before, .. } => (path.display().to_string(), undo_value(path, before, reads)),
             Entry::Loads { traces } => (
@@ -146,7 +146,7 @@ fn clean_up(traces: &Traces) -> io::Result<bool> {
     Ok(there)
 }
 
-fn undo_value(path: &Path, before: &str, reads: Option<&str>) -> io::Result<Option<Outcome>> {
+fn undo_value(path: &Path, before: &str, reads: Option<&str>) -> io::Result<Option<UndoResult>> {
     let now = match value::read(path) {
         Ok(now) => now,
         // Its device or CPU went away, and the setting with it.
@@ -158,10 +158,10 @@ fn undo_value(path: &Path, before: &str, reads: Option<&str>) -> io::Result<Opti
     }
     // Without `reads` the owner was killed between setting and looking.
     if reads.is_some_and(|reads| reads != now) {
-        return Ok(Some(Outcome::Foreign { now }));
+        return Ok(Some(UndoResult::Foreign { now }));
     }
     value::write(path, before)?;
-    Ok(Some(Outcome::Restored {
+    Ok(Some(UndoResult::Restored {
         from: now,
         to: before.to_string(),
     }))

@@ -1,4 +1,4 @@
-//! One measurement of a probe that does not measure CPU by CPU: the probe does it, this looks on and tells the desk.
+//! One measurement of a probe that does not measure CPU by CPU: the probe does it, this looks on and tells the controller.
 
 use super::MeasureError;
 use super::run::pause;
@@ -101,7 +101,7 @@ struct Before {
     cpu: Nanos,
 }
 
-/// Looks on: tells the desk several times a second, and whether the user wants an end.
+/// Looks on: tells the controller several times a second, and whether the user wants an end.
 struct Onlooker<'a, Say> {
     start: Nanos,
     stop: &'a AtomicBool,

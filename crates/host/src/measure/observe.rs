@@ -1,4 +1,4 @@
-//! The kernel's trace beside the measuring threads: parts of each sample, causes of each gap, flights of the latest samples.
+//! The kernel's trace beside the measuring threads: parts of each sample, causes of each gap, captures of the latest samples.
 
 use super::MeasureError;
 use super::collect::Collected;
@@ -58,7 +58,7 @@ impl Observer {
         let tids: Vec<u32> = threads.iter().map(|t| t.tid).collect();
         let purpose = match spec.probe {
             Probe::Noise => Purpose::Noise,
-            _ if spec.flights > 0 => Purpose::Recorder { tids: tids.clone() },
+            _ if spec.captures > 0 => Purpose::Recorder { tids: tids.clone() },
             Probe::Response => Purpose::Response { tids: tids.clone() },
             _ => return Ok(None),
         };
@@ -74,9 +74,12 @@ impl Observer {
             Probe::Noise => Looks::Gaps(threads.iter().map(Gaps::of).collect()),
             probe => Looks::Samples {
                 splitter: Box::new(Splitter::new(&tids)),
-                recorders: match spec.flights {
+                recorders: match spec.captures {
                     0 => Vec::new(),
-                    flights => threads.iter().map(|_| Recorder::new(WINDOW, MARGIN, flights)).collect(),
+                    captures => threads
+                        .iter()
+                        .map(|_| Recorder::new(WINDOW, MARGIN, captures))
+                        .collect(),
                 },
                 files: match probe {
                     Probe::Response => parts_files(spec)?,
@@ -156,7 +159,7 @@ impl Observer {
                 for mut file in files {
                     file.flush()?;
                 }
-                observed.flights = recorders.into_iter().map(Recorder::into_snapshots).collect();
+                observed.captures = recorders.into_iter().map(Recorder::into_snapshots).collect();
             }
             Looks::Gaps(all) => {
                 observed.causes = all.into_iter().map(|g| g.causes.into_values().collect()).collect();
@@ -176,7 +179,7 @@ pub(super) struct Observed {
     /// What took the CPU away.
     pub causes: Vec<Vec<message::Cause>>,
     /// The trace around the latest samples.
-    pub flights: Vec<Vec<Snapshot>>,
+    pub captures: Vec<Vec<Snapshot>>,
 }
 
 fn parts_files(spec: &HostSpec) -> io::Result<Vec<BufWriter<File>>> {
@@ -187,7 +190,7 @@ fn parts_files(spec: &HostSpec) -> io::Result<Vec<BufWriter<File>>> {
 /// Five numbers of 8 bytes, little-endian, in the order of the type.
 fn write_parts(file: &mut impl Write, parts: &Parts) -> io::Result<()> {
     let numbers = [
-        parts.irq_off,
+        parts.irq_latency,
         parts.handler,
         parts.scheduling,
         parts.return_to_user,

@@ -54,7 +54,7 @@ fn no_deep_idle(warnings: &mut Vec<String>) -> Option<File> {
     open()
         .inspect_err(|e| {
             warnings.push(format!(
-                "deep idle states are not held off ({DMA_LATENCY}: {e}): leaving them is part of the samples; run as root"
+                "deep idle states are not kept off ({DMA_LATENCY}: {e}): leaving them is part of the samples; run as root"
             ));
         })
         .ok()

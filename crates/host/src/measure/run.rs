@@ -49,7 +49,7 @@ pub enum MeasureError {
     /// A probe of [`worstcase_probe::bench`].
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// A file of samples, or the way to the desk.
+    /// A file of samples, or the way to the controller.
     #[error("cannot write samples or messages: {0}; is the disk full?")]
     Write(#[from] io::Error),
 }
@@ -167,7 +167,7 @@ fn measure(
         .map(Collector::finish)
         .collect::<io::Result<_>>()?;
     add_warnings(&mut warnings, &measured);
-    keep_flights(spec, &observed)?;
+    keep_captures(spec, &observed)?;
     Ok(Done {
         bench: None,
         cpus: cpus_done(&measured, &steal, &observed),
@@ -215,9 +215,9 @@ fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
     warnings.dedup();
 }
 
-fn keep_flights(spec: &HostSpec, observed: &Observed) -> io::Result<()> {
-    for (cpu, flights) in spec.cpus.iter().zip(&observed.flights) {
-        std::fs::write(spec.flights_file(*cpu), serde_json::to_vec(flights)?)?;
+fn keep_captures(spec: &HostSpec, observed: &Observed) -> io::Result<()> {
+    for (cpu, captures) in spec.cpus.iter().zip(&observed.captures) {
+        std::fs::write(spec.captures_file(*cpu), serde_json::to_vec(captures)?)?;
     }
     Ok(())
 }
@@ -283,7 +283,7 @@ fn cpus_done(measured: &[Measured], steal: &[Option<Nanos>], observed: &Observed
         steal: *steal,
         parts: observed.parts,
         causes: observed.causes.get(place).cloned().unwrap_or_default(),
-        flights: observed.flights.get(place).map_or(0, Vec::len),
+        captures: observed.captures.get(place).map_or(0, Vec::len),
     };
     measured.iter().zip(steal).enumerate().map(one).collect()
 }

@@ -11,7 +11,7 @@ use worstcase_probe::record::Periods;
 
 /// What a thread's loop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct LoopResult {
     /// The schedule as the timer kept it.
     pub schedule: Schedule,
     /// Where the periods went that were due until it ended.
@@ -21,7 +21,12 @@ pub struct Taken {
 }
 
 /// Takes the samples of `schedule` until its end or `stop`.
-pub fn take<S: Source>(source: &mut S, schedule: Schedule, ring: &mut Writer, stop: &AtomicBool) -> io::Result<Taken> {
+pub fn take<S: Source>(
+    source: &mut S,
+    schedule: Schedule,
+    ring: &mut Writer,
+    stop: &AtomicBool,
+) -> io::Result<LoopResult> {
     let schedule = source.arm(schedule)?;
     let (mut index, mut last) = (0_u32, -1_i64);
     let (mut books, mut early) = (Books::default(), 0);
@@ -45,7 +50,7 @@ pub fn take<S: Source>(source: &mut S, schedule: Schedule, ring: &mut Writer, st
         books.missed(u64::from(next - index - 1));
         index = next;
     }
-    Ok(Taken {
+    Ok(LoopResult {
         schedule,
         periods: books.close(),
         early,
@@ -78,7 +83,7 @@ mod tests {
         }
     }
 
-    fn run(periods: u32, late: Vec<i64>, words: usize) -> (Taken, Vec<(u64, u64)>) {
+    fn run(periods: u32, late: Vec<i64>, words: usize) -> (LoopResult, Vec<(u64, u64)>) {
         let schedule = Schedule {
             start: Nanos(1_000_000),
             interval: Nanos(1_000),
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_sample_without_room_is_lost_and_no_period_is_missed_for_it() {
-        let (Taken { periods, .. }, samples) = run(20, vec![], 8);
+        let (LoopResult { periods, .. }, samples) = run(20, vec![], 8);
         assert_eq!(
             (periods.expected, periods.missed, periods.longest_missed_run),
             (20, 0, 0)

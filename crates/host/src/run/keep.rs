@@ -19,7 +19,7 @@ use worstcase_results::record::{
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
-pub const FLIGHTS_FILE: &str = "flights.json";
+pub const CAPTURES_FILE: &str = "captures.json";
 
 /// Keeps one CPU's samples as a cell. `scratch` is a folder of the run ([`Run::scratch`]).
 pub fn keep(
@@ -75,10 +75,10 @@ pub fn keep(
     };
     record.check().map_err(HostError::Contradiction)?;
     let file = record.samples.file.clone();
-    let flights = spec.flights_file(cpu.cpu);
+    let captures = spec.captures_file(cpu.cpu);
     let mut files = vec![(file.as_str(), samples.as_path())];
-    if cpu.flights > 0 {
-        files.push((FLIGHTS_FILE, flights.as_path()));
+    if cpu.captures > 0 {
+        files.push((CAPTURES_FILE, captures.as_path()));
     }
     run.move_cell(&record, &files)?;
     Ok(())
@@ -182,7 +182,7 @@ type Pick = fn(&SampleRow) -> Option<Nanos>;
 /// In the order of [`summaries`].
 const PICKS: [Pick; 8] = [
     |r| Some(r.latency),
-    |r| r.irq_off,
+    |r| r.irq_latency,
     |r| r.after_irq,
     |r| Some(r.host?.parts?.handler),
     |r| Some(r.host?.parts?.scheduling),
@@ -243,7 +243,7 @@ fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; PICKS.len()]) ->
     })?;
     let [
         latency,
-        irq_off,
+        irq_latency,
         after_irq,
         handler,
         scheduling,
@@ -253,7 +253,7 @@ fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; PICKS.len()]) ->
     ] = second.map(|pass| pass.map(|p| p.finish()));
     Ok(Summaries {
         latency,
-        irq_off,
+        irq_latency,
         after_irq,
         handler,
         scheduling,

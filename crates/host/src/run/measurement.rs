@@ -77,7 +77,7 @@ fn start() -> std::io::Result<Child> {
         .arg("host-worker")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // Ctrl-C is for the desk, which asks for an orderly end.
+        // Ctrl-C is for the controller, which asks for an orderly end.
         .process_group(0)
         .spawn()
 }

@@ -6,10 +6,10 @@ use worstcase_probe::bench::{Bench, Placement};
 
 /// How CPUs lie to each other.
 #[derive(Clone, Debug)]
-pub struct Topology(Vec<Place>);
+pub struct Topology(Vec<LogicalCpu>);
 
 #[derive(Clone, Debug)]
-struct Place {
+struct LogicalCpu {
     cpu: u32,
     /// The CPUs of its core.
     core: CpuList,
@@ -26,7 +26,7 @@ impl Topology {
             let caches = tree.numbers(&format!("{folder}/cache"), "index");
             let level = |index: &u32| tree.value::<u32>(&format!("{folder}/cache/index{index}/level"));
             let last = caches.into_iter().max_by_key(|index| level(index));
-            Place {
+            LogicalCpu {
                 cpu: *cpu,
                 core: tree
                     .value(&format!("{folder}/topology/thread_siblings_list"))
@@ -40,7 +40,7 @@ impl Topology {
     }
 
     /// The first two CPUs of which the second is such as `wanted` says of the first.
-    fn pair(&self, wanted: impl Fn(&Place, u32) -> bool) -> Option<Vec<u32>> {
+    fn pair(&self, wanted: impl Fn(&LogicalCpu, u32) -> bool) -> Option<Vec<u32>> {
         let all = &self.0;
         let pairs = all.iter().flat_map(|a| all.iter().map(move |b| (a, b.cpu)));
         pairs
@@ -88,7 +88,7 @@ mod tests {
 
     /// Two packages of two cores with two threads each.
     fn topology() -> Topology {
-        let place = |cpu: u32| Place {
+        let place = |cpu: u32| LogicalCpu {
             cpu,
             core: [cpu % 4, cpu % 4 + 4].into_iter().collect(),
             cache: (0..8).filter(|c| c % 4 / 2 == cpu % 4 / 2).collect(),

@@ -29,7 +29,7 @@ pub(super) fn for_each_row(
             let mut row = rows.next(step, value);
             if let Some(parts) = &mut parts {
                 match spec.probe {
-                    Probe::Timerlat => add_irq_off(&mut row, parts)?,
+                    Probe::Timerlat => add_irq_latency(&mut row, parts)?,
                     _ => add_parts(&mut row, parts)?,
                 }
             }
@@ -46,16 +46,16 @@ fn next_part(parts: &mut impl Read) -> io::Result<Nanos> {
 }
 
 /// Reads the one part of the next sample that timerlat tells.
-fn add_irq_off(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
-    let irq_off = next_part(parts)?;
-    row.irq_off = Some(irq_off);
-    row.after_irq = Some(row.latency.saturating_sub(irq_off));
+fn add_irq_latency(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
+    let irq_latency = next_part(parts)?;
+    row.irq_latency = Some(irq_latency);
+    row.after_irq = Some(row.latency.saturating_sub(irq_latency));
     Ok(())
 }
 
 /// Reads the parts of the next sample.
 fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
-    add_irq_off(row, parts)?;
+    add_irq_latency(row, parts)?;
     let mut next = || next_part(parts);
     let parts = RowParts {
         handler: next()?,
@@ -124,7 +124,7 @@ impl Rows {
             index: self.index as u32,
             due: Nanos(due),
             latency: Nanos(latency),
-            irq_off: None,
+            irq_latency: None,
             after_irq: None,
             instructions: None,
             host: Some(HostRow { parts: None, jitter_ns }),
@@ -154,7 +154,7 @@ mod tests {
             seed: 1,
             load: "idle".parse().expect("a load"),
             threshold: Nanos(1),
-            flights: 0,
+            captures: 0,
             work_dir: dir.into(),
             cgroup: None,
             tracing: None,
@@ -176,7 +176,7 @@ mod tests {
             major_faults: 0,
             steal: None,
             parts,
-            flights: 0,
+            captures: 0,
             causes: Vec::new(),
         }
     }
@@ -251,7 +251,10 @@ mod tests {
         };
         read(&mut rows).unwrap();
         let p = rows[0].host.unwrap().parts.unwrap();
-        assert_eq!((rows[0].irq_off, rows[0].after_irq), (Some(Nanos(1)), Some(Nanos(14))));
+        assert_eq!(
+            (rows[0].irq_latency, rows[0].after_irq),
+            (Some(Nanos(1)), Some(Nanos(14)))
+        );
         assert_eq!(
             [p.handler, p.scheduling, p.return_, p.unexplained],
             [2, 3, 4, 5].map(Nanos)
@@ -272,7 +275,7 @@ mod tests {
         let mut seen = Vec::new();
         for_each_row(&spec, &done(true), |row| {
             assert_eq!(row.host.unwrap().parts, None);
-            seen.push((row.index, row.irq_off.unwrap().0, row.after_irq.unwrap().0));
+            seen.push((row.index, row.irq_latency.unwrap().0, row.after_irq.unwrap().0));
             Ok(())
         })
         .unwrap();

@@ -15,7 +15,7 @@ use worstcase_probe::probes::environment;
 use worstcase_probe::{Nanos, Probe};
 
 /// Flights of `response` unless asked otherwise.
-const FLIGHTS: usize = 10;
+const CAPTURES: usize = 10;
 /// Gaps that `noise` keeps unless asked otherwise.
 const THRESHOLD: Nanos = Nanos(1_000);
 /// Of the kernel's timerlat threads.
@@ -122,12 +122,12 @@ fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> R
     let timer = timer(part, probe, cpus)?;
     let method = &part.method;
     let distance = method.distance.unwrap_or(Nanos(0));
-    let flights = method.flights.unwrap_or(match probe {
-        Probe::Response => FLIGHTS,
+    let captures = method.captures.unwrap_or(match probe {
+        Probe::Response => CAPTURES,
         _ => 0,
     });
-    if probe == Probe::Timerlat && (method.timer.is_some() || distance.0 > 0 || flights > 0) {
-        return wrong("--probe timerlat: the kernel's threads take no --timer, --distance or --flights");
+    if probe == Probe::Timerlat && (method.timer.is_some() || distance.0 > 0 || captures > 0) {
+        return wrong("--probe timerlat: the kernel's threads take no --timer, --distance or --captures");
     }
     let interval = asked.interval;
     if probe == Probe::Timerlat
@@ -141,7 +141,7 @@ fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> R
         policy: policy(part, probe),
         distance,
         threshold: method.threshold.unwrap_or(THRESHOLD),
-        flights,
+        captures,
         ..spec(part, asked, probe, cpus.to_vec())
     })
 }
@@ -159,9 +159,9 @@ fn policy(part: &Part, probe: Probe) -> Policy {
 
 fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> Result<HostSpec, HostError> {
     let method = &part.method;
-    if method.timer.is_some() || method.distance.is_some_and(|d| d.0 > 0) || method.flights.is_some_and(|n| n > 0) {
+    if method.timer.is_some() || method.distance.is_some_and(|d| d.0 > 0) || method.captures.is_some_and(|n| n > 0) {
         return wrong(
-            "--probe switch, hackbench, inversion: no timer wakes them; they take no --timer, --distance or --flights",
+            "--probe switch, hackbench, inversion: no timer wakes them; they take no --timer, --distance or --captures",
         );
     }
     let cpus = placement::place(&bench, &Topology::read(&Tree::at("/".as_ref()), cpus))?;
@@ -188,7 +188,7 @@ fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostS
         seed: asked.seed,
         load: asked.load.clone(),
         threshold: Nanos(0),
-        flights: 0,
+        captures: 0,
         work_dir: PathBuf::new(),
         cgroup: None,
         tracing: None,

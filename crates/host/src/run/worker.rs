@@ -1,5 +1,5 @@
 //! The measuring process: a spec on standard input, messages on standard output. It ends early when its input ends, which is what
-//! happens when the desk is gone.
+//! happens when the controller is gone.
 
 use crate::HostSpec;
 use crate::measure;

@@ -1,4 +1,4 @@
-//! Flight recorder: the last events of each CPU, and those around the latest samples, kept.
+//! Trace recorder: the last events of each CPU, and those around the latest samples, kept.
 
 use super::events::{Event, What};
 use super::parts::{Ask, Parts};

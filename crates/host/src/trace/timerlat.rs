@@ -123,7 +123,7 @@ fn time(text: &str) -> Option<Nanos> {
 
 /// Where an activation stands among the periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// Its period.
     pub index: u64,
     /// Activations between the one before it and this one, of which a line was lost.
@@ -158,7 +158,7 @@ impl Periods {
     }
 
     /// The place of the next activation; `None` before period 0.
-    pub fn of(&mut self, activation: Activation) -> Option<Place> {
+    pub fn of(&mut self, activation: Activation) -> Option<Position> {
         let before = self.number.replace(activation.number);
         let unread = before.map_or(0, |before| activation.number - before - 1);
         let by_time = (activation.due.0 + self.interval / 2).checked_sub(self.start)? / self.interval;
@@ -173,7 +173,7 @@ impl Periods {
         // Some that nobody read may have been before period 0.
         let between = index - self.last.map_or(0, |(last, _)| last + 1);
         self.last = Some((index, activation));
-        Some(Place {
+        Some(Position {
             index,
             lost: unread.min(between),
         })

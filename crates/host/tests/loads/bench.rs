@@ -115,18 +115,18 @@ pub fn children_of(pid: Pid) -> BTreeSet<Pid> {
 
 /// What the machine holds that a load could have left.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct LeftBehind {
     segments: Vec<String>,
     devices: Vec<PathBuf>,
 }
 
-impl Machine {
+impl LeftBehind {
     /// System V segments whose creator is gone, and null_blk devices.
-    pub fn now() -> Machine {
+    pub fn now() -> LeftBehind {
         let is_gone = |creator: Pid| !PathBuf::from(format!("/proc/{creator}")).exists();
         let orphaned = Self::segments().into_iter().filter(|(_, creator)| is_gone(*creator));
         let devices = fs::read_dir("/sys/kernel/config/nullb");
-        Machine {
+        LeftBehind {
             segments: orphaned.map(|(id, _)| id).collect(),
             devices: devices
                 .into_iter()
@@ -153,7 +153,7 @@ impl Machine {
 }
 
 /// That loads at `place` are gone with all they made; every process of theirs is a child of this one by now.
-pub fn assert_nothing_left(what: &str, place: &LoadPlace, before: &Machine) {
+pub fn assert_nothing_left(what: &str, place: &LoadPlace, before: &LeftBehind) {
     assert_eq!(
         process::wait(-1, false).expect("wait"),
         Waited::NoChild,
@@ -165,8 +165,12 @@ pub fn assert_nothing_left(what: &str, place: &LoadPlace, before: &Machine) {
         assert!(!group.exists(), "{what} left its control group");
     }
     // Others on this machine may have such things for a moment.
-    let as_before = within(Nanos::from_millis(10_000), || Machine::now() == *before);
-    assert!(as_before, "{what} left something: {before:?}, now {:?}", Machine::now());
+    let as_before = within(Nanos::from_millis(10_000), || LeftBehind::now() == *before);
+    assert!(
+        as_before,
+        "{what} left something: {before:?}, now {:?}",
+        LeftBehind::now()
+    );
 }
 
 pub fn is_root() -> bool {

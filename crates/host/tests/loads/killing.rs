@@ -1,6 +1,6 @@
 //! Loads whose parents are killed: what [`clean`] has to find.
 
-use crate::bench::{Folder, Machine, assert_nothing_left, children_of, is_root, load, reap_within, start, within};
+use crate::bench::{Folder, LeftBehind, assert_nothing_left, children_of, is_root, load, reap_within, start, within};
 use crate::running::LOADS;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -31,16 +31,16 @@ fn sleep_for_ever() -> ! {
     }
 }
 
-/// A desk with a worker that runs the load; both can be killed. Returns when the load works.
+/// A controller with a worker that runs the load; both can be killed. Returns when the load works.
 struct Victims {
-    desk: Pid,
+    controller: Pid,
     worker: Pid,
 }
 
 impl Victims {
     fn new(text: &str, place: &LoadPlace) -> Victims {
         let (mut reader, mut writer) = io::pipe().expect("pipe");
-        let desk = process::fork(signal::SIGKILL, || {
+        let controller = process::fork(signal::SIGKILL, || {
             process::fork(0, || {
                 let _running = start(text, place);
                 writer.write_all(&process::own_pid().to_le_bytes()).expect("write");
@@ -56,13 +56,13 @@ impl Victims {
             .read_exact(&mut pid)
             .unwrap_or_else(|e| panic!("{text} does not start: {e}"));
         Victims {
-            desk,
+            controller,
             worker: Pid::from_le_bytes(pid),
         }
     }
 
     fn kill(&self) {
-        process::kill(self.desk, signal::SIGKILL).expect("kill");
+        process::kill(self.controller, signal::SIGKILL).expect("kill");
         process::kill(self.worker, signal::SIGKILL).expect("kill");
     }
 }
@@ -81,7 +81,7 @@ fn reap_the_dead() -> bool {
 }
 
 pub fn kill_9_of_everybody_leaves_nothing() {
-    let before = Machine::now();
+    let before = LeftBehind::now();
     for text in LOADS {
         let folder = Folder::new();
         let place = folder.place();
@@ -97,7 +97,7 @@ pub fn kill_9_of_everybody_leaves_nothing() {
 
 /// While loads are being started, too.
 pub fn kill_9_at_any_moment_leaves_nothing() {
-    let before = Machine::now();
+    let before = LeftBehind::now();
     let text = "desktop:1+shm+compile+find@1000";
     for moment in 0..40 {
         let folder = Folder::new();
@@ -140,7 +140,7 @@ pub fn processes_follow_their_parent() {
 
 /// The workers are killed too, so that nobody is left who knows of the programs that they started.
 pub fn kill_9_without_a_group_leaves_nothing() {
-    let before = Machine::now();
+    let before = LeftBehind::now();
     for text in [
         "shm",
         "desktop:1",
@@ -167,7 +167,7 @@ pub fn kill_9_without_a_group_leaves_nothing() {
 
 /// A worker that ends its loads when it is asked to, as worstcase's does.
 pub fn signals_to_the_worker_leave_nothing() {
-    let before = Machine::now();
+    let before = LeftBehind::now();
     for (text, asked) in [
         ("desktop:1+shm", signal::SIGTERM),
         ("disk:2+cpu", libc::SIGINT),
@@ -203,11 +203,11 @@ pub fn the_device_of_blockread_goes_with_it() {
         eprintln!("(no null_blk here: this test needs it and checks nothing)");
         return;
     }
-    let before = Machine::now();
+    let before = LeftBehind::now();
     let folder = Folder::new();
     let place = folder.place();
     let running = start("blockread+cpu:1", &place);
-    assert_ne!(Machine::now(), before);
+    assert_ne!(LeftBehind::now(), before);
     running.stop().expect("stop");
     assert_nothing_left("blockread", &place, &before);
 
@@ -222,7 +222,7 @@ pub fn the_device_of_blockread_goes_with_it() {
 }
 
 pub fn segments_of_the_killed_are_removed() {
-    let before = Machine::now();
+    let before = LeftBehind::now();
     let program = std::env::current_exe().expect("own path");
     let text = format!("cmd:'{}' {MAKE_SEGMENT}", program.display());
     for with_group in [true, false] {
@@ -234,12 +234,12 @@ pub fn segments_of_the_killed_are_removed() {
         let supervisor = *children_of(victims.worker).first().expect("a supervisor");
         process::kill(supervisor, libc::SIGSTOP).expect("stop");
         let maker = *children_of(supervisor).first().expect("the program");
-        let made = || Machine::segments_by(maker) == 1;
+        let made = || LeftBehind::segments_by(maker) == 1;
         assert!(within(Nanos::from_millis(10_000), made), "no segment was made");
         victims.kill();
         clean(&Traces::of(&load(&text), &place, victims.worker)).expect("clean");
         reap_the_dead();
-        assert_eq!(Machine::segments_by(maker), 0);
+        assert_eq!(LeftBehind::segments_by(maker), 0);
         assert_nothing_left(&text, &place, &before);
     }
 }

@@ -1,6 +1,6 @@
 //! What another user of this machine can make root do: nothing. Each test needs root, and plays that user as 65534.
 
-use crate::bench::{Folder, Machine, assert_nothing_left, children_of, is_root, load, start, within};
+use crate::bench::{Folder, LeftBehind, assert_nothing_left, children_of, is_root, load, start, within};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
@@ -241,7 +241,7 @@ pub fn loads_do_not_keep_the_rights_of_root() {
     if !is_root() {
         return;
     }
-    let before = Machine::now();
+    let before = LeftBehind::now();
     let own = rights(process::own_pid());
     let nobody = ("65534\t65534\t65534\t65534".to_string(), "0000000000000000".to_string());
     for text in [

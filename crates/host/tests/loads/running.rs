@@ -1,6 +1,6 @@
 //! Loads that are started and stopped as they should be.
 
-use crate::bench::{Folder, Machine, assert_nothing_left, children_of, is_root, load, start, within};
+use crate::bench::{Folder, LeftBehind, assert_nothing_left, children_of, is_root, load, start, within};
 use std::fs;
 use std::path::Path;
 use worstcase_host::loads::{LoadPlace, RunningHostLoad};
@@ -33,7 +33,7 @@ pub const LOADS: &[&str] = &[
 ];
 
 pub fn every_load_works_and_leaves_nothing() {
-    let before = Machine::now();
+    let before = LeftBehind::now();
     for text in LOADS {
         let folder = Folder::new();
         let place = folder.place();
@@ -189,7 +189,7 @@ pub fn an_ordinary_user_has_loads_too() {
     if !is_root() {
         return;
     }
-    let before = Machine::now();
+    let before = LeftBehind::now();
     let folder = Folder(std::env::temp_dir().join(format!("worstcase-test-{}", process::own_pid())));
     fs::create_dir(&folder.0).expect("make a folder");
     std::os::unix::fs::chown(&folder.0, Some(65534), Some(65534)).expect("chown");

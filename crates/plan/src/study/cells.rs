@@ -31,7 +31,7 @@ pub(super) struct RawCells {
     timer: Option<Spanned<String>>,
     distance: Option<Spanned<String>>,
     threshold: Option<Spanned<String>>,
-    flights: Option<Spanned<usize>>,
+    captures: Option<Spanned<usize>>,
     mips: Option<Spanned<u32>>,
     memory_mb: Option<Spanned<u32>>,
     /// Cells that differ in some of this; without parts there is one.
@@ -113,7 +113,7 @@ fn merge(over: RawCells, base: &RawCells) -> RawCells {
         timer: over.timer.or(base.timer),
         distance: over.distance.or(base.distance),
         threshold: over.threshold.or(base.threshold),
-        flights: over.flights.or(base.flights),
+        captures: over.captures.or(base.captures),
         mips: over.mips.or(base.mips),
         memory_mb: over.memory_mb.or(base.memory_mb),
     }
@@ -155,7 +155,7 @@ fn part(raw: RawCells, venue: Venue, section: &Range<usize>) -> Checked<Part> {
             timer: raw.timer.as_ref().map(word::<Timer>).transpose()?,
             distance: raw.distance.as_ref().map(time).transpose()?,
             threshold: raw.threshold.as_ref().map(time).transpose()?,
-            flights: raw.flights.as_ref().map(|n| *n.get_ref()),
+            captures: raw.captures.as_ref().map(|n| *n.get_ref()),
         },
     };
     let checked = part.check(venue).and_then(|()| part.combinations(venue).map(drop));
@@ -264,7 +264,7 @@ impl RawCells {
             "timer" => self.timer.as_ref().map(Spanned::span),
             "distance" => self.distance.as_ref().map(Spanned::span),
             "threshold" => self.threshold.as_ref().map(Spanned::span),
-            "flights" => self.flights.as_ref().map(Spanned::span),
+            "captures" => self.captures.as_ref().map(Spanned::span),
             "mips" => self.mips.as_ref().map(Spanned::span),
             "memory_mb" => self.memory_mb.as_ref().map(Spanned::span),
             _ => None,

@@ -77,7 +77,7 @@ pub fn observe(block: &Block, instructions: &[Instruction], placements: &[Placem
         block.on_start_from::<Audited>(0, first.vaddr());
     }
     for (i, (instruction, placement)) in instructions.iter().zip(placements).enumerate() {
-        let at = Place::new(instruction.vaddr(), placement);
+        let at = PackedInstruction::new(instruction.vaddr(), placement);
         let vaddr = instruction.vaddr();
         if is_entry(facts, vaddr) {
             instruction.on_start::<Entry>(at.0);
@@ -96,7 +96,7 @@ fn is_entry(facts: &Facts, vaddr: u64) -> bool {
     facts.entries.contains(&vaddr) || facts.stubs.iter().any(|stubs| stubs.contains(&vaddr))
 }
 
-fn register(instruction: &Instruction, meaning: Option<Meaning>, at: Place, facts: &Facts) {
+fn register(instruction: &Instruction, meaning: Option<Meaning>, at: PackedInstruction, facts: &Facts) {
     let vaddr = instruction.vaddr();
     let of_kernel = vaddr >> 63 == 1;
     match meaning {
@@ -129,15 +129,15 @@ fn register(instruction: &Instruction, meaning: Option<Meaning>, at: Place, fact
 
 /// An instruction as one number: its address, what is pending when it starts, and whether it counts itself early.
 #[derive(Clone, Copy)]
-struct Place(u64);
+struct PackedInstruction(u64);
 
-impl Place {
+impl PackedInstruction {
     const PENDING_BITS: u32 = 10;
 
-    fn new(vaddr: u64, placement: &Placement) -> Place {
+    fn new(vaddr: u64, placement: &Placement) -> PackedInstruction {
         let early = u64::from(placement.counts_itself_early());
         // Canonical addresses: the sixteenth bit from the top is copied into those above.
-        Place(vaddr << (Self::PENDING_BITS + 1) | u64::from(placement.pending) << 1 | early)
+        PackedInstruction(vaddr << (Self::PENDING_BITS + 1) | u64::from(placement.pending) << 1 | early)
     }
 
     fn address(self) -> u64 {
@@ -184,7 +184,7 @@ impl Census {
     }
 
     /// A word that an instruction loads at a physical address: the first is the base, for `iret` the flags the third.
-    fn load(&mut self, vaddr: u64, physical: u64, place: Place, flags_at: u64) {
+    fn load(&mut self, vaddr: u64, physical: u64, place: PackedInstruction, flags_at: u64) {
         let Some((base, kernel)) = self.loading else {
             return;
         };
@@ -211,7 +211,7 @@ impl Census {
         word
     }
 
-    fn count_written(&mut self, place: Place, long: bool) {
+    fn count_written(&mut self, place: PackedInstruction, long: bool) {
         let (now, at) = (place.end_from_access(), place.address());
         self.step(|tracker, facts, memory| {
             if let Some(word) = read_count(memory, facts, long) {
@@ -296,7 +296,7 @@ macro_rules! at_start {
         struct $name;
         impl OnStart for $name {
             fn run(data: u64) {
-                let place = Place(data);
+                let place = PackedInstruction(data);
                 let ($start, $at) = (place.start(), place.address());
                 step(|$tracker| $run);
             }
@@ -333,7 +333,7 @@ struct LoadsFlags;
 impl OnRead for LoadsFlags {
     fn run(vaddr: u64, physical: u64, data: u64) {
         if let Some(census) = lock().as_mut() {
-            census.load(vaddr, physical, Place(data), 0);
+            census.load(vaddr, physical, PackedInstruction(data), 0);
         }
     }
 }
@@ -344,7 +344,7 @@ struct Returns;
 impl OnRead for Returns {
     fn run(vaddr: u64, physical: u64, data: u64) {
         if let Some(census) = lock().as_mut() {
-            census.load(vaddr, physical, Place(data), 16);
+            census.load(vaddr, physical, PackedInstruction(data), 16);
         }
     }
 }
@@ -359,7 +359,7 @@ macro_rules! at_write {
                 if let Some(census) = lock().as_mut()
                     && is(vaddr, &census.facts)
                 {
-                    census.count_written(Place(data), $long);
+                    census.count_written(PackedInstruction(data), $long);
                 }
             }
         }
@@ -378,7 +378,7 @@ struct ReadsFlags;
 
 impl OnRead for ReadsFlags {
     fn run(vaddr: u64, _: u64, data: u64) {
-        let place = Place(data);
+        let place = PackedInstruction(data);
         let (now, at) = (place.end_from_access(), place.address());
         if let Some(census) = lock().as_mut() {
             census.step(|tracker, facts, memory| {

@@ -163,7 +163,7 @@ impl Tracker {
     /// The scheduler begins, or the CPU halts with interrupts on.
     pub fn cut(&mut self, now: u64, at: u64) {
         self.settle(now);
-        let kind = Kind::HeldOff;
+        let kind = Kind::NonPreemptible;
         if self.open[kind as usize].is_some() {
             self.close(kind, now, at);
             self.begin(kind, now, at);
@@ -286,7 +286,7 @@ mod tests {
         t.cli(41, 5);
         t.set_interrupts(50, 6, true);
         assert_eq!(sites(&t, Kind::InterruptsOff), [(1, 2, 1, 11), (3, 6, 1, 20)]);
-        assert_eq!(sites(&t, Kind::HeldOff), [(1, 2, 1, 11), (3, 6, 1, 20)]);
+        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 2, 1, 11), (3, 6, 1, 20)]);
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         t.set_interrupts(40, 4, true);
         assert_eq!(sites(&t, Kind::PreemptionOff), [(1, 3, 1, 20)]);
         assert_eq!(sites(&t, Kind::InterruptsOff), [(2, 4, 1, 20)]);
-        assert_eq!(sites(&t, Kind::HeldOff), [(1, 4, 1, 30)]);
+        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 4, 1, 30)]);
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
         t.poll(77, 9);
         t.count(80, 5, Word::Bits32(1));
         t.count(90, 6, Word::Bits32(0));
-        assert_eq!(sites(&t, Kind::HeldOff), [(1, 9, 1, 10), (9, 6, 1, 70)]);
+        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 9, 1, 10), (9, 6, 1, 70)]);
         assert_eq!(sites(&t, Kind::PreemptionOff), [(1, 6, 1, 80)]);
     }
 
@@ -337,7 +337,7 @@ mod tests {
         t.poll(50, 3);
         t.leave(90, 4, true, false);
         assert_eq!(sites(&t, Kind::InterruptsOff), [(1, 2, 1, 11)]);
-        assert_eq!(sites(&t, Kind::HeldOff), [(1, 3, 1, 40), (3, 4, 1, 40)]);
+        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 3, 1, 40), (3, 4, 1, 40)]);
     }
 
     #[test]
@@ -349,7 +349,7 @@ mod tests {
         t.count(1510, 2, Word::Bits32(1));
         t.leave(1520, 3, true, true);
         t.count(2000, 4, Word::Bits32(0));
-        let long: Vec<_> = t.take_long().filter(|s| s.kind == Kind::HeldOff).collect();
+        let long: Vec<_> = t.take_long().filter(|s| s.kind == Kind::NonPreemptible).collect();
         assert_eq!((long[0].length, long[0].nested), (2000, 500));
         assert_eq!(t.take_long().count(), 0);
     }

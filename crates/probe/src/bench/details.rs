@@ -1,4 +1,4 @@
-//! What a probe tells beside its samples. The desk keeps these values as they are, so that everything that is said of
+//! What a probe tells beside its samples. The controller keeps these values as they are, so that everything that is said of
 //! them can be computed again.
 
 use crate::units::Nanos;

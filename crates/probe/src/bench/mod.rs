@@ -54,7 +54,7 @@ pub trait Observer {
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct BenchResult {
     /// The samples, in order; fewer than asked for if somebody wanted an end.
     pub samples: Vec<Sample>,
     /// What else is known.
@@ -103,7 +103,7 @@ impl Bench {
     }
 
     /// Takes the samples.
-    pub fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Taken, BenchError> {
+    pub fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
         match self {
             Bench::Switch(what) => switch::measure(what, request, observer),
             Bench::Hackbench(what) => hackbench::measure(what, request, observer),

@@ -243,7 +243,7 @@ mod tests {
     fn rows() -> Vec<Row> {
         vec![
             Row::Section(Section {
-                kind: Kind::HeldOff,
+                kind: Kind::NonPreemptible,
                 start: Instructions(5),
                 length: 2000,
                 nested: 7,

@@ -1,6 +1,6 @@
 //! The census: every stretch of a run in which the CPU could not answer a wake-up at once.
 //!
-//! `facts` is what the desk tells the plugin of a kernel; `log` is what the plugin found. `docs/census.md` has the method.
+//! `facts` is what the controller tells the plugin of a kernel; `log` is what the plugin found. `docs/census.md` has the method.
 
 pub mod facts;
 pub mod log;
@@ -15,12 +15,12 @@ pub enum Kind {
     PreemptionOff = 1,
     /// Either, or a kernel that does not preempt was in the kernel: what delays a wake-up. Cut where the kernel
     /// would have rescheduled had it been asked to.
-    HeldOff = 2,
+    NonPreemptible = 2,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 3] = [Kind::InterruptsOff, Kind::PreemptionOff, Kind::HeldOff];
+    pub const ALL: [Kind; 3] = [Kind::InterruptsOff, Kind::PreemptionOff, Kind::NonPreemptible];
 
     /// The kind with this number.
     pub fn from_u64(n: u64) -> Option<Kind> {

@@ -31,8 +31,8 @@ pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError>
             SignalFd::new(&[signal::SIGCHLD, signal::SIGTERM]).map_err(|e| format!("waiting for signals: {e}"))?;
         let result = loop {
             match run(&words, &signals) {
-                Ok(Outcome::Success) => board.add(RUNS, 1),
-                Ok(Outcome::AskedToEnd) => break Ok(()),
+                Ok(CommandEnd::Success) => board.add(RUNS, 1),
+                Ok(CommandEnd::AskedToEnd) => break Ok(()),
                 Err(message) => break Err(message),
             }
         };
@@ -41,13 +41,13 @@ pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError>
     })
 }
 
-enum Outcome {
+enum CommandEnd {
     Success,
     AskedToEnd,
 }
 
 /// Runs the program once; whatever it leaves running ends with it.
-fn run(words: &[String], signals: &SignalFd) -> Result<Outcome, String> {
+fn run(words: &[String], signals: &SignalFd) -> Result<CommandEnd, String> {
     let (errors, writer) = process::pipe().map_err(|e| format!("making a pipe: {e}"))?;
     let child = process::fork(signal::SIGKILL, || {
         let failed = become_program(&writer)
@@ -72,13 +72,13 @@ fn run(words: &[String], signals: &SignalFd) -> Result<Outcome, String> {
             continue;
         }
         if signals.next().map_err(|e| format!("reading a signal: {e}"))? == signal::SIGTERM {
-            return Ok(Outcome::AskedToEnd);
+            return Ok(CommandEnd::AskedToEnd);
         }
         if let Some(exit) = reap(child)? {
             tail.read();
             process_tree::kill_below_self();
             return match exit {
-                Exit::Code(0) => Ok(Outcome::Success),
+                Exit::Code(0) => Ok(CommandEnd::Success),
                 exit => Err(format!("'{}' ended with {exit}: {}", words[0], tail.last_line())),
             };
         }

@@ -32,12 +32,12 @@ struct TimerSignalInfo {
 const SI_KERNEL: libc::c_int = 0x80;
 
 /// Whom the handler tells: a function that knows the type of the state, and the state.
-type Told = (unsafe fn(*mut libc::c_void, Nanos, u64), *mut libc::c_void);
+type Callback = (unsafe fn(*mut libc::c_void, Nanos, u64), *mut libc::c_void);
 
 thread_local! {
     // The state of this thread's alarm. Constant and without destructor: reading it in a handler neither allocates nor
     // registers anything.
-    static STATE: Cell<Option<Told>> = const { Cell::new(None) };
+    static STATE: Cell<Option<Callback>> = const { Cell::new(None) };
 }
 
 extern "C" fn handler(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {

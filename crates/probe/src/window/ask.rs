@@ -1,4 +1,4 @@
-//! What the desk asks of the plugin, each as one argument's text.
+//! What the controller asks of the plugin, each as one argument's text.
 
 use crate::units::Instructions;
 use std::fmt;

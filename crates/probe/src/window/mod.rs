@@ -1,7 +1,7 @@
 //! The plugin's window log: every block that ran while the instruction count was in a window, and for which task.
 //!
 //! ```text
-//! ask   what the desk asks of the plugin, as arguments: the windows, and where the kernel keeps its tasks
+//! ask   what the controller asks of the plugin, as arguments: the windows, and where the kernel keeps its tasks
 //! log   what the plugin writes: blocks, steps, tasks; a file that is whole, or refused
 //! ```
 //! A step is the start of one block. How much of the block ran shows in the next step's count: a fault, an

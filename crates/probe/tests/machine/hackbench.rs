@@ -4,7 +4,7 @@ use crate::{children_of, is_root};
 use std::collections::BTreeSet;
 use std::fs;
 use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, BenchError, Details, HackbenchDetails, Observer, Request, Taken};
+use worstcase_probe::bench::{Bench, BenchError, BenchResult, Details, HackbenchDetails, Observer, Request};
 use worstcase_probe::record::Sample;
 use worstcase_probe::sys::process::{self, Pid, Waited};
 use worstcase_probe::sys::rlimit::Resource;
@@ -74,13 +74,13 @@ fn bench(name: &str) -> Bench {
     name.parse().expect(name)
 }
 
-fn measure(name: &str, repetitions: u32, observer: &mut dyn Observer) -> Result<Taken, BenchError> {
+fn measure(name: &str, repetitions: u32, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     let request = request(repetitions, &[]);
     bench(name).check_machine(&request)?;
     bench(name).measure(&request, observer)
 }
 
-fn details(taken: &Taken) -> &HackbenchDetails {
+fn details(taken: &BenchResult) -> &HackbenchDetails {
     match &taken.details {
         Details::Hackbench(details) => details,
         other => panic!("{other:?}"),

@@ -4,7 +4,7 @@ use super::{Folder, cell, check_books, is_root};
 use std::fs;
 use worstcase_probe::Nanos;
 use worstcase_probe::Probe;
-use worstcase_probe::bench::{Bench, BenchError, Details, InversionDetails, Observer, Request, Taken};
+use worstcase_probe::bench::{Bench, BenchError, BenchResult, Details, InversionDetails, Observer, Request};
 use worstcase_probe::record::Sample;
 use worstcase_probe::sys::process::{self, Waited};
 use worstcase_probe::sys::{clock, memory, sched};
@@ -76,13 +76,13 @@ fn bench(name: &str) -> Bench {
     name.parse().expect("a probe")
 }
 
-fn measure(name: &str, request: &Request<'_>, onlooker: &mut Onlooker) -> Result<Taken, BenchError> {
+fn measure(name: &str, request: &Request<'_>, onlooker: &mut Onlooker) -> Result<BenchResult, BenchError> {
     let bench = bench(name);
     bench.check_machine(request)?;
     bench.measure(request, onlooker)
 }
 
-fn details(taken: &Taken) -> &InversionDetails {
+fn details(taken: &BenchResult) -> &InversionDetails {
     match &taken.details {
         Details::Inversion(details) => details,
         other => panic!("{other:?}"),

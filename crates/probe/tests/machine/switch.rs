@@ -4,7 +4,7 @@ use super::children_of;
 use std::collections::BTreeSet;
 use std::fs;
 use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, BenchError, Details, Observer, Request, SwitchDetails, Taken};
+use worstcase_probe::bench::{Bench, BenchError, BenchResult, Details, Observer, Request, SwitchDetails};
 use worstcase_probe::record::Sample;
 use worstcase_probe::sys::process::{self, Pid, Waited};
 use worstcase_probe::sys::rlimit::{Limit, Resource};
@@ -95,7 +95,7 @@ fn measure(
     repetitions: u32,
     cpus: &[u32],
     end: impl FnMut(usize, usize) -> bool,
-) -> Result<(Taken, SwitchDetails), BenchError> {
+) -> Result<(BenchResult, SwitchDetails), BenchError> {
     let bench: Bench = probe.parse().expect(probe);
     let request = request(repetitions, cpus);
     let before = state();
@@ -127,7 +127,7 @@ fn one_cpu() -> [u32; 1] {
 /// That members pass the token on in turn and equally often is looked at by themselves; here it must come out well.
 fn passes_a_token_through_everything() {
     const REPETITIONS: u32 = 2;
-    // On a host another thread waits for the desk meanwhile.
+    // On a host another thread waits for the controller meanwhile.
     let (held, hold) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || hold.recv());
     let all = affinity::current().expect("affinity");

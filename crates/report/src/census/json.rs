@@ -1,4 +1,4 @@
-//! Censuses as JSON, schema `worstcase-census/1`; times in ns.
+//! Censuses as JSON, schema `worstcase-census/2`; times in ns.
 
 use serde::Serialize;
 use worstcase_analysis::census::diff::Difference;

@@ -1,7 +1,7 @@
 //! Several censuses for the terminal: the cells of a run, and two cells side by side.
 
 use super::terminal::{details, named};
-use crate::story::terminal::{cut, wrapped};
+use crate::breakdown::terminal::{cut, wrapped};
 use crate::terminal::Style;
 use worstcase_analysis::census::diff::{Change, Difference};
 use worstcase_analysis::census::ensemble::Ensemble;
@@ -121,9 +121,9 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], mos
     }
     let same = differences.iter().filter(|d| d.change == Change::Same).count();
     out.push(format!("{same} more are as long in both"));
-    let above = |cell: &Findings| micros(cell.of(Kind::HeldOff).longest.above_ns);
+    let above = |cell: &Findings| micros(cell.of(Kind::NonPreemptible).longest.above_ns);
     out.push(format!(
-        "looked at: sections longer than {} us before, {} after; <: not among those, so no longer than this",
+        "compared: sections longer than {} us before, {} after; <: not among those, so no longer than this",
         above(before),
         above(after)
     ));

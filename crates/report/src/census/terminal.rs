@@ -1,6 +1,6 @@
 //! One cell's census for the terminal.
 
-use crate::story::terminal::{chain, cut, wrapped};
+use crate::breakdown::terminal::{chain, cut, wrapped};
 use crate::terminal::Style;
 use worstcase_analysis::census::findings::{Findings, OfKind};
 use worstcase_analysis::census::histogram::Bucket;
@@ -21,7 +21,7 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     let mut out = vec![
         style.bold(&plain(&format!("Census of {}", findings.about.cell))),
         format!(
-            "times are {}; {} instructions looked at{}",
+            "times are {}; {} instructions observed{}",
             plain(&findings.about.unit),
             grouped(findings.observed_instructions),
             match findings.audited_blocks {
@@ -34,12 +34,16 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     out.extend(bound(findings, style));
     out.push(String::new());
     out.extend(kinds(findings));
-    let held_off = findings.of(Kind::HeldOff);
+    let non_preemptible = findings.of(Kind::NonPreemptible);
     out.push(String::new());
-    out.push(style.bold("held off, by length"));
-    out.extend(histogram(&held_off.sum.histogram));
+    out.push(style.bold("non-preemptible, by length"));
+    out.extend(histogram(&non_preemptible.sum.histogram));
     for kind in findings.kinds.iter().filter(|k| k.sum.count > 0) {
-        let told = if kind.sum.kind == held_off.sum.kind { TOLD } else { 0 };
+        let told = if kind.sum.kind == non_preemptible.sum.kind {
+            TOLD
+        } else {
+            0
+        };
         out.extend(longest(kind, told, style));
     }
     out.push(String::new());
@@ -87,7 +91,7 @@ fn kinds(findings: &Findings) -> Vec<String> {
 }
 
 fn title(kind: &str) -> String {
-    kind.replace('-', " ")
+    kind.replace("-off", " off")
 }
 
 /// A bar grows by equal steps as the count doubles.

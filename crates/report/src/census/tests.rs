@@ -1,12 +1,12 @@
 use super::{json, several, terminal};
 use crate::terminal::Style;
+use worstcase_analysis::breakdown::spans::Share;
+use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
 use worstcase_analysis::census::diff::diff;
 use worstcase_analysis::census::ensemble::ensembles;
 use worstcase_analysis::census::findings::{Findings, findings};
 use worstcase_analysis::census::testing::{A, B, length, moment, owned, section, site, taken};
 use worstcase_analysis::census::top::{TopList, list};
-use worstcase_analysis::story::spans::Share;
-use worstcase_analysis::story::stacks::{Frame, FrameKind};
 use worstcase_probe::Nanos;
 use worstcase_probe::census::Kind;
 
@@ -25,16 +25,16 @@ fn found(longest: u64, seed: u64, owner: &str) -> Findings {
     taken.about.seed = seed;
     taken.about.cell = format!("6.1.full.shm.wakeup.s{seed}");
     taken.census.sections = vec![
-        section(Kind::HeldOff, 10_000, longest),
-        section(Kind::HeldOff, 900_000, 4_000),
+        section(Kind::NonPreemptible, 10_000, longest),
+        section(Kind::NonPreemptible, 900_000, 4_000),
     ];
     taken.census.sites = vec![
-        site(Kind::HeldOff, A, B, 2, longest + 4_000, longest, longest - 500),
+        site(Kind::NonPreemptible, A, B, 2, longest + 4_000, longest, longest - 500),
         site(Kind::InterruptsOff, A, A, 1_000_000, 80_000_000, 800, 800),
     ];
     taken.census.lengths = vec![
-        length(Kind::HeldOff, 4_000, 1),
-        length(Kind::HeldOff, longest, 1),
+        length(Kind::NonPreemptible, 4_000, 1),
+        length(Kind::NonPreemptible, longest, 1),
         length(Kind::InterruptsOff, 80, 1_000_000),
     ];
     taken.moments = vec![moment(0, 11_000, longest + 1_000), moment(1, 400_000, 2_400)];
@@ -46,27 +46,32 @@ fn found(longest: u64, seed: u64, owner: &str) -> Findings {
         total_ns: Nanos(longest / 2),
         self_ns: Nanos(longest / 2),
     }];
-    let held_off = list(vec![late, owned("do_exit", "do_exit", 4_000)], Nanos(999));
-    findings(&taken, vec![held_off, TopList::default(), TopList::default()], 10).unwrap()
+    let non_preemptible = list(vec![late, owned("do_exit", "do_exit", 4_000)], Nanos(999));
+    findings(
+        &taken,
+        vec![non_preemptible, TopList::default(), TopList::default()],
+        10,
+    )
+    .unwrap()
 }
 
 #[test]
 fn one_cell() {
     insta::assert_snapshot!(terminal::cell(&found(80_000, 1, "free_pages"), Style::PLAIN), @r"
         Census of 6.1.full.shm.wakeup.s1
-        times are virtual us at 1000 MIPS; 100 000 000 instructions looked at
+        times are virtual us at 1000 MIPS; 100 000 000 instructions observed
 
         bound 82.4 us = longest section 80.0 + longest wake-up path 2.40; largest sample 81.0
           the longest section of this run and the longest wake-up path that a sample of it took: what this load with this
           seed did on this one path through the kernel, no proof for another
 
                               sections      in all   longest       net
-        held off                     2        84.0      80.0      79.5
+        non-preemptible              2        84.0      80.0      79.5
         interrupts off       1 000 000       80000     0.080     0.800
         preemption off               0           0         0         0
         net: without the interrupts and soft interrupts in them
 
-        held off, by length
+        non-preemptible, by length
               2.05..4.10                 1  ████████████████████████████████████████
               4.10..8.19                 0
               8.19..16.4                 0
@@ -74,7 +79,7 @@ fn one_cell() {
               32.8..65.5                 0
               65.5..131                  1  ████████████████████████████████████████
 
-        held off, the longest
+        non-preemptible, the longest
           longest      net       times  from -> to
              80.0     80.0           1  free_pages -> shm_close
                                         in  (0): [user] init > free_pages
@@ -124,7 +129,7 @@ fn a_run() {
 #[test]
 fn two_cells() {
     let (before, after) = (found(50_000, 1, "free_pages"), found(90_000, 2, "free_folios"));
-    let lists = [&before, &after].map(|f| &f.of(Kind::HeldOff).longest);
+    let lists = [&before, &after].map(|f| &f.of(Kind::NonPreemptible).longest);
     let differences = diff(lists[0], lists[1]);
     insta::assert_snapshot!(several::diff(&before, &after, &differences, 10, Style::PLAIN), @r"
         Census of 6.1.full.shm.wakeup.s2 against 6.1.full.shm.wakeup.s1
@@ -140,7 +145,7 @@ fn two_cells() {
                                         in  (0): [user] init > free_pages
                                          50 %     25.0 us  clear_page < free_pages
         1 more are as long in both
-        looked at: sections longer than 0.999 us before, 0.999 after; <: not among those, so no longer than this
+        compared: sections longer than 0.999 us before, 0.999 after; <: not among those, so no longer than this
     ");
     let value: serde_json::Value = serde_json::from_str(&json::diff(&before, &after, &differences)).unwrap();
     assert_eq!(value["differences"][0]["change"], "appeared");
@@ -149,9 +154,9 @@ fn two_cells() {
 #[test]
 fn json_names_its_form() {
     let value: serde_json::Value = serde_json::from_str(&json::cell(&found(80_000, 1, "a"))).unwrap();
-    assert_eq!(value["schema"], "worstcase-census/1");
+    assert_eq!(value["schema"], "worstcase-census/2");
     assert_eq!(value["bound"]["bound_ns"], 80_000 + 2_400);
-    assert_eq!(value["kinds"][0]["kind"], "held-off");
+    assert_eq!(value["kinds"][0]["kind"], "non-preemptible");
     assert_eq!(
         value["kinds"][0]["longest"]["owners"][0]["longest"]["chain"][1]["function"],
         "a"

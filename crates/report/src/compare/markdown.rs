@@ -4,7 +4,7 @@ use super::figures::{probability, ratio, ratio_interval, signed, value};
 use super::{Shown, exact, word};
 use crate::markdown::{commands, table, text};
 use worstcase_base::format::shell;
-use worstcase_results::compare::words::{Compared, Said, Word};
+use worstcase_results::compare::words::{Compared, JudgedChange, Word};
 
 /// The text.
 pub fn lines(shown: &Shown) -> String {
@@ -67,10 +67,10 @@ const HEADINGS: [&str; 9] = [
 ];
 const LEFT: usize = 4;
 
-fn rows(cells: &[Compared], wanted: fn(&Said) -> bool) -> Vec<Vec<String>> {
+fn rows(cells: &[Compared], wanted: fn(&JudgedChange) -> bool) -> Vec<Vec<String>> {
     let of = |cell: &Compared| {
         let several = cell.pair.several();
-        let row = |said: &Said| {
+        let row = |said: &JudgedChange| {
             let (change, measure) = (&said.change, said.change.measure);
             let ratio = match change.ratio.as_ref() {
                 Some(shift) => format!("{} ({})", ratio(Some(shift)), ratio_interval(Some(shift))),

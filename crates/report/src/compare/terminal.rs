@@ -6,7 +6,7 @@ use crate::grid::{Grid, Group};
 use crate::terminal::Style;
 use worstcase_base::format::plain;
 use worstcase_results::compare::pair::Which;
-use worstcase_results::compare::words::{Compared, Said};
+use worstcase_results::compare::words::{Compared, JudgedChange};
 
 const WIDTH: usize = 150;
 const COLUMNS: [&str; 10] = [
@@ -92,7 +92,7 @@ fn table(cell: &Compared, style: Style) -> Vec<String> {
     lines
 }
 
-fn row(said: &Said) -> Vec<String> {
+fn row(said: &JudgedChange) -> Vec<String> {
     let change = &said.change;
     let measure = change.measure;
     let (low, high) = (change.difference.low, change.difference.high);

@@ -128,10 +128,10 @@ fn amount(view: &View) -> Option<String> {
     let seeds = distinct(records.iter().map(|r| r.cell.seed.to_string())).len();
     let sum = |of: fn(&Record) -> u64| records.iter().map(of).sum::<u64>();
     records.first()?;
-    let looked = match Nanos(sum(|r| r.looked().0)) {
+    let observation_time = match Nanos(sum(|r| r.observation_time().0)) {
         // Nothing was due at regular times.
         Nanos(0) => String::new(),
-        looked => format!(" in {}{}", duration::about(looked), clock(view)),
+        observation_time => format!(" in {}{}", duration::about(observation_time), clock(view)),
     };
     let lost = match sum(|r| r.accounting.lost()) {
         0 => String::new(),
@@ -142,7 +142,7 @@ fn amount(view: &View) -> Option<String> {
         gaps => format!(" and {} gaps", grouped(gaps)),
     };
     Some(format!(
-        "Measured: {} under {} with {}, {}; {} samples{gaps}{looked}, {} of {} periods missed{lost}.",
+        "Measured: {} under {} with {}, {}; {} samples{gaps}{observation_time}, {} of {} periods missed{lost}.",
         count(subjects, "subject"),
         count(loads.len(), "load"),
         count(probes.len(), "probe"),
@@ -157,7 +157,7 @@ fn rests_on(e: &Evidence, criterion: &Criterion) -> String {
     let mut text = format!(
         "{} samples in {}, {} cells",
         grouped(e.samples),
-        duration::about(e.looked_ns),
+        duration::about(e.observation_ns),
         e.cells
     );
     // The rule of three.

@@ -44,7 +44,7 @@ impl Meant {
         let mut meant = Meant::default();
         for part in label.split(',').map(str::trim) {
             match part {
-                "irq_off" => meant.quantity = Some(("response", Quantity::IrqOff)),
+                "irq_latency" => meant.quantity = Some(("response", Quantity::IrqLatency)),
                 "response" => meant.quantity = Some(("response", Quantity::AfterIrq)),
                 "shm" => meant.load = Some("shm"),
                 "block reads" => meant.load = Some("blockread"),
@@ -111,6 +111,6 @@ mod tests {
         assert_eq!(meant.quantity, Some(("response", Quantity::AfterIrq)));
         assert_eq!((meant.load, meant.preempt), (Some("blockread"), Some("rt")));
         assert_eq!(Meant::by("response, kernel 2.4"), None);
-        assert_eq!(Meant::by("irq_off, shm, no preemption against rt"), None);
+        assert_eq!(Meant::by("irq_latency, shm, no preemption against rt"), None);
     }
 }

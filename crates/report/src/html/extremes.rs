@@ -69,7 +69,7 @@ fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
         ("hackbench", _) => ("Median time of a run of hackbench".into(), Ensemble::median),
         ("inversion", _) => ("Longest wait for the mutex".into(), largest),
         ("noise", Quantity::Latency) => ("Longest gap".into(), largest),
-        (_, Quantity::IrqOff) => (format!("Worst interrupt-off time ({family})"), largest),
+        (_, Quantity::IrqLatency) => (format!("Worst IRQ latency ({family})"), largest),
         (_, Quantity::AfterIrq) => (format!("Worst response after the interrupt ({family})"), largest),
         (_, Quantity::Jitter) => ("Worst jitter, either way".into(), largest),
         _ => (format!("Worst latency ({family})"), largest),

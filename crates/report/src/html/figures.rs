@@ -3,7 +3,7 @@
 use super::extremes::{Question, questions};
 use super::part::Labels;
 use crate::View;
-use crate::terminal::looked;
+use crate::terminal::observation_time;
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, range};
@@ -34,7 +34,7 @@ struct Row {
     of_seeds: String,
     seeds: usize,
     samples: String,
-    looked: String,
+    observation_time: String,
     missed: String,
 }
 
@@ -43,7 +43,7 @@ pub fn tables(view: &View, labels: &Labels) -> Vec<Table> {
     let table = |question: Question| Table {
         probe: question.family.to_string(),
         title: question.quantity.title_of(question.probe),
-        rests: looked(&question.ensembles),
+        rests: observation_time(&question.ensembles),
         rows: question.ensembles.iter().map(|e| row(labels, e)).collect(),
         unit: question.unit,
     };
@@ -68,7 +68,7 @@ fn row(labels: &Labels, e: &Ensemble) -> Row {
         },
         seeds: e.seeds.len(),
         samples: grouped(e.taken()),
-        looked: duration::about(e.looked()),
+        observation_time: duration::about(e.observation_time()),
         missed: match e.lost() {
             0 => grouped(e.missed()),
             lost => format!("{}, {} lost", grouped(e.missed()), grouped(lost)),

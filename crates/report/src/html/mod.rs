@@ -1,33 +1,33 @@
-//! A report as one page that works offline: the answer first, then pictures, numbers, stories, and what it was measured on.
+//! A report as one page that works offline: the answer first, then pictures, numbers, breakdowns, and what it was measured on.
 //!
 //! ```text
-//! Run, Record, Picture, Story -> RunPart       part: all that is said of a run, as plain data
+//! Run, Record, Picture, Breakdown -> RunPart       part: all that is said of a run, as plain data
 //!     answer    the verdicts, in words
 //!     extremes  where they are smallest and largest, in words
 //!     figures   the numbers behind it, subject by load
 //!     beside    published figures, with ours
 //!     facts     what was measured on
-//!     story     spans and a flame graph
+//!     breakdown     spans and a flame graph
 //! RunPart -> page                              embed: as JSON, which no parser takes for anything else
 //! ```
 //! `page/` has what is drawn and how: HTML, CSS and scripts of ours, with ECharts in front. Everything foreign is data there.
 
 mod answer;
 mod beside;
+mod breakdown;
 mod embed;
 mod extremes;
 mod facts;
 mod figures;
 mod part;
-mod story;
 
-pub use part::{Heard, RunPart};
-pub use story::StoryPart;
+pub use breakdown::BreakdownPart;
+pub use part::{PageParts, RunPart};
 
 use serde::Serialize;
 
 /// The form of the data in the page.
-const SCHEMA: &str = "worstcase-report/1";
+const SCHEMA: &str = "worstcase-report/2";
 
 /// Apache ECharts with its notice, under the Apache License 2.0; put there by the build script.
 const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
@@ -45,7 +45,7 @@ const SCRIPTS: [&str; 14] = [
     include_str!("page/heat.js"),
     include_str!("page/pictures.js"),
     include_str!("page/flame.js"),
-    include_str!("page/stories.js"),
+    include_str!("page/breakdowns.js"),
     include_str!("page/facts.js"),
     include_str!("page/sections.js"),
     include_str!("page/main.js"),
@@ -83,7 +83,7 @@ pub fn page(runs: &[RunPart]) -> String {
     filled(SHELL, &parts)
 }
 
-/// The shell with each `{{NAME}}` once replaced, in order; what is put in is not looked at again.
+/// The shell with each `{{NAME}}` once replaced, in order; what is put in is not read again.
 fn filled(shell: &str, parts: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(shell.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
     let mut rest = shell;

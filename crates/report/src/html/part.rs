@@ -2,13 +2,13 @@
 
 use super::answer::Answer;
 use super::beside::Beside;
+use super::breakdown::BreakdownPart;
 use super::facts::Facts;
 use super::figures::Table;
-use super::story::StoryPart;
 use crate::View;
-use crate::ladder::Ladder;
 use crate::picture::Picture;
-use crate::picture::cast::Cast;
+use crate::picture::data::PictureData;
+use crate::ranking::Ranking;
 use crate::terminal::losses;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
 
 /// What was made of a run beside its view.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct PageParts {
     /// Its pictures.
     pub pictures: Vec<Picture>,
-    /// Its stories.
-    pub stories: Vec<StoryPart>,
+    /// Its breakdowns.
+    pub breakdowns: Vec<BreakdownPart>,
 }
 
 /// A run's section.
@@ -35,10 +35,10 @@ pub struct RunPart {
     loads: Vec<String>,
     probes: Vec<String>,
     answer: Answer,
-    ladder: Option<Ladder>,
+    ranking: Option<Ranking>,
     tables: Vec<Table>,
     pictures: Vec<Picture>,
-    stories: Vec<StoryPart>,
+    breakdowns: Vec<BreakdownPart>,
     beside: Vec<Beside>,
     losses: Vec<String>,
     facts: Facts,
@@ -48,7 +48,7 @@ pub struct RunPart {
 
 impl RunPart {
     /// Of a run.
-    pub fn new(view: &View, heard: Heard) -> RunPart {
+    pub fn new(view: &View, parts: PageParts) -> RunPart {
         let plan = view.plan;
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));
         let labels = Labels::of(plan, view.records);
@@ -63,10 +63,10 @@ impl RunPart {
             loads,
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
             answer: Answer::of(view, &labels),
-            ladder: Ladder::of(view),
+            ranking: Ranking::of(view),
             tables: super::figures::tables(view, &labels),
-            pictures: heard.pictures,
-            stories: heard.stories,
+            pictures: parts.pictures,
+            breakdowns: parts.breakdowns,
             beside: super::beside::beside(plan, view.records, &labels),
             losses: match view.records {
                 [] => Vec::new(),
@@ -97,8 +97,8 @@ impl Labels {
             .iter()
             .map(|c| (c.subject.clone(), c.subject.to_string()))
             .collect();
-        let cast = Cast::new(plan, records, None);
-        labels.extend(cast.actors.into_iter().map(|actor| (actor.id, actor.label)));
+        let data = PictureData::new(plan, records, None);
+        labels.extend(data.subjects.into_iter().map(|subject| (subject.id, subject.label)));
         Labels(labels)
     }
 

@@ -1,7 +1,7 @@
 //! The ends of axes.
 
 use super::Axis;
-use super::cast::{Cast, Question};
+use super::data::{PictureData, Question};
 use worstcase_results::record::Quantity;
 
 /// Beyond this ratio of the largest value to a usual one an axis is logarithmic.
@@ -77,27 +77,27 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// The axis that all pictures of a question share: from the smallest to the largest sample, and the limit.
-pub fn of_question(cast: &Cast<'_>, question: &Question<'_>) -> Axis {
+pub fn of_question(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
     let summaries = || question.records.iter().filter_map(|r| r.summary(question.quantity));
     let us = |ns: u64| ns as f64 / 1_000.0;
-    let limit = question.limit(cast).map(|limit| us(limit.0));
+    let limit = question.limit(data).map(|limit| us(limit.0));
     let ends = summaries().flat_map(|s| [us(s.min_ns), us(s.max_ns)]);
     let values: Vec<f64> = ends.chain(limit).collect();
     let usual = summaries().map(|s| us(s.median_ns)).fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(0.0, f64::max);
     match largest > usual.max(FINEST) * WIDE {
-        true => Axis::logarithmic(question.name(), &cast.micros, values.into_iter()),
-        false => Axis::linear(question.name(), &cast.micros, values.into_iter()),
+        true => Axis::logarithmic(question.name(), &data.micros, values.into_iter()),
+        false => Axis::linear(question.name(), &data.micros, values.into_iter()),
     }
 }
 
 /// Of jitter with its sign: the same to both sides, linear, as the article has it.
-pub fn signed(cast: &Cast<'_>, question: &Question<'_>) -> Axis {
+pub fn signed(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
     let summaries = question.records.iter().filter_map(|r| r.summary(Quantity::Jitter));
     let largest = summaries.map(|s| s.max_ns as f64 / 1_000.0).fold(FINEST, f64::max);
     Axis::linear(
         "jitter: length of a period less what it should be",
-        &cast.micros,
+        &data.micros,
         [-largest, largest].into_iter(),
     )
 }

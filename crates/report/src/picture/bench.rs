@@ -1,6 +1,6 @@
 //! What switches, message passing and locks cost, over how many take part.
 
-use super::cast::{Actor, Cast};
+use super::data::{PictureData, ShownSubject};
 use super::lines::Grid;
 use super::spread::over_seeds;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
@@ -10,15 +10,15 @@ use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, Switc
 use worstcase_results::record::{Quantity, Record};
 
 /// All of them that were measured.
-pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     let hot = switch(
-        cast,
+        data,
         "switch-hot",
         "one working set, always the same (as lmbench does)",
         hot,
     );
-    let cold = switch(cast, "switch-cold", "every member's working set in turn", cold);
-    [hot, cold, hackbench(cast), inversion(cast)]
+    let cold = switch(data, "switch-cold", "every member's working set in turn", cold);
+    [hot, cold, hackbench(data), inversion(data)]
         .into_iter()
         .flatten()
         .collect()
@@ -47,13 +47,13 @@ pub struct Measured<'a> {
 }
 
 /// Those records of a run, all seeds of a subject, load and probe together.
-pub fn measured<'a>(cast: &Cast<'a>) -> Vec<Vec<Measured<'a>>> {
+pub fn measured<'a>(data: &PictureData<'a>) -> Vec<Vec<Measured<'a>>> {
     let mut cells: BTreeMap<(usize, &str, Bench), Vec<Measured<'a>>> = BTreeMap::new();
-    for record in cast.records {
+    for record in data.records {
         let (Ok(bench), Some(details)) = (record.cell.probe.parse::<Bench>(), &record.details) else {
             continue;
         };
-        let key = (cast.actor(record).style, record.cell.load.as_str(), bench);
+        let key = (data.subject(record).style, record.cell.load.as_str(), bench);
         cells.entry(key).or_default().push(Measured { bench, details, record });
     }
     cells.into_values().collect()
@@ -83,8 +83,8 @@ pub fn size(bytes: u32) -> String {
 }
 
 /// A subject and what of a probe's parameters and load is not on an axis.
-fn panel(actor: &Actor<'_>, load: &str, rest: &str) -> Of {
-    let mut of = actor.of(load);
+fn panel(subject: &ShownSubject<'_>, load: &str, rest: &str) -> Of {
+    let mut of = subject.of(load);
     if load != "idle" {
         of.label += &format!(", load {}", plain(load));
     }
@@ -99,9 +99,9 @@ fn options(name: &str) -> &str {
     name.split_once('+').map_or("", |(_, options)| options)
 }
 
-fn switch(cast: &Cast<'_>, id: &str, less: &str, overhead: Overhead) -> Option<Picture> {
+fn switch(data: &PictureData<'_>, id: &str, less: &str, overhead: Overhead) -> Option<Picture> {
     let mut grid = Grid::default();
-    for seeds in measured(cast) {
+    for seeds in measured(data) {
         let (
             Bench::Switch(
                 what @ Switch {
@@ -118,7 +118,7 @@ fn switch(cast: &Cast<'_>, id: &str, less: &str, overhead: Overhead) -> Option<P
             y,
             interval,
         });
-        let panel = panel(cast.actor(record), &record.cell.load, options(&what.to_string()));
+        let panel = panel(data.subject(record), &record.cell.load, options(&what.to_string()));
         grid.add(panel, Of::label(&size(bytes)), point);
     }
     let about = format!(
@@ -134,15 +134,15 @@ fn switch(cast: &Cast<'_>, id: &str, less: &str, overhead: Overhead) -> Option<P
         ),
         about,
         "processes",
-        ("cost of a switch", &cast.micros),
+        ("cost of a switch", &data.micros),
         grid,
     )
 }
 
-fn hackbench(cast: &Cast<'_>) -> Option<Picture> {
+fn hackbench(data: &PictureData<'_>) -> Option<Picture> {
     let mut grid = Grid::default();
-    let unit = cast.micros.replacen("us", "ms", 1);
-    for seeds in measured(cast) {
+    let unit = data.micros.replacen("us", "ms", 1);
+    for seeds in measured(data) {
         let (Bench::Hackbench(what), Details::Hackbench(details)) = (seeds[0].bench, seeds[0].details) else {
             continue;
         };
@@ -156,10 +156,10 @@ fn hackbench(cast: &Cast<'_>) -> Option<Picture> {
             interval,
         });
         let record = seeds[0].record;
-        let actor = cast.actor(record);
+        let subject = data.subject(record);
         let line = Of {
-            label: format!("{}, {}", actor.label, options(&what.to_string()).replace('+', ", ")),
-            ..actor.of("")
+            label: format!("{}, {}", subject.label, options(&what.to_string()).replace('+', ", ")),
+            ..subject.of("")
         };
         grid.add(Of::load(&messages(&what, &record.cell.load)), line, point);
     }
@@ -187,9 +187,9 @@ fn messages(what: &Hackbench, load: &str) -> String {
     )
 }
 
-fn inversion(cast: &Cast<'_>) -> Option<Picture> {
+fn inversion(data: &PictureData<'_>) -> Option<Picture> {
     let mut grid = Grid::default();
-    for seeds in measured(cast) {
+    for seeds in measured(data) {
         let (Bench::Inversion(what @ Inversion { depth, protocol, .. }), record) = (seeds[0].bench, seeds[0].record)
         else {
             continue;
@@ -209,7 +209,7 @@ fn inversion(cast: &Cast<'_>) -> Option<Picture> {
             .unwrap_or("")
             .trim_start_matches('+');
         grid.add(
-            panel(cast.actor(record), &record.cell.load, rest),
+            panel(data.subject(record), &record.cell.load, rest),
             Of::label(protocol.word()),
             point,
         );
@@ -222,7 +222,7 @@ fn inversion(cast: &Cast<'_>) -> Option<Picture> {
         "waiting for a mutex over the depth of the chain",
         about,
         "mutexes in the chain",
-        ("longest wait", &cast.micros),
+        ("longest wait", &data.micros),
         grid,
     )
 }

@@ -1,6 +1,6 @@
 //! A value over time, a dot a sample: a panel a subject, all seeds over each other.
 
-use super::cast::{Actor, Cast, Question, slug};
+use super::data::{PictureData, Question, ShownSubject, slug};
 use super::thin::{Frame, Thinner};
 use super::{Axis, Dots, DotsPanel, Head, Options, Picture, axis};
 use worstcase_base::format::{grouped, plain};
@@ -13,18 +13,18 @@ const JOINED: f64 = 1.0 / 400.0;
 
 /// A picture for each question and load.
 pub fn pictures(
-    cast: &Cast<'_>,
+    data: &PictureData<'_>,
     run: &Run,
     options: Options,
     wanted: &impl Fn(&str) -> bool,
 ) -> Result<Vec<Picture>, RunError> {
-    let questions = cast.questions();
-    let drawings: Vec<Drawing> = questions.iter().flat_map(|q| drawings(cast, q)).collect();
-    let panels: usize = drawings.iter().map(|d| d.stages.len()).sum();
+    let questions = data.questions();
+    let drawings: Vec<Drawing> = questions.iter().flat_map(|q| drawings(data, q)).collect();
+    let panels: usize = drawings.iter().map(|d| d.columns.len()).sum();
     let budget = (options.dots / panels.max(1)).clamp(100, options.panel_dots.max(100));
     let mut pictures = Vec::new();
     for drawing in drawings.into_iter().filter(|d| wanted(&d.id)) {
-        pictures.push(drawing.draw(cast, run, budget)?);
+        pictures.push(drawing.draw(data, run, budget)?);
     }
     Ok(pictures)
 }
@@ -34,46 +34,46 @@ struct Drawing<'a, 'q> {
     id: String,
     question: &'q Question<'a>,
     load: &'a str,
-    stages: Vec<Stage<'a>>,
+    columns: Vec<Column<'a>>,
 }
 
 /// A panel to be made.
-struct Stage<'a> {
-    actor: Actor<'a>,
+struct Column<'a> {
+    subject: ShownSubject<'a>,
     label: String,
     records: Vec<&'a Record>,
 }
 
-fn drawings<'a, 'q>(cast: &Cast<'a>, question: &'q Question<'a>) -> Vec<Drawing<'a, 'q>> {
+fn drawings<'a, 'q>(data: &PictureData<'a>, question: &'q Question<'a>) -> Vec<Drawing<'a, 'q>> {
     let drawing = |load: &&'a str| Drawing {
         id: format!("{}-{}", question.id("dots"), slug(load)),
         question,
         load,
-        stages: stages(cast, question, load),
+        columns: columns(data, question, load),
     };
     question.loads.iter().map(drawing).collect()
 }
 
-fn stages<'a>(cast: &Cast<'a>, question: &Question<'a>, load: &str) -> Vec<Stage<'a>> {
-    let of = |actor: &Actor<'a>| {
-        let records = question.of(actor, load);
-        let by_cpu = actor.subject.venue() == Venue::Host && (2..=CPU_PANELS).contains(&records.len());
+fn columns<'a>(data: &PictureData<'a>, question: &Question<'a>, load: &str) -> Vec<Column<'a>> {
+    let of = |subject: &ShownSubject<'a>| {
+        let records = question.of(subject, load);
+        let by_cpu = subject.subject.venue() == Venue::Host && (2..=CPU_PANELS).contains(&records.len());
         let groups: Vec<(String, Vec<&'a Record>)> = match by_cpu {
-            false => vec![(actor.label.clone(), records)],
+            false => vec![(subject.label.clone(), records)],
             true => records
                 .into_iter()
-                .map(|r| (format!("{}, {}", actor.label, which(r)), vec![r]))
+                .map(|r| (format!("{}, {}", subject.label, which(r)), vec![r]))
                 .collect(),
         };
-        let stage = |(label, records)| Stage {
-            actor: actor.clone(),
+        let column = |(label, records)| Column {
+            subject: subject.clone(),
             label,
             records,
         };
-        groups.into_iter().map(stage).collect::<Vec<_>>()
+        groups.into_iter().map(column).collect::<Vec<_>>()
     };
-    let stages = question.actors(cast).into_iter().flat_map(of);
-    stages.filter(|s| !s.records.is_empty()).collect()
+    let columns = question.subjects(data).into_iter().flat_map(of);
+    columns.filter(|s| !s.records.is_empty()).collect()
 }
 
 fn which(record: &Record) -> String {
@@ -84,29 +84,29 @@ fn which(record: &Record) -> String {
 }
 
 impl Drawing<'_, '_> {
-    fn draw(self, cast: &Cast<'_>, run: &Run, budget: usize) -> Result<Picture, RunError> {
+    fn draw(self, data: &PictureData<'_>, run: &Run, budget: usize) -> Result<Picture, RunError> {
         let question = self.question;
         let y = match question.quantity {
-            Quantity::Jitter => axis::signed(cast, question),
-            _ => axis::of_question(cast, question),
+            Quantity::Jitter => axis::signed(data, question),
+            _ => axis::of_question(data, question),
         };
-        let longest = self.stages.iter().flat_map(|s| &s.records).map(|r| length(r)).max();
+        let longest = self.columns.iter().flat_map(|s| &s.records).map(|r| length(r)).max();
         let seconds = longest.unwrap_or(0) as f64 / 1e9;
-        let unit = match cast.micros.starts_with("virtual") {
+        let unit = match data.micros.starts_with("virtual") {
             true => "virtual s",
             false => "s",
         };
         let x = Axis::linear("time", unit, [seconds].into_iter());
         let mut panels = Vec::new();
-        for stage in &self.stages {
-            panels.push(stage.panel(run, question, self.load, &y, longest.unwrap_or(0), budget)?);
+        for column in &self.columns {
+            panels.push(column.panel(run, question, self.load, &y, longest.unwrap_or(0), budget)?);
         }
         let head = Head {
             id: self.id,
             title: format!("{}, load {}", question.title(), plain(self.load)),
             about: about(&panels),
             x,
-            limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
+            limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
             y,
         };
         Ok(Picture::Dots(Dots { head, panels }))
@@ -139,12 +139,12 @@ fn about(panels: &[DotsPanel]) -> String {
     text
 }
 
-/// How long a record looked, in ns.
+/// The observation time of a record, in ns.
 fn length(record: &Record) -> u64 {
-    record.looked().0
+    record.observation_time().0
 }
 
-impl Stage<'_> {
+impl Column<'_> {
     fn panel(
         &self,
         run: &Run,
@@ -176,7 +176,7 @@ impl Stage<'_> {
         let (samples, dots) = thinner.finish();
         let round = grain(longest);
         let point = |(time, value): (u64, i64)| [seconds(time, round), y.clamp(value as f64 / 1_000.0)];
-        let mut of = self.actor.of(load);
+        let mut of = self.subject.of(load);
         of.label.clone_from(&self.label);
         Ok(DotsPanel {
             of,
@@ -194,7 +194,7 @@ impl Stage<'_> {
 /// A value as it is drawn, in ns.
 fn value(quantity: Quantity, row: &SampleRow) -> Option<i64> {
     let nanos = match quantity {
-        Quantity::IrqOff => row.irq_off?,
+        Quantity::IrqLatency => row.irq_latency?,
         Quantity::AfterIrq => row.after_irq?,
         Quantity::Jitter => return row.host?.jitter_ns,
         _ => row.latency,

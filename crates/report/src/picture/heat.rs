@@ -1,6 +1,6 @@
 //! Subjects by loads: the worst of each.
 
-use super::cast::{Actor, Cast, Question, distinct};
+use super::data::{PictureData, Question, ShownSubject, distinct};
 use super::{Axis, Head, Heat, HeatCell, HeatRow, Picture};
 use worstcase_base::format::{micros, plain};
 use worstcase_probe::Nanos;
@@ -11,19 +11,19 @@ use worstcase_results::verdict::{Criterion, verdicts};
 const LEAST_RANGE: f64 = 2.0;
 
 /// A picture for each question.
-pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
-    cast.questions().iter().map(|q| picture(cast, q)).collect()
+pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
+    data.questions().iter().map(|q| picture(data, q)).collect()
 }
 
-fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Picture {
-    let rows: Vec<HeatRow> = question.actors(cast).iter().map(|a| row(cast, question, a)).collect();
+fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
+    let rows: Vec<HeatRow> = question.subjects(data).iter().map(|a| row(data, question, a)).collect();
     let values = || rows.iter().flat_map(|r| &r.cells).flatten().filter_map(|c| c.value);
     let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let names = rows.iter().map(|r| r.of.label.clone()).collect();
     let mut about = "Each field: the median over the seeds of each seed's maximum (on a host, of the CPU \
                      where it is highest). Darker is later."
         .to_string();
-    if question.limit(cast).is_some() {
+    if question.limit(data).is_some() {
         about += " A triangle: a sample is above the criterion. The word at the end of a row is the subject's verdict.";
     }
     Picture::Heat(Heat {
@@ -33,42 +33,42 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Picture {
             about,
             x: Axis::named("load", question.loads.iter().map(|l| plain(l)).collect()),
             y: Axis::named("subject", names),
-            limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
+            limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
         },
-        unit: cast.micros.clone(),
+        unit: data.micros.clone(),
         from: if from.is_finite() { from } else { 0.0 },
         to: to.max(from.min(to) * LEAST_RANGE),
         rows,
     })
 }
 
-fn row(cast: &Cast<'_>, question: &Question<'_>, actor: &Actor<'_>) -> HeatRow {
-    let limit = question.limit(cast).filter(|_| question.quantity == Quantity::Latency);
+fn row(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'_>) -> HeatRow {
+    let limit = question.limit(data).filter(|_| question.quantity == Quantity::Latency);
     let outcome = limit.and_then(|limit| {
-        let criterion = Criterion::of(limit, cast.records);
-        let all = verdicts(cast.planned, cast.records, &criterion);
-        all.into_iter().find(|v| v.subject == actor.id).map(|v| v.outcome)
+        let criterion = Criterion::of(limit, data.records);
+        let all = verdicts(data.planned, data.records, &criterion);
+        all.into_iter().find(|v| v.subject == subject.id).map(|v| v.outcome)
     });
     HeatRow {
-        of: actor.of(""),
+        of: subject.of(""),
         outcome,
         cells: question
             .loads
             .iter()
-            .map(|load| cell(question, actor, load, limit))
+            .map(|load| cell(question, subject, load, limit))
             .collect(),
     }
 }
 
-fn cell(question: &Question<'_>, actor: &Actor<'_>, load: &str, limit: Option<Nanos>) -> Option<HeatCell> {
-    let records = question.of(actor, load);
+fn cell(question: &Question<'_>, subject: &ShownSubject<'_>, load: &str, limit: Option<Nanos>) -> Option<HeatCell> {
+    let records = question.of(subject, load);
     if records.is_empty() {
         return None;
     }
     // CPUs of a host are no seeds: one of them speaks, the worst.
     let of_cell = || {
         let all = question.ensembles.iter();
-        all.filter(|e| e.subject == actor.id && e.load == load)
+        all.filter(|e| e.subject == subject.id && e.load == load)
     };
     let ensemble = of_cell().max_by_key(|e| e.median_max());
     let highest = of_cell().map(|e| e.max()).max();

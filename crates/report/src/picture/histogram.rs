@@ -1,6 +1,6 @@
 //! Number of samples over value: a panel a subject with its loads, and the article's picture, subjects against each other.
 
-use super::cast::{Actor, Cast, Question, groups};
+use super::data::{PictureData, Question, ShownSubject, groups};
 use super::merged::Merged;
 use super::{Axis, Head, Histogram, HistogramPanel, HistogramSeries, MOST_SERIES, Of, Picture, axis};
 use worstcase_results::record::Quantity;
@@ -9,15 +9,17 @@ use worstcase_results::record::Quantity;
 const BINS: usize = 120;
 
 /// Two pictures for each question, if there is more than one subject.
-pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
-    let questions = cast.questions();
+pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
+    let questions = data.questions();
     questions
         .iter()
         .flat_map(|question| {
-            let actors = question.actors(cast);
-            let rows = Rows::new(cast, question, &actors);
-            let by_subject = rows.by_subject(&actors);
-            let against = (2..=MOST_SERIES).contains(&actors.len()).then(|| rows.by_load(&actors));
+            let subjects = question.subjects(data);
+            let rows = Rows::new(data, question, &subjects);
+            let by_subject = rows.by_subject(&subjects);
+            let against = (2..=MOST_SERIES)
+                .contains(&subjects.len())
+                .then(|| rows.by_load(&subjects));
             std::iter::once(by_subject).chain(against)
         })
         .filter(|p| matches!(p, Picture::Histogram(h) if !h.panels.is_empty()))
@@ -34,17 +36,17 @@ struct Rows<'q, 'a> {
 }
 
 impl<'q, 'a> Rows<'q, 'a> {
-    fn new(cast: &Cast<'a>, question: &'q Question<'a>, actors: &[&Actor<'a>]) -> Rows<'q, 'a> {
-        let mut x = axis::of_question(cast, question);
+    fn new(data: &PictureData<'a>, question: &'q Question<'a>, subjects: &[&ShownSubject<'a>]) -> Rows<'q, 'a> {
+        let mut x = axis::of_question(data, question);
         if question.quantity == Quantity::Jitter {
             x.label = "jitter, without its sign".into();
         }
         let edges = edges(&x);
         let mut all = Vec::new();
-        for actor in actors {
+        for subject in subjects {
             for (place, load) in question.loads.iter().enumerate() {
-                let merged = Merged::new(&question.of(actor, load), question.quantity);
-                all.extend(merged.map(|m| (actor.style, place, series(&m, &edges, actor.of(load)))));
+                let merged = Merged::new(&question.of(subject, load), question.quantity);
+                all.extend(merged.map(|m| (subject.style, place, series(&m, &edges, subject.of(load)))));
             }
         }
         let most = all.iter().flat_map(|(_, _, s)| &s.counts).max().copied().unwrap_or(1);
@@ -62,7 +64,7 @@ impl<'q, 'a> Rows<'q, 'a> {
                 .into(),
             x,
             y,
-            limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
+            limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
         };
         Rows {
             question,
@@ -73,21 +75,21 @@ impl<'q, 'a> Rows<'q, 'a> {
     }
 
     /// A panel a subject, a series a load.
-    fn by_subject(&self, actors: &[&Actor<'a>]) -> Picture {
-        let panels = actors.iter().flat_map(|actor| {
-            let of_actor = self.all.iter().filter(|(style, _, _)| *style == actor.style);
-            let series = of_actor.map(|(_, load, s)| {
+    fn by_subject(&self, subjects: &[&ShownSubject<'a>]) -> Picture {
+        let panels = subjects.iter().flat_map(|subject| {
+            let of_subject = self.all.iter().filter(|(style, _, _)| *style == subject.style);
+            let series = of_subject.map(|(_, load, s)| {
                 let mut s = s.clone();
                 (s.of.label, s.of.style) = (s.of.load.clone(), *load);
                 s
             });
-            panels(&actor.of(""), series.collect())
+            panels(&subject.of(""), series.collect())
         });
         self.picture(self.question.id("histogram"), panels.collect())
     }
 
     /// A panel a load, a series a subject.
-    fn by_load(&self, actors: &[&Actor<'a>]) -> Picture {
+    fn by_load(&self, subjects: &[&ShownSubject<'a>]) -> Picture {
         let panels = self.question.loads.iter().enumerate().flat_map(|(place, load)| {
             let of_load = self.all.iter().filter(|(_, at, _)| *at == place);
             let of = Of {
@@ -98,7 +100,7 @@ impl<'q, 'a> Rows<'q, 'a> {
         });
         let mut picture = self.picture(self.question.id("against"), panels.collect());
         if let Picture::Histogram(h) = &mut picture {
-            h.head.title += &format!("; {} subjects", actors.len());
+            h.head.title += &format!("; {} subjects", subjects.len());
         }
         picture
     }

@@ -1,6 +1,6 @@
 //! How the worst case moved over kernel versions: a line a preemption model.
 
-use super::cast::{Actor, Cast, Question, distinct};
+use super::data::{PictureData, Question, ShownSubject, distinct};
 use super::lines::Grid;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use worstcase_base::format::plain;
@@ -11,38 +11,38 @@ use worstcase_results::stats::Ensemble;
 const VERSIONS: usize = 3;
 
 /// A picture for each question that was asked of several kernel versions.
-pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
-    cast.questions().iter().filter_map(|q| picture(cast, q)).collect()
+pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
+    data.questions().iter().filter_map(|q| picture(data, q)).collect()
 }
 
-fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
-    let actors = question.actors(cast);
-    let of_actors = versions(&actors);
-    let mut ordered = distinct(of_actors.iter().cloned());
+fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
+    let subjects = question.subjects(data);
+    let of_subjects = versions(&subjects);
+    let mut ordered = distinct(of_subjects.iter().cloned());
     ordered.sort_by(|a, b| version::compare(a, b));
     if ordered.len() < VERSIONS {
         return None;
     }
     let mut grid = Grid::default();
-    for (actor, version) in actors.iter().zip(&of_actors) {
+    for (subject, version) in subjects.iter().zip(&of_subjects) {
         let at = ordered.iter().position(|v| v == version)? as f64;
-        let of_actor = || question.ensembles.iter().filter(|e| e.subject == actor.id);
+        let of_subject = || question.ensembles.iter().filter(|e| e.subject == subject.id);
         if question.loads.len() > 1 {
-            let worst = of_actor().max_by_key(|e| e.median_max());
+            let worst = of_subject().max_by_key(|e| e.median_max());
             grid.add(
                 Of::label("worst of all loads"),
-                Of::label(&actor.line),
+                Of::label(&subject.line),
                 worst.map(point(at)),
             );
         }
         for load in &question.loads {
             // Of a host's CPUs the worst.
-            let of_load = of_actor().filter(|e| e.load == *load).max_by_key(|e| e.median_max());
-            grid.add(Of::load(load), Of::label(&actor.line), of_load.map(point(at)));
+            let of_load = of_subject().filter(|e| e.load == *load).max_by_key(|e| e.median_max());
+            grid.add(Of::load(load), Of::label(&subject.line), of_load.map(point(at)));
         }
     }
     let x = Axis::named("kernel", ordered.iter().map(|v| plain(v)).collect());
-    let limit = question.limit(cast).map(|l| l.as_micros_f64());
+    let limit = question.limit(data).map(|l| l.as_micros_f64());
     let values: Vec<f64> = grid.values().chain(limit).collect();
     Some(Picture::Lines(Lines {
         head: Head {
@@ -52,7 +52,7 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
                     interval of that median. In `worst of all loads` it is that of the load which is worst for the kernel."
                 .into(),
             x,
-            y: Axis::logarithmic(&format!("maximum: {}", question.name()), &cast.micros, values.into_iter()),
+            y: Axis::logarithmic(&format!("maximum: {}", question.name()), &data.micros, values.into_iter()),
             limit,
         },
         panels: grid.panels(),
@@ -71,17 +71,17 @@ fn point(x: f64) -> impl Fn(&Ensemble) -> LinePoint {
 }
 
 /// The series that kernels are of; their releases without flavour where two are of one series.
-fn versions(actors: &[&Actor<'_>]) -> Vec<String> {
-    let release = |a: &Actor| {
+fn versions(subjects: &[&ShownSubject<'_>]) -> Vec<String> {
+    let release = |a: &ShownSubject| {
         let release = &a.subject.kernel.release;
         let base = release.strip_suffix("-amd64").unwrap_or(release);
         let base = base.strip_suffix("-rt").or(base.strip_suffix("-cloud")).unwrap_or(base);
         base.to_string()
     };
-    let series = |a: &Actor| version::series(&a.subject.kernel.release).unwrap_or_else(|| release(a));
-    let count = |of: &dyn Fn(&Actor) -> String| distinct(actors.iter().map(|a| of(a))).len();
+    let series = |a: &ShownSubject| version::series(&a.subject.kernel.release).unwrap_or_else(|| release(a));
+    let count = |of: &dyn Fn(&ShownSubject) -> String| distinct(subjects.iter().map(|a| of(a))).len();
     let one_each = count(&series) == count(&release);
-    actors
+    subjects
         .iter()
         .map(|a| if one_each { series(a) } else { release(a) })
         .collect()

@@ -1,6 +1,6 @@
 //! Points gathered into lines, and lines into panels.
 
-use super::cast::{distinct, groups};
+use super::data::{distinct, groups};
 use super::{Line, LinePoint, LinesPanel, Of};
 
 /// Panels with their lines, in the order in which they were named first.

@@ -1,7 +1,7 @@
 //! Cost of a switch over the machine: its memory, its speed.
 
 use super::bench::{hot, measured, size, switch_cost};
-use super::cast::{Actor, Cast, memory_mb, mips, model};
+use super::data::{PictureData, ShownSubject, memory_mb, mips, model};
 use super::lines::Grid;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use worstcase_base::format::plain;
@@ -38,16 +38,16 @@ const PROPERTIES: [Property; 2] = [
 ];
 
 /// A picture for each property in which subjects differ.
-pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
+pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     PROPERTIES
         .iter()
-        .filter_map(|property| picture(cast, property))
+        .filter_map(|property| picture(data, property))
         .collect()
 }
 
-fn picture(cast: &Cast<'_>, property: &Property) -> Option<Picture> {
+fn picture(data: &PictureData<'_>, property: &Property) -> Option<Picture> {
     let mut grid = Grid::default();
-    for seeds in measured(cast) {
+    for seeds in measured(data) {
         let record = seeds[0].record;
         let (Bench::Switch(what), Some(x)) = (seeds[0].bench, (property.of)(&record.subject)) else {
             continue;
@@ -59,7 +59,7 @@ fn picture(cast: &Cast<'_>, property: &Property) -> Option<Picture> {
         });
         let label = format!(
             "{}, {} touched, load {}",
-            without(cast, cast.actor(record), property),
+            without(data, data.subject(record), property),
             size(what.size),
             record.cell.load
         );
@@ -90,7 +90,7 @@ fn picture(cast: &Cast<'_>, property: &Property) -> Option<Picture> {
                         each seed's repetitions without the best and the worst tenth, with its 95 % interval over the seeds."
                     .into(),
                 x: Axis::linear(property.label, property.unit, xs.into_iter()),
-                y: Axis::linear("cost of a switch", &cast.micros, values.into_iter()),
+                y: Axis::linear("cost of a switch", &data.micros, values.into_iter()),
                 limit: None,
             },
             panels,
@@ -99,12 +99,12 @@ fn picture(cast: &Cast<'_>, property: &Property) -> Option<Picture> {
 }
 
 /// A subject without that property: what stays the same along a line.
-fn without(cast: &Cast<'_>, actor: &Actor<'_>, property: &Property) -> String {
-    let kernel = &actor.subject.kernel.label;
-    let other = (property.other)(actor.subject);
-    let differs = cast.actors.iter().any(|a| (property.other)(a.subject) != other);
+fn without(data: &PictureData<'_>, subject: &ShownSubject<'_>, property: &Property) -> String {
+    let kernel = &subject.subject.kernel.label;
+    let other = (property.other)(subject.subject);
+    let differs = data.subjects.iter().any(|a| (property.other)(a.subject) != other);
     let other = other
         .filter(|_| differs)
         .map_or(String::new(), |n| format!(" {n} {}", property.other_unit));
-    plain(&format!("{kernel} {}{other}", model(actor.subject)))
+    plain(&format!("{kernel} {}{other}", model(subject.subject)))
 }

@@ -4,12 +4,12 @@
 //! Run, records -> Vec<Picture>         of_run: thinned, every number final, bounded memory
 //! Picture -> SVG                       svg
 //! ```
-//! `docs/pictures.md` says how to read each. [`model`] holds the forms, [`cast`] the names and the order of what is shown,
+//! `docs/pictures.md` says how to read each. [`model`] holds the forms, [`data`] the names and the order of what is shown,
 //! [`axis`] the ends of axes; the other modules make one kind of picture each.
 
 pub mod axis;
 mod bench;
-pub mod cast;
+pub mod data;
 mod dots;
 mod heat;
 mod histogram;
@@ -29,7 +29,7 @@ mod thin;
 
 pub use model::*;
 
-use cast::Cast;
+use data::PictureData;
 use worstcase_probe::Nanos;
 use worstcase_results::record::{Record, Run, RunError};
 
@@ -67,15 +67,15 @@ pub fn some_of_run(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Picture>, RunError> {
     let limit = options.limit.or(run.plan().criterion());
-    let cast = Cast::new(run.plan(), records, limit);
+    let data = PictureData::new(run.plan(), records, limit);
     let mut pictures = Vec::new();
-    pictures.extend(heat::pictures(&cast));
-    pictures.extend(history::pictures(&cast));
-    pictures.extend(histogram::pictures(&cast));
-    pictures.extend(percentiles::pictures(&cast));
-    pictures.extend(bench::pictures(&cast));
-    pictures.extend(machine::pictures(&cast));
+    pictures.extend(heat::pictures(&data));
+    pictures.extend(history::pictures(&data));
+    pictures.extend(histogram::pictures(&data));
+    pictures.extend(percentiles::pictures(&data));
+    pictures.extend(bench::pictures(&data));
+    pictures.extend(machine::pictures(&data));
     pictures.retain(|p| wanted(&p.head().id));
-    pictures.extend(dots::pictures(&cast, run, options, &wanted)?);
+    pictures.extend(dots::pictures(&data, run, options, &wanted)?);
     Ok(pictures)
 }

@@ -1,6 +1,6 @@
 //! Value over how seldom it is exceeded, to the last nine that the number of samples bears.
 
-use super::cast::{Actor, Cast, Question, groups};
+use super::data::{PictureData, Question, ShownSubject, groups};
 use super::merged::Merged;
 use super::{Axis, Head, MOST_SERIES, Of, Percentiles, PercentilesPanel, PercentilesSeries, Picture, axis};
 use worstcase_base::format::plain;
@@ -10,21 +10,24 @@ use worstcase_results::stats::distribution::SAMPLES_ABOVE;
 const STEPS: usize = 20;
 
 /// A picture for each question: a panel a load with a line a subject, or the other way around if those are too many.
-pub fn pictures(cast: &Cast<'_>) -> Vec<Picture> {
-    let questions = cast.questions();
-    questions.iter().filter_map(|q| picture(cast, q)).collect()
+pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
+    let questions = data.questions();
+    questions.iter().filter_map(|q| picture(data, q)).collect()
 }
 
-fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
-    let actors = question.actors(cast);
-    let panels: Vec<PercentilesPanel> = match actors.len() <= MOST_SERIES {
+fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
+    let subjects = question.subjects(data);
+    let panels: Vec<PercentilesPanel> = match subjects.len() <= MOST_SERIES {
         true => question
             .loads
             .iter()
             .enumerate()
-            .flat_map(|(i, l)| of_load(question, &actors, i, l))
+            .flat_map(|(i, l)| of_load(question, &subjects, i, l))
             .collect(),
-        false => actors.iter().flat_map(|actor| of_actor(question, actor)).collect(),
+        false => subjects
+            .iter()
+            .flat_map(|subject| of_subject(question, subject))
+            .collect(),
     };
     let largest = panels
         .iter()
@@ -36,7 +39,7 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
     }
     let y = Axis {
         label: question.name().into(),
-        ..axis::of_question(cast, question)
+        ..axis::of_question(data, question)
     };
     let head = Head {
         id: question.id("percentiles"),
@@ -54,15 +57,15 @@ fn picture(cast: &Cast<'_>, question: &Question<'_>) -> Option<Picture> {
             ..Axis::default()
         },
         y,
-        limit: question.limit(cast).map(|limit| limit.0 as f64 / 1_000.0),
+        limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
     };
     Some(Picture::Percentiles(Percentiles { head, panels }))
 }
 
-fn of_load(question: &Question<'_>, actors: &[&Actor<'_>], place: usize, load: &str) -> Vec<PercentilesPanel> {
-    let series = actors
+fn of_load(question: &Question<'_>, subjects: &[&ShownSubject<'_>], place: usize, load: &str) -> Vec<PercentilesPanel> {
+    let series = subjects
         .iter()
-        .filter_map(|actor| series(question, actor, load, actor.of(load)));
+        .filter_map(|subject| series(question, subject, load, subject.of(load)));
     let of = Of {
         style: place,
         ..Of::load(load)
@@ -70,17 +73,17 @@ fn of_load(question: &Question<'_>, actors: &[&Actor<'_>], place: usize, load: &
     panels(&of, series.collect())
 }
 
-fn of_actor(question: &Question<'_>, actor: &Actor<'_>) -> Vec<PercentilesPanel> {
+fn of_subject(question: &Question<'_>, subject: &ShownSubject<'_>) -> Vec<PercentilesPanel> {
     let loads = question.loads.iter().enumerate();
     let series = loads.filter_map(|(place, load)| {
         let of = Of {
             label: plain(load),
             style: place,
-            ..actor.of(load)
+            ..subject.of(load)
         };
-        series(question, actor, load, of)
+        series(question, subject, load, of)
     });
-    panels(&actor.of(""), series.collect())
+    panels(&subject.of(""), series.collect())
 }
 
 fn panels(of: &Of, series: Vec<PercentilesSeries>) -> Vec<PercentilesPanel> {
@@ -90,8 +93,8 @@ fn panels(of: &Of, series: Vec<PercentilesSeries>) -> Vec<PercentilesPanel> {
         .collect()
 }
 
-fn series(question: &Question<'_>, actor: &Actor<'_>, load: &str, of: Of) -> Option<PercentilesSeries> {
-    let merged = Merged::new(&question.of(actor, load), question.quantity)?;
+fn series(question: &Question<'_>, subject: &ShownSubject<'_>, load: &str, of: Of) -> Option<PercentilesSeries> {
+    let merged = Merged::new(&question.of(subject, load), question.quantity)?;
     let count = merged.histogram.len();
     let last = (count / SAMPLES_ABOVE) as f64;
     let steps = (0..).map(|i| 10_f64.powf(i as f64 / STEPS as f64));

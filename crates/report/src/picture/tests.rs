@@ -369,9 +369,9 @@ fn what_switches_cost_over_processes_sizes_and_memory() {
         }
     }
     let plan = plan(records.iter());
-    let cast = Cast::new(&plan, &records, None);
-    assert!(cast.questions().is_empty(), "they are no latencies");
-    let bench = bench::pictures(&cast);
+    let data = PictureData::new(&plan, &records, None);
+    assert!(data.questions().is_empty(), "they are no latencies");
+    let bench = bench::pictures(&data);
     bench.iter().for_each(check);
     let ids: Vec<&str> = bench.iter().map(|p| p.head().id.as_str()).collect();
     assert_eq!(ids, ["switch-hot", "switch-cold"]);
@@ -391,7 +391,7 @@ fn what_switches_cost_over_processes_sizes_and_memory() {
         (cold.panels[0].series[0].points[0].y - 2.0853).abs() < 0.001,
         "less is subtracted"
     );
-    let machine = machine::pictures(&cast);
+    let machine = machine::pictures(&data);
     assert_eq!(
         machine.iter().map(|p| p.head().id.as_str()).collect::<Vec<_>>(),
         ["switch-memory"]
@@ -430,7 +430,7 @@ fn message_passing_over_processes_a_line_a_subject_and_transport() {
         records.push(one(model, "hackbench:1+pipes", 50, 20));
     }
     let plan = plan(records.iter());
-    let all = bench::pictures(&Cast::new(&plan, &records, None));
+    let all = bench::pictures(&PictureData::new(&plan, &records, None));
     let Picture::Lines(lines) = find(&all, "hackbench") else {
         panic!()
     };

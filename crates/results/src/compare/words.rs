@@ -33,7 +33,7 @@ pub enum Word {
 
 /// A change with its word.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Said {
+pub struct JudgedChange {
     /// The change.
     #[serde(flatten)]
     pub change: Change,
@@ -54,7 +54,7 @@ pub struct Compared {
     pub pair: Pair,
     /// Its changes.
     #[serde(rename = "changes")]
-    pub said: Vec<Said>,
+    pub said: Vec<JudgedChange>,
 }
 
 impl Compared {
@@ -65,7 +65,7 @@ impl Compared {
 
     /// The largest change: of those shown, if there are any.
     pub fn size(&self) -> f64 {
-        let shown = |s: &&Said| !self.shown() || matches!(s.word, Word::Better | Word::Worse);
+        let shown = |s: &&JudgedChange| !self.shown() || matches!(s.word, Word::Better | Word::Worse);
         self.said
             .iter()
             .filter(shown)
@@ -108,7 +108,7 @@ pub fn compare(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Comp
         let mut said = Vec::new();
         for change in &pair.changes {
             let p_corrected = if tested(&pair, change) { corrected.next() } else { None };
-            said.push(Said {
+            said.push(JudgedChange {
                 p: change.test.two_sided(),
                 p_corrected,
                 word: word(&pair, change, p_corrected),

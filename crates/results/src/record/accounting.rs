@@ -14,14 +14,14 @@ pub const LOST_EVENTS: &str = "lost_trace_events";
 pub enum Accounting {
     /// Every period, with a sample or without: `expected = taken + missed + lost`.
     Periods(Periods),
-    /// `noise`: a time without periods in which gaps were looked for.
+    /// `noise`: a time without periods in which gaps were watched.
     Gaps(Gaps),
 }
 
 /// What took a CPU from a thread that never sleeps: noise, as rtla's osnoise calls it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gaps {
-    /// Observation time: gaps were looked for so long. The gaps are part of it.
+    /// Observation time: gaps were watched for so long. The gaps are part of it.
     pub observed_ns: u64,
     /// Gaps that were seen and kept.
     pub gaps: u64,

@@ -17,7 +17,7 @@ pub const SAMPLES_FILE: &str = "samples.parquet";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Due time to the first instruction of the timer interrupt, if it was seen.
-    pub irq_off: Option<Nanos>,
+    pub irq_latency: Option<Nanos>,
     /// Instructions executed at the sample, counted from the begin of measuring.
     pub instructions: Instructions,
 }
@@ -73,7 +73,7 @@ impl CellResult {
             accounting,
             summary: Summaries {
                 latency: of(|r| Some(r.latency)),
-                irq_off: of(|r| r.irq_off),
+                irq_latency: of(|r| r.irq_latency),
                 after_irq: of(|r| r.after_irq),
                 ..Summaries::default()
             },
@@ -124,8 +124,8 @@ fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), Build
 fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<SampleRow>, BuildError> {
     let row = |(i, sample): (usize, &worstcase_probe::record::Sample)| {
         let stamp = stamps.get(i);
-        let irq_off = stamp.and_then(|s| s.irq_off);
-        let after_irq = match irq_off {
+        let irq_latency = stamp.and_then(|s| s.irq_latency);
+        let after_irq = match irq_latency {
             Some(part) if part > sample.latency => {
                 return Err(BuildError::Contradiction(format!(
                     "sample {}: the timer interrupt came {part} after the due time, the sample after {}",
@@ -138,7 +138,7 @@ fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<Sample
             index: sample.index,
             due: raw.start + Nanos(u64::from(sample.index) * spec.period.0),
             latency: sample.latency,
-            irq_off,
+            irq_latency,
             after_irq,
             instructions: stamp.map(|s| s.instructions),
             host: None,
@@ -170,12 +170,12 @@ fn accounting(raw: &RawRecord) -> Accounting {
 /// The machine's warnings, and one of our own where a quantity could not be summed up.
 fn warnings(raw: &RawRecord, rows: &[SampleRow]) -> Vec<String> {
     let mut warnings = raw.warnings.clone();
-    let seen = rows.iter().filter(|r| r.irq_off.is_some()).count();
+    let seen = rows.iter().filter(|r| r.irq_latency.is_some()).count();
     if seen > 0 && seen < rows.len() {
         warnings.push(format!(
             "the timer interrupt was seen for {seen} of {} samples only, so there is no {} and no {}",
             rows.len(),
-            Quantity::IrqOff,
+            Quantity::IrqLatency,
             Quantity::AfterIrq
         ));
     }

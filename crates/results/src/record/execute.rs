@@ -66,7 +66,7 @@ impl Progress for () {
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Completed {
     /// Tasks that were measured, now or before.
     pub measured: usize,
     /// All of them.
@@ -80,7 +80,7 @@ pub fn execute<E: Executor>(
     run: &Run,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Outcome, E::Error> {
+) -> Result<Completed, E::Error> {
     refuse_another_subject(executor, run)?;
     let is_measured = |task: &Task| task.cells.iter().all(|cell| run.has_cell(&cell.id));
     let all = executor.tasks().iter().enumerate();
@@ -104,13 +104,13 @@ pub fn execute<E: Executor>(
         other => drop(other?),
     }
     ended?;
-    Ok(Outcome {
+    Ok(Completed {
         measured: executor.tasks().iter().filter(|task| is_measured(task)).count(),
         of: executor.tasks().len(),
     })
 }
 
-/// Cells of two subjects by one name would be taken for one: each subject's first record is looked at.
+/// Cells of two subjects by one name would be taken for one: each subject's first record is compared.
 fn refuse_another_subject<E: Executor>(executor: &E, run: &Run) -> Result<(), RunError> {
     let mut seen = BTreeSet::new();
     for cell in executor.tasks().iter().flat_map(|task| &task.cells) {

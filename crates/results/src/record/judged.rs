@@ -6,11 +6,11 @@ use super::{Machine, Quantity, Record};
 pub fn judged(probe: &str, records: &[Record]) -> &'static [Quantity] {
     let split = || {
         let mut of_probe = records.iter().filter(|r| r.cell.probe == probe);
-        of_probe.any(|r| r.summary(Quantity::IrqOff).is_some())
+        of_probe.any(|r| r.summary(Quantity::IrqLatency).is_some())
     };
     match probe {
-        "response" if split() && !is_host(records) => &[Quantity::IrqOff, Quantity::AfterIrq],
-        "timerlat" => &[Quantity::IrqOff, Quantity::Latency],
+        "response" if split() && !is_host(records) => &[Quantity::IrqLatency, Quantity::AfterIrq],
+        "timerlat" => &[Quantity::IrqLatency, Quantity::Latency],
         "jitter" => &[Quantity::Jitter],
         _ => &[Quantity::Latency],
     }

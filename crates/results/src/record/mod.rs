@@ -1,4 +1,4 @@
-//! The desk's record of a cell, and the folder that keeps records.
+//! The controller's record of a cell, and the folder that keeps records.
 //!
 //! ```text
 //! RawRecord (+ plugin stamps) -> CellResult { Record, samples as Parquet }         build
@@ -25,7 +25,7 @@ pub mod summary;
 
 pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
-pub use execute::{Executor, Outcome, Progress, Task, execute, parallel};
+pub use execute::{Completed, Executor, Progress, Task, execute, parallel};
 pub use folder::FolderError;
 pub use judged::{is_host, judged};
 pub use plan::{CellEntry, RunPlan};
@@ -42,7 +42,7 @@ use worstcase_probe::spec::SpecError;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
 /// The form of record.json; see the versioning policy in `docs/formats.md`.
-pub const SCHEMA: &str = "worstcase-record/2";
+pub const SCHEMA: &str = "worstcase-record/3";
 
 /// What was asked of the measured machine: [`CellSpec`] with units in the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,7 +165,7 @@ pub struct Summaries {
     /// Due time to sample. Absent only if every period was missed.
     pub latency: Option<Summary>,
     /// Due time to the first instruction of the timer interrupt.
-    pub irq_off: Option<Summary>,
+    pub irq_latency: Option<Summary>,
     /// First instruction of the timer interrupt to sample.
     pub after_irq: Option<Summary>,
     /// Host: timer interrupt entered to wake-up issued.
@@ -209,7 +209,7 @@ pub struct Record {
     pub subject: Subject,
     /// How.
     pub cell: Cell,
-    /// Where every period went, or how long gaps were looked for.
+    /// Where every period went, or how long gaps were watched.
     pub accounting: Accounting,
     /// The distributions.
     pub summary: Summaries,
@@ -256,7 +256,7 @@ impl Record {
     pub fn summary(&self, quantity: Quantity) -> Option<&Summary> {
         match quantity {
             Quantity::Latency => self.summary.latency.as_ref(),
-            Quantity::IrqOff => self.summary.irq_off.as_ref(),
+            Quantity::IrqLatency => self.summary.irq_latency.as_ref(),
             Quantity::AfterIrq => self.summary.after_irq.as_ref(),
             Quantity::Handler => self.summary.handler.as_ref(),
             Quantity::Scheduling => self.summary.scheduling.as_ref(),
@@ -267,7 +267,7 @@ impl Record {
     }
 
     /// The observation time: periods times period, or what was watched for gaps.
-    pub fn looked(&self) -> Nanos {
+    pub fn observation_time(&self) -> Nanos {
         Nanos(match &self.accounting {
             Accounting::Periods(periods) => self.cell.period_ns.saturating_mul(periods.expected),
             Accounting::Gaps(gaps) => gaps.observed_ns,

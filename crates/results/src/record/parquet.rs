@@ -19,7 +19,7 @@ use std::sync::Arc;
 use worstcase_probe::{Instructions, Nanos};
 
 /// The form of the file, in its metadata under `worstcase.schema`.
-pub const SCHEMA: &str = "worstcase-samples/1";
+pub const SCHEMA: &str = "worstcase-samples/2";
 
 /// Rows held in memory while writing or reading.
 const GROUP_ROWS: usize = 65_536;
@@ -29,7 +29,7 @@ const COLUMNS: &str = "message samples {
     required int32 index;
     required int64 due_ns;
     required int64 latency_ns;
-    optional int64 irq_off_ns;
+    optional int64 irq_latency_ns;
     optional int64 after_irq_ns;
     optional int64 instructions;
 }";
@@ -144,7 +144,7 @@ impl<W: Write + Send> SamplesWriter<W> {
         put::<Int32Type, _>(&mut out, &index, None)?;
         required(&mut out, &rows, |r| r.due.0)?;
         required(&mut out, &rows, |r| r.latency.0)?;
-        optional(&mut out, &rows, |r| r.irq_off.map(|n| n.0))?;
+        optional(&mut out, &rows, |r| r.irq_latency.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.after_irq.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.instructions.map(|n| n.0))?;
         if self.host {
@@ -244,7 +244,7 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         let (index, _) = get::<Int32Type>(&*group, 0, rows)?;
         let (due, _) = get::<Int64Type>(&*group, 1, rows)?;
         let (latency, _) = get::<Int64Type>(&*group, 2, rows)?;
-        let irq_off = spread(get::<Int64Type>(&*group, 3, rows)?)?;
+        let irq_latency = spread(get::<Int64Type>(&*group, 3, rows)?)?;
         let after_irq = spread(get::<Int64Type>(&*group, 4, rows)?)?;
         let instructions = spread(get::<Int64Type>(&*group, 5, rows)?)?;
         let host = match group.num_columns() {
@@ -256,7 +256,7 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
                 index: signed(index[i])?,
                 due: Nanos(signed(due[i])?),
                 latency: Nanos(signed(latency[i])?),
-                irq_off: irq_off[i].map(Nanos),
+                irq_latency: irq_latency[i].map(Nanos),
                 after_irq: after_irq[i].map(Nanos),
                 instructions: instructions[i].map(Instructions),
                 host: host[i],
@@ -353,7 +353,7 @@ mod tests {
             index: i,
             due: Nanos(1_000_000 + u64::from(i) * 251_000),
             latency: Nanos(u64::from(i) * 7919 % 100_000),
-            irq_off: stamped.then_some(Nanos(92)),
+            irq_latency: stamped.then_some(Nanos(92)),
             after_irq: stamped.then_some(Nanos(u64::from(i))),
             instructions: stamped.then_some(Instructions(u64::from(i) * 251_000)),
             host: None,
@@ -410,7 +410,7 @@ mod tests {
         let schema = Arc::new(parse_message_type("message m { required int32 a; }").unwrap());
         let writer = SerializedFileWriter::new(Vec::new(), schema, Default::default()).unwrap();
         let error = read(writer.into_inner().unwrap()).unwrap_err().to_string();
-        assert!(error.contains("worstcase-samples/1"), "{error}");
+        assert!(error.contains("worstcase-samples/2"), "{error}");
         assert!(read(b"hello".to_vec()).is_err());
     }
 

@@ -8,7 +8,7 @@ use worstcase_plan::{Experiment, Plan, Published, StudySource};
 use worstcase_probe::{CellSpec, Nanos};
 
 /// The form of run.json.
-pub const SCHEMA: &str = "worstcase-run/2";
+pub const SCHEMA: &str = "worstcase-run/3";
 
 /// One cell of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! One sample as the desk keeps it, and the digest of all of them.
+//! One sample as the controller keeps it, and the digest of all of them.
 
 use sha2::{Digest, Sha256};
 use worstcase_base::digest::hex;
@@ -14,7 +14,7 @@ pub struct SampleRow {
     /// How late it was.
     pub latency: Nanos,
     /// Due time to the first instruction of the timer interrupt, where it was seen.
-    pub irq_off: Option<Nanos>,
+    pub irq_latency: Option<Nanos>,
     /// First instruction of the timer interrupt to the sample, where it was seen.
     pub after_irq: Option<Nanos>,
     /// Lab: instructions executed at the sample, counted from the begin of measuring.
@@ -26,13 +26,13 @@ pub struct SampleRow {
 /// What only the host knows of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostRow {
-    /// The parts that follow `irq_off`, where the kernel's trace was read.
+    /// The parts that follow `irq_latency`, where the kernel's trace was read.
     pub parts: Option<RowParts>,
     /// This period's length minus what it should be, in ns; none after a missed period.
     pub jitter_ns: Option<i64>,
 }
 
-/// With `irq_off` they add up to the latency.
+/// With `irq_latency` they add up to the latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowParts {
     /// Timer interrupt entered to wake-up issued.
@@ -53,7 +53,7 @@ const ABSENT: u64 = u64::MAX;
 /// SHA-256 over the samples, as `sha256:` and hexadecimal digits.
 ///
 /// Digested are `worstcase-samples/1` with a line end, the number of periods expected, and for each sample index, due, latency,
-/// irq_off, after_irq and instructions: each a little-endian u64, all ones where absent. It depends on
+/// irq_latency, after_irq and instructions: each a little-endian u64, all ones where absent. It depends on
 /// nothing else: not on the file format, not on this tool's version.
 pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
     let mut digest = RunningDigest::new(expected);
@@ -79,7 +79,7 @@ impl RunningDigest {
             u64::from(row.index),
             row.due.0,
             row.latency.0,
-            row.irq_off.map_or(ABSENT, |n| n.0),
+            row.irq_latency.map_or(ABSENT, |n| n.0),
             row.after_irq.map_or(ABSENT, |n| n.0),
             row.instructions.map_or(ABSENT, |n| n.0),
         ];
@@ -102,7 +102,7 @@ mod tests {
         index: 1,
         due: Nanos(2),
         latency: Nanos(3),
-        irq_off: Some(Nanos(1)),
+        irq_latency: Some(Nanos(1)),
         after_irq: Some(Nanos(2)),
         instructions: Some(Instructions(9)),
         host: None,
@@ -117,7 +117,10 @@ mod tests {
                 latency: Nanos(4),
                 ..ROW
             },
-            SampleRow { irq_off: None, ..ROW },
+            SampleRow {
+                irq_latency: None,
+                ..ROW
+            },
             SampleRow {
                 after_irq: Some(Nanos(1)),
                 ..ROW

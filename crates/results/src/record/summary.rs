@@ -20,7 +20,7 @@ pub enum Quantity {
     /// Due time to sample.
     Latency,
     /// Due time to the first instruction of the timer interrupt: how long interrupts were off.
-    IrqOff,
+    IrqLatency,
     /// First instruction of the timer interrupt to sample: the response time of the 2006 study.
     AfterIrq,
     /// Timer interrupt entered to wake-up issued.
@@ -39,7 +39,7 @@ impl Quantity {
     /// All of them.
     pub const ALL: [Quantity; 8] = [
         Quantity::Latency,
-        Quantity::IrqOff,
+        Quantity::IrqLatency,
         Quantity::AfterIrq,
         Quantity::Handler,
         Quantity::Scheduling,
@@ -52,7 +52,7 @@ impl Quantity {
     pub const fn name(self) -> &'static str {
         match self {
             Quantity::Latency => "latency",
-            Quantity::IrqOff => "irq_off",
+            Quantity::IrqLatency => "irq_latency",
             Quantity::AfterIrq => "after_irq",
             Quantity::Handler => "handler",
             Quantity::Scheduling => "scheduling",
@@ -66,7 +66,7 @@ impl Quantity {
     pub const fn title(self) -> &'static str {
         match self {
             Quantity::Latency => "latency: timer due to user code",
-            Quantity::IrqOff => "irq_off: timer due to timer interrupt",
+            Quantity::IrqLatency => "irq_latency: timer due to timer interrupt",
             Quantity::AfterIrq => "after_irq: timer interrupt to user code",
             Quantity::Handler => "handler: timer interrupt to wake-up issued",
             Quantity::Scheduling => "scheduling: wake-up issued to switched in",

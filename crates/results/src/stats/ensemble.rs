@@ -1,7 +1,7 @@
 //! Ensembles: the same cell over several seeds.
 //!
 //! One run is one path through the kernel: its maximum may differ by a factor from that of another phase.
-//! So every statement is about several seeds, and says how many, how many samples, and how long was looked.
+//! So every statement is about several seeds, and says how many, how many samples, and what the observation time is.
 //! CPUs of a host are no seeds: they are different places, and each has an ensemble of its own.
 
 use super::interval::{self, Interval};
@@ -20,8 +20,8 @@ pub struct SeedStats {
     pub missed: u64,
     /// Samples that we failed to keep.
     pub lost: u64,
-    /// How long it looked.
-    pub looked: Nanos,
+    /// Its observation time.
+    pub observation_time: Nanos,
     /// Its median.
     pub median: Nanos,
     /// Its 99th percentile, if its samples bear one.
@@ -61,7 +61,7 @@ pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
             taken: record.accounting.rows(),
             missed: record.accounting.missed(),
             lost: record.accounting.lost(),
-            looked: record.looked(),
+            observation_time: record.observation_time(),
             median: Nanos(summary.median_ns),
             p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
             max: Nanos(summary.max_ns),
@@ -147,9 +147,9 @@ impl Ensemble {
         self.seeds.iter().map(|s| s.missed).sum()
     }
 
-    /// How long all seeds looked: a maximum carries it.
-    pub fn looked(&self) -> Nanos {
-        Nanos(self.seeds.iter().map(|s| s.looked.0).sum())
+    /// Observation time of all seeds: a maximum carries it.
+    pub fn observation_time(&self) -> Nanos {
+        Nanos(self.seeds.iter().map(|s| s.observation_time.0).sum())
     }
 
     fn over_seeds(&self, pick: fn(&SeedStats) -> Nanos) -> Nanos {

@@ -12,7 +12,7 @@ use worstcase_probe::bench::{
 
 /// Where a point lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct PointName {
     /// The subject.
     pub subject: SubjectId,
     /// The load.
@@ -25,7 +25,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchPoint {
     /// Where.
-    pub place: Place,
+    pub place: PointName,
     /// Which ring.
     pub ring: Switch,
     /// Passing, touching and switching.
@@ -50,7 +50,7 @@ pub struct SwitchPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HackbenchPoint {
     /// Where.
-    pub place: Place,
+    pub place: PointName,
     /// What was passed.
     pub work: Hackbench,
     /// Senders and receivers.
@@ -69,7 +69,7 @@ pub struct HackbenchPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct InversionPoint {
     /// Where.
-    pub place: Place,
+    pub place: PointName,
     /// Between whom.
     pub chain: Inversion,
     /// Rounds.
@@ -122,14 +122,14 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
 }
 
 /// The records of each point.
-fn grouped(records: &[Record]) -> Vec<(Place, Bench, Vec<&Record>)> {
-    let mut all: Vec<(Place, Bench, Vec<&Record>)> = Vec::new();
+fn grouped(records: &[Record]) -> Vec<(PointName, Bench, Vec<&Record>)> {
+    let mut all: Vec<(PointName, Bench, Vec<&Record>)> = Vec::new();
     for record in records.iter().filter(|r| r.details.is_some()) {
         let Ok(bench) = record.cell.probe.parse::<Bench>() else {
             continue;
         };
         let subject = record.subject.id();
-        let same = |(place, other, _): &&mut (Place, Bench, Vec<&Record>)| {
+        let same = |(place, other, _): &&mut (PointName, Bench, Vec<&Record>)| {
             place.subject == subject && place.load == record.cell.load && *other == bench
         };
         match all.iter_mut().find(same) {
@@ -138,7 +138,7 @@ fn grouped(records: &[Record]) -> Vec<(Place, Bench, Vec<&Record>)> {
                 of.push(record);
             }
             None => {
-                let place = Place {
+                let place = PointName {
                     subject,
                     load: record.cell.load.clone(),
                     seeds: 1,
@@ -150,7 +150,7 @@ fn grouped(records: &[Record]) -> Vec<(Place, Bench, Vec<&Record>)> {
     all
 }
 
-fn switch(place: Place, ring: Switch, records: &[&Record]) -> Option<SwitchPoint> {
+fn switch(place: PointName, ring: Switch, records: &[&Record]) -> Option<SwitchPoint> {
     let of = |record: &&Record| match &record.details {
         Some(Details::Switch(d)) => Some(d.clone()),
         _ => None,
@@ -176,7 +176,7 @@ fn switch(place: Place, ring: Switch, records: &[&Record]) -> Option<SwitchPoint
     })
 }
 
-fn hackbench(place: Place, work: Hackbench, records: &[&Record]) -> Option<HackbenchPoint> {
+fn hackbench(place: PointName, work: Hackbench, records: &[&Record]) -> Option<HackbenchPoint> {
     let all: Vec<_> = records
         .iter()
         .filter_map(|r| match &r.details {
@@ -203,7 +203,7 @@ fn hackbench(place: Place, work: Hackbench, records: &[&Record]) -> Option<Hackb
     })
 }
 
-fn inversion(place: Place, chain: Inversion, records: &[&Record]) -> Option<InversionPoint> {
+fn inversion(place: PointName, chain: Inversion, records: &[&Record]) -> Option<InversionPoint> {
     let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
     let counts = records.iter().filter_map(|r| match &r.details {
         Some(Details::Inversion(d)) => Some((u64::from(d.contended), u64::from(d.inverted))),

@@ -53,12 +53,12 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
             .cpu
             .map_or(question.clone(), |cpu| format!("{question}, CPU {cpu}"));
         seeds.entry(question).or_default().insert(record.cell.seed);
-        let (samples, looked) = amounts.entry(whole).or_insert((Some(0), 0));
+        let (samples, observation_time) = amounts.entry(whole).or_insert((Some(0), 0));
         // Gaps are no samples: who spins looks all the time.
         *samples = samples
             .filter(|_| record.accounting.gaps().is_none())
             .map(|n| n + record.accounting.taken());
-        *looked = looked.saturating_add(record.looked().0);
+        *observation_time = observation_time.saturating_add(record.observation_time().0);
     }
     let mut reasons = Vec::new();
     for (question, seeds) in seeds {
@@ -67,14 +67,17 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
             reasons.push(format!("{question}: {} seeds, a PASS needs {needed}", seeds.len()));
         }
     }
-    for (whole, (samples, looked)) in amounts {
+    for (whole, (samples, observation_time)) in amounts {
         if let Some(samples) = samples.filter(|n| *n < criterion.min_samples) {
             let needed = criterion.min_samples;
             reasons.push(format!("{whole}: {samples} samples, a PASS needs {needed}"));
         }
-        if looked < criterion.min_time.0 {
-            let (looked, needed) = (duration::show(Nanos(looked)), duration::show(criterion.min_time));
-            reasons.push(format!("{whole}: {looked} looked at, a PASS needs {needed}"));
+        if observation_time < criterion.min_time.0 {
+            let (observation_time, needed) = (
+                duration::show(Nanos(observation_time)),
+                duration::show(criterion.min_time),
+            );
+            reasons.push(format!("{whole}: {observation_time} observed, a PASS needs {needed}"));
         }
     }
     reasons

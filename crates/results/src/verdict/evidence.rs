@@ -1,4 +1,4 @@
-//! What a verdict rests on: how much was looked at, what was lost, what interfered.
+//! What a verdict rests on: the observation time, what was lost, what interfered.
 
 use crate::record::{Quantity, Record, Venue};
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct Evidence {
     /// `noise`: gaps.
     pub gaps: u64,
     /// Observation time: periods times period, and for `noise` what was watched.
-    pub looked_ns: Nanos,
+    pub observation_ns: Nanos,
     /// The largest latency.
     pub max_ns: Nanos,
     /// Periods without a sample.
@@ -42,7 +42,7 @@ impl Evidence {
             cells: records.len(),
             samples: sum(|r| r.accounting.taken()),
             gaps: sum(|r| r.accounting.gaps().map_or(0, |g| g.gaps)),
-            looked_ns: Nanos(sum(|r| r.looked().0)),
+            observation_ns: Nanos(sum(|r| r.observation_time().0)),
             max_ns: Nanos(records.iter().map(|r| latency(r)).max().unwrap_or(0)),
             missed: sum(|r| r.accounting.missed()),
             missed_at_ends: sum(|r| r.accounting.periods().map_or(0, |p| p.missed_at_ends)),
@@ -62,11 +62,11 @@ impl Evidence {
     pub(super) fn at_most(&self, records: &[&Record]) -> String {
         let unit = records.first().map_or("", |r| r.subject.micros_name());
         format!(
-            "at most {} {unit} in {}, {} cells, {} looked at",
+            "at most {} {unit} in {}, {} cells, {} observed",
             micros_exact(self.max_ns),
             self.amount(records),
             self.cells,
-            duration::show(self.looked_ns)
+            duration::show(self.observation_ns)
         )
     }
 
@@ -94,7 +94,7 @@ pub(super) fn throttled(record: &Record) -> Option<u64> {
 
 /// The share of its time that the hypervisor took away, if that is known.
 pub(super) fn steal_share(record: &Record) -> Option<f64> {
-    let measured = number(record, "measured_ns").unwrap_or(record.looked().0);
+    let measured = number(record, "measured_ns").unwrap_or(record.observation_time().0);
     let share = number(record, "steal_ns")? as f64 / measured as f64;
     share.is_finite().then_some(share)
 }

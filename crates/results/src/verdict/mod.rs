@@ -28,7 +28,7 @@ pub struct Criterion {
     /// the rule of three, n samples without one above the limit say (95 %, were they independent) that fewer than 3/n of
     /// all periods are above.
     pub min_samples: u64,
-    /// Time looked at that a PASS needs of the same.
+    /// Observation time that a PASS needs of the same.
     pub min_time: Nanos,
 }
 

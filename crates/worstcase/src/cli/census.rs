@@ -50,7 +50,7 @@ pub struct CensusArgs {
     /// So many of the longest sections
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(OWNERS).unwrap())]
     top: NonZeroUsize,
-    /// Print JSON (worstcase-census/1), times in ns
+    /// Print JSON (worstcase-census/2), times in ns
     #[arg(long)]
     json: bool,
     /// Compare the tracked state with the kernel's own at every block, and fail on the first difference
@@ -144,7 +144,7 @@ fn text(args: &CensusArgs) -> Result<String, CensusError> {
     let cells = take_all(&records, args, kept)?;
     Ok(match (&cells[..], &args.diff) {
         ([before, after], Some(_)) => {
-            let lists = [before, after].map(|cell| &cell.of(Kind::HeldOff).longest);
+            let lists = [before, after].map(|cell| &cell.of(Kind::NonPreemptible).longest);
             let differences = diff(lists[0], lists[1]);
             match args.json {
                 true => json::diff(before, after, &differences),

@@ -15,7 +15,7 @@ use worstcase_lab::LabError;
 use worstcase_report::compare::{Shown, json, markdown, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::compare::change::{Change, Measure};
-use worstcase_results::compare::words::{Compared, Said, Word};
+use worstcase_results::compare::words::{Compared, JudgedChange, Word};
 use worstcase_results::compare::{CompareError, Comparison, Mapped, Side, compare};
 use worstcase_results::record::{Quantity, Record, Run, SubjectId};
 
@@ -65,7 +65,7 @@ pub struct CompareArgs {
     replay: ReplayArgs,
 }
 
-/// Why there is no story.
+/// Why there is no breakdown.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareCliError {
     /// Comparing failed.
@@ -116,7 +116,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     print(&text)?;
     if args.explain {
         let worst = worst.ok_or(CompareCliError::NothingWorse)?;
-        let told = story(args, path_b, worst)?;
+        let told = breakdown(args, path_b, worst)?;
         print(&format!("\n{told}"))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -125,7 +125,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
 /// The cell whose maximum grew most: of those that the test shows, if it shows any.
 fn worsening(comparison: &Comparison) -> Option<&Compared> {
     let grew = |cell: &Compared, shown: bool| -> f64 {
-        let of = |s: &&Said| s.change.measure == Measure::Max && (!shown || s.word == Word::Worse);
+        let of = |s: &&JudgedChange| s.change.measure == Measure::Max && (!shown || s.word == Word::Worse);
         let by = |c: &Change| if c.difference.best > 0.0 { c.size() } else { 0.0 };
         cell.said.iter().filter(of).map(|s| by(&s.change)).fold(0.0, f64::max)
     };
@@ -136,7 +136,7 @@ fn worsening(comparison: &Comparison) -> Option<&Compared> {
     most(true).or_else(|| most(false))
 }
 
-/// This command, with the story.
+/// This command, with the breakdown.
 fn again(args: &CompareArgs) -> String {
     let mut words = ["worstcase", "compare"].map(String::from).to_vec();
     words.push(args.a.display().to_string());
@@ -155,7 +155,7 @@ fn again(args: &CompareArgs) -> String {
 
 /// The worst samples of the cell on either side: of the seed whose maximum grew most, or the worst of all seeds where no
 /// seed is on both sides.
-fn story(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, Error> {
+fn breakdown(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, Error> {
     let (run_a, run_b) = (Run::open(&args.a)?, Run::open(path_b)?);
     let (records_a, records_b) = (run_a.records()?, run_b.records()?);
     let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
@@ -177,8 +177,8 @@ fn story(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, 
     let means = args.replay.means(&options, None);
     let left = explain::one(&means, &run_a, &records_a, &left, Choice::Worst)?;
     let right = explain::one(&means, &run_b, &records_b, &right, Choice::Worst)?;
-    Ok(worstcase_analysis::story::compare::terminal(
-        left.story(),
-        right.story(),
+    Ok(worstcase_analysis::breakdown::compare::terminal(
+        left.breakdown(),
+        right.breakdown(),
     ))
 }

@@ -5,7 +5,7 @@
 
 use super::census::CensusError;
 use super::compare::CompareCliError;
-use super::explain::ShowStoryError;
+use super::explain::ShowBreakdownError;
 use super::gate::GateError;
 use super::man::ManError;
 use super::output::OutputError;
@@ -60,7 +60,7 @@ pub enum Error {
     Explain(#[from] ExplainError),
     /// Showing why.
     #[error(transparent)]
-    ShowStory(#[from] ShowStoryError),
+    ShowBreakdown(#[from] ShowBreakdownError),
     /// Taking a census.
     #[error(transparent)]
     Census(#[from] CensusError),
@@ -99,7 +99,7 @@ impl Error {
             Error::Plot(e) => e.exit(),
             Error::Man(e) => e.exit(),
             Error::Explain(e) => e.exit(),
-            Error::ShowStory(e) => e.exit(),
+            Error::ShowBreakdown(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) | Error::Problem(_) => Exit::Usage,
             Error::Signals(_) => Exit::Missing,

@@ -7,13 +7,13 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::breakdown::{Breakdown, Explanation, compare, group};
 use worstcase_analysis::explain::{self, Choice, Explained, Means, comparable, has_latency, worst_cell};
-use worstcase_analysis::story::{Story, Told, compare, group};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_report::story::flame::FlameError;
-use worstcase_report::story::{flame, json, perfetto, terminal};
+use worstcase_report::breakdown::flame::FlameError;
+use worstcase_report::breakdown::{flame, json, perfetto, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Record, Run};
 
@@ -27,10 +27,10 @@ Examples:
   worstcase explain RUN --all -k 5
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
-Of this machine, stories are told from the traces that `worstcase host run --flights N` kept (response keeps 10).
+Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
 switch and hackbench have no worst wake-up: nothing can be told of them; of inversion, why a blocked thread waited.
-The replay must give the same samples and events again; if it does not, nothing is told.
-After `worstcase kernels get --debug KERNEL` its stories tell lines of source code.")]
+The replay must give the same samples and events again; if it does not, nothing is explanation.
+After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
 pub struct ExplainArgs {
     /// The run's folder
     run: PathBuf,
@@ -49,7 +49,7 @@ pub struct ExplainArgs {
     /// Samples of each cell, with --all
     #[arg(short = 'k', value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap(), requires = "all")]
     each: NonZeroUsize,
-    /// Print JSON (worstcase-story/1), times in ns
+    /// Print JSON (worstcase-breakdown/1), times in ns
     #[arg(long)]
     json: bool,
     /// Write folded stacks
@@ -71,7 +71,7 @@ pub struct ExplainArgs {
 
 /// Why nothing is shown of an explanation.
 #[derive(Debug, thiserror::Error)]
-pub enum ShowStoryError {
+pub enum ShowBreakdownError {
     /// What needs every instruction.
     #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
     OnlyInTheLab,
@@ -88,12 +88,12 @@ pub enum ShowStoryError {
     },
 }
 
-impl ShowStoryError {
+impl ShowBreakdownError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            ShowStoryError::OnlyInTheLab => Exit::Usage,
-            ShowStoryError::Flame(_) | ShowStoryError::Write { .. } => Exit::Storage,
+            ShowBreakdownError::OnlyInTheLab => Exit::Usage,
+            ShowBreakdownError::Flame(_) | ShowBreakdownError::Write { .. } => Exit::Storage,
         }
     }
 }
@@ -118,11 +118,11 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
 
 /// The worst samples of every cell, by cause.
 fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let stories = explain::all(means, run, records, args.each.get())?;
-    let stories: Vec<&Story> = stories.iter().collect();
+    let breakdowns = explain::all(means, run, records, args.each.get())?;
+    let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {
-        true => json::stories(&stories),
-        false => group::terminal(&group::group(&stories)),
+        true => json::breakdowns(&breakdowns),
+        false => group::terminal(&group::group(&breakdowns)),
     })
 }
 
@@ -145,48 +145,52 @@ fn one(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Resu
         None => None,
     };
     write_files(args, &explained, other.as_ref())?;
-    Ok(shown(args, explained.story(), other.as_ref().map(Explained::story)))
+    Ok(shown(
+        args,
+        explained.breakdown(),
+        other.as_ref().map(Explained::breakdown),
+    ))
 }
 
 /// What was asked for beside the text.
-fn write_files(args: &ExplainArgs, explained: &Explained, other: Option<&Explained>) -> Result<(), ShowStoryError> {
-    let (told, lines) = match explained {
-        Explained::Lab(told, lines) => (told, lines),
+fn write_files(args: &ExplainArgs, explained: &Explained, other: Option<&Explained>) -> Result<(), ShowBreakdownError> {
+    let (explanation, lines) = match explained {
+        Explained::Lab(explanation, lines) => (explanation, lines),
         Explained::Host(_) if args.folded.is_some() || args.flame.is_some() || args.perfetto.is_some() => {
-            return Err(ShowStoryError::OnlyInTheLab);
+            return Err(ShowBreakdownError::OnlyInTheLab);
         }
         Explained::Host(_) => return Ok(()),
     };
     if let Some(path) = &args.folded {
-        write(path, flame::folded(told).as_bytes())?;
+        write(path, flame::folded(explanation).as_bytes())?;
     }
     if let Some(path) = &args.perfetto {
-        write(path, perfetto::trace(told, &**lines).as_bytes())?;
+        write(path, perfetto::trace(explanation, &**lines).as_bytes())?;
     }
     if let Some(path) = &args.flame {
-        write(path, &flame_graph(told, other)?)?;
+        write(path, &flame_graph(explanation, other)?)?;
     }
     Ok(())
 }
 
-fn flame_graph(told: &Told, other: Option<&Explained>) -> Result<Vec<u8>, FlameError> {
+fn flame_graph(explanation: &Explanation, other: Option<&Explained>) -> Result<Vec<u8>, FlameError> {
     match other {
-        Some(Explained::Lab(other, _)) => flame::differential_svg(told, other),
-        _ => flame::svg(told),
+        Some(Explained::Lab(other, _)) => flame::differential_svg(explanation, other),
+        _ => flame::svg(explanation),
     }
 }
 
-fn shown(args: &ExplainArgs, story: &Story, other: Option<&Story>) -> String {
+fn shown(args: &ExplainArgs, breakdown: &Breakdown, other: Option<&Breakdown>) -> String {
     match (other, args.json) {
-        (Some(other), true) => json::stories(&[story, other]),
-        (Some(other), false) => compare::terminal(story, other),
-        (None, true) => json::story(story),
-        (None, false) => terminal::story(story, Style::of_stdout()),
+        (Some(other), true) => json::breakdowns(&[breakdown, other]),
+        (Some(other), false) => compare::terminal(breakdown, other),
+        (None, true) => json::breakdown(breakdown),
+        (None, false) => terminal::breakdown(breakdown, Style::of_stdout()),
     }
 }
 
-fn write(path: &Path, data: &[u8]) -> Result<(), ShowStoryError> {
-    std::fs::write(path, data).map_err(|source| ShowStoryError::Write {
+fn write(path: &Path, data: &[u8]) -> Result<(), ShowBreakdownError> {
+    std::fs::write(path, data).map_err(|source| ShowBreakdownError::Write {
         path: path.to_path_buf(),
         source,
     })

@@ -65,7 +65,7 @@ pub enum Command {
     Lab(lab::LabCommand),
     /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
     Show(show::ShowArgs),
-    /// Write runs as one page that works offline: the answer, pictures, stories, and what it was measured on
+    /// Write runs as one page that works offline: the answer, pictures, breakdowns, and what it was measured on
     Report(report::ReportArgs),
     /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
     Verdict(verdict::VerdictArgs),

@@ -15,18 +15,18 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_probe::Nanos;
 use worstcase_report::View;
-use worstcase_report::html::{Heard, RunPart, StoryPart, page};
+use worstcase_report::breakdown::flame::folded;
+use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, Options};
-use worstcase_report::story::flame::folded;
 use worstcase_results::record::{Quantity, Record, Run, RunError, Venue};
 use worstcase_results::verdict::{Criterion, verdicts};
 
-/// Write runs as one page that works offline: the answer, pictures, stories, and what it was measured on
+/// Write runs as one page that works offline: the answer, pictures, breakdowns, and what it was measured on
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   worstcase report RUN
-  worstcase report RUN --stories -o why.html
+  worstcase report RUN --breakdowns -o why.html
   worstcase report BEFORE AFTER --criterion 100us -o both.html
 
 The page is one file that asks no server for anything. A run that is not finished is shown as far as it is, and says so.")]
@@ -40,10 +40,10 @@ pub struct ReportArgs {
     /// Judge every subject: no latency above this, e.g. 100us (default: each run's own criterion)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
-    /// Replay each subject's worst cell of the lab and tell why its worst sample was late (stories of this machine's
+    /// Replay each subject's worst cell of the lab and tell why its worst sample was late (breakdowns of this machine's
     /// recordings are always told)
     #[arg(long)]
-    stories: bool,
+    breakdowns: bool,
     /// What replays them
     #[command(flatten)]
     replay: ReplayArgs,
@@ -58,9 +58,9 @@ pub enum ReportError {
     /// The cache cannot be used.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// A story cannot be told.
+    /// A breakdown cannot be made.
     #[error(transparent)]
-    Story(#[from] ExplainError),
+    Breakdown(#[from] ExplainError),
     /// The page cannot be written.
     #[error("cannot write {}: {source}; choose another file with -o", path.display())]
     Write {
@@ -80,7 +80,7 @@ impl ReportError {
         match self {
             ReportError::Run(e) => e.exit(),
             ReportError::Lab(e) => e.exit(),
-            ReportError::Story(e) => e.exit(),
+            ReportError::Breakdown(e) => e.exit(),
             ReportError::Write { .. } | ReportError::Output(_) => Exit::Storage,
         }
     }
@@ -121,9 +121,9 @@ fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunP
         dots: whole.dots / runs,
         ..whole
     };
-    let heard = Heard {
+    let parts = PageParts {
         pictures: picture::of_run(run, &records, options)?,
-        stories: stories(args, run, &records, steps)?,
+        breakdowns: breakdowns(args, run, &records, steps)?,
     };
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let view = View {
@@ -133,29 +133,34 @@ fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunP
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
     };
-    Ok(RunPart::new(&view, heard))
+    Ok(RunPart::new(&view, parts))
 }
 
-/// Probes whose samples have a story.
+/// Probes whose samples have a breakdown.
 const TOLD: [&str; 2] = ["wakeup", "response"];
 
 /// Of each subject's worst cell.
-fn stories(args: &ReportArgs, run: &Run, records: &[Record], steps: &Steps) -> Result<Vec<StoryPart>, ReportError> {
+fn breakdowns(
+    args: &ReportArgs,
+    run: &Run,
+    records: &[Record],
+    steps: &Steps,
+) -> Result<Vec<BreakdownPart>, ReportError> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let means = args.replay.means(&options, None);
-    let mut stories = Vec::new();
+    let mut breakdowns = Vec::new();
     for record in worst_cells(records) {
         steps.say(&format!("telling why {} was late", record.id));
-        let story = match record.subject.venue() {
-            Venue::Host => worst_of_host(run, records, record)?.map(|story| StoryPart::new(&story, None)),
-            Venue::Lab if args.stories => worst_of_lab(&means, run, records, record)?
-                .map(|told| StoryPart::new(&told.story, Some(&folded(&told)))),
+        let breakdown = match record.subject.venue() {
+            Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),
+            Venue::Lab if args.breakdowns => worst_of_lab(&means, run, records, record)?
+                .map(|told| BreakdownPart::new(&told.breakdown, Some(&folded(&told)))),
             Venue::Lab => None,
         };
-        stories.extend(story);
+        breakdowns.extend(breakdown);
     }
-    Ok(stories)
+    Ok(breakdowns)
 }
 
 /// Each subject's cell with the highest latency, in the order of the records.

@@ -40,7 +40,7 @@ pub struct ShowArgs {
     /// Turn the verdicts into the exit code
     #[arg(long, conflicts_with = "cell")]
     gate: bool,
-    /// Which quantities to show; by default what the probe is about (response: irq-off and after-irq)
+    /// Which quantities to show; by default what the probe is about (response: irq-latency and after-irq)
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "cell")]
     quantity: Vec<QuantityArg>,
 }
@@ -50,7 +50,7 @@ enum QuantityArg {
     /// Timer due to user code
     Latency,
     /// Timer due to timer interrupt
-    IrqOff,
+    IrqLatency,
     /// Timer interrupt to user code
     AfterIrq,
 }
@@ -59,7 +59,7 @@ impl From<QuantityArg> for Quantity {
     fn from(arg: QuantityArg) -> Quantity {
         match arg {
             QuantityArg::Latency => Quantity::Latency,
-            QuantityArg::IrqOff => Quantity::IrqOff,
+            QuantityArg::IrqLatency => Quantity::IrqLatency,
             QuantityArg::AfterIrq => Quantity::AfterIrq,
         }
     }

@@ -5,7 +5,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worstcase_results::record::Outcome;
+use worstcase_results::record::Completed;
 
 /// What a shell says of a command that a signal ended: 128 and the signal's number.
 const BY_SIGNAL: i32 = 128;
@@ -22,8 +22,8 @@ pub fn on_signals() -> Result<Arc<AtomicBool>, Error> {
 }
 
 /// Says what an early end left to be measured.
-pub fn tell(outcome: Outcome) {
-    let Outcome { measured, of } = outcome;
+pub fn tell(outcome: Completed) {
+    let Completed { measured, of } = outcome;
     if measured < of {
         eprintln!(
             "worstcase: ended early, {measured} of {of} measurements are kept; the same command measures the rest"

@@ -152,15 +152,15 @@ fn extent(experiment: &Experiment) -> String {
     match experiment.venue {
         Venue::Lab => {
             let cells = experiment.lab_cells().unwrap_or_default();
-            let looked = Nanos(cells.iter().map(|(_, s)| s.period.0 * u64::from(s.periods)).sum());
+            let observation_time = Nanos(cells.iter().map(|(_, s)| s.period.0 * u64::from(s.periods)).sum());
             let each = match cells.iter().any(|(subject, _)| subject.preempt == Preempt::All) {
                 true => ", each for every preemption model of its kernel",
                 false => "",
             };
             format!(
-                "{} cells{each}, {} of virtual time looked at",
+                "{} cells{each}, {} of virtual observation time",
                 cells.len(),
-                duration::show(looked)
+                duration::show(observation_time)
             )
         }
         Venue::Host => {

@@ -1,6 +1,6 @@
 //! `worstcase host run` with switch, hackbench and inversion.
 
-use crate::run::{Desk, processes_below, until};
+use crate::run::{Controller, processes_below, until};
 use serde_json::Value;
 use std::process::Stdio;
 
@@ -15,9 +15,9 @@ fn of<'a>(records: &'a [Value], probe: &str) -> &'a Value {
 
 #[test]
 fn rings_and_messages_become_records() {
-    let desk = Desk::new();
+    let controller = Controller::new();
     let probe = "switch:2/4x0/4k,hackbench:1x3x10x100+sockets/pipes";
-    let records = desk.measured(&["--probe", probe, "--samples", "3", "--quiet"]);
+    let records = controller.measured(&["--probe", probe, "--samples", "3", "--quiet"]);
     assert_eq!(records.len(), 6);
     let ring = of(&records, "switch:4x4k");
     let switch = &ring["details"]["switch"];
@@ -27,7 +27,7 @@ fn rings_and_messages_become_records() {
     assert_eq!(ring["cell"]["priority"], 0);
     let pipes = &of(&records, "hackbench:1x3x10x100+pipes")["details"]["hackbench"];
     assert_eq!((&pipes["processes"], &pipes["messages"]), (&6.into(), &90.into()));
-    assert!(desk.left().is_empty(), "{:?}", desk.left());
+    assert!(controller.left().is_empty(), "{:?}", controller.left());
 }
 
 #[test]
@@ -36,10 +36,10 @@ fn inversion_is_judged_on_its_own() {
         eprintln!("skipped: no right to real-time priority");
         return;
     }
-    let desk = Desk::new();
-    let output = desk.run(&["--probe", "inversion:1/2+inherit/none", "--samples", "20", "--quiet"]);
+    let controller = Controller::new();
+    let output = controller.run(&["--probe", "inversion:1/2+inherit/none", "--samples", "20", "--quiet"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let records = desk.records();
+    let records = controller.records();
     for (probe, inverted) in [("inversion:2+inherit", 0), ("inversion:2+none", 20)] {
         let record = of(&records, probe);
         let taken = record["accounting"]["taken"].as_u64().unwrap();
@@ -52,7 +52,7 @@ fn inversion_is_judged_on_its_own() {
 
 #[test]
 fn what_cannot_be_is_refused_in_one_line() {
-    let desk = Desk::new();
+    let controller = Controller::new();
     for (arguments, code, says) in [
         (&["--probe", "switch:1x0"][..], 2, "processes: 2 to 4096"),
         (&["--probe", "switch:2x0", "--timer", "posix"], 2, "no timer wakes them"),
@@ -69,7 +69,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         (&["--probe", "hackbench:1+cpus60000"], 3, "no 60000 of them"),
         (&["--probe", "switch:4000x64m"], 4, "switch:4000x64m needs"),
     ] {
-        let output = desk.run(arguments);
+        let output = controller.run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
         let said = error
@@ -81,13 +81,13 @@ fn what_cannot_be_is_refused_in_one_line() {
 
 #[test]
 fn a_killed_measurement_leaves_no_process() {
-    let desk = Desk::new();
-    let mut command = desk.command(&["--probe", "hackbench:4x25x100000x100", "--quiet"]);
+    let controller = Controller::new();
+    let mut command = controller.command(&["--probe", "hackbench:4x25x100000x100", "--quiet"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let folder = desk.path("state");
+    let folder = controller.path("state");
     until("senders run", || processes_below(&folder).len() > 20);
     child.kill().unwrap();
     child.wait().unwrap();
     until("all of them ended", || processes_below(&folder).is_empty());
-    assert!(desk.left().is_empty(), "{:?}", desk.left());
+    assert!(controller.left().is_empty(), "{:?}", controller.left());
 }

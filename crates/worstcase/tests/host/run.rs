@@ -11,11 +11,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-pub struct Desk(TempDir);
+pub struct Controller(TempDir);
 
-impl Desk {
-    pub fn new() -> Desk {
-        Desk(tempfile::tempdir().unwrap())
+impl Controller {
+    pub fn new() -> Controller {
+        Controller(tempfile::tempdir().unwrap())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -93,14 +93,14 @@ fn assert_balanced(record: &Value) {
 #[test]
 fn every_period_is_a_sample_or_missed_with_each_timer() {
     for timer in ["nanosleep", "timerfd", "posix", "setitimer"] {
-        let desk = Desk::new();
-        let records = desk.measured(&["--timer", timer, "--time", "300ms", "--cpus", &one_cpu()]);
+        let controller = Controller::new();
+        let records = controller.measured(&["--timer", timer, "--time", "300ms", "--cpus", &one_cpu()]);
         assert_eq!(records.len(), 1);
         assert_eq!(records[0]["accounting"]["expected"], 300, "{timer}");
         assert_eq!(records[0]["cell"]["method"]["timer"], timer);
         assert!(number(&records[0]["accounting"]["taken"]) > 0, "{timer}");
         assert_balanced(&records[0]);
-        assert_eq!(desk.left(), Vec::<PathBuf>::new());
+        assert_eq!(controller.left(), Vec::<PathBuf>::new());
     }
 }
 
@@ -109,9 +109,9 @@ fn root_makes_no_work_folder_where_others_could_replace_it() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let (desk, state) = (Desk::new(), tempfile::tempdir().unwrap());
-    fs::set_permissions(desk.0.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let output = desk
+    let (controller, state) = (Controller::new(), tempfile::tempdir().unwrap());
+    fs::set_permissions(controller.0.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let output = controller
         .command(&["--load", "cpu", "--time", "100ms"])
         .env("WORSTCASE_STATE", state.path())
         .output()
@@ -120,13 +120,13 @@ fn root_makes_no_work_folder_where_others_could_replace_it() {
     assert!(said.contains("root cannot make a work folder in"), "{said}");
     assert!(said.contains("others can write to"), "{said}");
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(desk.left(), Vec::<PathBuf>::new());
+    assert_eq!(controller.left(), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn a_load_works_while_it_is_measured() {
-    let desk = Desk::new();
-    let records = desk.measured(&[
+    let controller = Controller::new();
+    let records = controller.measured(&[
         "--load",
         "fork+proc",
         "--time",
@@ -143,13 +143,13 @@ fn a_load_works_while_it_is_measured() {
         "{work:?}"
     );
     assert_eq!(records[0]["cell"]["priority"], 0);
-    assert_eq!(desk.left(), Vec::<PathBuf>::new());
+    assert_eq!(controller.left(), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn gaps_are_part_of_what_was_spun() {
-    let desk = Desk::new();
-    let records = desk.measured(&[
+    let controller = Controller::new();
+    let records = controller.measured(&[
         "--probe",
         "noise",
         "--time",
@@ -174,8 +174,8 @@ fn gaps_are_part_of_what_was_spun() {
 
 #[test]
 fn jitter_has_a_value_for_each_period_that_follows_a_sample() {
-    let desk = Desk::new();
-    let records = desk.measured(&[
+    let controller = Controller::new();
+    let records = controller.measured(&[
         "--probe",
         "jitter",
         "--time",
@@ -193,17 +193,17 @@ fn jitter_has_a_value_for_each_period_that_follows_a_sample() {
 
 #[test]
 fn parts_add_up_to_the_latency_or_it_is_said_what_is_missing() {
-    let desk = Desk::new();
-    let output = desk.run(&["--probe", "response", "--time", "500ms", "--cpus", &one_cpu()]);
+    let controller = Controller::new();
+    let output = controller.run(&["--probe", "response", "--time", "500ms", "--cpus", &one_cpu()]);
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         assert!(words.lines().last().unwrap().contains("root"), "{words}");
         assert_eq!(output.status.code(), Some(3), "{words}");
         return;
     }
-    let record = &desk.records()[0];
+    let record = &controller.records()[0];
     let mean = |part: &str| number(&record["summary"][part]["mean_ns"]);
-    let parts: u64 = ["irq_off", "handler", "scheduling", "return", "unexplained"]
+    let parts: u64 = ["irq_latency", "handler", "scheduling", "return", "unexplained"]
         .map(mean)
         .iter()
         .sum();
@@ -214,36 +214,37 @@ fn parts_add_up_to_the_latency_or_it_is_said_what_is_missing() {
         mean("latency")
     );
     assert!(
-        desk.path("run/cells")
+        controller
+            .path("run/cells")
             .join(record["id"].as_str().unwrap())
-            .join("flights.json")
+            .join("captures.json")
             .exists()
     );
 }
 
 #[test]
 fn ctrl_c_ends_it_with_a_full_record() {
-    let desk = Desk::new();
-    let child = start(&desk, &["--time", "1h", "--load", "fork", "--cpus", &one_cpu()]);
+    let controller = Controller::new();
+    let child = start(&controller, &["--time", "1h", "--load", "fork", "--cpus", &one_cpu()]);
     signal(&child, rustix::process::Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let records = desk.records();
+    let records = controller.records();
     assert_balanced(&records[0]);
     assert!(number(&records[0]["accounting"]["taken"]) > 0);
     assert_eq!(records[0]["environment"]["ended_early"], "1");
-    assert_eq!(desk.left(), Vec::<PathBuf>::new());
+    assert_eq!(controller.left(), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn nothing_is_left_after_kill_9() {
     for load in ["shm", "fork", "disk:8", "desktop:2"] {
-        let desk = Desk::new();
-        let mut child = start(&desk, &["--time", "1h", "--load", load, "--cpus", &one_cpu()]);
+        let controller = Controller::new();
+        let mut child = start(&controller, &["--time", "1h", "--load", load, "--cpus", &one_cpu()]);
         signal(&child, rustix::process::Signal::KILL);
         child.wait().unwrap();
-        until(load, || desk.left().is_empty());
-        until(load, || processes_below(desk.0.path()).is_empty());
+        until(load, || controller.left().is_empty());
+        until(load, || processes_below(controller.0.path()).is_empty());
     }
 }
 
@@ -262,31 +263,31 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         (vec!["--probe", "timerlat", "--interval", "50us"], "from 100us"),
     ];
     for (arguments, word) in refused {
-        let desk = Desk::new();
-        let output = desk.run(&arguments);
+        let controller = Controller::new();
+        let output = controller.run(&arguments);
         let words = String::from_utf8_lossy(&output.stderr).to_string();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {words}");
         assert!(words.contains(word), "{arguments:?}: {words}");
-        assert!(!desk.path("run").exists(), "{arguments:?}");
+        assert!(!controller.path("run").exists(), "{arguments:?}");
     }
 }
 
 #[test]
 fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
-    let desk = Desk::new();
+    let controller = Controller::new();
     let cpu = one_cpu();
     let asked = ["--time", "200ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"];
-    assert_eq!(desk.measured(&asked).len(), 2);
+    assert_eq!(controller.measured(&asked).len(), 2);
     // Another version began it.
-    let file = desk.path("run/run.json");
+    let file = controller.path("run/run.json");
     let json = fs::read_to_string(&file).unwrap();
     let version = format!("\"tool_version\": \"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(json.contains(&version), "{json}");
     let json = json.replace(&version, "\"tool_version\": \"0.0.1\"");
     fs::write(&file, &json).unwrap();
     let sums = format!("{}  run.json\n", worstcase_base::digest::sha256_hex(json.as_bytes()));
-    fs::write(desk.path("run/SHA256SUMS"), sums).unwrap();
-    let second = fs::read_dir(desk.path("run/cells"))
+    fs::write(controller.path("run/SHA256SUMS"), sums).unwrap();
+    let second = fs::read_dir(controller.path("run/cells"))
         .unwrap()
         .flatten()
         .find(|e| e.file_name().to_string_lossy().contains(".s2."));
@@ -303,9 +304,9 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
         "--time",
         "0.2s",
     ];
-    assert_eq!(desk.measured(&same).len(), 2);
+    assert_eq!(controller.measured(&same).len(), 2);
 
-    let output = desk.run(&["--time", "300ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"]);
+    let output = controller.run(&["--time", "300ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"]);
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{words}");
     assert!(
@@ -317,10 +318,10 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
 
 #[test]
 fn timerlat_measures_or_it_is_said_what_is_missing() {
-    let desk = Desk::new();
-    let output = desk.run(&["--probe", "timerlat", "--time", "500ms", "--cpus", &one_cpu()]);
+    let controller = Controller::new();
+    let output = controller.run(&["--probe", "timerlat", "--time", "500ms", "--cpus", &one_cpu()]);
     if output.status.success() {
-        assert_balanced(&desk.records()[0]);
+        assert_balanced(&controller.records()[0]);
         return;
     }
     let words = String::from_utf8_lossy(&output.stderr);
@@ -331,11 +332,14 @@ fn timerlat_measures_or_it_is_said_what_is_missing() {
 }
 
 /// Starts a measurement, and returns when it takes samples.
-fn start(desk: &Desk, arguments: &[&str]) -> Child {
-    let mut command = desk.command(arguments);
+fn start(controller: &Controller, arguments: &[&str]) -> Child {
+    let mut command = controller.command(arguments);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let has_samples = || {
-        let cells = fs::read_dir(desk.path("run/cells")).into_iter().flatten().flatten();
+        let cells = fs::read_dir(controller.path("run/cells"))
+            .into_iter()
+            .flatten()
+            .flatten();
         let files = cells.flat_map(|e| fs::read_dir(e.path()).into_iter().flatten().flatten());
         files.map(|e| e.metadata().map_or(0, |m| m.len())).sum::<u64>() > 0
     };

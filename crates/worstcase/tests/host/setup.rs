@@ -16,19 +16,19 @@ use tempfile::TempDir;
 const MIGRATION: &str = "proc/sys/kernel/timer_migration";
 const HUGE_PAGES: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 
-struct Desk {
+struct Controller {
     dir: TempDir,
 }
 
-impl Desk {
-    fn new() -> Desk {
-        let desk = Desk {
+impl Controller {
+    fn new() -> Controller {
+        let controller = Controller {
             dir: tempfile::tempdir().unwrap(),
         };
-        desk.write("sys/devices/system/cpu/online", "0-3\n");
-        desk.write(MIGRATION, "1\n");
-        desk.write(HUGE_PAGES, "[always] madvise never\n");
-        desk
+        controller.write("sys/devices/system/cpu/online", "0-3\n");
+        controller.write(MIGRATION, "1\n");
+        controller.write(HUGE_PAGES, "[always] madvise never\n");
+        controller
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -67,14 +67,14 @@ impl Desk {
         let arguments = [
             "doctor", "--root", &root, "--cpus", "0", "--apply", "--", "sh", "-c", &script,
         ];
-        let desk = self
+        let controller = self
             .host(&arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         until("the command runs", || started.exists());
-        desk
+        controller
     }
 
     fn journals(&self) -> usize {
@@ -106,12 +106,12 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 /// The guard and the user's command.
-fn guard_and_command(desk: &Child) -> (u32, u32) {
+fn guard_and_command(controller: &Child) -> (u32, u32) {
     let is_guard = |pid: &u32| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap();
         String::from_utf8_lossy(&arguments).contains("host-guard")
     };
-    let (guards, commands): (Vec<u32>, Vec<u32>) = children(desk.id()).into_iter().partition(is_guard);
+    let (guards, commands): (Vec<u32>, Vec<u32>) = children(controller.id()).into_iter().partition(is_guard);
     (guards[0], commands[0])
 }
 
@@ -122,78 +122,79 @@ fn kill(pid: u32, signal: Signal) {
 
 #[test]
 fn settings_hold_while_the_command_runs_and_its_exit_code_is_ours() {
-    let desk = Desk::new();
-    let root = desk.path("root").display().to_string();
+    let controller = Controller::new();
+    let root = controller.path("root").display().to_string();
     let script = format!("cat {root}/{MIGRATION} {root}/{HUGE_PAGES}; exit 7");
     let apply = [
         "doctor", "--root", &root, "--cpus", "0", "--apply", "--", "sh", "-c", &script,
     ];
-    desk.assert(&apply)
+    controller
+        .assert(&apply)
         .code(7)
         .stdout("0madvise")
         .stderr(contains("timer-migration: set").and(contains("huge-pages: set")));
     assert_eq!(
-        (desk.read(MIGRATION), desk.read(HUGE_PAGES)),
+        (controller.read(MIGRATION), controller.read(HUGE_PAGES)),
         ("1".into(), "always".into())
     );
-    assert_eq!(desk.journals(), 0);
+    assert_eq!(controller.journals(), 0);
 }
 
 #[test]
-fn a_killed_desk_is_cleaned_up_after_by_its_guard() {
-    let desk = Desk::new();
-    let mut process = desk.apply(&desk.path("root"));
+fn a_killed_controller_is_cleaned_up_after_by_its_guard() {
+    let controller = Controller::new();
+    let mut process = controller.apply(&controller.path("root"));
     let (guard, command) = guard_and_command(&process);
     // What a terminal or a shutdown sends does not end a guard.
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         kill(guard, signal);
     }
-    assert_eq!(desk.read(MIGRATION), "0");
+    assert_eq!(controller.read(MIGRATION), "0");
     process.kill().unwrap();
     process.wait().unwrap();
-    until("the guard restores", || desk.journals() == 0);
+    until("the guard restores", || controller.journals() == 0);
     assert_eq!(
-        (desk.read(MIGRATION), desk.read(HUGE_PAGES)),
+        (controller.read(MIGRATION), controller.read(HUGE_PAGES)),
         ("1".into(), "always".into())
     );
     kill(command, Signal::KILL);
-    desk.assert(&["restore"]).success().stdout("nothing to restore\n");
+    controller.assert(&["restore"]).success().stdout("nothing to restore\n");
 }
 
 #[test]
 fn when_both_are_killed_the_next_command_restores() {
     for next in [["restore"].as_slice(), &["show", "--root", "/nowhere"]] {
-        let desk = Desk::new();
-        let mut process = desk.apply(&desk.path("root"));
+        let controller = Controller::new();
+        let mut process = controller.apply(&controller.path("root"));
         let (guard, command) = guard_and_command(&process);
         kill(guard, Signal::KILL);
         process.kill().unwrap();
         process.wait().unwrap();
         kill(command, Signal::KILL);
-        assert_eq!((desk.read(MIGRATION), desk.journals()), ("0".into(), 1));
-        let output = desk.host(next).output().unwrap();
+        assert_eq!((controller.read(MIGRATION), controller.journals()), ("0".into(), 1));
+        let output = controller.host(next).output().unwrap();
         assert!(output.status.success());
         let told = [output.stdout, output.stderr].concat();
         assert!(String::from_utf8_lossy(&told).contains("timer_migration: 1 again (was 0)"));
         assert_eq!(
-            (desk.read(MIGRATION), desk.read(HUGE_PAGES)),
+            (controller.read(MIGRATION), controller.read(HUGE_PAGES)),
             ("1".into(), "always".into())
         );
-        desk.assert(&["restore"]).success().stdout("nothing to restore\n");
+        controller.assert(&["restore"]).success().stdout("nothing to restore\n");
     }
 }
 
 #[test]
 fn a_living_run_is_not_undone() {
-    let desk = Desk::new();
-    let mut process = desk.apply(&desk.path("root"));
+    let controller = Controller::new();
+    let mut process = controller.apply(&controller.path("root"));
     let running = format!("worstcase host doctor --apply (process {}) is running", process.id());
-    desk.assert(&["restore"]).success().stdout(contains(running));
-    assert_eq!((desk.read(MIGRATION), desk.journals()), ("0".into(), 1));
+    controller.assert(&["restore"]).success().stdout(contains(running));
+    assert_eq!((controller.read(MIGRATION), controller.journals()), ("0".into(), 1));
     // SIGTERM is passed on to the command, whose end is ours.
     kill(process.id(), Signal::TERM);
     assert_eq!(process.wait().unwrap().code(), Some(128 + 15));
-    assert_eq!((desk.read(MIGRATION), desk.journals()), ("1".into(), 0));
+    assert_eq!((controller.read(MIGRATION), controller.journals()), ("1".into(), 0));
 }
 
 #[test]
@@ -212,12 +213,12 @@ fn a_real_setting_comes_back_after_kill_9() {
         }
     }
     let _back = Back(&file, &before);
-    let desk = Desk::new();
+    let controller = Controller::new();
     // The rest of this machine is left as it is: only the one file leads out of the made-up tree.
-    let link = desk.path("root").join(MIGRATION);
+    let link = controller.path("root").join(MIGRATION);
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    let mut process = desk.apply(&desk.path("root"));
+    let mut process = controller.apply(&controller.path("root"));
     let (_, command) = guard_and_command(&process);
     assert_eq!(fs::read_to_string(&file).unwrap(), "0\n");
     process.kill().unwrap();
@@ -228,9 +229,9 @@ fn a_real_setting_comes_back_after_kill_9() {
 
 #[test]
 fn advice_is_no_error_and_bad_arguments_are() {
-    let desk = Desk::new();
-    let root = desk.path("root").display().to_string();
-    let doctor = |more: &[&str]| desk.assert(&[&["doctor", "--root", &root], more].concat());
+    let controller = Controller::new();
+    let root = controller.path("root").display().to_string();
+    let doctor = |more: &[&str]| controller.assert(&[&["doctor", "--root", &root], more].concat());
     doctor(&[])
         .code(0)
         .stdout(contains("harmful    transparent huge pages"));
@@ -247,14 +248,18 @@ fn advice_is_no_error_and_bad_arguments_are() {
     doctor(&["--apply", "--", "/no/such/program"])
         .code(3)
         .stderr(contains("cannot run /no/such/program"));
-    assert_eq!((desk.read(MIGRATION), desk.journals()), ("1".into(), 0));
+    assert_eq!((controller.read(MIGRATION), controller.journals()), ("1".into(), 0));
 }
 
 #[test]
 fn this_machine_is_shown() {
-    let desk = Desk::new();
-    desk.assert(&["show"]).success().stdout(contains("Kernel\n  release"));
-    desk.assert(&["show", "--json"])
+    let controller = Controller::new();
+    controller
+        .assert(&["show"])
+        .success()
+        .stdout(contains("Kernel\n  release"));
+    controller
+        .assert(&["show", "--json"])
         .success()
         .stdout(predicate::function(|text: &str| {
             let facts: serde_json::Value = serde_json::from_str(text).unwrap();

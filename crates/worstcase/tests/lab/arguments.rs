@@ -1,6 +1,6 @@
 //! Arguments that make no sense are refused before anything is booted, and in words that say what would.
 
-use crate::desk::{GENERIC, RT, folder, shared};
+use crate::controller::{GENERIC, RT, folder, shared};
 use crate::failures::{failure, one_line};
 
 /// Refused while the command line is read: the line, and a pointer to the help.

@@ -1,6 +1,6 @@
 //! switch, hackbench and inversion in the lab: what they say is exact there.
 
-use crate::desk::{GENERIC, shared};
+use crate::controller::{GENERIC, shared};
 use worstcase_probe::bench::Details;
 use worstcase_results::record::Record;
 
@@ -89,8 +89,8 @@ fn a_known_section_is_what_one_waits_for() {
 }
 
 #[test]
-fn a_blocked_threads_story_names_the_owner_and_its_inheritance() {
-    let run = crate::desk::folder();
+fn a_blocked_threads_breakdown_names_the_owner_and_its_inheritance() {
+    let run = crate::controller::folder();
     let path = run.path().join("run");
     let words =
         format!("lab run --kernel {GENERIC} --preempt full --seed 1 --samples 5 --probe inversion:1/2+inherit -o");

@@ -1,12 +1,12 @@
 //! A census finds what samples find, and says what it is: on a real kernel, through the command line.
 
+use crate::controller::{Controller, GENERIC, RT, entries, folder, shared};
 use crate::culprits::program;
-use crate::desk::{Desk, GENERIC, RT, entries, folder, shared};
 use serde_json::Value;
 use std::path::Path;
 
-fn output(desk: &Desk, words: &str, run: &Path) -> String {
-    let mut command = desk.worstcase("census");
+fn output(controller: &Controller, words: &str, run: &Path) -> String {
+    let mut command = controller.worstcase("census");
     let assert = command.arg(run).args(words.split_whitespace()).assert().success();
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
@@ -18,11 +18,11 @@ fn number(value: &Value, path: &str) -> u64 {
 
 #[test]
 fn what_a_late_sample_fell_into_is_found_and_named() {
-    let desk = shared();
+    let controller = shared();
     let folder = folder();
     let run = folder.path().join("run");
     let words = format!("--kernel {GENERIC} --preempt none,full --load procread --samples 300 --seed 1 --census");
-    let measured = desk.run(&words, &run).assert().success();
+    let measured = controller.run(&words, &run).assert().success();
     let table = String::from_utf8_lossy(&measured.get_output().stdout).into_owned();
     assert!(
         table.contains("Census of ") && table.contains("seq_read_iter"),
@@ -31,9 +31,9 @@ fn what_a_late_sample_fell_into_is_found_and_named() {
 
     let ids = entries(&run.join("cells"));
     let [full, none] = ["full", "none"].map(|m| ids.iter().find(|id| id.contains(&format!(".{m}."))).unwrap());
-    let json = output(desk, &format!("--cell {none} --json"), &run);
+    let json = output(controller, &format!("--cell {none} --json"), &run);
     let cell: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(cell["schema"], "worstcase-census/1");
+    assert_eq!(cell["schema"], "worstcase-census/2");
     assert_eq!(cell["polls_known"], true);
     // Reading /proc holds a kernel without preemption for some hundred microseconds; the census knows by whom.
     let longest = &cell["kinds"][0]["longest"]["owners"][0];
@@ -58,17 +58,21 @@ fn what_a_late_sample_fell_into_is_found_and_named() {
             .any(|r| r["above_ns"] == 100_000)
     );
 
-    let against: Value =
-        serde_json::from_str(&output(desk, &format!("--cell {none} --diff {full} --json"), &run)).unwrap();
+    let against: Value = serde_json::from_str(&output(
+        controller,
+        &format!("--cell {none} --diff {full} --json"),
+        &run,
+    ))
+    .unwrap();
     let first = &against["differences"][0];
     assert_eq!(
         (&first["change"], &first["inside"]),
         (&"vanished".into(), &"seq_read_iter".into())
     );
-    assert!(output(desk, &format!("--cell {none} --diff {full}"), &run).contains("vanished"));
+    assert!(output(controller, &format!("--cell {none} --diff {full}"), &run).contains("vanished"));
 
     assert_eq!(
-        output(desk, &format!("--cell {none} --json"), &run),
+        output(controller, &format!("--cell {none} --json"), &run),
         json,
         "the same again, from the cache"
     );
@@ -76,16 +80,17 @@ fn what_a_late_sample_fell_into_is_found_and_named() {
 
 #[test]
 fn the_sums_add_up() {
-    let desk = shared();
+    let controller = shared();
     let folder = folder();
     let run = folder.path().join("run");
-    desk.run(
-        &format!("--kernel {GENERIC} --preempt full --load fork --samples 200 --seed 2"),
-        &run,
-    )
-    .assert()
-    .success();
-    let cell: Value = serde_json::from_str(&output(desk, "--json --top 100000", &run)).unwrap();
+    controller
+        .run(
+            &format!("--kernel {GENERIC} --preempt full --load fork --samples 200 --seed 2"),
+            &run,
+        )
+        .assert()
+        .success();
+    let cell: Value = serde_json::from_str(&output(controller, "--json --top 100000", &run)).unwrap();
     let observed = number(&cell, "/observed_instructions");
     for kind in cell["kinds"].as_array().unwrap() {
         let sum = |list: &str, field: &str| -> u64 {
@@ -116,11 +121,11 @@ fn the_sums_add_up() {
 #[test]
 fn a_planted_section_is_found_at_its_length() {
     const COPY: u64 = (1 << 20) / 8;
-    let desk = shared();
+    let controller = shared();
     let folder = folder();
     let run = folder.path().join("run");
     let add = format!("--add {}:/culprit", program().display());
-    let mut measure = desk.run(
+    let mut measure = controller.run(
         &format!("--kernel {GENERIC} --preempt none,full --samples 100 --seed 1 {add}"),
         &run,
     );
@@ -130,7 +135,8 @@ fn a_planted_section_is_found_at_its_length() {
         .assert()
         .success();
     for id in entries(&run.join("cells")) {
-        let cell: Value = serde_json::from_str(&output(desk, &format!("--cell {id} --json {add}"), &run)).unwrap();
+        let cell: Value =
+            serde_json::from_str(&output(controller, &format!("--cell {id} --json {add}"), &run)).unwrap();
         let longest = cell.pointer("/kinds/0/longest/owners/0/longest").unwrap();
         let length = number(longest, "/length_ns");
         if id.contains(".full.") {
@@ -148,15 +154,16 @@ fn a_planted_section_is_found_at_its_length() {
 /// The state that the plugin follows is the true one at every block, in every preemption model.
 #[test]
 fn audited_under_every_model() {
-    let desk = shared();
+    let controller = shared();
     let folder = folder();
     let run = folder.path().join("run");
     let words = format!("--kernel {GENERIC} --kernel {RT} --load fork --samples 100 --seed 3");
-    desk.run(&words, &run).assert().success();
+    controller.run(&words, &run).assert().success();
     let cells = entries(&run.join("cells"));
     assert_eq!(cells.len(), 4);
     for id in cells {
-        let cell: Value = serde_json::from_str(&output(desk, &format!("--cell {id} --audit --json"), &run)).unwrap();
+        let cell: Value =
+            serde_json::from_str(&output(controller, &format!("--cell {id} --audit --json"), &run)).unwrap();
         assert!(number(&cell, "/audited_blocks") > 1_000_000, "{id}");
     }
 }

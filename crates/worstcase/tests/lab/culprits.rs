@@ -1,12 +1,12 @@
 //! Ground truth for `worstcase explain`: culprits planted from user space (crates/culprit), each known by construction, and
-//! what the stories of the latest samples must say of them under every preemption model that they concern.
+//! what the breakdowns of the latest samples must say of them under every preemption model that they concern.
 
-use crate::desk::{GENERIC, RT, folder, shared};
+use crate::controller::{GENERIC, RT, folder, shared};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use worstcase_analysis::story::blame::{Blame, Mechanism};
-use worstcase_analysis::story::spans::{Kind, Sample, Span};
+use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
+use worstcase_analysis::breakdown::spans::{Kind, Sample, Span};
 
 /// Bytes of one copy; the kernel copies eight with each instruction.
 const BYTES: u64 = 1 << 20;
@@ -22,11 +22,11 @@ const NEXT_TIMER_NS: u64 = 10;
 
 const EVERY: [&str; 3] = ["none", "full", "rt"];
 
-/// A story as `--json` gives it.
+/// A breakdown as `--json` gives it.
 #[derive(serde::Deserialize)]
-struct Told {
+struct BreakdownAsJson {
     sample: Sample,
-    blame: Blame,
+    cause: Cause,
     spans: Vec<Span>,
 }
 
@@ -50,7 +50,7 @@ pub fn program() -> &'static Path {
 }
 
 /// Measures under a culprit and explains; `chosen` are explain's words for which samples.
-fn told(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<Told> {
+fn told(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<BreakdownAsJson> {
     let add = format!("--add {}:/culprit", program().display());
     let kernel = match preempt {
         "rt" => RT.to_string(),
@@ -71,32 +71,32 @@ fn told(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<Told> {
     }
 }
 
-/// The stories of the latest samples of a cell, the latest first.
-fn latest(preempt: &str, probe: &str, culprit: &str) -> Vec<Told> {
-    let told = told(preempt, probe, culprit, "--all -k 2");
-    assert_eq!(told.len(), 2);
-    told
+/// The breakdowns of the latest samples of a cell, the latest first.
+fn latest(preempt: &str, probe: &str, culprit: &str) -> Vec<BreakdownAsJson> {
+    let breakdowns = told(preempt, probe, culprit, "--all -k 2");
+    assert_eq!(breakdowns.len(), 2);
+    breakdowns
 }
 
-impl Told {
+impl BreakdownAsJson {
     /// That the first cause is this mechanism, with these words in its sentence, and took so long.
     #[track_caller]
-    fn blames(&self, mechanism: Mechanism, names: &[&str], ns: std::ops::RangeInclusive<u64>) {
-        let (sample, blame) = (&self.sample, &self.blame);
-        let what = format!("{} {}: {}", sample.preempt, sample.load, blame.sentence);
-        assert_eq!(blame.mechanism, mechanism, "{what}");
+    fn names_cause(&self, mechanism: Mechanism, names: &[&str], ns: std::ops::RangeInclusive<u64>) {
+        let (sample, cause) = (&self.sample, &self.cause);
+        let what = format!("{} {}: {}", sample.preempt, sample.load, cause.sentence);
+        assert_eq!(cause.mechanism, mechanism, "{what}");
         for name in names {
-            assert!(blame.sentence.contains(name), "no '{name}' in {what}");
+            assert!(cause.sentence.contains(name), "no '{name}' in {what}");
         }
-        assert!(ns.contains(&blame.length_ns.0), "not {ns:?} ns: {what}");
+        assert!(ns.contains(&cause.length_ns.0), "not {ns:?} ns: {what}");
     }
 
     /// That a name is nowhere in the first cause, and the sample not as late as the culprit could make it.
     #[track_caller]
     fn acquits(&self, name: &str, ns: u64) {
-        let (sample, blame) = (&self.sample, &self.blame);
-        let what = format!("{} {}: {}", sample.preempt, sample.load, blame.sentence);
-        assert!(!blame.sentence.contains(name), "'{name}' is named: {what}");
+        let (sample, cause) = (&self.sample, &self.cause);
+        let what = format!("{} {}: {}", sample.preempt, sample.load, cause.sentence);
+        assert!(!cause.sentence.contains(name), "'{name}' is named: {what}");
         assert!(sample.latency_ns.0 < ns, "as late as {ns} ns: {what}");
     }
 
@@ -111,18 +111,18 @@ impl Told {
 #[test]
 fn a_long_copy_is_a_stretch_without_a_reschedule_point() {
     let copy = format!("copy {BYTES}");
-    let told = latest("none", "wakeup", &copy);
-    for story in &told {
+    let breakdowns = latest("none", "wakeup", &copy);
+    for breakdown in &breakdowns {
         // Freeing the copied message follows in the same stretch.
         let names = ["in sendto(2)", "copy_user_generic_string"];
-        story.blames(Mechanism::NoReschedulePoint, &names, COPY_NS * 9 / 10..=COPY_NS * 5 / 4);
+        breakdown.names_cause(Mechanism::NoReschedulePoint, &names, COPY_NS * 9 / 10..=COPY_NS * 5 / 4);
     }
-    let copied = told[0].time_in("copy_user_generic_string");
+    let copied = breakdowns[0].time_in("copy_user_generic_string");
     assert!((COPY_NS * 9 / 10..=COPY_NS + 100).contains(&copied), "{copied} ns");
     for preempt in ["full", "rt"] {
-        for story in latest(preempt, "wakeup", &copy) {
-            assert_ne!(story.blame.mechanism, Mechanism::NoReschedulePoint);
-            story.acquits("copy_user", COPY_NS);
+        for breakdown in latest(preempt, "wakeup", &copy) {
+            assert_ne!(breakdown.cause.mechanism, Mechanism::NoReschedulePoint);
+            breakdown.acquits("copy_user", COPY_NS);
         }
     }
 }
@@ -131,9 +131,9 @@ fn a_long_copy_is_a_stretch_without_a_reschedule_point() {
 fn a_thread_of_higher_priority_runs_first() {
     for preempt in EVERY {
         // Enough to have both: those that it is switched in before, and those whose timer interrupts it.
-        for story in told(preempt, "wakeup", &format!("above {BUSY_NS}"), "--all -k 10") {
+        for breakdown in told(preempt, "wakeup", &format!("above {BUSY_NS}"), "--all -k 10") {
             let length = BUSY_NS * 9 / 10..=BUSY_NS + 5_000;
-            story.blames(Mechanism::OtherThread, &["planted-above"], length);
+            breakdown.names_cause(Mechanism::OtherThread, &["planted-above"], length);
         }
     }
 }
@@ -141,9 +141,9 @@ fn a_thread_of_higher_priority_runs_first() {
 #[test]
 fn a_lock_owner_that_inherits_priority_runs_first() {
     for preempt in EVERY {
-        for story in latest(preempt, "wakeup", &format!("inherit {BUSY_NS}")) {
+        for breakdown in latest(preempt, "wakeup", &format!("inherit {BUSY_NS}")) {
             let length = BUSY_NS / 2..=BUSY_NS + 5_000;
-            story.blames(Mechanism::OtherThread, &["planted-owner"], length);
+            breakdown.names_cause(Mechanism::OtherThread, &["planted-owner"], length);
         }
     }
 }
@@ -151,8 +151,8 @@ fn a_lock_owner_that_inherits_priority_runs_first() {
 #[test]
 fn a_lock_owner_that_inherits_nothing_does_not() {
     for preempt in EVERY {
-        for story in latest(preempt, "wakeup", &format!("invert {BUSY_NS}")) {
-            story.acquits("planted-owner", BUSY_NS / 5);
+        for breakdown in latest(preempt, "wakeup", &format!("invert {BUSY_NS}")) {
+            breakdown.acquits("planted-owner", BUSY_NS / 5);
         }
     }
 }
@@ -161,13 +161,13 @@ fn a_lock_owner_that_inherits_nothing_does_not() {
 fn soft_interrupts_run_first() {
     let flood = format!("flood {SOCKETS}");
     for preempt in ["none", "full"] {
-        for story in latest(preempt, "wakeup", &flood) {
+        for breakdown in latest(preempt, "wakeup", &flood) {
             let length = SOCKETS * DELIVERY_NS..=u64::MAX;
-            story.blames(Mechanism::SoftInterrupt, &["__udp4_lib_rcv"], length);
+            breakdown.names_cause(Mechanism::SoftInterrupt, &["__udp4_lib_rcv"], length);
         }
     }
-    for story in latest("rt", "wakeup", &flood) {
-        story.acquits("udp", SOCKETS * DELIVERY_NS);
+    for breakdown in latest("rt", "wakeup", &flood) {
+        breakdown.acquits("udp", SOCKETS * DELIVERY_NS);
     }
 }
 
@@ -175,20 +175,20 @@ fn soft_interrupts_run_first() {
 /// priority holds it while it receives the flood, and inherits ktimers' priority.
 #[test]
 fn the_owner_of_the_lock_that_a_wake_up_needs_runs_first() {
-    for story in latest("rt", "response", &format!("flood {SOCKETS}")) {
+    for breakdown in latest("rt", "response", &format!("flood {SOCKETS}")) {
         let length = SOCKETS * DELIVERY_NS..=u64::MAX;
-        story.blames(Mechanism::LockOwner, &["culprit (", "__udp4_lib_rcv"], length);
+        breakdown.names_cause(Mechanism::LockOwner, &["culprit (", "__udp4_lib_rcv"], length);
         let waits = |span: &Span| matches!(&span.what, Kind::OtherThread { task, owns_lock: false, .. } if task.comm == "ktimers/0");
-        assert!(story.spans.iter().any(waits), "ktimers is not seen to try first");
+        assert!(breakdown.spans.iter().any(waits), "ktimers is not seen to try first");
     }
 }
 
 #[test]
 fn interrupts_are_off_while_timers_are_walked() {
     for preempt in ["full", "rt"] {
-        for story in latest(preempt, "wakeup", &format!("timers {TIMERS}")) {
+        for breakdown in latest(preempt, "wakeup", &format!("timers {TIMERS}")) {
             let length = TIMERS * NEXT_TIMER_NS..=u64::MAX;
-            story.blames(Mechanism::InterruptsOff, &["print_cpu", "rb_next"], length);
+            breakdown.names_cause(Mechanism::InterruptsOff, &["print_cpu", "rb_next"], length);
         }
     }
 }
@@ -198,15 +198,15 @@ fn interrupts_are_off_while_timers_are_walked() {
 #[test]
 fn interrupts_are_off_while_a_serial_port_is_written() {
     let console = "console 900";
-    for story in latest("none", "wakeup", console) {
-        story.blames(
+    for breakdown in latest("none", "wakeup", console) {
+        breakdown.names_cause(
             Mechanism::NoReschedulePoint,
             &["console_emit_next_record"],
             30_000..=u64::MAX,
         );
     }
-    for story in told("none", "wakeup", console, "--sample p30") {
-        story.blames(
+    for breakdown in told("none", "wakeup", console, "--sample p30") {
+        breakdown.names_cause(
             Mechanism::InterruptsOff,
             &["console_emit_next_record"],
             9_000..=u64::MAX,

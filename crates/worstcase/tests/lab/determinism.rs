@@ -1,19 +1,22 @@
-//! The same cell gives the same samples, to the bit: forked or booted anew, on an idle desk or a busy one.
+//! The same cell gives the same samples, to the bit: forked or booted anew, on an idle controller or a busy one.
 
-use crate::desk::{Desk, GENERIC, RT, entries, folder, shared};
+use crate::controller::{Controller, GENERIC, RT, entries, folder, shared};
 use crate::failures::one_line;
 use std::fs;
 
 /// The digest that `lab verify` found in all runs.
-fn verified(desk: &Desk, words: &str) -> String {
-    let assert = desk.worstcase("lab verify --runs 2").args(words.split(' ')).assert();
+fn verified(controller: &Controller, words: &str) -> String {
+    let assert = controller
+        .worstcase("lab verify --runs 2")
+        .args(words.split(' '))
+        .assert();
     let out = String::from_utf8(assert.success().get_output().stdout.clone()).unwrap();
     let (_, digest) = out.split_once("2 runs, one digest: ").expect("what verify says");
     assert!(digest.starts_with("sha256:"), "{out}");
     digest.trim().to_string()
 }
 
-/// The second of two runs has every CPU of the desk kept busy.
+/// The second of two runs has every CPU of the controller kept busy.
 fn is_reproducible(kernel: &str, model: &str) {
     let cell = format!("--kernel {kernel} --preempt {model} --load fork --samples 300 --seed 1");
     let digest = verified(shared(), &cell);
@@ -27,16 +30,16 @@ fn is_reproducible(kernel: &str, model: &str) {
 /// Every boot is held to the first one, whose state outlives its snapshot.
 #[test]
 fn a_boot_that_comes_to_something_else_is_an_error() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let cell = |seed: u32| format!("--kernel {GENERIC} --preempt full --samples 200 --seed {seed}");
-    let run = |seed: u32| desk.run(&cell(seed), &folder.path().join(seed.to_string()));
+    let run = |seed: u32| controller.run(&cell(seed), &folder.path().join(seed.to_string()));
     run(1).assert().success();
-    let snapshots = desk.cache().join("snapshots");
+    let snapshots = controller.cache().join("snapshots");
     fs::remove_dir_all(&snapshots).unwrap();
     run(2).assert().success();
 
     let key = entries(&snapshots).remove(0);
-    let path = desk.cache().join("boots").join(&key).join("boot.json");
+    let path = controller.cache().join("boots").join(&key).join("boot.json");
     let mut state: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let instructions = state["instructions"].as_u64().unwrap();
     assert!(instructions > 100_000_000, "{instructions}");
@@ -56,7 +59,11 @@ fn a_boot_that_comes_to_something_else_is_an_error() {
         "pages of memory that differ: 2, the first at physical address 0xf0000",
         path.parent().unwrap().to_str().unwrap(),
     ];
-    one_line(desk.worstcase(&format!("lab verify --runs 2 {}", cell(3))), 4, &says);
+    one_line(
+        controller.worstcase(&format!("lab verify --runs 2 {}", cell(3))),
+        4,
+        &says,
+    );
     fs::remove_dir_all(&snapshots).unwrap();
     one_line(run(4), 4, &says);
     assert!(entries(&snapshots).is_empty(), "no snapshot is kept of it");

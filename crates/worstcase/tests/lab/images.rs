@@ -1,13 +1,13 @@
 //! Kernel images that are none, or that do not get far.
 
-use crate::desk::{Desk, GENERIC, KernelFiles, folder, kernel, shared};
+use crate::controller::{Controller, GENERIC, KernelFiles, folder, kernel, shared};
 use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn boot(desk: &Desk, image: &Path, run: &Path) -> Command {
-    let mut command = desk.run("--samples 200 --seeds 1 --preempt full", run);
+fn boot(controller: &Controller, image: &Path, run: &Path) -> Command {
+    let mut command = controller.run("--samples 200 --seeds 1 --preempt full", run);
     let KernelFiles { config, .. } = kernel(GENERIC);
     let name = format!("{},config={}", image.display(), config.display());
     command.arg("--kernel").arg(name);
@@ -63,9 +63,9 @@ fn a_package_that_is_cut_short() {
 
 #[test]
 fn a_kernel_that_hangs_before_its_first_word_is_stopped() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let image = image_that_begins(b"\xeb\xfe", folder.path()); // jmp to itself
-    let mut hangs = boot(&desk, &image, &folder.path().join("run"));
+    let mut hangs = boot(&controller, &image, &folder.path().join("run"));
     hangs.args(["--timeout", "5"]);
     machine_failed(hangs, &["time limit of 5 s", "--timeout"], "");
 }
@@ -73,27 +73,27 @@ fn a_kernel_that_hangs_before_its_first_word_is_stopped() {
 /// Nobody has to bound its time.
 #[test]
 fn a_kernel_that_stops_the_cpu_for_good_is_stopped() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let image = image_that_begins(b"\xfa\xf4", folder.path()); // cli, hlt
-    let halts = boot(&desk, &image, &folder.path().join("run"));
+    let halts = boot(&controller, &image, &folder.path().join("run"));
     machine_failed(halts, &["it stood still for", "s after", "instructions"], "");
 }
 
 #[test]
 fn a_kernel_that_resets_the_machine_is_no_result() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let image = image_that_begins(b"\x0f\x0b", folder.path()); // ud2 without a handler: triple fault
-    let resets = boot(&desk, &image, &folder.path().join("run"));
+    let resets = boot(&controller, &image, &folder.path().join("run"));
     machine_failed(resets, &["QEMU ended unexpectedly"], "");
 }
 
 #[test]
 fn a_kernel_without_memory_panics_and_says_so() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let big = folder.path().join("big");
     // It fits into the machine once, packed in the image, but not unpacked beside it.
     fs::File::create(&big).unwrap().set_len(100 << 20).unwrap();
-    let mut command = desk.run(
+    let mut command = controller.run(
         "--preempt full --memory 192 --samples 200 --seeds 1",
         &folder.path().join("run"),
     );

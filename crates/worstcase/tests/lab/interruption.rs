@@ -1,6 +1,6 @@
 //! Commands that are killed: nothing of theirs goes on, nothing half-done is kept, and the next one carries on.
 
-use crate::desk::{Desk, GENERIC, entries, folder, qemu_that, shared, tree};
+use crate::controller::{Controller, GENERIC, entries, folder, qemu_that, shared, tree};
 use crate::failures::machine_failed;
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ fn matrix() -> String {
     format!("--kernel {GENERIC} --preempt full --load idle,shm,fork,procread --samples 400 --seeds 3")
 }
 
-fn start(desk: &Desk, words: &str) -> Child {
+fn start(controller: &Controller, words: &str) -> Child {
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("worstcase"));
     command
         .args(words.split_whitespace())
-        .env("WORSTCASE_CACHE", desk.cache());
+        .env("WORSTCASE_CACHE", controller.cache());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -30,7 +30,7 @@ fn processes_at(folder: &Path) -> Vec<String> {
     lines.filter(|line| line.contains(folder.to_str().unwrap())).collect()
 }
 
-/// Waits for what a command does on its way; however slow the desk is, the command's own limits end it.
+/// Waits for what a command does on its way; however slow the controller is, the command's own limits end it.
 fn wait_until(what: &str, child: &mut Child, mut come: impl FnMut() -> bool) {
     while !come() {
         let ended = child.try_wait().unwrap();
@@ -40,14 +40,14 @@ fn wait_until(what: &str, child: &mut Child, mut come: impl FnMut() -> bool) {
 }
 
 /// Kills a command, and sees that its QEMUs die with it.
-fn kill(mut child: Child, desk: &Desk) {
+fn kill(mut child: Child, controller: &Controller) {
     assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
     child.kill().unwrap();
     child.wait().unwrap();
     // The kernel needs a moment to take a machine's memory down; a QEMU that lives on has all the time in the world.
     let begin = Instant::now();
-    while !processes_at(desk.cache()).is_empty() {
-        let left = processes_at(desk.cache());
+    while !processes_at(controller.cache()).is_empty() {
+        let left = processes_at(controller.cache());
         assert!(begin.elapsed() < Duration::from_secs(120), "still there: {left:?}");
         sleep(Duration::from_millis(5));
     }
@@ -55,30 +55,30 @@ fn kill(mut child: Child, desk: &Desk) {
 
 #[test]
 fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     let words = format!("lab run --jobs 2 {} --output {}", matrix(), at("killed").display());
     let cells = at("killed/cells");
 
-    let mut child = start(&desk, &words);
+    let mut child = start(&controller, &words);
     wait_until("a boot", &mut child, || {
-        !processes_at(&desk.cache().join("snapshots")).is_empty()
+        !processes_at(&controller.cache().join("snapshots")).is_empty()
     });
-    kill(child, &desk);
+    kill(child, &controller);
     assert!(
-        entries(&desk.cache().join("snapshots")).is_empty(),
+        entries(&controller.cache().join("snapshots")).is_empty(),
         "no half-made snapshot"
     );
 
-    let mut child = start(&desk, &words);
+    let mut child = start(&controller, &words);
     wait_until("a cell", &mut child, || !entries(&cells).is_empty());
     // Anywhere in a cell.
     sleep(Duration::from_millis(u64::from(std::process::id()) % 300));
-    kill(child, &desk);
+    kill(child, &controller);
     let done = entries(&cells).len();
     assert!((1..CELLS).contains(&done), "{done} cells were done");
 
-    desk.run(&matrix(), &at("killed")).assert().success();
+    controller.run(&matrix(), &at("killed")).assert().success();
     shared().run(&matrix(), &at("whole")).assert().success();
     let (killed, whole) = (tree(&at("killed")), tree(&at("whole")));
     assert_eq!(entries(&cells).len(), CELLS);
@@ -90,7 +90,7 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
     // Nothing is measured twice: a QEMU that cannot boot anything is enough now, but not for another cell.
     qemu_that("exit 1", &at("qemu"));
     let with_broken_qemu = |words: &str, name: &str| {
-        let mut command = desk.run(words, &at(name));
+        let mut command = controller.run(words, &at(name));
         command.arg("--qemu").arg(at("qemu"));
         command
     };
@@ -106,10 +106,10 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
 
 #[test]
 fn ctrl_c_ends_a_run_in_order_and_the_same_in_other_words_goes_on() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let run = folder.path().join("run");
     let words = format!("lab run --jobs 1 {} --output {}", matrix(), run.display());
-    let mut child = start(&desk, &words);
+    let mut child = start(&controller, &words);
     wait_until("a cell", &mut child, || !entries(&run.join("cells")).is_empty());
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -118,7 +118,7 @@ fn ctrl_c_ends_a_run_in_order_and_the_same_in_other_words_goes_on() {
     assert!((1..CELLS).contains(&done), "{done} cells were done");
     let same = matrix().replace("--seeds 3", "--warmup 0.1s --load idle,shm --seeds 3");
     let same = same.replacen("--load idle,shm,fork,procread ", "", 1) + " --load fork --load procread --jobs 2";
-    desk.run(&same, &run).assert().success();
+    controller.run(&same, &run).assert().success();
     assert_eq!(entries(&run.join("cells")).len(), CELLS);
 }
 
@@ -138,13 +138,13 @@ fn combined_loads_run_at_once() {
 
 #[test]
 fn what_a_killed_verification_leaves_is_removed_by_the_next() {
-    let desk = Desk::fresh();
-    let scratch = desk.cache().join("scratch");
+    let controller = Controller::fresh();
+    let scratch = controller.cache().join("scratch");
     let words = format!("lab verify --kernel {GENERIC} --preempt full --samples 200 --seed 1 --fresh-boots");
-    let mut child = start(&desk, &format!("{words} --runs 2"));
+    let mut child = start(&controller, &format!("{words} --runs 2"));
     wait_until("a boot", &mut child, || !processes_at(&scratch).is_empty());
-    kill(child, &desk);
+    kill(child, &controller);
     assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
-    desk.worstcase(&words).args(["--runs", "1"]).assert().success();
+    controller.worstcase(&words).args(["--runs", "1"]).assert().success();
     assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
 }

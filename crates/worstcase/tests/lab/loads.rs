@@ -1,6 +1,6 @@
 //! Every load does its work on a stock kernel, and the books balance. (`cmd:` is in `programs`.)
 
-use crate::desk::{GENERIC, RT, shared};
+use crate::controller::{GENERIC, RT, shared};
 use worstcase_results::record::Record;
 
 const SAMPLES: u64 = 200;
@@ -52,6 +52,6 @@ fn response_tells_how_long_interrupts_were_off() {
     is_whole(&records[0]);
     let summary = &records[0].summary;
     let max = |s: &Option<worstcase_results::record::Summary>| s.as_ref().expect("measured").max_ns;
-    assert!(max(&summary.irq_off) < max(&summary.latency));
+    assert!(max(&summary.irq_latency) < max(&summary.latency));
     assert!(max(&summary.after_irq) <= max(&summary.latency));
 }

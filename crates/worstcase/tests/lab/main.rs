@@ -4,13 +4,13 @@
 //! `worstcase kernels` into the user's ordinary cache, so that only the first run needs a network. Without
 //! either the tests fail and say so: a lab that was not tried is not a lab that works.
 //!
-//! All times compared here are virtual, hence exact: none of these tests depends on how fast or busy the desk is.
+//! All times compared here are virtual, hence exact: none of these tests depends on how fast or busy the controller is.
 
 mod arguments;
 mod bench;
 mod census;
+mod controller;
 mod culprits;
-mod desk;
 mod determinism;
 mod failures;
 mod images;

@@ -1,6 +1,6 @@
 //! Programs that the user puts into the machine: one that works, ones that fail, and ones that take the machine down.
 
-use crate::desk::{GENERIC, entries, folder, shared};
+use crate::controller::{GENERIC, entries, folder, shared};
 use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
 use predicates::str::contains;

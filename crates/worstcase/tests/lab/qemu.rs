@@ -1,6 +1,6 @@
 //! QEMUs that the lab cannot work with.
 
-use crate::desk::{Desk, GENERIC, folder, qemu_that, script, shared};
+use crate::controller::{Controller, GENERIC, folder, qemu_that, script, shared};
 use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
 use std::fs;
@@ -8,8 +8,8 @@ use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_lab::qemu::Qemu;
 
-fn cell(desk: &Desk, qemu: &Path, run: &Path) -> Command {
-    let mut command = desk.run(
+fn cell(controller: &Controller, qemu: &Path, run: &Path) -> Command {
+    let mut command = controller.run(
         &format!("--kernel {GENERIC} --preempt full --samples 200 --seeds 1"),
         run,
     );
@@ -96,26 +96,26 @@ fn a_wrapper_that_stays_beside_qemu() {
 
 #[test]
 fn it_ends_before_the_machine_is_ready() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let (run, broken) = (folder.path().join("run"), folder.path().join("qemu"));
     qemu_that("echo 'qemu: no such device' >&2; exit 1", &broken);
     machine_failed(
-        cell(&desk, &broken, &run),
+        cell(&controller, &broken, &run),
         &["QEMU ended unexpectedly"],
         "qemu: no such device",
     );
     assert_eq!(
-        crate::desk::entries(&desk.cache().join("snapshots")),
+        crate::controller::entries(&controller.cache().join("snapshots")),
         Vec::<String>::new()
     );
 }
 
 #[test]
 fn it_says_nothing() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let (run, silent) = (folder.path().join("run"), folder.path().join("qemu"));
     qemu_that("exec sleep 1000", &silent);
-    let mut command = cell(&desk, &silent, &run);
+    let mut command = cell(&controller, &silent, &run);
     command.args(["--timeout", "1"]);
     machine_failed(
         command,

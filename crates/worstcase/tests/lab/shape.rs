@@ -1,7 +1,7 @@
 //! What the lab is for: it shows which preemption model bounds which load. In virtual time these are facts of the
-//! kernels, not measurements of the desk.
+//! kernels, not measurements of the controller.
 
-use crate::desk::{GENERIC, RT, shared};
+use crate::controller::{GENERIC, RT, shared};
 use worstcase_results::record::Record;
 
 /// The highest latency of a model under a load, over all seeds, in ns.

@@ -1,6 +1,6 @@
 //! Disks that are full or read-only, and files that were cut short: never read as results.
 
-use crate::desk::{Desk, GENERIC, entries, folder, link_kernels, qemu_that, shared};
+use crate::controller::{Controller, GENERIC, entries, folder, link_kernels, qemu_that, shared};
 use crate::failures::one_line;
 use assert_cmd::Command;
 use std::fs::{self, File};
@@ -36,11 +36,11 @@ fn a_cache_that_cannot_be_written() {
 
 #[test]
 fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
-    let (desk, folder) = (Desk::fresh(), folder());
+    let (controller, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
-    desk.run(&cell(), &at("run")).assert().success();
+    controller.run(&cell(), &at("run")).assert().success();
 
-    let kept = only_entry(&desk.cache().join("cells"));
+    let kept = only_entry(&controller.cache().join("cells"));
     for file in ["record", "events"] {
         let whole = fs::read(kept.join(file)).unwrap();
         cut(&kept.join(file));
@@ -49,13 +49,13 @@ fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
             "cut short",
             "remove this folder, and the cell is measured again",
         ];
-        one_line(desk.run(&cell(), &at("second")), 5, &says);
+        one_line(controller.run(&cell(), &at("second")), 5, &says);
         fs::write(kept.join(file), whole).unwrap();
     }
     fs::remove_dir_all(&kept).unwrap();
-    desk.run(&cell(), &at("second")).assert().success();
+    controller.run(&cell(), &at("second")).assert().success();
 
-    let snapshot = only_entry(&desk.cache().join("snapshots"));
+    let snapshot = only_entry(&controller.cache().join("snapshots"));
     fs::remove_dir_all(&kept).unwrap();
     for file in ["ready", "memory", "initrd"] {
         let whole = fs::read(snapshot.join(file)).unwrap();
@@ -65,7 +65,7 @@ fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
             "cut short",
             "remove this folder, and the subject is booted again",
         ];
-        one_line(desk.run(&cell(), &at("third")), 5, &says);
+        one_line(controller.run(&cell(), &at("third")), 5, &says);
         fs::write(snapshot.join(file), whole).unwrap();
     }
     assert_eq!(entries(&at("third/cells")), Vec::<String>::new());
@@ -75,12 +75,12 @@ fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
         let whole = fs::read(measured.join(file)).unwrap();
         cut(&measured.join(file));
         let says = ["is damaged", "delete", measured.to_str().unwrap()];
-        one_line(desk.run(&cell(), &at("run")), 2, &says);
+        one_line(controller.run(&cell(), &at("run")), 2, &says);
         fs::write(measured.join(file), whole).unwrap();
     }
     fs::remove_dir_all(&measured).unwrap();
-    desk.run(&cell(), &at("run")).assert().success();
-    assert!(crate::desk::tree(&at("run")) == crate::desk::tree(&at("second")));
+    controller.run(&cell(), &at("run")).assert().success();
+    assert!(crate::controller::tree(&at("run")) == crate::controller::tree(&at("second")));
 }
 
 /// A disk of its own, in memory; only root can have one.

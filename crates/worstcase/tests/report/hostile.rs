@@ -2,18 +2,18 @@
 
 use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
 use crate::pages::{opened, part, written};
-use worstcase_analysis::story::Story;
-use worstcase_analysis::story::blame::{Blame, Mechanism};
-use worstcase_analysis::story::spans::{AtDue, Kind, Sample, Span, Task};
+use worstcase_analysis::breakdown::Breakdown;
+use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
+use worstcase_analysis::breakdown::spans::{AtDue, Kind, Sample, Span, Task};
 use worstcase_probe::Nanos;
-use worstcase_report::html::StoryPart;
+use worstcase_report::html::BreakdownPart;
 use worstcase_results::record::{Machine, Run};
 
 const EVIL: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{202e}&lt;b&gt;${1}{{DATA}}";
 /// What is left of it on the page: only what steers the direction of writing is replaced.
 const SHOWN: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{fffd}&lt;b&gt;${1}{{DATA}}";
 
-fn story() -> Story {
+fn breakdown() -> Breakdown {
     let sample = Sample {
         cell: EVIL.into(),
         subject: EVIL.into(),
@@ -23,7 +23,7 @@ fn story() -> Story {
         index: 1,
         latency_ns: Nanos(1_000),
     };
-    let blame = Blame {
+    let cause = Cause {
         mechanism: Mechanism::OtherThread,
         function: None,
         caller: None,
@@ -52,7 +52,7 @@ fn story() -> Story {
         functions: Vec::new(),
         lines: Vec::new(),
     };
-    Story::new(sample, AtDue::default(), blame, vec![span], vec![EVIL.into()]).unwrap()
+    Breakdown::new(sample, AtDue::default(), cause, vec![span], vec![EVIL.into()]).unwrap()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn hostile_names_stay_text() {
     let run = Run::create(&dir.path().join("run"), plan).unwrap();
     results.iter().for_each(|r| run.write_cell(r).unwrap());
     let folded = format!("{};inner 1000\n", EVIL.replace(';', "_"));
-    let page = written(&[part(&run, vec![StoryPart::new(&story(), Some(&folded))])]);
+    let page = written(&[part(&run, vec![BreakdownPart::new(&breakdown(), Some(&folded))])]);
     let mut browser = opened(&page.path);
     browser.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
     // Tooltips are made when they are shown.

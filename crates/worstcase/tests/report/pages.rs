@@ -5,7 +5,7 @@ use crate::fixture;
 use std::path::{Path, PathBuf};
 use worstcase_probe::Nanos;
 use worstcase_report::View;
-use worstcase_report::html::{Heard, RunPart, StoryPart, page};
+use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, Options};
 use worstcase_results::record::Run;
 use worstcase_results::verdict::{Criterion, verdicts};
@@ -18,16 +18,16 @@ pub struct Page {
 }
 
 /// The section of a run, judged against 100 us.
-pub fn part(run: &Run, stories: Vec<StoryPart>) -> RunPart {
+pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>) -> RunPart {
     let records = run.records().unwrap();
     let criterion = Criterion::of(Nanos(100_000), &records);
     let options = Options {
         limit: Some(criterion.limit),
         ..Options::default()
     };
-    let heard = Heard {
+    let parts = PageParts {
         pictures: picture::of_run(run, &records, options).unwrap(),
-        stories,
+        breakdowns,
     };
     let view = View {
         plan: run.plan(),
@@ -36,7 +36,7 @@ pub fn part(run: &Run, stories: Vec<StoryPart>) -> RunPart {
         quantities: &[],
         verdicts: Some((criterion, verdicts(&run.plan().cells, &records, &criterion))),
     };
-    RunPart::new(&view, heard)
+    RunPart::new(&view, parts)
 }
 
 pub fn written(parts: &[RunPart]) -> Page {

@@ -21,7 +21,7 @@ fn one(maxima: &[u64]) -> Ensemble {
 }
 
 #[test]
-fn maxima_carry_their_spread_and_how_long_was_looked() {
+fn maxima_carry_their_spread_and_observation_time() {
     let e = one(&[9_000, 4_000, 7_000, 5_000, 8_000, 6_000]);
     assert_eq!(
         (e.least_max(), e.median_max(), e.max()),
@@ -34,7 +34,7 @@ fn maxima_carry_their_spread_and_how_long_was_looked() {
         (Nanos(4_000), Nanos(9_000), 0.9688)
     );
     assert_eq!((e.taken(), e.missed()), (6_000, 0));
-    assert_eq!(e.looked(), Nanos(6 * 1_000 * 251_000));
+    assert_eq!(e.observation_time(), Nanos(6 * 1_000 * 251_000));
     assert_eq!(e.p99(), Some(Nanos(1_000)));
 }
 
@@ -76,7 +76,7 @@ fn cpus_of_a_host_are_no_seeds() {
 #[test]
 fn subjects_loads_and_probes_are_kept_apart() {
     let all: Vec<Record> = results().iter().map(|r| r.record.clone()).collect();
-    let names: Vec<String> = ensembles(&all, Quantity::IrqOff)
+    let names: Vec<String> = ensembles(&all, Quantity::IrqLatency)
         .iter()
         .map(|e| format!("{} {}", e.subject, e.load))
         .collect();

@@ -194,7 +194,7 @@ pub fn latencies(seed: u64, worst: u64) -> Vec<u64> {
 
 pub fn stamps(raw: &RawRecord) -> Vec<Stamp> {
     let stamp = |s: &Sample| Stamp {
-        irq_off: Some(Nanos(92 + s.latency.0 / 100)),
+        irq_latency: Some(Nanos(92 + s.latency.0 / 100)),
         instructions: Instructions(u64::from(s.index) * 251_000 + s.latency.0),
     };
     raw.samples.iter().map(stamp).collect()

@@ -16,14 +16,14 @@ fn gate(run: &Path) -> Command {
 }
 
 /// A baseline of some cells, and a run of others.
-struct Desk {
+struct Controller {
     _dir: tempfile::TempDir,
     baseline: PathBuf,
     run: PathBuf,
 }
 
-impl Desk {
-    fn new(baseline: &[CellResult], run: &[CellResult]) -> Desk {
+impl Controller {
+    fn new(baseline: &[CellResult], run: &[CellResult]) -> Controller {
         let dir = tempfile::tempdir().unwrap();
         let path = |name| dir.path().join(name);
         write_cells(&path("before"), baseline);
@@ -33,7 +33,7 @@ impl Desk {
             .arg(path("baseline.json"))
             .assert();
         wrote.success().stdout(contains("wrote"));
-        Desk {
+        Controller {
             baseline: path("baseline.json"),
             run: path("run"),
             _dir: dir,
@@ -59,8 +59,9 @@ fn cells(seeds: std::ops::RangeInclusive<u64>, shm: f64) -> Vec<CellResult> {
 #[test]
 fn a_rerun_never_fails_however_few_its_seeds() {
     for seeds in [1, 2, 6] {
-        let desk = Desk::new(&cells(1..=seeds, 1.0), &cells(1..=seeds, 1.0));
-        desk.gate()
+        let controller = Controller::new(&cells(1..=seeds, 1.0), &cells(1..=seeds, 1.0));
+        controller
+            .gate()
             .assert()
             .code(0)
             .stdout(contains(format!("PASS          identical to the bit ({seeds} seeds)")));
@@ -69,43 +70,44 @@ fn a_rerun_never_fails_however_few_its_seeds() {
 
 #[test]
 fn a_planted_regression_fails() {
-    let desk = Desk::new(&cells(1..=6, 1.0), &cells(1..=6, 1.3));
+    let controller = Controller::new(&cells(1..=6, 1.0), &cells(1..=6, 1.3));
     let said = contains("FAIL 2 cells against the baseline: 1 worse, 0 inconclusive, 1 pass")
         .and(contains("6.1.full: shm, wakeup   FAIL"))
         .and(contains("max 8"))
         .and(contains("x1.30"));
-    desk.gate().assert().code(1).stdout(said);
+    controller.gate().assert().code(1).stdout(said);
     // A faster kernel does not.
-    let faster = Desk::new(&cells(1..=6, 1.3), &cells(1..=6, 1.0));
+    let faster = Controller::new(&cells(1..=6, 1.3), &cells(1..=6, 1.0));
     faster.gate().assert().code(0);
     // Nor does what is within the tolerance.
-    desk.gate().args(["--tolerance", "40%"]).assert().code(0);
-    let slight = Desk::new(&cells(1..=6, 1.0), &cells(1..=6, 1.08));
+    controller.gate().args(["--tolerance", "40%"]).assert().code(0);
+    let slight = Controller::new(&cells(1..=6, 1.0), &cells(1..=6, 1.08));
     slight.gate().assert().code(0);
     slight.gate().args(["--tolerance", "5%"]).assert().code(1);
 }
 
 #[test]
 fn other_seeds_of_the_same_do_not_fail() {
-    let desk = Desk::new(&cells(1..=6, 1.0), &cells(7..=12, 1.0));
-    desk.gate()
+    let controller = Controller::new(&cells(1..=6, 1.0), &cells(7..=12, 1.0));
+    controller
+        .gate()
         .assert()
         .code(0)
         .stdout(contains("2 pass").and(contains("identical").not()));
-    let worse = Desk::new(&cells(1..=6, 1.0), &cells(7..=12, 1.3));
+    let worse = Controller::new(&cells(1..=6, 1.0), &cells(7..=12, 1.3));
     worse.gate().assert().code(1);
 }
 
 #[test]
 fn too_few_seeds_are_no_pass() {
     // Two tests of each of two cells at 5 %: 1 in 80.
-    let desk = Desk::new(&cells(1..=3, 1.0), &cells(4..=6, 1.0));
+    let controller = Controller::new(&cells(1..=3, 1.0), &cells(4..=6, 1.0));
     let said = contains("too few seeds to tell: 3 in the baseline, 3 in the run; needs 5 in each");
-    desk.gate().assert().code(2).stdout(said);
-    let worse = Desk::new(&cells(1..=3, 1.0), &cells(1..=3, 1.3));
+    controller.gate().assert().code(2).stdout(said);
+    let worse = Controller::new(&cells(1..=3, 1.0), &cells(1..=3, 1.3));
     worse.gate().assert().code(2).stdout(contains("1 inconclusive, 1 pass"));
     // What one seed shows needs no others.
-    let late = Desk::new(&cells(1..=3, 1.0), &cells(1..=3, 9.0));
+    let late = Controller::new(&cells(1..=3, 1.0), &cells(1..=3, 9.0));
     late.gate().assert().code(1).stdout(contains("1 worse, 0 inconclusive"));
 }
 
@@ -113,25 +115,26 @@ fn too_few_seeds_are_no_pass() {
 fn what_is_missing_or_not_alike_is_no_pass() {
     let [shm, fork] = ["shm", "fork"].map(|load| ensemble("6.1", load, 1..=6, 1.0));
     let both = [shm.clone(), fork.clone()].concat();
-    Desk::new(&both, &shm)
+    Controller::new(&both, &shm)
         .gate()
         .assert()
         .code(2)
         .stdout(contains("6.1.full: fork, wakeup  INCONCLUSIVE  not in the run"));
     let new = contains("not in the baseline, so not judged: 6.1.full: fork, wakeup");
-    Desk::new(&shm, &both).gate().assert().code(0).stdout(new);
+    Controller::new(&shm, &both).gate().assert().code(0).stdout(new);
     let mut slower = shm.clone();
     slower.iter_mut().for_each(|r| r.record.cell.period_ns = 1_000_000);
     let unlike = contains("not measured alike: period 251 us against 1 ms");
-    Desk::new(&shm, &slower).gate().assert().code(2).stdout(unlike);
-    let desk = Desk::new(&shm, &shm);
-    fs::remove_dir_all(desk.run.join("cells").join(shm[5].record.id.as_str())).unwrap();
-    desk.gate()
+    Controller::new(&shm, &slower).gate().assert().code(2).stdout(unlike);
+    let controller = Controller::new(&shm, &shm);
+    fs::remove_dir_all(controller.run.join("cells").join(shm[5].record.id.as_str())).unwrap();
+    controller
+        .gate()
         .assert()
         .code(2)
         .stdout(contains("1 planned cells of the run were not measured"));
-    let dir = desk.baseline.with_file_name("other.json");
-    gate(&desk.run)
+    let dir = controller.baseline.with_file_name("other.json");
+    gate(&controller.run)
         .arg("--write-baseline")
         .arg(dir)
         .assert()
@@ -145,7 +148,7 @@ fn one_machine_that_gives_two_answers_is_no_pass() {
     for (result, first) in other.iter_mut().zip(cells(1..=6, 1.0)) {
         result.record.subject = first.record.subject;
     }
-    Desk::new(&cells(1..=6, 1.0), &other)
+    Controller::new(&cells(1..=6, 1.0), &other)
         .gate()
         .assert()
         .code(2)
@@ -154,9 +157,10 @@ fn one_machine_that_gives_two_answers_is_no_pass() {
 
 #[test]
 fn a_criterion_may_fail_a_run_that_is_no_worse() {
-    let desk = Desk::new(&cells(1..=6, 1.0), &cells(1..=6, 1.0));
-    desk.gate().args(["--criterion", "1ms"]).assert().code(0);
-    desk.gate()
+    let controller = Controller::new(&cells(1..=6, 1.0), &cells(1..=6, 1.0));
+    controller.gate().args(["--criterion", "1ms"]).assert().code(0);
+    controller
+        .gate()
         .args(["--criterion", "50us"])
         .assert()
         .code(1)
@@ -175,14 +179,17 @@ fn host(level: u64, salt: u64) -> Vec<CellResult> {
 
 #[test]
 fn the_host_needs_the_test_and_quiet() {
-    Desk::new(&host(20_000, 0), &host(20_000, 9)).gate().assert().code(0);
-    Desk::new(&host(20_000, 0), &host(25_000, 9))
+    Controller::new(&host(20_000, 0), &host(20_000, 9))
+        .gate()
+        .assert()
+        .code(0);
+    Controller::new(&host(20_000, 0), &host(25_000, 9))
         .gate()
         .assert()
         .code(1)
         .stdout(contains("idle, wakeup, CPU 1"));
     // The same samples are no proof on the host, and two seeds too few.
-    Desk::new(&host(20_000, 0)[..2], &host(20_000, 0)[..2])
+    Controller::new(&host(20_000, 0)[..2], &host(20_000, 0)[..2])
         .gate()
         .assert()
         .code(2);
@@ -191,14 +198,14 @@ fn the_host_needs_the_test_and_quiet() {
         .record
         .environment
         .insert("rt_throttled".into(), "3".into());
-    Desk::new(&host(20_000, 0), &disturbed)
+    Controller::new(&host(20_000, 0), &disturbed)
         .gate()
         .assert()
         .code(2)
         .stdout(contains("throttling"));
     let mut warned = host(25_000, 9);
     warned[0].record.warnings.push("SCHED_FIFO was refused".into());
-    Desk::new(&host(20_000, 0), &warned)
+    Controller::new(&host(20_000, 0), &warned)
         .gate()
         .assert()
         .code(2)
@@ -211,16 +218,16 @@ fn a_worst_seed_has_its_own_line_and_its_own_limit() {
     let late = latencies(1, 800_000);
     let raw = raw(&spec("shm", 4), &late);
     bad[3] = result(&bad[3].record.subject.clone(), &raw);
-    let desk = Desk::new(&cells(1..=6, 1.0), &bad);
-    let [xml, markdown] = ["gate.xml", "gate.md"].map(|name| desk.run.with_file_name(name));
-    let mut command = desk.gate();
+    let controller = Controller::new(&cells(1..=6, 1.0), &bad);
+    let [xml, markdown] = ["gate.xml", "gate.md"].map(|name| controller.run.with_file_name(name));
+    let mut command = controller.gate();
     command.arg("--junit").arg(&xml).arg("--markdown").arg(&markdown);
     let line = "worst seed: max 83.0 -> 800 virtual us at 1000 MIPS, x9.64, above its limit (seed 4)";
     command.assert().code(1).stdout(contains(line));
     assert!(fs::read_to_string(xml).unwrap().contains(&line.replace("->", "-&gt;")));
     let row = "| max of the worst seed (virtual us at 1000 MIPS) | 83.0 | 800 | x9.64 | - |";
     assert!(fs::read_to_string(markdown).unwrap().contains(row));
-    let out = desk.gate().arg("--json").assert().code(1);
+    let out = controller.gate().arg("--json").assert().code(1);
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
     assert_eq!(json["limits"]["worst_seed"], 0.5);
     let measures = json["cells"][0]["measures"].as_array().unwrap();
@@ -230,7 +237,7 @@ fn a_worst_seed_has_its_own_line_and_its_own_limit() {
         (&4.into(), &true.into())
     );
     // Every figure of that seed is higher: only a limit above all of them lets it pass.
-    desk.gate().args(["--worst-seed", "1000%"]).assert().code(0);
+    controller.gate().args(["--worst-seed", "1000%"]).assert().code(0);
 }
 
 #[test]
@@ -243,9 +250,9 @@ fn markdown_junit_and_json() {
         ]
         .concat()
     };
-    let desk = Desk::new(&cells(1.0), &cells(1.5));
-    let at = |name| desk.run.with_file_name(name);
-    let mut command = desk.gate();
+    let controller = Controller::new(&cells(1.0), &cells(1.5));
+    let at = |name| controller.run.with_file_name(name);
+    let mut command = controller.gate();
     command
         .arg("--junit")
         .arg(at("gate.xml"))
@@ -271,16 +278,16 @@ fn markdown_junit_and_json() {
         format!("{hostile}, wakeup")
     );
     let markdown = fs::read_to_string(at("gate.md")).unwrap();
-    let place = desk.run.parent().unwrap().display().to_string();
+    let place = controller.run.parent().unwrap().display().to_string();
     insta::assert_snapshot!("gate_markdown", markdown.replace(&place, "PLACE"));
 }
 
 #[test]
 fn bad_input_is_one_line_and_two() {
-    let desk = Desk::new(&cells(1..=2, 1.0), &cells(1..=2, 1.0));
+    let controller = Controller::new(&cells(1..=2, 1.0), &cells(1..=2, 1.0));
     let one_line = || predicate::function(|text: &str| text.lines().count() == 1 && !text.contains('\x1b'));
-    let bad = desk.run.with_file_name("bad\x1b.json");
-    let whole = fs::read_to_string(&desk.baseline).unwrap();
+    let bad = controller.run.with_file_name("bad\x1b.json");
+    let whole = fs::read_to_string(&controller.baseline).unwrap();
     for text in [
         "",
         "[1]",
@@ -290,7 +297,7 @@ fn bad_input_is_one_line_and_two() {
         &whole.replace("\"subject\": \"6.1.full\"", "\"subject\": \"other\""),
     ] {
         fs::write(&bad, text).unwrap();
-        gate(&desk.run)
+        gate(&controller.run)
             .arg("--baseline")
             .arg(&bad)
             .assert()
@@ -303,8 +310,13 @@ fn bad_input_is_one_line_and_two() {
         &[],
         &["--baseline", "x", "--tolerance", "ten"],
     ] {
-        gate(&desk.run).args(arguments).assert().code(2).stdout("");
+        gate(&controller.run).args(arguments).assert().code(2).stdout("");
     }
-    let full = desk.gate().args(["--junit", "/dev/full"]).assert().code(5).stdout("");
+    let full = controller
+        .gate()
+        .args(["--junit", "/dev/full"])
+        .assert()
+        .code(5)
+        .stdout("");
     full.stderr(one_line());
 }

@@ -157,7 +157,7 @@ fn a_response_of_which_only_the_sum_is_longer() {
             parts[if together { 417 } else { 900 }].1 = 60_000 + random.below(1_000);
             let late: Vec<u64> = parts.iter().map(|(off, after)| off + after).collect();
             let stamp = |(i, (off, after)): (usize, &(u64, u64))| Stamp {
-                irq_off: Some(Nanos(*off)),
+                irq_latency: Some(Nanos(*off)),
                 instructions: Instructions(i as u64 * 251_000 + off + after),
             };
             let stamps: Vec<Stamp> = parts.iter().enumerate().map(stamp).collect();

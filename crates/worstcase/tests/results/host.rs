@@ -30,7 +30,7 @@ fn a_quiet_minute_on_each_cpu_passes() {
     assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
     assert_eq!(
         verdict.reasons,
-        ["at most 50.000 us in 40 000 samples, 2 cells, 120 s looked at"]
+        ["at most 50.000 us in 40 000 samples, 2 cells, 120 s observed"]
     );
     assert_eq!(verdict.evidence.throttled_cells, Some(0));
     assert_eq!(verdict.evidence.steal_share, Some(0.0005));
@@ -75,7 +75,7 @@ fn stolen_time_is_a_share_of_what_was_measured() {
     assert_eq!(two(says("steal_ns", "60000001")).outcome, Outcome::Inconclusive);
 }
 
-/// A cell that looked for 27 s.
+/// A cell with 27 s of observation time.
 fn short(seed: u64) -> RawRecord {
     let mut short = host_raw(seed, &[50_000; 20_000]);
     short.spec = short.spec.replace("20000", "9000");
@@ -93,7 +93,7 @@ fn every_cpu_answers_for_itself() {
         verdict.reasons,
         [
             "idle, wakeup, CPU 1: 9000 samples, a PASS needs 10000",
-            "idle, wakeup, CPU 1: 27 s looked at, a PASS needs 60 s",
+            "idle, wakeup, CPU 1: 27 s observed, a PASS needs 60 s",
         ]
     );
     let less = |c| Criterion {
@@ -116,7 +116,7 @@ fn the_seeds_of_a_cpu_add_up() {
     assert_eq!(judge(&all, |c| c).outcome, Outcome::Pass);
     assert_eq!(
         judge(&all[..2], |c| c).reasons,
-        ["idle, wakeup, CPU 0: 54 s looked at, a PASS needs 60 s"]
+        ["idle, wakeup, CPU 0: 54 s observed, a PASS needs 60 s"]
     );
 }
 
@@ -137,7 +137,7 @@ fn a_late_sample_fails_whatever_interfered() {
     );
 }
 
-/// A lab machine is alone: what it says of itself there is not looked for.
+/// A lab machine is alone: what it says of itself there is not asked for.
 #[test]
 fn the_lab_is_not_asked_for_stolen_time() {
     let record = &crate::fixture::results()[0].record;

@@ -49,11 +49,11 @@ fn the_longest_gap_is_judged_with_the_observation_time() {
     let mut result = noise(0, 1, &[4_000, 50_000, 7_000]);
     let pass = judge(&result);
     assert_eq!(pass.outcome, Outcome::Pass, "{pass:?}");
-    assert_eq!(pass.reasons, ["at most 50.000 us in 3 gaps, 1 cells, 60 s looked at"]);
+    assert_eq!(pass.reasons, ["at most 50.000 us in 3 gaps, 1 cells, 60 s observed"]);
     gaps(&mut result).observed_ns = 50_000_000_000;
     assert_eq!(
         judge(&result).reasons,
-        ["idle, noise, CPU 0: 50 s looked at, a PASS needs 60 s"]
+        ["idle, noise, CPU 0: 50 s observed, a PASS needs 60 s"]
     );
     let late = judge(&noise(0, 1, &[4_000, 100_001]));
     assert_eq!(late.outcome, Outcome::Fail);

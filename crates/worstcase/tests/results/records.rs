@@ -1,4 +1,4 @@
-//! From a raw record to the desk's record.
+//! From a raw record to the controller's record.
 
 use crate::fixture::{latencies, raw, result, spec, stamps, subject};
 use proptest::prelude::*;
@@ -29,7 +29,10 @@ fn parts_add_up_to_the_latency() {
     let raw = raw(&spec("shm", 1), &[1_000, 9_000, 2_000]);
     let record = result(&subject("6.1", "none"), &raw).record;
     let max = |q| record.summary(q).unwrap().max_ns;
-    assert_eq!(max(Quantity::Latency), max(Quantity::IrqOff) + max(Quantity::AfterIrq));
+    assert_eq!(
+        max(Quantity::Latency),
+        max(Quantity::IrqLatency) + max(Quantity::AfterIrq)
+    );
     assert_eq!(record.summary(Quantity::Latency).unwrap().max_index, 1);
 }
 
@@ -38,7 +41,7 @@ fn without_stamps_there_is_only_the_latency() {
     let raw = raw(&spec("shm", 1), &[1_000; 3]);
     let record = CellResult::new(subject("6.1", "none"), &raw, &[], None).unwrap().record;
     assert!(record.summary(Quantity::Latency).is_some());
-    assert!(record.summary(Quantity::IrqOff).is_none());
+    assert!(record.summary(Quantity::IrqLatency).is_none());
     assert!(record.warnings.is_empty());
 }
 
@@ -46,11 +49,11 @@ fn without_stamps_there_is_only_the_latency() {
 fn a_timer_interrupt_that_was_not_always_seen_is_said() {
     let raw = raw(&spec("shm", 1), &[1_000; 3]);
     let mut stamps = stamps(&raw);
-    stamps[1].irq_off = None;
+    stamps[1].irq_latency = None;
     let record = CellResult::new(subject("6.1", "none"), &raw, &stamps, None)
         .unwrap()
         .record;
-    assert!(record.summary(Quantity::IrqOff).is_none());
+    assert!(record.summary(Quantity::IrqLatency).is_none());
     assert!(record.warnings[0].contains("2 of 3 samples"), "{:?}", record.warnings);
 }
 
@@ -78,7 +81,7 @@ fn contradictions_are_refused() {
     other.samples[2].index = 1_000;
     assert!(error(build(&other, &[])).contains("period 1000 of 1000"));
     let late = Stamp {
-        irq_off: Some(Nanos(1_001)),
+        irq_latency: Some(Nanos(1_001)),
         instructions: Instructions(0),
     };
     assert!(error(build(&good, &[late; 3])).contains("timer interrupt came 1001 ns"));

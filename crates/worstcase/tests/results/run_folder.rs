@@ -272,13 +272,13 @@ fn an_old_folder_is_refused_for_its_age() {
     let plan = fs::read_to_string(run.join("run.json")).unwrap();
     // What an old plan lacks must not come first.
     let old = plan
-        .replace("worstcase-run/2", "worstcase-run/1")
+        .replace("worstcase-run/3", "worstcase-run/1")
         .replace("\"title\"", "\"name\"");
     fs::write(run.join("run.json"), &old).unwrap();
     let sum = worstcase_base::digest::sha256_hex(old.as_bytes());
     fs::write(run.join("SHA256SUMS"), format!("{sum}  run.json\n")).unwrap();
     let error = Run::open(&run).unwrap_err().to_string();
-    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/2'); measure again, into another folder";
+    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/3'); measure again, into another folder";
     assert!(error.ends_with(words), "{error}");
     assert_eq!(error.lines().count(), 1);
 }

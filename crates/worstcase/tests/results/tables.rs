@@ -33,7 +33,7 @@ fn the_table_of_a_run() {
     How late is a periodic process?
 
     wakeup, latency: timer due to user code (virtual us at 1000 MIPS)
-    each figure rests on: seeds 3; samples 3 000; time looked at 753 ms
+    each figure rests on: seeds 3; samples 3 000; observation time 753 ms
 
                            ------------ shm -------------   ---------- procread ----------   ------------ fork ------------
     subject                median   p99   max    of seeds   median   p99   max    of seeds   median   p99   max    of seeds
@@ -42,13 +42,13 @@ fn the_table_of_a_run() {
     6.1.0-50-rt-amd64 rt     2.40  4.49  4.71  4.69..4.71     2.40  5.13  5.42  5.39..5.42     2.40  5.70  6.06  6.02..6.06
 
     median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;
-    of seeds: lowest..highest maximum of a seed. A maximum grows with the time that was looked at.
+    of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.
     Missed: none of 27 000 periods.
 
     Verdict: no latency above 100 us (times are virtual us at 1000 MIPS)
       6.1.0-50-amd64.none   FAIL          216.729 virtual us (procread, wakeup, seed 1, sample 417); 3 of 9 cells are above
-      6.1.0-50-amd64.full   PASS          at most 76.310 virtual us in 9 000 samples, 9 cells, 2.259 s looked at
-      6.1.0-50-rt-amd64.rt  PASS          at most 6.057 virtual us in 9 000 samples, 9 cells, 2.259 s looked at
+      6.1.0-50-amd64.full   PASS          at most 76.310 virtual us in 9 000 samples, 9 cells, 2.259 s observed
+      6.1.0-50-rt-amd64.rt  PASS          at most 6.057 virtual us in 9 000 samples, 9 cells, 2.259 s observed
 
     Published, on the machines of their time (real time, not comparable digit by digit)
       response, shm, rt  about 200 us
@@ -64,14 +64,14 @@ fn a_run_that_is_not_finished() {
     4 of 27 cells are measured; to go on: worstcase study run preemption-models --quick --output RUN
 
     wakeup, latency: timer due to user code (virtual us at 1000 MIPS)
-    each figure rests on: seeds 1..3; samples 1 000..3 000; time looked at 251 ms..753 ms
+    each figure rests on: seeds 1..3; samples 1 000..3 000; observation time 251 ms..753 ms
 
                           ------------ shm -------------   -------- procread --------
     subject               median   p99   max    of seeds   median  p99  max  of seeds
     6.1.0-50-amd64 none     2.42  76.2  83.7  83.4..83.7     2.42  197  217  one seed
 
     median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;
-    of seeds: lowest..highest maximum of a seed. A maximum grows with the time that was looked at.
+    of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.
     Missed: none of 4 000 periods.
 
     Published, on the machines of their time (real time, not comparable digit by digit)
@@ -89,22 +89,22 @@ fn the_response_probe_shows_both_parts() {
     insta::assert_snapshot!(table(&plan_of(&all), &records(&all), None), @r#"
     How late is a periodic process?
 
-    response, irq_off: timer due to timer interrupt (virtual us at 1000 MIPS)
-    each figure rests on: seeds 1; samples 1 000; time looked at 251 ms
+    response, irq_latency: timer due to timer interrupt (virtual us at 1000 MIPS)
+    each figure rests on: seeds 1; samples 1 000; observation time 251 ms
 
               --------- blockread ----------
     subject   median    p99    max  of seeds
     6.1 rt     0.116  0.457  0.492  one seed
 
     response, after_irq: timer interrupt to user code (virtual us at 1000 MIPS)
-    each figure rests on: seeds 1; samples 1 000; time looked at 251 ms
+    each figure rests on: seeds 1; samples 1 000; observation time 251 ms
 
               -------- blockread ---------
     subject   median   p99   max  of seeds
     6.1 rt      2.29  36.1  39.5  one seed
 
     median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;
-    of seeds: lowest..highest maximum of a seed. A maximum grows with the time that was looked at.
+    of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.
     Missed: none of 1 000 periods.
 
     Published, on the machines of their time (real time, not comparable digit by digit)
@@ -161,7 +161,7 @@ fn one_cell_in_detail() {
       work         1 234 rounds
       probe        wakeup, every 251 us, priority 98, seed 1
       accounting   1 000 expected = 1 000 taken + 0 missed + 0 lost (longest missed run 0, at the ends 0)
-      looked       251 ms
+      observed     251 ms
       executed     251 000 000 instructions
       self-cost    clock read 25 ns, empty sample 61 ns, CPU 1.2 ms, faults 0 minor, 0 major
       digest       sha256:[digest]
@@ -170,7 +170,7 @@ fn one_cell_in_detail() {
     latency: timer due to user code (virtual us at 1000 MIPS)
       min 2.400  mean 8.093  median 2.409  p90 21.579  p99 76.181  max 83.712 (sample 417)
 
-    irq_off: timer due to timer interrupt (virtual us at 1000 MIPS)
+    irq_latency: timer due to timer interrupt (virtual us at 1000 MIPS)
       min 0.116  mean 0.172  median 0.116  p90 0.307  p99 0.853  max 0.929 (sample 417)
 
     after_irq: timer interrupt to user code (virtual us at 1000 MIPS)
@@ -210,7 +210,7 @@ fn data_for_programs() {
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),
     };
     let json: serde_json::Value = serde_json::from_str(&json::run(&view)).unwrap();
-    assert_eq!(json["schema"], "worstcase-show/2");
+    assert_eq!(json["schema"], "worstcase-show/3");
     assert_eq!(json["ensembles"].as_array().unwrap().len(), 9);
     let worst = &json["ensembles"][1];
     assert_eq!(worst["load"], "procread");

@@ -63,7 +63,7 @@ fn more_evidence_can_be_asked_for() {
     for (more, said) in [
         (["--min-seeds", "4"], "3 seeds, a PASS needs 4"),
         (["--min-samples", "3001"], "3000 samples, a PASS needs 3001"),
-        (["--min-time", "1s"], "753 ms looked at, a PASS needs 1 s"),
+        (["--min-time", "1s"], "753 ms observed, a PASS needs 1 s"),
     ] {
         verdict(&path)
             .args(["--criterion", "1ms"])
@@ -97,26 +97,26 @@ fn how_sure_and_the_tail_in_words() {
     How late is a periodic process?
 
     Verdict: no latency above 100 us (times are us)
-      6.18.rt.host  PASS          at most 24.307 us in 20 000 samples, 1 cells, 60 s looked at
+      6.18.rt.host  PASS          at most 24.307 us in 20 000 samples, 1 cells, 60 s observed
 
     How sure
       6.18.rt.host  20 000 samples in 60 s, 1 cells; missed 0, at the ends 0, lost 0; fewer than 1 in 6 666 periods above (95 %)
                     real-time throttling: none; stolen by a hypervisor: at most 0.050 % of a cell's time
-      A PASS needs of every load, probe and CPU 10 000 samples and 60 s looked at;
+      A PASS needs of every load, probe and CPU 10 000 samples and 60 s observed;
       every planned cell measured, no period missed at the ends, nothing lost, no warning, no throttling, at most 0.1 % stolen.
 
     Tail: latencies by how seldom they are exceeded (us; an estimate, 95 % intervals)
       6.18.rt.host.idle.wakeup.s1
         321 events above 13.3 in 60 s (321 of 20 000 samples); largest 24.3
         generalized Pareto, shape -0.01 (-0.14..0.15); a fit as bad has p = 0.229
-        once an hour 32.0     (25.8..53.5)       60 times what was looked at
-        once a day   37.5     (27.4..84.8)       1 440 times what was looked at
-        once a year  47.1     (29.1..202)        525 600 times what was looked at
+        once an hour 32.0     (25.8..53.5)       60 times the observation time
+        once a day   37.5     (27.4..84.8)       1 440 times the observation time
+        once a year  47.1     (29.1..202)        525 600 times the observation time
         end          161      (30.4..no end)
         100 us       exceeded once in over a thousand million years (3.1 days..never)
       An estimate from the paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS.
       Of paths that were not taken it knows nothing: firmware, rare errors and drivers, other loads, heat, a state that takes
-      days to come. A time much longer than what was looked at stretches it beyond what the samples bear.
+      days to come. A time much longer than the observation time stretches it beyond what the samples bear.
     "#);
 }
 
@@ -128,7 +128,7 @@ fn how_sure_and_the_tail_for_programs() {
         serde_json::from_slice(&out.get_output().stdout).unwrap()
     };
     let plain = json(&[]);
-    assert_eq!(plain["schema"], "worstcase-verdict/1");
+    assert_eq!(plain["schema"], "worstcase-verdict/2");
     assert_eq!(
         (&plain["outcome"], &plain["limit_ns"]),
         (&"PASS".into(), &100_000.into())

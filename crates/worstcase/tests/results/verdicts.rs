@@ -25,7 +25,7 @@ fn one(change: impl FnOnce(&mut RawRecord)) -> Verdict {
 fn enough_samples_within_the_limit_pass() {
     let verdict = one(|_| ());
     assert_eq!(verdict.outcome, Outcome::Pass);
-    insta::assert_snapshot!(verdict.reasons.join("\n"), @"at most 50.000 virtual us in 3 000 samples, 3 cells, 753 ms looked at");
+    insta::assert_snapshot!(verdict.reasons.join("\n"), @"at most 50.000 virtual us in 3 000 samples, 3 cells, 753 ms observed");
 }
 
 #[test]

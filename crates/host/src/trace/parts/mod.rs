@@ -1,7 +1,7 @@
 //! Response: which part of a sample's lateness went where.
 //!
 //! ```text
-//! due ----- irq_off ----- interrupt ----- handler ----- wake-up ----- scheduling ----- runs ----- return ----- now
+//! due ----- irq_latency ----- interrupt ----- handler ----- wake-up ----- scheduling ----- runs ----- return ----- now
 //! ```
 //!
 //! The parts add up to the latency always. A sample that events may be missing of is unexplained as far as they are.
@@ -34,7 +34,7 @@ pub struct Ask {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
     /// From the due time until the timer interrupt was entered.
-    pub irq_off: Nanos,
+    pub irq_latency: Nanos,
     /// From there until the thread's wake-up was issued.
     pub handler: Nanos,
     /// Awake, and not on the CPU (or waiting again, for a lock on its way).
@@ -56,7 +56,7 @@ impl Parts {
 
     /// The latency.
     pub fn sum(&self) -> Nanos {
-        self.irq_off + self.handler + self.scheduling + self.return_to_user + self.unexplained
+        self.irq_latency + self.handler + self.scheduling + self.return_to_user + self.unexplained
     }
 }
 
@@ -212,7 +212,7 @@ impl Walk<'_> {
             .and_then(|cpu| cpu.timer_entry(self.at, step.at, in_timer));
         match entered {
             Some(entered) => {
-                self.parts.irq_off = self.parts.irq_off + (entered - self.at);
+                self.parts.irq_latency = self.parts.irq_latency + (entered - self.at);
                 self.parts.handler = self.parts.handler + (step.at - entered);
             }
             None => self.parts.unexplained = self.parts.unexplained + (step.at - self.at),

@@ -51,13 +51,13 @@ fn parts_of(events: &[(u32, u64, What)], due: u64, now: u64) -> [u64; 5] {
     });
     assert_eq!(parts.sum(), Nanos(now.saturating_sub(due)));
     let Parts {
-        irq_off,
+        irq_latency,
         handler,
         scheduling,
         return_to_user,
         unexplained,
     } = parts;
-    [irq_off, handler, scheduling, return_to_user, unexplained].map(|n| n.0)
+    [irq_latency, handler, scheduling, return_to_user, unexplained].map(|n| n.0)
 }
 
 const SLEEPS: (u32, u64, What) = (

@@ -1,7 +1,7 @@
 //! The children of a run: started, watched, reaped, and ended if they are not needed any more.
 
 use super::Hackbench;
-use super::stage::{Stage, USED};
+use super::shared::{Shared, USED};
 use crate::bench::{BenchError, Transport};
 use crate::loads::board::Board;
 use crate::sys::process::{self, Exit, Pid, Waited};
@@ -26,8 +26,12 @@ impl Crew {
     ///
     /// The parent keeps no end that messages are read from, and those that they are written to only until their
     /// group is complete. A receiver keeps its own end only, so that it sees when all its senders have gone.
-    pub(super) fn fork(&mut self, stage: &Stage<'_>, wants_end: &mut dyn FnMut() -> bool) -> Result<bool, BenchError> {
-        let what = &stage.plan.what;
+    pub(super) fn fork(
+        &mut self,
+        shared: &Shared<'_>,
+        wants_end: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, BenchError> {
+        let what = &shared.plan.what;
         for group in 0..what.groups as usize {
             if wants_end() {
                 return Ok(false);
@@ -39,12 +43,15 @@ impl Crew {
                 self.start("starting a receiver", || {
                     writers.clear(); // the child's copies: the parent keeps its own
                     let index = group * what.pairs as usize + i;
-                    code(&stage.board, stage.enter().and_then(|()| stage.receive(&reader, index)))
+                    code(
+                        &shared.board,
+                        shared.enter().and_then(|()| shared.receive(&reader, index)),
+                    )
                 })?;
             }
             for _ in 0..what.pairs {
                 self.start("starting a sender", || {
-                    code(&stage.board, stage.enter().and_then(|()| stage.send(&writers)))
+                    code(&shared.board, shared.enter().and_then(|()| shared.send(&writers)))
                 })?;
             }
         }
@@ -52,15 +59,15 @@ impl Crew {
     }
 
     /// Threads: all of one child, so that they can be ended, and counted, as one.
-    pub(super) fn fork_threads(&mut self, stage: &mut Stage<'_>) -> Result<(), BenchError> {
+    pub(super) fn fork_threads(&mut self, shared: &mut Shared<'_>) -> Result<(), BenchError> {
         self.start("starting the process of the threads", || {
-            let done = stage.enter().and_then(|()| run_threads(stage));
-            stage.alive = None; // the parent takes the time
+            let done = shared.enter().and_then(|()| run_threads(shared));
+            shared.alive = None; // the parent takes the time
             let used = usage::own_process() - usage::own_thread();
             for (place, value) in USED.into_iter().zip([used.cpu.0, used.voluntary, used.involuntary]) {
-                stage.board.add(place, value);
+                shared.board.add(place, value);
             }
-            code(&stage.board, done)
+            code(&shared.board, done)
         })
     }
 
@@ -153,13 +160,13 @@ fn channel(what: &Hackbench) -> io::Result<(File, File)> {
 
 /// Starts all threads and returns when all have ended. One that fails ends the process: the others could wait for it
 /// for ever.
-fn run_threads(stage: &Stage<'_>) -> Result<(), String> {
-    let what = &stage.plan.what;
+fn run_threads(shared: &Shared<'_>) -> Result<(), String> {
+    let what = &shared.plan.what;
     let made: io::Result<Vec<(File, File)>> = (0..what.receivers()).map(|_| channel(what)).collect();
     let made = made.map_err(|e| format!("making a socket pair or pipe: {e}"))?;
     let (readers, writers): (Vec<File>, Vec<File>) = made.into_iter().unzip();
     let fail = |message: &str| -> ! {
-        stage.board.report(message);
+        shared.board.report(message);
         process::exit_now(1)
     };
     let done = |result: Result<(), String>| result.unwrap_or_else(|message| fail(&message));
@@ -168,10 +175,10 @@ fn run_threads(stage: &Stage<'_>) -> Result<(), String> {
     let mut bodies: Vec<Body<'_>> = Vec::with_capacity(what.tasks());
     for (group, (readers, writers)) in readers.chunks(pairs).zip(writers.chunks(pairs)).enumerate() {
         for (i, reader) in readers.iter().enumerate() {
-            bodies.push(Box::new(move || done(stage.receive(reader, group * pairs + i))));
+            bodies.push(Box::new(move || done(shared.receive(reader, group * pairs + i))));
         }
         for _ in 0..pairs {
-            bodies.push(Box::new(move || done(stage.send(writers))));
+            bodies.push(Box::new(move || done(shared.send(writers))));
         }
     }
     thread::run_all(&bodies, |e| fail(&format!("starting a thread: {e}")));

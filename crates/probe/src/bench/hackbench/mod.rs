@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! limits   what it needs, and whether this machine has it
-//! stage    what senders and receivers of a run share, and what each of them does
+//! shared    what senders and receivers of a run share, and what each of them does
 //! crew     the children: started, watched, reaped, ended
 //! run      one run, timed
 //! latency  how long each message took, as a histogram
@@ -15,9 +15,9 @@ mod crew;
 mod latency;
 mod limits;
 mod run;
-mod stage;
+mod shared;
 
-use super::{BenchError, Details, Hackbench, HackbenchDetails, Marks, Observer, Request, Taken, Transport};
+use super::{BenchError, BenchResult, Details, Hackbench, HackbenchDetails, Marks, Observer, Request, Transport};
 use crate::sys::rlimit::Resource;
 use crate::sys::{affinity, clock};
 use latency::Histogram;
@@ -92,7 +92,11 @@ pub fn check(what: &Hackbench, request: &Request<'_>) -> Result<(), BenchError> 
 }
 
 /// Does `request.repetitions` runs.
-pub fn measure(what: &Hackbench, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Taken, BenchError> {
+pub fn measure(
+    what: &Hackbench,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult, BenchError> {
     let plan = Plan::new(what, request)?;
     let mut marks = Marks::new(request.repetitions);
     let mut histogram = Histogram::new();
@@ -132,7 +136,7 @@ pub fn measure(what: &Hackbench, request: &Request<'_>, observer: &mut dyn Obser
             messages * runs.len() as u64
         )));
     }
-    Ok(Taken {
+    Ok(BenchResult {
         samples: marks.samples(),
         details: Details::Hackbench(HackbenchDetails {
             processes: what.tasks() as u32,

@@ -7,7 +7,7 @@
 use super::Plan;
 use super::crew::Crew;
 use super::latency::Histogram;
-use super::stage::{BYTES, EARLY, RECEIVED, SENT, Stage, USED};
+use super::shared::{BYTES, EARLY, RECEIVED, SENT, Shared, USED};
 use crate::bench::{BenchError, HackbenchRun, Marks, Observer};
 use crate::record::Sample;
 use crate::sys::usage::Usage;
@@ -34,15 +34,15 @@ pub(super) fn run(
     histogram: &mut Histogram,
     observer: &mut dyn Observer,
 ) -> Result<Option<Ran>, BenchError> {
-    let (mut stage, mut seen, mut signal) = Stage::new(plan)?;
-    let mut crew = Crew::default(); // after the stage: it is dropped before
+    let (mut shared, mut seen, mut signal) = Shared::new(plan)?;
+    let mut crew = Crew::default(); // after the shared: it is dropped before
     if plan.what.threads {
-        crew.fork_threads(&mut stage)?;
-    } else if !crew.fork(&stage, &mut || observer.wants_end())? {
+        crew.fork_threads(&mut shared)?;
+    } else if !crew.fork(&shared, &mut || observer.wants_end())? {
         return Ok(None);
     }
-    stage.alive = None; // the children's copies are left: when the last one ends, `seen` is at its end
-    if !all_ready(&stage, &mut crew, &mut seen, observer)? {
+    shared.alive = None; // the children's copies are left: when the last one ends, `seen` is at its end
+    if !all_ready(&shared, &mut crew, &mut seen, observer)? {
         return Ok(None);
     }
 
@@ -51,24 +51,24 @@ pub(super) fn run(
         .write_all(b"!")
         .map_err(BenchError::system("giving the start signal"))?;
     while !signal::readable_within(seen.as_fd(), LOOK).map_err(BenchError::system("waiting for the end"))? {
-        crew.look(&stage.board)?;
+        crew.look(&shared.board)?;
         if observer.wants_end() {
             return Ok(None);
         }
     }
     if !plan.what.threads {
-        crew.join(&stage.board)?; // as a process ends when it is reaped, a thread when it is joined
+        crew.join(&shared.board)?; // as a process ends when it is reaped, a thread when it is joined
     }
     let end = clock::monotonic();
     let sample = marks.sample(end - start);
 
-    let used = crew.join(&stage.board)?;
-    balance(&stage)?;
-    if let Some(seats) = stage.seats() {
+    let used = crew.join(&shared.board)?;
+    balance(&shared)?;
+    if let Some(seats) = shared.seats() {
         histogram.add(seats.half_words());
     }
     let used = if plan.what.threads {
-        used_by_threads(&stage)
+        used_by_threads(&shared)
     } else {
         used
     };
@@ -80,27 +80,27 @@ pub(super) fn run(
             voluntary: used.voluntary,
             involuntary: used.involuntary,
         },
-        early: stage.board.count(EARLY),
+        early: shared.board.count(EARLY),
     }))
 }
 
 /// Waits until everybody is ready; `false` if an end was wanted.
 fn all_ready(
-    stage: &Stage<'_>,
+    shared: &Shared<'_>,
     crew: &mut Crew,
     seen: &mut PipeReader,
     observer: &mut dyn Observer,
 ) -> Result<bool, BenchError> {
     let doing = BenchError::system("waiting for senders and receivers to be ready");
     while !signal::readable_within(seen.as_fd(), LOOK).map_err(&doing)? {
-        crew.look(&stage.board)?;
+        crew.look(&shared.board)?;
         if observer.wants_end() {
             return Ok(false);
         }
     }
     match seen.read(&mut [0]).map_err(&doing)? {
         0 => {
-            crew.join(&stage.board)?;
+            crew.join(&shared.board)?;
             Err(BenchError::Books(
                 "senders and receivers ended before they were ready".into(),
             ))
@@ -109,8 +109,8 @@ fn all_ready(
     }
 }
 
-fn used_by_threads(stage: &Stage<'_>) -> Usage {
-    let [cpu, voluntary, involuntary] = USED.map(|place| stage.board.count(place));
+fn used_by_threads(shared: &Shared<'_>) -> Usage {
+    let [cpu, voluntary, involuntary] = USED.map(|place| shared.board.count(place));
     Usage {
         cpu: Nanos(cpu),
         voluntary,
@@ -120,9 +120,9 @@ fn used_by_threads(stage: &Stage<'_>) -> Usage {
 }
 
 /// Every message that was to be sent was sent, and came, with every byte.
-fn balance(stage: &Stage<'_>) -> Result<(), BenchError> {
-    let what = &stage.plan.what;
-    let count = |place| stage.board.count(place);
+fn balance(shared: &Shared<'_>) -> Result<(), BenchError> {
+    let what = &shared.plan.what;
+    let count = |place| shared.board.count(place);
     let (wanted, bytes) = (what.all_messages(), what.all_messages() * u64::from(what.size));
     if (count(SENT), count(RECEIVED), count(BYTES)) == (wanted, wanted, bytes) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! What this machine refuses: rounds that come too fast, threads without real-time policy, mutexes without a protocol.
 
-use super::cast::Cast;
+use super::priorities::Priorities;
 use crate::bench::{BenchError, Inversion, Protocol, Request};
 use crate::sys::mutex::{Mutex, OwnerPriority};
 use crate::sys::sched::Policy;
@@ -35,10 +35,10 @@ impl Throttle {
 
 /// Refuses what cannot be measured here.
 pub(super) fn check(what: &Inversion, request: &Request<'_>) -> Result<(), BenchError> {
-    let cast = Cast::new(what.depth, request.priority)?;
+    let priorities = Priorities::new(what.depth, request.priority)?;
     check_period(what.section + what.middle, request.period, Throttle::read())?;
-    take_policy(cast.high).map(drop)?;
-    make_mutex(what.protocol, &cast).map(drop)
+    take_policy(priorities.high).map(drop)?;
+    make_mutex(what.protocol, &priorities).map(drop)
 }
 
 /// In any stretch of the throttle's length the work is at most half of what it allows, and one round more.
@@ -89,11 +89,11 @@ pub(super) fn no_policy(priority: u8, error: &io::Error) -> BenchError {
 }
 
 /// A mutex of this protocol.
-pub(super) fn make_mutex(protocol: Protocol, cast: &Cast) -> Result<Mutex, BenchError> {
+pub(super) fn make_mutex(protocol: Protocol, priorities: &Priorities) -> Result<Mutex, BenchError> {
     let owner = match protocol {
         Protocol::None => OwnerPriority::Own,
         Protocol::Inherit => OwnerPriority::Inherited,
-        Protocol::Protect => OwnerPriority::Ceiling(cast.high),
+        Protocol::Protect => OwnerPriority::Ceiling(priorities.high),
     };
     Mutex::new(owner).map_err(|e| match e.raw_os_error() {
         Some(libc::ENOTSUP) => BenchError::Missing(format!(

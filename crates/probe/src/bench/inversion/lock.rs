@@ -1,6 +1,6 @@
 //! A mutex that says whether it is owned.
 
-use super::stage::Stage;
+use super::shared::Shared;
 use crate::bench::BenchError;
 use crate::sys::mutex::{Mutex, Owned};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ impl Lock {
 
     /// Waits until the calling thread owns it.
     #[inline(always)]
-    pub fn take<'a>(&'a self, stage: &Stage) -> Option<Held<'a>> {
+    pub fn take<'a>(&'a self, shared: &Shared) -> Option<Held<'a>> {
         match self.mutex.lock() {
             Ok(owned) => {
                 self.owned.store(true, Ordering::Release);
@@ -33,7 +33,7 @@ impl Lock {
                 })
             }
             Err(e) => {
-                stage.fail(BenchError::system("cannot lock a mutex")(e));
+                shared.fail(BenchError::system("cannot lock a mutex")(e));
                 None
             }
         }

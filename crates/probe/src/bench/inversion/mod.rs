@@ -1,33 +1,33 @@
 //! Priority inversion on a mutex: how long the most urgent thread waits for one that its least urgent peer owns.
 //!
 //! ```text
-//! cast    who runs at which priority                       rounds  which round begins when
+//! priorities    who runs at which priority                       rounds  which round begins when
 //! limits  what is refused, and the rights that are needed  lock    a mutex that says whether it is owned
-//! stage   what the threads share                           round   what happened in the current round
-//! actors  what each thread does                            troupe  starting the threads, seeing them end
+//! shared   what the threads share                           round   what happened in the current round
+//! roles  what each thread does                            threads  starting the threads, seeing them end
 //! ```
 //! All threads are pinned to one CPU under SCHED_FIFO. A round: low takes the first mutex; every thread of the chain takes the next
 //! one and blocks on the one before; low reads the clock and makes high ready, which blocks on the last one; low makes middle
 //! ready, works, and unlocks. The sample is the time from low's clock read until high owns the last mutex.
 
-mod actors;
-mod cast;
 mod limits;
 mod lock;
+mod priorities;
+mod roles;
 mod round;
 mod rounds;
-mod stage;
-mod troupe;
+mod shared;
+mod threads;
 
-use super::{BenchError, Details, Inversion, InversionDetails, Marks, Observer, Protocol, Request, Taken};
+use super::{BenchError, BenchResult, Details, Inversion, InversionDetails, Marks, Observer, Protocol, Request};
 use crate::sys::{affinity, clock, memory};
 use crate::units::Nanos;
-use actors::Tally;
-use cast::Cast;
+use priorities::Priorities;
+use roles::Tally;
 use rounds::Rounds;
-use stage::Stage;
+use shared::Shared;
 use std::sync::Arc;
-use troupe::Troupe;
+use threads::Threads;
 
 /// How often one who looks on is asked while a round takes long.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -40,8 +40,12 @@ pub fn check(what: &Inversion, request: &Request<'_>) -> Result<(), BenchError> 
 }
 
 /// Plays the rounds. The calling thread only looks on; the rounds wait for it between one and the next.
-pub fn measure(what: &Inversion, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Taken, BenchError> {
-    let cast = Cast::new(what.depth, request.priority)?;
+pub fn measure(
+    what: &Inversion,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult, BenchError> {
+    let priorities = Priorities::new(what.depth, request.priority)?;
     let cpu = match request.cpus.first() {
         Some(cpu) => *cpu,
         None => affinity::current().map_err(BenchError::system("cannot read which CPUs are allowed"))?[0],
@@ -51,52 +55,52 @@ pub fn measure(what: &Inversion, request: &Request<'_>, observer: &mut dyn Obser
         period: request.period,
         count: request.repetitions,
     };
-    let _policy = limits::take_policy(Cast::ONLOOKER)?;
-    let stage = Arc::new(Stage::new(what, &cast)?);
+    let _policy = limits::take_policy(Priorities::OBSERVER)?;
+    let shared = Arc::new(Shared::new(what, &priorities)?);
     let marks = Marks::new(request.repetitions);
-    let troupe = Troupe::start(Arc::clone(&stage), what, &cast, cpu, rounds, marks)?;
+    let threads = Threads::start(Arc::clone(&shared), what, &priorities, cpu, rounds, marks)?;
     let mut warnings = Vec::new();
     let _memory = Locked::take(&mut warnings);
 
-    stage.go_on.open();
-    if !look_on(&stage, what.section + what.middle + PATIENCE, observer) {
-        troupe.abandon();
+    shared.go_on.open();
+    if !look_on(&shared, what.section + what.middle + PATIENCE, observer) {
+        threads.abandon();
         return Err(BenchError::Books(format!(
             "a round does not end, its threads still wait for a mutex with '{}'; they end with this process",
             what.protocol.word()
         )));
     }
-    let tally = troupe.end()?;
-    match stage.failure() {
+    let tally = threads.end()?;
+    match shared.failure() {
         Some(error) => Err(error),
         None => Ok(taken(what, &tally, warnings)),
     }
 }
 
 /// Hands every sample on, until the last round is over; false if it takes longer than `patience` once an end is wanted.
-fn look_on(stage: &Stage, patience: Nanos, observer: &mut dyn Observer) -> bool {
+fn look_on(shared: &Shared, patience: Nanos, observer: &mut dyn Observer) -> bool {
     let mut give_up: Option<Nanos> = None;
     loop {
-        let round_ended = stage.onlooker.pass_before(clock::monotonic() + LOOK);
-        if stage.is_over() {
+        let round_ended = shared.observer.pass_before(clock::monotonic() + LOOK);
+        if shared.is_over() {
             return true;
         }
         if round_ended {
-            observer.sample(stage.shown());
+            observer.sample(shared.shown());
         }
         if give_up.is_none() && observer.wants_end() {
-            stage.stop();
+            shared.stop();
             give_up = Some(clock::monotonic() + patience);
         }
         if round_ended {
-            stage.go_on.open();
+            shared.go_on.open();
         } else if give_up.is_some_and(|end| clock::monotonic() > end) {
             return false;
         }
     }
 }
 
-fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> Taken {
+fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> BenchResult {
     let samples = tally.marks.samples();
     let rounds = samples.len() as u32;
     if tally.contended < rounds {
@@ -111,7 +115,7 @@ fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> Taken {
             rounds - tally.inverted
         ));
     }
-    Taken {
+    BenchResult {
         samples,
         details: Details::Inversion(InversionDetails {
             section: what.section,
@@ -178,11 +182,11 @@ mod tests {
             middle: Nanos(1_000),
         };
         // Nobody plays.
-        let stage = Stage::new(&what, &Cast::new(1, 98).unwrap()).unwrap();
+        let shared = Shared::new(&what, &Priorities::new(1, 98).unwrap()).unwrap();
         let mut third = Third(0);
-        assert!(!look_on(&stage, Nanos(1), &mut third));
+        assert!(!look_on(&shared, Nanos(1), &mut third));
         assert_eq!(third.0, 3);
-        assert!(stage.stops_before(Nanos(u64::MAX / 2)));
+        assert!(shared.stops_before(Nanos(u64::MAX / 2)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::board::{Board, Step, Time, Trouble};
 use super::crew::Crew;
 use super::link::Links;
-use super::member::{Place, become_member};
+use super::member::{MemberPosition, become_member};
 use super::plan::Plan;
 use super::work::{self, WorkingSets};
 use crate::bench::{BenchError, Observer};
@@ -24,7 +24,7 @@ pub(super) struct Alone {
 pub(super) fn measure(plan: &Plan, observer: &mut dyn Observer) -> Result<Option<Alone>, BenchError> {
     let board = Board::new(0).map_err(BenchError::system("mapping shared memory"))?;
     let links = Links::new(plan).map_err(BenchError::system("making what the token is passed through"))?;
-    let place = Place {
+    let place = MemberPosition {
         plan,
         links: &links,
         board: &board,
@@ -41,7 +41,7 @@ pub(super) fn measure(plan: &Plan, observer: &mut dyn Observer) -> Result<Option
     }
 }
 
-fn pass(place: Place<'_>) -> Result<(), Trouble> {
+fn pass(place: MemberPosition<'_>) -> Result<(), Trouble> {
     become_member(place.plan, 0)?;
     if place.plan.threads {
         // Another thread, which sleeps: system calls of a process with several threads cost more.
@@ -62,7 +62,7 @@ fn pass(place: Place<'_>) -> Result<(), Trouble> {
 
 /// `step` is how many sets further the next member's is.
 #[inline(never)]
-fn laps(place: Place<'_>, sets: &WorkingSets, step: usize, laps: u64) -> Result<(), Trouble> {
+fn laps(place: MemberPosition<'_>, sets: &WorkingSets, step: usize, laps: u64) -> Result<(), Trouble> {
     for _ in 0..laps {
         for member in 0..place.plan.members {
             let link = place.links.get(member);

@@ -16,7 +16,7 @@ use std::io::Write;
 
 /// What a member is given.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct MemberPosition<'a> {
     pub plan: &'a Plan,
     pub links: &'a Links,
     pub board: &'a Board,
@@ -32,7 +32,7 @@ pub(super) fn become_member(plan: &Plan, member: usize) -> Result<(), Trouble> {
 }
 
 struct Member<'a> {
-    place: Place<'a>,
+    place: MemberPosition<'a>,
     input: Link<'a>,
     output: Link<'a>,
     set: WorkingSets,
@@ -40,7 +40,7 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    fn new(place: Place<'a>, member: usize) -> Result<Member<'a>, Trouble> {
+    fn new(place: MemberPosition<'a>, member: usize) -> Result<Member<'a>, Trouble> {
         let members = place.plan.members;
         become_member(place.plan, member)?;
         Ok(Member {
@@ -72,7 +72,7 @@ impl<'a> Member<'a> {
 }
 
 /// Member 0. `done` is told when the time is known.
-pub(super) fn lead(place: Place<'_>, done: &File) -> Result<(), Trouble> {
+pub(super) fn lead(place: MemberPosition<'_>, done: &File) -> Result<(), Trouble> {
     let mut own = Member::new(place, 0)?;
     // Not inlined: warm-up and timed laps are the same instructions.
     #[inline(never)]
@@ -104,7 +104,7 @@ pub(super) fn lead(place: Place<'_>, done: &File) -> Result<(), Trouble> {
 }
 
 /// Every other member.
-pub(super) fn follow(place: Place<'_>, member: usize) -> Result<(), Trouble> {
+pub(super) fn follow(place: MemberPosition<'_>, member: usize) -> Result<(), Trouble> {
     let mut own = Member::new(place, member)?;
     #[inline(never)]
     fn hops(own: &Member<'_>, hops: u64) -> Result<u64, Trouble> {

@@ -23,7 +23,7 @@ mod plan;
 mod ring;
 mod work;
 
-use super::{BenchError, Details, Marks, Observer, Request, Switch, SwitchDetails, Taken};
+use super::{BenchError, BenchResult, Details, Marks, Observer, Request, Switch, SwitchDetails};
 use crate::sys::rlimit::Resource;
 use crate::sys::{affinity, clock};
 use plan::Plan;
@@ -34,7 +34,7 @@ pub fn check(what: &Switch, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Measures: each repetition first alone, then a ring of fresh processes.
-pub fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Taken, BenchError> {
+pub fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     let plan = Plan::new(what, request.cpus);
     let one_cpu = on_one_cpu(request.cpus)?;
     let _raised = Resource::Files
@@ -70,7 +70,7 @@ pub fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer
             repetitions.len()
         ));
     }
-    Ok(Taken {
+    Ok(BenchResult {
         samples: marks.samples(),
         details: Details::Switch(SwitchDetails {
             hops: plan.hops(),

@@ -4,7 +4,7 @@ use super::alone::Alone;
 use super::board::{Board, Step, Time, Trouble};
 use super::crew::Crew;
 use super::link::Links;
-use super::member::{self, Place};
+use super::member::{self, MemberPosition};
 use super::plan::Plan;
 use crate::bench::{BenchError, Observer, SwitchRepetition};
 use crate::record::Sample;
@@ -28,7 +28,7 @@ pub(super) struct Running {
 pub(super) fn measure(plan: &Plan, observer: &mut dyn Observer) -> Result<Option<(Running, Nanos)>, BenchError> {
     let board = Board::new(plan.members).map_err(BenchError::system("mapping shared memory"))?;
     let links = Links::new(plan).map_err(BenchError::system("making what the token is passed through"))?;
-    let place = Place {
+    let place = MemberPosition {
         plan,
         links: &links,
         board: &board,
@@ -57,7 +57,7 @@ pub(super) fn measure(plan: &Plan, observer: &mut dyn Observer) -> Result<Option
 }
 
 /// All members in this process, which is ended by the first of them that fails.
-fn threads(place: Place<'_>, done: &File) -> Result<(), Trouble> {
+fn threads(place: MemberPosition<'_>, done: &File) -> Result<(), Trouble> {
     std::thread::scope(|scope| {
         for follower in 1..place.plan.members {
             std::thread::Builder::new()
@@ -76,7 +76,7 @@ fn threads(place: Place<'_>, done: &File) -> Result<(), Trouble> {
     })
 }
 
-fn follow_or_end(place: Place<'_>, follower: usize) {
+fn follow_or_end(place: MemberPosition<'_>, follower: usize) {
     match catch_unwind(AssertUnwindSafe(|| member::follow(place, follower))) {
         Ok(Ok(())) => {}
         Ok(Err(trouble)) => {

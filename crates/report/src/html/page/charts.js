@@ -139,13 +139,13 @@ themeListeners.push(() => document.querySelectorAll('.legend li').forEach((place
 
 addEventListener('beforeprint', () => {
   printing = true;
-  document.querySelectorAll('details.story').forEach((part) => { part.dataset.was = part.open; part.open = true; });
+  document.querySelectorAll('details.breakdown').forEach((part) => { part.dataset.was = part.open; part.open = true; });
   document.documentElement.dataset.before = document.documentElement.dataset.theme ?? 'system';
   setTheme('light');
   charts.forEach((_, host) => drawChart(host));
 });
 addEventListener('afterprint', () => {
   printing = false;
-  document.querySelectorAll('details.story').forEach((part) => { part.open = part.dataset.was === 'true'; });
+  document.querySelectorAll('details.breakdown').forEach((part) => { part.open = part.dataset.was === 'true'; });
   setTheme(document.documentElement.dataset.before);
 });

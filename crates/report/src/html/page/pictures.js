@@ -30,7 +30,7 @@ const questionOf = (run, picture) => {
   const quantity = QUANTITIES.find((one) => words.includes(one));
   return [probe, quantity].filter(Boolean).join(', ') || 'All together';
 };
-const QUANTITIES = ['irq_off', 'after_irq', 'handler', 'scheduling', 'return', 'unexplained', 'jitter', 'latency'];
+const QUANTITIES = ['irq_latency', 'after_irq', 'handler', 'scheduling', 'return', 'unexplained', 'jitter', 'latency'];
 
 // One question is open, the others are a key away.
 const pictureGroups = (run) => {

@@ -23,14 +23,14 @@ const verdicts = (run) => {
   return place;
 };
 
-const ladder = (run) => [
+const ranking = (run) => [
   table({
-    caption: 'From the first rung on; the price is time, of hackbench and of a hop of switch, as multiples of the first rung’s.',
-    columns: [{ title: 'Rung' }, { title: 'Verdict' }, { title: 'Largest latency, us', number: true },
+    caption: 'From the first option on; the cost is time, of hackbench and of a hop of switch, as multiples of the first option’s.',
+    columns: [{ title: 'Option' }, { title: 'Verdict' }, { title: 'Largest latency, us', number: true },
       { title: 'hackbench', number: true }, { title: 'switch', number: true }],
-    rows: run.ladder.rungs.map((r) => [r.label, outcomeMark(r.outcome), r.max, r.hackbench, r.switch]),
+    rows: run.ranking.options.map((r) => [r.label, outcomeMark(r.outcome), r.max, r.hackbench, r.switch]),
   }),
-  el('p', {}, el('strong', {}, name(run.ladder.answer))),
+  el('p', {}, el('strong', {}, name(run.ranking.answer))),
 ];
 
 const thenAndNow = (run) => table({
@@ -44,9 +44,9 @@ const thenAndNow = (run) => table({
 // Headings of the sections that a run has, in order.
 const sections = (run) => [
   run.answer.verdicts.length > 0 && ['Verdicts', () => verdicts(run)],
-  run.ladder && ['Ladder: the verdict and its price', () => ladder(run)],
+  run.ranking && ['Ranking: the verdict and its cost', () => ranking(run)],
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
-  run.stories.length > 0 && ['Why: the worst samples', () => run.stories.map((story) => storyPart(run, story))],
+  run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.tables.length > 0 && ['Numbers', () => run.tables.flatMap((of) => numbers(run, of))],
   run.beside.length > 0 && ['Then and now', () => thenAndNow(run)],
   run.losses.length > 0 && ['Losses and warnings', () => el('ul', {}, run.losses.map((line) => el('li', {}, name(line))))],

@@ -41,7 +41,7 @@ const numbers = (run, of) => {
     place.replaceChildren(rows.length === 0 ? el('p', { class: 'empty' }, 'The filter leaves nothing of this table.') : table({
       caption: `Times in ${of.unit}. Each figure rests on: ${of.rests.replace('each figure rests on: ', '')}.`,
       columns,
-      rows: rows.map((r) => [r.label, ...(many ? [r.probe] : []), r.load, r.median, r.p99 || '–', r.max, r.of_seeds || '–', r.seeds, r.samples, r.looked, r.missed]),
+      rows: rows.map((r) => [r.label, ...(many ? [r.probe] : []), r.load, r.median, r.p99 || '–', r.max, r.of_seeds || '–', r.seeds, r.samples, r.observation_time, r.missed]),
     }));
   };
   onFilter(draw);

@@ -35,7 +35,7 @@ const PERIODS: [(&str, Nanos); 3] = [
     ("day", Nanos(86_400_000_000_000)),
     ("year", Nanos(365 * 86_400_000_000_000)),
 ];
-/// A time longer than this many times what was looked at is left out.
+/// A time longer than this many times the observation time is left out.
 const TIMES_LOOKED: f64 = 1e6;
 /// 292 years: no upper end.
 const NO_END: f64 = (1_u64 << 63) as f64;
@@ -85,7 +85,7 @@ pub struct Tail {
     /// All samples.
     pub samples: u64,
     /// In this time.
-    pub looked_ns: Nanos,
+    pub observation_ns: Nanos,
     /// The largest sample.
     pub max_ns: Nanos,
     /// Negative: bounded; zero: exponential; positive: heavier.
@@ -100,7 +100,7 @@ pub struct Tail {
     pub largest_p: Option<f64>,
     /// Largest latency of the fit; no number where there is none.
     pub end_ns: Sure<Option<Nanos>>,
-    /// Levels, for times in which there is more than one event and that are not too long for what was looked at.
+    /// Levels, for times in which there is more than one event and that are not too long for the observation time.
     pub levels: Vec<Level>,
     /// The limit, if one was given and it is above the threshold.
     pub limit: Option<Exceeded>,
@@ -145,14 +145,14 @@ pub enum Refusal {
         /// Probability under the lowest threshold that fits otherwise.
         p: f64,
     },
-    /// No time was looked at.
-    #[error("no time was looked at")]
+    /// The observation time is 0.
+    #[error("the observation time is 0")]
     NoTime,
 }
 
 /// The tail of samples that were taken over a time; how often `limit` is exceeded, if there is one.
-pub fn estimate(peaks: &Peaks, looked: Nanos, limit: Option<Nanos>) -> Result<Tail, Refusal> {
-    if looked.0 == 0 {
+pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) -> Result<Tail, Refusal> {
+    if observation_time.0 == 0 {
         return Err(Refusal::NoTime);
     }
     let fitted = threshold::choose(peaks)?;
@@ -171,7 +171,7 @@ pub fn estimate(peaks: &Peaks, looked: Nanos, limit: Option<Nanos>) -> Result<Ta
         events: fitted.events.peaks.len() as u64,
         run: fitted.events.run,
         samples: peaks.count(),
-        looked_ns: looked,
+        observation_ns: observation_time,
         max_ns: Nanos(fitted.events.peaks.iter().copied().max().unwrap_or(0)),
         shape: Sure {
             best: rounded(fitted.gpd.shape),
@@ -183,17 +183,17 @@ pub fn estimate(peaks: &Peaks, looked: Nanos, limit: Option<Nanos>) -> Result<Ta
         fit_p: rounded(fitted.p),
         largest_p: fitted.largest_p.map(rounded),
         end_ns: latency(&fitted, &region, end),
-        levels: levels(&fitted, &region, looked),
+        levels: levels(&fitted, &region, observation_time),
         limit: limit
             .filter(|l| l.0 > fitted.threshold)
-            .map(|l| exceeded(&fitted, &region, looked, l)),
+            .map(|l| exceeded(&fitted, &region, observation_time, l)),
     })
 }
 
-fn levels(fitted: &Fitted, region: &Region, looked: Nanos) -> Vec<Level> {
+fn levels(fitted: &Fitted, region: &Region, observation_time: Nanos) -> Vec<Level> {
     let events = fitted.events.peaks.len() as f64;
     let level = |(once_a, every): (&'static str, Nanos)| {
-        let times = every.0 as f64 / looked.0 as f64;
+        let times = every.0 as f64 / observation_time.0 as f64;
         (events * times > 1.0 && times <= TIMES_LOOKED).then(|| Level {
             once_a,
             every_ns: every,
@@ -217,9 +217,9 @@ fn latency(fitted: &Fitted, region: &Region, excess: impl Fn(&Gpd) -> f64) -> Su
     }
 }
 
-fn exceeded(fitted: &Fitted, region: &Region, looked: Nanos, limit: Nanos) -> Exceeded {
+fn exceeded(fitted: &Fitted, region: &Region, observation_time: Nanos, limit: Nanos) -> Exceeded {
     let excess = (limit.0 - fitted.threshold) as f64;
-    let between = looked.0 as f64 / 1e9 / fitted.events.peaks.len() as f64;
+    let between = observation_time.0 as f64 / 1e9 / fitted.events.peaks.len() as f64;
     let every = |ln_above: f64| {
         let seconds = between * (-ln_above).exp();
         seconds.is_finite().then(|| rounded(seconds))

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use worstcase_probe::Nanos;
 
-/// Most samples that are looked at above any threshold.
+/// Most samples that are used above any threshold.
 pub const MOST: usize = 10_000;
 
 /// The largest samples with their places, gathered in one pass and in bounded memory.

@@ -9,7 +9,7 @@ use super::gpd::{Excesses, Gpd, T_MAX, T_MIN};
 
 /// Half the 95 % quantile of the chi-squared distribution with two degrees of freedom, one for each parameter.
 const DISTANCE: f64 = 2.995_732_273_553_991;
-/// Ratios of shape to scale that are looked at.
+/// Ratios of shape to scale that are tried.
 const STEPS: usize = 128;
 
 /// The rim of all fits that the data do not refuse at 95 %.

@@ -22,8 +22,8 @@ fn samples(shape: f64, n: usize, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-fn tail(samples: Vec<u64>, looked: Nanos) -> Result<Tail, Refusal> {
-    estimate(&peaks(samples), looked, None)
+fn tail(samples: Vec<u64>, observation_time: Nanos) -> Result<Tail, Refusal> {
+    estimate(&peaks(samples), observation_time, None)
 }
 
 /// Quantiles of a generalized Pareto distribution with scale 10 000, shaken a little, in whole numbers. In Python:
@@ -285,7 +285,7 @@ proptest! {
     #[test]
     fn every_series_has_an_answer(
         seed: u64, n in 0_usize..4_000, shape in -3.0_f64..4.0, coarse in 1_u64..3_000, burst in 1_usize..40,
-        huge in prop::option::of(any::<u64>()), looked: u64, limit in prop::option::of(0_u64..60_000),
+        huge in prop::option::of(any::<u64>()), observation_time: u64, limit in prop::option::of(0_u64..60_000),
     ) {
         let gpd = Gpd { shape, scale: 2_000.0 };
         let mut random = random(seed);
@@ -295,7 +295,7 @@ proptest! {
             all.extend((0..burst).map(|i| (level / (1 + i) as f64) as u64 / coarse * coarse));
         }
         all.extend(huge);
-        if let Ok(tail) = estimate(&peaks(all), Nanos(looked), limit.map(Nanos)) {
+        if let Ok(tail) = estimate(&peaks(all), Nanos(observation_time), limit.map(Nanos)) {
             prop_assert!(tail.shape.low <= tail.shape.best && tail.shape.best <= tail.shape.high, "{:?}", tail);
             prop_assert!(tail.events >= 50 && tail.above >= tail.events && tail.max_ns > tail.threshold_ns);
             let no_end = |n: Option<Nanos>| n.map_or(u64::MAX, |n| n.0);

@@ -1,15 +1,15 @@
 //! `worstcase host doctor`: findings and remedies; with `--apply`, a command under the remedies that can be set.
 
-use super::Machine;
+use super::MachineArgs;
 use crate::cli::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
 use std::process::ExitCode;
 use worstcase_host::doctor::{Finding, Level, apply, examine};
 use worstcase_host::facts::Tree;
-use worstcase_host::journal::{Outcome, failures};
+use worstcase_host::journal::{UndoResult, failures};
 use worstcase_host::{CpuList, Facts, HostError, Journal, StateFolder, command};
-use worstcase_report::story::terminal::wrapped;
+use worstcase_report::breakdown::terminal::wrapped;
 use worstcase_report::terminal::Style;
 
 /// Arguments of `doctor`.
@@ -34,7 +34,7 @@ pub struct DoctorArgs {
     #[arg(last = true, requires = "apply", value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
-    machine: Machine,
+    machine: MachineArgs,
 }
 
 /// Runs the command.
@@ -68,7 +68,7 @@ fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostEr
     let code = command::run(&args.command);
     drop(applied);
     let undone = journal.finish()?;
-    let restored = |outcome: &Outcome| matches!(outcome, Outcome::Restored { .. });
+    let restored = |outcome: &UndoResult| matches!(outcome, UndoResult::Restored { .. });
     for change in undone.iter().filter(|change| !restored(&change.outcome)) {
         eprintln!("worstcase: {change}");
     }

@@ -44,7 +44,7 @@ pub enum HostCommand {
 
 /// Which machine is looked at.
 #[derive(Debug, Args)]
-struct Machine {
+struct MachineArgs {
     /// Read /proc, /sys, /dev and /boot below this folder
     #[arg(long, hide = true, default_value = "/", value_name = "FOLDER")]
     root: PathBuf,

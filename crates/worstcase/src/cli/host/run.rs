@@ -57,7 +57,7 @@ pub struct RunArgs {
     threshold: Option<Nanos>,
     /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain` [default: response: 10; others: none]
     #[arg(long, value_name = "N")]
-    flights: Option<usize>,
+    captures: Option<usize>,
     /// The loads make their files in a new folder of this one [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
@@ -101,7 +101,7 @@ impl RunArgs {
                 timer: self.timer,
                 distance: self.distance,
                 threshold: self.threshold,
-                flights: self.flights,
+                captures: self.captures,
                 ..part.method
             };
         }

@@ -1,6 +1,6 @@
 //! `worstcase host show`: what this machine is, group by group.
 
-use super::Machine;
+use super::MachineArgs;
 use crate::cli::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
@@ -21,7 +21,7 @@ pub struct ShowArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    machine: Machine,
+    machine: MachineArgs,
 }
 
 const KEY_WIDTH: usize = 22;

@@ -22,7 +22,7 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         seed: 1,
         load: "fork".parse().expect("a load"),
         threshold: Nanos(1_000),
-        flights: 0,
+        captures: 0,
         work_dir: PathBuf::new(),
         cgroup: None,
         tracing: None,

@@ -2,7 +2,7 @@
 
 use super::draw::{self, Looks};
 use super::model::Model;
-use super::terminal::{Frames, Taken};
+use super::terminal::{Frames, RawTerminal};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Rect};
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ impl Shared {
 impl Screen {
     /// Takes the terminal over.
     pub fn open(stop: Arc<AtomicBool>) -> io::Result<Screen> {
-        let (taken, frames) = Taken::take()?;
+        let (taken, frames) = RawTerminal::take()?;
         let shared = Arc::new(Shared::default());
         let looks = Looks::of_environment();
         let seen = shared.clone();
@@ -79,7 +79,7 @@ impl Drop for Screen {
     }
 }
 
-fn live(taken: &Taken, mut frames: Frames, looks: Looks, shared: &Shared, stop: &AtomicBool) -> io::Result<()> {
+fn live(taken: &RawTerminal, mut frames: Frames, looks: Looks, shared: &Shared, stop: &AtomicBool) -> io::Result<()> {
     let mut ending = false;
     while !shared.close.load(Ordering::Acquire) && !taken.is_lost() {
         let ends_now = stop.load(Ordering::Relaxed) && !ending;

@@ -25,11 +25,11 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 pub type Frames = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 
 /// Gives the terminal back when it is dropped.
-pub struct Taken(());
+pub struct RawTerminal(());
 
-impl Taken {
+impl RawTerminal {
     /// Takes it.
-    pub fn take() -> io::Result<(Taken, Frames)> {
+    pub fn take() -> io::Result<(RawTerminal, Frames)> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -40,7 +40,7 @@ impl Taken {
         });
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
-        let taken = Taken(());
+        let taken = RawTerminal(());
         execute!(io::stderr(), EnterAlternateScreen, cursor::Hide)?;
         let frames = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME, io::stderr())))?;
         Ok((taken, frames))
@@ -52,7 +52,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         give_back();
     }

@@ -1,0 +1,163 @@
+//! From an execution to its breakdown.
+
+use super::cause::{Peer, cause};
+use super::classify::{Classifier, Stretch};
+use super::frames::{Walk, walk};
+use super::lines::Lines;
+use super::milestones::Milestones;
+use super::shares::Shares;
+use super::sources::Sources;
+use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
+use worstcase_lab::execution::{Execution, Symbols};
+use worstcase_probe::{Instructions, Nanos};
+
+/// A breakdown with the window that it was made from: what the flame graph and the trace are drawn from.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The breakdown.
+    pub breakdown: Breakdown,
+    /// The window.
+    pub walk: Walk,
+    /// Its points.
+    pub points: Milestones,
+    /// Nanoseconds of an instruction, as a power of two.
+    pub shift: u32,
+    /// The threads of the window.
+    pub tasks: Vec<Task>,
+}
+
+/// What is known of a sample beside its execution.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// How long an ordinary sample takes: the cell's minimum.
+    pub floor: Nanos,
+    /// The same load on other subjects.
+    pub peers: Vec<Peer>,
+}
+
+/// Models that take the CPU at any instruction at which preemption is on, for a real-time thread.
+pub(super) const PREEMPTS: [&str; 4] = ["full", "lazy", "rt", "rt lazy"];
+
+/// Makes the breakdown of an execution, with the lines of source code that `lines` knows.
+pub fn tell(
+    execution: &Execution,
+    symbols: &Symbols,
+    lines: &dyn Lines,
+    sample: Sample,
+    around: &Around,
+) -> Result<Explanation, BreakdownError> {
+    let walk = walk(execution, symbols);
+    let points = Milestones::find(execution, &walk).ok_or(BreakdownError::Window("the due time and the sample"))?;
+    let tasks = tasks(execution);
+    let task_of = |pid: u32| tasks.iter().find(|t| t.pid == pid).cloned().unwrap_or_default();
+    let sources = Sources {
+        execution,
+        walk: &walk,
+        lines,
+    };
+    let classifier = Classifier {
+        walk: &walk,
+        points: &points,
+        preempts: PREEMPTS.contains(&sample.preempt.as_str()),
+        time_of: &|n| execution.time_of(n).0,
+        task_of: &task_of,
+        sources: &sources,
+    };
+    let stretches = classifier.stretches();
+    let spans = spans(&sources, &points, &stretches, &task_of);
+    let cause = cause(&sample, &spans, around.floor, &around.peers);
+    let at_due = walk.at(points.due).map_or_else(AtDue::default, |i| AtDue {
+        task: task_of(i.pid),
+        chain: sources.chain_at(points.due),
+    });
+    let notes = notes(&walk, &points);
+    let breakdown = Breakdown::new(sample, at_due, cause, spans, notes)?;
+    Ok(Explanation {
+        breakdown,
+        walk,
+        points,
+        shift: execution.shift,
+        tasks,
+    })
+}
+
+fn tasks(execution: &Execution) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::new();
+    // The last name counts: a thread gets its name after it begins.
+    for from in execution.tasks.iter().rev() {
+        if !tasks.iter().any(|t| t.pid == from.pid) {
+            tasks.push(Task {
+                pid: from.pid,
+                comm: from.comm.clone(),
+            });
+        }
+    }
+    tasks
+}
+
+/// The stretches as spans; a part of the window that was not walked becomes `Unexplained`.
+fn spans(sources: &Sources, points: &Milestones, stretches: &[Stretch], task_of: &dyn Fn(u32) -> Task) -> Vec<Span> {
+    let (execution, walk) = (sources.execution, sources.walk);
+    // A timer may be due in the middle of an instruction; that part belongs to the first span.
+    let part = execution
+        .latency
+        .saturating_sub(execution.time_of(points.sample - points.due));
+    let time = |count: u64| match count - points.due {
+        0 => Nanos(0),
+        after => part + execution.time_of(after),
+    };
+    let mut spans = Vec::new();
+    let unexplained = |from: u64, to: u64| Span {
+        what: Kind::Unexplained,
+        start_ns: time(from),
+        length_ns: time(to) - time(from),
+        instructions: Some(Instructions(to - from)),
+        task: Task::default(),
+        chain: Vec::new(),
+        most: None,
+        functions: Vec::new(),
+        lines: Vec::new(),
+    };
+    let mut at = points.due;
+    for stretch in stretches {
+        let (Some(first), Some(last)) = (stretch.intervals.first(), stretch.intervals.last()) else {
+            continue;
+        };
+        if first.start > at {
+            spans.push(unexplained(at, first.start));
+        }
+        let shares = Shares::of(walk, &stretch.intervals);
+        spans.push(Span {
+            what: stretch.kind.clone(),
+            start_ns: time(first.start),
+            length_ns: time(last.end) - time(first.start),
+            instructions: Some(Instructions(last.end - first.start)),
+            task: task_of(first.pid),
+            chain: shares
+                .common()
+                .map_or_else(Vec::new, |id| sources.chain(id, &stretch.intervals)),
+            most: shares.most(|n| execution.time_of(n)),
+            functions: shares.functions(|n| execution.time_of(n)),
+            lines: sources.hottest(&stretch.intervals),
+        });
+        at = last.end;
+    }
+    if at < points.sample {
+        spans.push(unexplained(at, points.sample));
+    }
+    spans
+}
+
+fn notes(walk: &Walk, points: &Milestones) -> Vec<String> {
+    let mut notes = Vec::new();
+    if walk.irregular > 0 {
+        notes.push(format!(
+            "{} returns in the window fit no frame: the call chains around them may be wrong",
+            walk.irregular
+        ));
+    }
+    if points.ambiguous {
+        notes.push("several timers expired; the probe's is taken to be the first that led to need_resched".into());
+    }
+    notes
+}

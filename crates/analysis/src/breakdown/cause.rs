@@ -1,0 +1,199 @@
+//! The first cause of a late sample, in one sentence, and what would remove it.
+
+mod remedy;
+mod sentence;
+
+use super::lines::Source;
+use super::spans::{Kind, Place, Sample, Span};
+use super::stacks::FrameKind;
+pub use sentence::CauseParts;
+use serde::{Deserialize, Serialize};
+use worstcase_probe::Nanos;
+
+/// Why a wake-up is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// Interrupts are off.
+    InterruptsOff,
+    /// Preemption is off, by a spin lock or by itself.
+    PreemptionOff,
+    /// This kernel gives the CPU away only at certain points.
+    NoReschedulePoint,
+    /// Another thread runs first.
+    OtherThread,
+    /// Another thread holds a lock that ours needs.
+    LockOwner,
+    /// Soft interrupts run first.
+    SoftInterrupt,
+    /// Other interrupts run first.
+    OtherInterrupt,
+    /// The wake-up itself is deferred.
+    NotWoken,
+    /// Nothing but the way that every wake-up takes.
+    WakeUpPath,
+    /// The breakdown does not tell.
+    Unexplained,
+}
+
+impl Mechanism {
+    /// As it is shown.
+    pub fn title(self) -> &'static str {
+        match self {
+            Mechanism::InterruptsOff => "interrupts off",
+            Mechanism::PreemptionOff => "preemption off",
+            Mechanism::NoReschedulePoint => "no reschedule point",
+            Mechanism::OtherThread => "a thread that runs first",
+            Mechanism::LockOwner => "a lock's owner",
+            Mechanism::SoftInterrupt => "soft interrupts",
+            Mechanism::OtherInterrupt => "other interrupts",
+            Mechanism::NotWoken => "the wake-up is deferred",
+            Mechanism::WakeUpPath => "the wake-up path itself",
+            Mechanism::Unexplained => "unexplained",
+        }
+    }
+
+    /// The mechanism that a kind of span is part of.
+    pub fn of(kind: &Kind) -> Mechanism {
+        match kind {
+            Kind::IrqsOff { .. } => Mechanism::InterruptsOff,
+            Kind::PreemptOff { .. } => Mechanism::PreemptionOff,
+            Kind::NoReschedulePoint { .. } => Mechanism::NoReschedulePoint,
+            Kind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
+            Kind::OtherThread { .. } => Mechanism::OtherThread,
+            Kind::SoftIrq => Mechanism::SoftInterrupt,
+            Kind::OtherIrq { .. } => Mechanism::OtherInterrupt,
+            Kind::RunsOn => Mechanism::NotWoken,
+            Kind::Unexplained => Mechanism::Unexplained,
+            _ => Mechanism::WakeUpPath,
+        }
+    }
+}
+
+/// The same load and probe on another subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The subject, for sentences: `6.1.0-50-amd64 full`.
+    pub subject: String,
+    /// Its preemption model.
+    pub preempt: String,
+    /// The highest latency of all its cells.
+    pub maximum: Nanos,
+}
+
+/// The first cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What kind of cause.
+    pub mechanism: Mechanism,
+    /// The function that caused it.
+    pub function: Option<String>,
+    /// Who called it.
+    pub caller: Option<String>,
+    /// Where in the function, if the source is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// The system call in which it ran.
+    pub system_call: Option<String>,
+    /// Time of all spans of this mechanism.
+    pub length_ns: Nanos,
+    /// One sentence.
+    pub sentence: String,
+    /// What would remove it.
+    pub remedy: String,
+}
+
+/// Finds the first cause: the mechanism whose spans took most in all, unless the way that every wake-up takes
+/// took more beyond `floor`, which is how long it takes in an ordinary sample. Its longest span gives the names.
+pub fn cause(sample: &Sample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> Cause {
+    cause_in_words(sample, spans, floor, peers, &sentence::words)
+}
+
+/// The same, with other words for what happened.
+pub fn cause_in_words(
+    sample: &Sample,
+    spans: &[Span],
+    floor: Nanos,
+    peers: &[Peer],
+    words: &dyn Fn(&CauseParts) -> String,
+) -> Cause {
+    let total = |mechanism: Mechanism| -> u64 {
+        let of = spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism);
+        of.map(|s| s.length_ns.0).sum()
+    };
+    let path = total(Mechanism::WakeUpPath);
+    let delays = spans.iter().filter(|s| !s.what.name().is_path);
+    // Of the delay that took most in all, the longest span.
+    let delay = delays.max_by_key(|s| (total(Mechanism::of(&s.what)), s.length_ns));
+    let delay = delay.filter(|s| total(Mechanism::of(&s.what)) > path.saturating_sub(floor.0));
+    let ways = spans.iter().filter(|s| s.what.name().is_path);
+    let Some(span) = delay.or(ways.max_by_key(|s| s.length_ns)) else {
+        return nothing();
+    };
+    let mechanism = Mechanism::of(&span.what);
+    let system_call = span
+        .chain
+        .iter()
+        .rev()
+        .find_map(|f| super::roles::system_call(&f.function).map(str::to_string));
+    let cause = CauseParts {
+        sample,
+        mechanism,
+        longest: span,
+        parts: spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism).count(),
+        total: Nanos(total(mechanism)),
+        at: culprit(span),
+        system_call: system_call.as_deref(),
+    };
+    let beyond = sample.latency_ns.saturating_sub(floor);
+    let is_single = mechanism == Mechanism::WakeUpPath || cause.total.0 * 2 >= beyond.0;
+    Cause {
+        sentence: match is_single {
+            true => sentence::sentence(&cause, words),
+            false => sentence::several(&cause, spans, words),
+        },
+        remedy: remedy::remedy(sample, mechanism, peers),
+        mechanism,
+        function: Some(cause.at.function).filter(|f| !f.is_empty()),
+        caller: cause.at.caller,
+        source: cause.at.source,
+        system_call: system_call.clone(),
+        length_ns: cause.total,
+    }
+}
+
+fn nothing() -> Cause {
+    Cause {
+        mechanism: Mechanism::Unexplained,
+        function: None,
+        caller: None,
+        source: None,
+        system_call: None,
+        length_ns: Nanos(0),
+        sentence: "The sample was not late.".into(),
+        remedy: String::new(),
+    }
+}
+
+/// The function to name: where interrupts or preemption were switched off, else the innermost common function that
+/// is not the mechanism's own helper.
+fn culprit(span: &Span) -> Place {
+    let named = match &span.what {
+        Kind::IrqsOff { off, on } => off.clone().or(on.clone()),
+        Kind::PreemptOff { lock, released } => lock.clone().or(released.clone()),
+        _ => None,
+    };
+    let common = || {
+        let seen = || span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
+        let mut frames = seen().filter(|f| !super::roles::is_helper(&f.function));
+        // Where all are helpers, the innermost.
+        let function = frames.next().or_else(|| seen().next());
+        Place {
+            function: function.map(|f| f.function.clone()).unwrap_or_default(),
+            caller: frames.next().map(|f| f.function.clone()),
+            offset_ns: None,
+            source: function.and_then(|f| f.source.clone()),
+        }
+    };
+    named.unwrap_or_else(common)
+}

@@ -1,0 +1,137 @@
+//! What would remove a cause, with a maximum that was measured where it is removed.
+
+use super::{Mechanism, Peer};
+use crate::breakdown::spans::Sample;
+use worstcase_base::format::micros;
+
+/// In words; cites the run's other subjects where they show it.
+pub fn remedy(sample: &Sample, mechanism: Mechanism, peers: &[Peer]) -> String {
+    let words = match sample.preempt.starts_with("rt") {
+        true => words_for_rt(mechanism),
+        false => words(mechanism),
+    };
+    let shown = cited(sample, mechanism, peers);
+    let maxima = shown
+        .iter()
+        .map(|p| format!("{} has a maximum of {}", p.subject, micros(p.maximum)));
+    match maxima.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => words.to_string(),
+        maxima => format!(
+            "{words}; under this load {maxima} instead of {} us",
+            micros(sample.latency_ns)
+        ),
+    }
+}
+
+/// The subjects to cite: of those that the words speak of the best, and the best of all if it is far better.
+fn cited<'p>(sample: &Sample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'p Peer> {
+    if mechanism == Mechanism::WakeUpPath {
+        return Vec::new();
+    }
+    let better = |p: &&Peer| p.maximum < sample.latency_ns && p.preempt != sample.preempt;
+    let does_not_preempt = |p: &Peer| ["none", "voluntary"].contains(&p.preempt.as_str());
+    let spoken_of = |p: &&Peer| match mechanism {
+        Mechanism::NoReschedulePoint => p.preempt == "full",
+        _ => p.preempt.starts_with("rt"),
+    };
+    let best = |fits: &dyn Fn(&&Peer) -> bool| {
+        let those = peers.iter().filter(better).filter(fits);
+        those.min_by_key(|p| p.maximum)
+    };
+    let spoken_of = best(&spoken_of);
+    let of_all = match mechanism {
+        Mechanism::NoReschedulePoint => best(&|p| !does_not_preempt(p)),
+        _ => best(&|_| true),
+    };
+    let is_far_better = |p: &&Peer| spoken_of.is_none_or(|s| p.maximum.0 * 2 < s.maximum.0);
+    spoken_of.into_iter().chain(of_all.filter(is_far_better)).collect()
+}
+
+fn words(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::InterruptsOff => {
+            "no preemption model ends a stretch with interrupts off; PREEMPT_RT has fewer of them, because spin_lock_irqsave leaves interrupts on there"
+        }
+        Mechanism::PreemptionOff => {
+            "PREEMPT_RT makes most spin locks preemptible; otherwise the section itself has to be shorter"
+        }
+        Mechanism::NoReschedulePoint => "preempt=full takes the CPU at any instruction where no lock is held",
+        Mechanism::OtherThread => "give the waiting thread a priority above this one, if it may wait",
+        Mechanism::LockOwner => "shorten what the owner does under the lock, or do not share it",
+        Mechanism::SoftInterrupt => {
+            "threaded soft interrupts (PREEMPT_RT, or threadirqs for part of them) let a thread of higher priority pass"
+        }
+        Mechanism::OtherInterrupt => {
+            "threaded interrupts (PREEMPT_RT, threadirqs), or the device's interrupts on another CPU"
+        }
+        Mechanism::NotWoken => "look at what runs the timer's function, and at what runs before that",
+        Mechanism::WakeUpPath => "nothing stands in the way: only a shorter path or a faster CPU is quicker",
+        Mechanism::Unexplained => "look with a finer instrument",
+    }
+}
+
+/// Where PREEMPT_RT is in force, it is no advice.
+fn words_for_rt(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::InterruptsOff => {
+            "this is PREEMPT_RT already, and no preemption model ends a stretch with interrupts off: the stretch itself has to be shorter"
+        }
+        Mechanism::PreemptionOff => {
+            "this is PREEMPT_RT already: the section is under a raw spin lock or keeps preemption off itself, and has to be shorter"
+        }
+        Mechanism::SoftInterrupt | Mechanism::NotWoken => {
+            "on PREEMPT_RT soft timers, such as those of signals, wait for a thread (ktimers): give it a higher priority, or sleep with clock_nanosleep, which the interrupt itself ends"
+        }
+        Mechanism::OtherInterrupt => {
+            "this is PREEMPT_RT already, and this interrupt is not threaded there: put the device's interrupts on another CPU"
+        }
+        other => words(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_probe::Nanos;
+
+    fn said(preempt: &str, mechanism: Mechanism) -> String {
+        let sample = Sample {
+            cell: String::new(),
+            subject: String::new(),
+            load: "shm".into(),
+            preempt: preempt.into(),
+            unit: String::new(),
+            index: 0,
+            latency_ns: Nanos(165_000),
+        };
+        let peer = |preempt: &str, maximum| Peer {
+            subject: format!("6.1 {preempt}"),
+            preempt: preempt.into(),
+            maximum: Nanos(maximum),
+        };
+        let peers = [peer("voluntary", 90_000), peer("full", 148_000), peer("rt", 7_600)];
+        remedy(&sample, mechanism, &peers)
+    }
+
+    #[test]
+    fn the_model_of_the_words_is_cited_and_a_far_better_one() {
+        let said = said("none", Mechanism::NoReschedulePoint);
+        assert!(
+            said.ends_with("6.1 full has a maximum of 148, 6.1 rt has a maximum of 7.60 instead of 165 us"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn preempt_rt_is_no_advice_where_it_is_in_force() {
+        for mechanism in [
+            Mechanism::InterruptsOff,
+            Mechanism::PreemptionOff,
+            Mechanism::OtherInterrupt,
+        ] {
+            assert!(said("full", mechanism).contains("PREEMPT_RT"));
+            assert!(said("rt", mechanism).starts_with("this is PREEMPT_RT already"));
+        }
+        assert!(said("rt", Mechanism::NotWoken).contains("ktimers"));
+    }
+}

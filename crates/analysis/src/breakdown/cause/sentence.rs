@@ -1,0 +1,152 @@
+//! A cause in one sentence.
+
+use super::Mechanism;
+use crate::breakdown::roles;
+use crate::breakdown::spans::{Kind, LockWait, Place, Sample, Span};
+use std::collections::BTreeMap;
+use worstcase_base::format::micros;
+use worstcase_probe::Nanos;
+
+/// What a sentence is made of.
+pub struct CauseParts<'a> {
+    /// Of this sample.
+    pub sample: &'a Sample,
+    /// What kind of cause.
+    pub mechanism: Mechanism,
+    /// The longest of its spans, which gives the names.
+    pub longest: &'a Span,
+    /// How many spans it has.
+    pub parts: usize,
+    /// What they take together.
+    pub total: Nanos,
+    /// The function to name.
+    pub at: Place,
+    /// The system call in which it ran.
+    pub system_call: Option<&'a str>,
+}
+
+/// For a cause that took most of the time.
+pub fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> String {
+    let time = format!("{} of {} us", micros(cause.total), micros(cause.sample.latency_ns));
+    if cause.mechanism == Mechanism::WakeUpPath {
+        return format!(
+            "{time} are the wake-up path itself; its longest part is {} ({} us){}.",
+            cause.longest.what.name().title,
+            micros(cause.longest.length_ns),
+            most(cause)
+        );
+    }
+    let parts = match cause.parts {
+        1 => String::new(),
+        n => format!(", in {n} parts (the longest {} us)", micros(cause.longest.length_ns)),
+    };
+    format!("{time}{parts}: {}.", words(cause))
+}
+
+/// For a sample that is late by many small causes: all of them, the one that took most first.
+pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -> String) -> String {
+    let mut sums: BTreeMap<Mechanism, (u64, usize)> = BTreeMap::new();
+    for span in spans.iter().filter(|s| !s.what.name().is_path) {
+        let sum = sums.entry(Mechanism::of(&span.what)).or_default();
+        *sum = (sum.0 + span.length_ns.0, sum.1 + 1);
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(_, (ns, _))| std::cmp::Reverse(*ns));
+    let each = sums.iter().map(|(mechanism, (ns, parts))| {
+        let times = match parts {
+            1 => String::new(),
+            n => format!(" in {n} parts"),
+        };
+        format!("{} {} us{times}", mechanism.title(), micros(Nanos(*ns)))
+    });
+    let path = spans.iter().filter(|s| s.what.name().is_path);
+    let path = Nanos(path.map(|s| s.length_ns.0).sum());
+    format!(
+        "No single cause for {} us: {}; the rest, {} us, is the wake-up path. The longest of the first is {} us: {}.",
+        micros(cause.sample.latency_ns),
+        each.collect::<Vec<_>>().join(", "),
+        micros(path),
+        micros(cause.longest.length_ns),
+        words(cause)
+    )
+}
+
+/// What happened, and where.
+pub fn words(cause: &CauseParts) -> String {
+    format!("{}{}", what(cause), most(cause))
+}
+
+/// Further down, where most of it went.
+fn most(cause: &CauseParts) -> String {
+    let below = cause.longest.most.as_ref();
+    let below = below.filter(|f| f.function != cause.at.function && !roles::is_helper(&f.function));
+    below.map_or(String::new(), |f| {
+        format!(", most of it in {} ({} us)", f.function, micros(f.total_ns))
+    })
+}
+
+/// A function with its line and its caller, as far as they are known.
+fn named(place: &Place) -> String {
+    let line = place.source.as_ref().map(|source| source.to_string());
+    let caller = place.caller.as_ref().map(|caller| format!("called by {caller}"));
+    let known: Vec<String> = line.into_iter().chain(caller).collect();
+    match known.is_empty() {
+        true => place.function.clone(),
+        false => format!("{} ({})", place.function, known.join(", ")),
+    }
+}
+
+fn what(cause: &CauseParts) -> String {
+    let span = cause.longest;
+    let function = named(&cause.at);
+    let who = match span.task.pid {
+        0 => "the idle task".to_string(),
+        pid => format!("{} ({pid})", span.task.comm),
+    };
+    let doing = cause
+        .system_call
+        .map_or(who.clone(), |call| format!("{who} in {call}(2)"));
+    match cause.mechanism {
+        Mechanism::InterruptsOff => format!("{function} kept interrupts off, for {doing}"),
+        Mechanism::PreemptionOff => match &span.what {
+            Kind::PreemptOff { lock: Some(_), .. } => format!("{function} held a spin lock, for {doing}"),
+            _ => format!("{function} kept preemption off, for {doing}"),
+        },
+        Mechanism::NoReschedulePoint => format!(
+            "{doing} stayed in {function} without a reschedule point, and preempt={} does not take the CPU there",
+            cause.sample.preempt
+        ),
+        Mechanism::OtherThread => format!("{who} ran first, in {function}"),
+        Mechanism::LockOwner => lock_owner(&span.what, &who, &function),
+        Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
+        Mechanism::OtherInterrupt => match &span.what {
+            Kind::OtherIrq { entry } => format!("{} ran first, in {}", entry_name(entry), cause.at.function),
+            _ => format!("another interrupt ran first, in {}", cause.at.function),
+        },
+        Mechanism::NotWoken => format!("{doing} ran on in {function} before the probe was woken"),
+        Mechanism::WakeUpPath => "the wake-up path itself".to_string(),
+        Mechanism::Unexplained => "it is not explained".to_string(),
+    }
+}
+
+/// `asm_sysvec_apic_timer_interrupt` is another `apic_timer_interrupt`.
+fn entry_name(entry: &str) -> String {
+    let name = entry.trim_start_matches("asm_").trim_start_matches("sysvec_");
+    format!("another {name}")
+}
+
+fn lock_owner(kind: &Kind, who: &str, function: &str) -> String {
+    let Kind::OtherThread {
+        wait: Some(LockWait { at, inherits }),
+        ..
+    } = kind
+    else {
+        return format!("{who} held a lock that the wake-up needs, in {function}");
+    };
+    let waits = named(at);
+    let how = match inherits {
+        true => "with the probe's priority, which it inherited",
+        false => "at its own priority",
+    };
+    format!("the probe waited in {waits} for a lock that {who} held, which ran {how}, in {function}")
+}

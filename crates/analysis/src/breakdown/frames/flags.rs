@@ -1,0 +1,78 @@
+//! What was executed, written down: intervals, cut where the interrupt flag changes.
+
+use super::walk::Walker;
+use super::{Interval, Walk, What};
+use crate::breakdown::decode::Flag;
+
+impl Walker<'_> {
+    /// Writes the executed instructions down, cut where the interrupt flag changes.
+    pub(super) fn emit(&mut self, block: usize, start: u64, end: u64, executed: usize) {
+        let mut from = start;
+        for (number, flag) in self.blocks[block].flags.clone() {
+            if number >= executed {
+                break;
+            }
+            let after = (start + number as u64 + 1).min(end);
+            self.interval(from, after);
+            from = after;
+            self.here = self.blocks[block].starts[number];
+            self.change_flag(flag, after);
+        }
+        self.interval(from, end);
+    }
+
+    pub(super) fn change_flag(&mut self, flag: Flag, count: u64) {
+        let before = self.irqs;
+        self.irqs = match flag {
+            Flag::Off => {
+                self.clis.push(before);
+                Some(false)
+            }
+            Flag::On => {
+                self.clis.clear();
+                Some(true)
+            }
+            Flag::Restored => self.clis.pop().unwrap_or(before),
+        };
+        match self.irqs {
+            Some(false) if before != Some(false) => self.mark(count, What::IrqsOff),
+            Some(true) if before != Some(true) => self.mark(count, What::IrqsOn),
+            _ => {}
+        }
+    }
+
+    pub(super) fn interval(&mut self, start: u64, end: u64) {
+        let Some((stack, site)) = self.thread.top().map(|f| (f.node, f.site)) else {
+            return;
+        };
+        if start >= end {
+            return;
+        }
+        let (irqs, pid) = (self.irqs, self.pid);
+        match self.walk.intervals.last_mut() {
+            Some(last) if last.stack == stack && last.irqs == irqs && last.pid == pid && last.end == start => {
+                last.end = end;
+            }
+            _ => self.walk.intervals.push(Interval {
+                start,
+                end,
+                stack,
+                site,
+                irqs,
+                pid,
+            }),
+        }
+    }
+}
+
+/// Before the first change of the flag, it was what that change tells: `sti` is executed when it is off, `cli` and
+/// interrupts come when it is on.
+pub(super) fn settle_first_flag(walk: &mut Walk) {
+    let Some(first) = walk.marks.iter().find(|m| !matches!(m.what, What::Enter(_))) else {
+        return;
+    };
+    let before = first.what == What::IrqsOff;
+    let count = first.count;
+    let unknown = walk.intervals.iter_mut().take_while(|i| i.start < count);
+    unknown.filter(|i| i.irqs.is_none()).for_each(|i| i.irqs = Some(before));
+}

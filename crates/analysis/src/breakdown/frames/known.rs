@@ -1,0 +1,137 @@
+//! Frames and what is known of them: names, what a thread starts with, what kind of call it was.
+
+use super::shadow::{Revealed, Shadow, Thread};
+use super::sites::SiteId;
+use super::walk::Walker;
+use crate::breakdown::roles::Role;
+use crate::breakdown::stacks::{Frame, FrameKind, StackId};
+
+impl Walker<'_> {
+    /// A thread that was not seen before, with what is known of it beforehand.
+    pub(super) fn fresh_thread(&mut self, pid: u32) -> Thread {
+        let mut thread = Thread::default();
+        let known = self.revealed.get(&pid).cloned().unwrap_or_default();
+        let is_whole = match known.last() {
+            Some(Revealed::User) => true,
+            Some(Revealed::Kernel(address)) => self.is_outermost(*address),
+            None => false,
+        };
+        if !is_whole {
+            thread.frames.push(self.unknown());
+        }
+        for (number, frame) in known.iter().enumerate().rev() {
+            let caller = thread.top().map(|f| (f.node, f.site));
+            let goes_on_at = match known.get(number + 1) {
+                Some(Revealed::Kernel(address)) => Some(*address),
+                _ => None,
+            };
+            let mut shadow = match frame {
+                Revealed::User => self.user(pid),
+                Revealed::Kernel(address) => {
+                    // Behind a call, at what an entry interrupted.
+                    let back = u64::from(!self.kind_of(*address).is_entry());
+                    self.kernel(caller, *address, goes_on_at.map(|a| a - back))
+                }
+            };
+            // It returns to where the frame below it was revealed; an entry is left in another way.
+            if !shadow.kind.is_entry() {
+                shadow.returns_to = goes_on_at;
+            }
+            thread.frames.push(shadow);
+        }
+        // They are known now, and the next walk would find the same.
+        thread.revealed = known;
+        thread
+    }
+
+    /// Whether nothing below this function ever goes on.
+    fn is_outermost(&self, address: u64) -> bool {
+        let role = self.names.at(address).role;
+        matches!(role, Some(Role::ThreadStart | Role::ThreadMain | Role::Idle))
+    }
+
+    pub(super) fn unknown(&mut self) -> Shadow {
+        let frame = Frame {
+            function: "[not seen]".into(),
+            module: None,
+            kind: FrameKind::Unknown,
+            source: None,
+        };
+        self.outermost(frame)
+    }
+
+    pub(super) fn user(&mut self, pid: u32) -> Shadow {
+        let comm = self.execution.tasks.iter().rev().find(|t| t.pid == pid);
+        let frame = Frame {
+            function: format!("[user] {}", comm.map_or("?", |t| &t.comm)),
+            module: None,
+            kind: FrameKind::User,
+            source: None,
+        };
+        self.outermost(frame)
+    }
+
+    fn outermost(&mut self, frame: Frame) -> Shadow {
+        let kind = frame.kind;
+        Shadow::new(
+            self.walk.stacks.push(None, frame),
+            self.walk.sites.push(None, None),
+            kind,
+        )
+    }
+
+    /// A function's frame, and the caller's instruction that led to it.
+    pub(super) fn kernel(&mut self, caller: Option<(StackId, SiteId)>, address: u64, called_at: Option<u64>) -> Shadow {
+        let kind = self.kind_of(address);
+        let node = self.push_node(caller.map(|c| c.0), address, kind);
+        let site = self.walk.sites.push(caller.map(|c| c.1), called_at);
+        Shadow::new(node, site, kind)
+    }
+
+    pub(super) fn kind_of(&self, address: u64) -> FrameKind {
+        FrameKind::of(self.names.at(address).role)
+    }
+
+    pub(super) fn push_node(&mut self, caller: Option<StackId>, address: u64, kind: FrameKind) -> StackId {
+        let named = self.names.at(address);
+        let function = named.function.to_string();
+        let module = named.symbol.and_then(|s| s.module.clone());
+        self.walk.stacks.push(
+            caller,
+            Frame {
+                function,
+                module,
+                kind,
+                source: None,
+            },
+        )
+    }
+
+    /// The frame below the last known one becomes known.
+    pub(super) fn reveal(&mut self, address: u64) {
+        let frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, None);
+        self.thread.frames.push(frame);
+        self.thread.revealed.push(Revealed::Kernel(address));
+    }
+
+    pub(super) fn is_same_function(&self, address: u64) -> bool {
+        let name = self.names.at(address).function;
+        let top = self.thread.top();
+        top.is_some_and(|f| name == self.walk.stacks.frame(f.node).function)
+    }
+
+    /// Whether the function that returns is the one that changes stacks.
+    pub(super) fn is_switching(&self) -> bool {
+        let frame = self.thread.frames.iter().rev().find(|f| !f.inner);
+        frame.and_then(|f| self.walk.stacks.role(f.node)) == Some(Role::SwitchTo)
+    }
+
+    /// A call within one function or one thunk: for its address on the stack, not for what it calls.
+    pub(super) fn is_inner_call(&self, from: u64, to: u64) -> bool {
+        let (from, named) = (self.names.at(from), self.names.at(to));
+        let (Some(caller), Some(symbol)) = (from.symbol, named.symbol) else {
+            return false;
+        };
+        from.role == Some(Role::Thunk) || (std::ptr::eq(caller, symbol) && symbol.address != to)
+    }
+}

@@ -1,0 +1,53 @@
+//! What is at an address, looked up once in a window: a loop asks for the same few addresses millions of times.
+
+use crate::breakdown::roles::{self, Role};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use worstcase_lab::execution::{Symbol, Symbols};
+
+/// Code without symbols: a module that a program loaded, or what the kernel generates.
+pub const NO_SYMBOL: &str = "[no symbol]";
+
+/// The function that holds an address.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// As the kernel names it.
+    pub symbol: Option<&'a Symbol>,
+    /// Its role, if it has one.
+    pub role: Option<Role>,
+    /// The function that it is a part of, or [`NO_SYMBOL`].
+    pub function: &'a str,
+}
+
+impl Named<'_> {
+    /// Whether the function begins there.
+    pub fn starts(self, address: u64) -> bool {
+        self.symbol.is_some_and(|s| s.address == address)
+    }
+}
+
+/// Names of a window's addresses.
+pub struct Names<'a> {
+    symbols: &'a Symbols,
+    known: RefCell<FxHashMap<u64, Named<'a>>>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(symbols: &'a Symbols) -> Names<'a> {
+        Names {
+            symbols,
+            known: RefCell::default(),
+        }
+    }
+
+    pub fn at(&self, address: u64) -> Named<'a> {
+        *self.known.borrow_mut().entry(address).or_insert_with(|| {
+            let symbol = self.symbols.lookup(address);
+            Named {
+                symbol,
+                role: symbol.and_then(|s| roles::role(&s.name)),
+                function: symbol.map_or(NO_SYMBOL, |s| roles::whole(&s.name)),
+            }
+        })
+    }
+}

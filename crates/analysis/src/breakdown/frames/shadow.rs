@@ -1,0 +1,133 @@
+//! One thread's stack of frames.
+
+use super::sites::SiteId;
+use crate::breakdown::stacks::{FrameKind, StackId};
+
+/// How the block before went on: what the next block's address means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The instruction that did it.
+    pub at: u64,
+    /// What it does.
+    pub how: How,
+}
+
+/// Kinds of [`Transfer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Nothing is known of what came before.
+    Unknown,
+    /// On to an address: the next instruction, or where a jump goes; `None` for a jump through a register.
+    Goes(Option<u64>),
+    /// On to one of two addresses.
+    Branch(u64, u64),
+    /// A call, which returns to this address.
+    Call(u64),
+    /// A return; whether it may be the one that changes threads.
+    Return {
+        /// It was executed by `__switch_to`.
+        switches: bool,
+        /// It was executed by a thunk.
+        thunk: bool,
+    },
+    /// An interrupt return that fits no frame that is known.
+    InterruptReturn,
+    /// Into the kernel.
+    Syscall,
+}
+
+impl How {
+    /// Whether the code itself leads to this address.
+    pub fn leads_to(self, address: u64) -> bool {
+        match self {
+            How::Goes(target) => target == Some(address),
+            How::Branch(a, b) => a == address || b == address,
+            _ => false,
+        }
+    }
+}
+
+/// One frame on a thread's stack.
+#[derive(Clone, Debug)]
+pub struct Shadow {
+    /// Its call chain.
+    pub node: StackId,
+    /// Where its frames were called.
+    pub site: SiteId,
+    /// What it is.
+    pub kind: FrameKind,
+    /// The address to which it returns, for a frame that was called.
+    pub returns_to: Option<u64>,
+    /// For an entry: what was going on when it came.
+    pub resumes: Option<Transfer>,
+    /// For an entry: the interrupt flag before.
+    pub irqs: Option<bool>,
+    /// For an entry: what each `cli` before it found.
+    pub clis: Vec<Option<bool>>,
+    /// Called for its address on the stack (thunks, call and pop): no function of its own.
+    pub inner: bool,
+}
+
+impl Shadow {
+    /// A frame of which nothing else is known.
+    pub fn new(node: StackId, site: SiteId, kind: FrameKind) -> Shadow {
+        Shadow {
+            node,
+            site,
+            kind,
+            returns_to: None,
+            resumes: None,
+            irqs: None,
+            clis: Vec::new(),
+            inner: false,
+        }
+    }
+}
+
+/// A frame that the first walk found below what was known then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revealed {
+    /// Kernel code at this address.
+    Kernel(u64),
+    /// User code.
+    User,
+}
+
+/// One thread.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    /// Its frames, outermost first. The first is of kind `Unknown` as long as what is below is not known.
+    pub frames: Vec<Shadow>,
+    /// What returns revealed, innermost first.
+    pub revealed: Vec<Revealed>,
+}
+
+impl Thread {
+    /// The innermost frame.
+    pub fn top(&self) -> Option<&Shadow> {
+        self.frames.last()
+    }
+
+    /// Whether below the innermost frame there is only the unknown.
+    pub fn at_its_base(&self) -> bool {
+        matches!(&self.frames[..], [unknown, base] if unknown.kind == FrameKind::Unknown && !base.kind.is_entry())
+    }
+
+    /// Whether nothing is known at all.
+    pub fn is_unknown(&self) -> bool {
+        matches!(&self.frames[..], [only] if only.kind == FrameKind::Unknown)
+    }
+
+    /// The number of the frame that returns to an address, down to the innermost entry.
+    pub fn returning_to(&self, address: u64) -> Option<usize> {
+        for (number, frame) in self.frames.iter().enumerate().rev() {
+            if frame.kind.is_entry() {
+                return None;
+            }
+            if frame.returns_to == Some(address) {
+                return Some(number);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,350 @@
+//! The walk through the blocks.
+
+use super::flags::settle_first_flag;
+use super::names::{Named, Names};
+use super::shadow::{How, Revealed, Shadow, Thread, Transfer};
+use super::{Mark, Walk, What};
+use crate::breakdown::decode::{Decoded, Leave, decode};
+use crate::breakdown::roles::Role;
+use crate::breakdown::stacks::FrameKind;
+use std::collections::HashMap;
+use worstcase_lab::execution::Execution;
+
+/// What is revealed of each thread.
+pub type Revelations = HashMap<u32, Vec<Revealed>>;
+
+/// State of one walk.
+pub struct Walker<'a> {
+    pub(super) execution: &'a Execution,
+    pub(super) names: Names<'a>,
+    pub(super) blocks: Vec<Decoded>,
+    pub(super) revealed: Revelations,
+    pub(super) threads: HashMap<u32, Thread>,
+    pub(super) pid: u32,
+    pub(super) thread: Thread,
+    pub(super) transfer: Transfer,
+    /// The instruction that is looked at.
+    pub(super) here: u64,
+    pub(super) irqs: Option<bool>,
+    /// What each `cli` found that was not undone yet; `popf` restores the last.
+    pub(super) clis: Vec<Option<bool>>,
+    pub(super) walk: Walk,
+}
+
+/// User addresses are the lower half.
+fn is_user(address: u64) -> bool {
+    address >> 63 == 0
+}
+
+impl<'a> Walker<'a> {
+    pub fn new(execution: &'a Execution, names: Names<'a>, revealed: Revelations) -> Walker<'a> {
+        Walker {
+            execution,
+            names,
+            blocks: execution.blocks.iter().map(decode).collect(),
+            revealed,
+            threads: HashMap::new(),
+            pid: 0,
+            thread: Thread::default(),
+            transfer: Transfer {
+                at: 0,
+                how: How::Unknown,
+            },
+            here: 0,
+            irqs: None,
+            clis: Vec::new(),
+            walk: Walk::default(),
+        }
+    }
+
+    pub fn run(mut self) -> Self {
+        if let Some(first) = self.execution.steps.first() {
+            self.pid = self.task_at(first.count.0);
+            self.thread = self.fresh_thread(self.pid);
+        }
+        for number in 0..self.execution.steps.len() {
+            self.step(number);
+        }
+        let current = std::mem::take(&mut self.thread);
+        self.threads.insert(self.pid, current);
+        self
+    }
+
+    /// What this walk found below the frames it knew, and the names that it looked up.
+    pub fn revealed(self) -> (Revelations, Names<'a>) {
+        let revealed = self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect();
+        (revealed, self.names)
+    }
+
+    pub fn finish(mut self) -> Walk {
+        settle_first_flag(&mut self.walk);
+        self.walk
+    }
+
+    fn task_at(&self, count: u64) -> u32 {
+        let tasks = &self.execution.tasks;
+        let after = tasks.partition_point(|t| t.count.0 <= count);
+        after.checked_sub(1).map_or(0, |i| tasks[i].pid)
+    }
+
+    pub(super) fn mark(&mut self, count: u64, what: What) {
+        if let Some((stack, site)) = self.thread.top().map(|f| (f.node, f.site)) {
+            let (pid, address) = (self.pid, self.here);
+            self.walk.marks.push(Mark {
+                count,
+                what,
+                address,
+                stack,
+                site,
+                pid,
+            });
+        }
+    }
+
+    /// Remembers that a function is entered whose role matters.
+    fn entered(&mut self, count: u64) {
+        if let Some(top) = self.thread.top()
+            && let Some(role) = self.walk.stacks.role(top.node)
+        {
+            self.mark(count, What::Enter(role));
+        }
+    }
+
+    fn step(&mut self, number: usize) {
+        let step = self.execution.steps[number];
+        let block = step.block as usize;
+        let address = self.execution.blocks[block].address;
+        let span = self.execution.span(number);
+        let named = self.names.at(address);
+        self.here = address;
+        if is_user(address) {
+            self.arrive_in_user(span.start);
+        } else if self.is_entry(address, named) {
+            self.enter(address, span.start);
+        } else {
+            let transfer = self.transfer;
+            self.arrive(transfer, address, span.start);
+        }
+        let executed = ((span.end - span.start) as usize).min(self.blocks[block].len());
+        self.emit(block, span.start, span.end, executed);
+        self.leave(block, executed, named.role);
+    }
+
+    /// Only the hardware goes to an entry; what a stub before it jumps to belongs to the same entry.
+    fn is_entry(&self, address: u64, named: Named) -> bool {
+        let hardware = [Role::InterruptEntry, Role::ExceptionEntry, Role::SyscallEntry];
+        if !named.role.is_some_and(|r| hardware.contains(&r)) {
+            return false;
+        }
+        // The stubs of all vectors share one symbol.
+        let in_stubs = named.symbol.is_some_and(|s| s.name.ends_with("_entries_start"));
+        (named.starts(address) || in_stubs) && !self.transfer.how.leads_to(address)
+    }
+
+    fn enter(&mut self, address: u64, count: u64) {
+        let interrupted = Some(self.transfer.at).filter(|at| !is_user(*at));
+        let mut frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, interrupted);
+        frame.resumes = Some(self.transfer);
+        frame.irqs = match frame.kind {
+            // An interrupt came, so they were on.
+            FrameKind::Interrupt => Some(true),
+            FrameKind::Syscall => Some(true),
+            _ => self.irqs,
+        };
+        frame.clis = std::mem::take(&mut self.clis);
+        self.thread.frames.push(frame);
+        if self.irqs.replace(false) != Some(false) {
+            self.mark(count, What::IrqsOff);
+        }
+        self.entered(count);
+    }
+
+    fn arrive_in_user(&mut self, count: u64) {
+        let pid = self.task_at(count);
+        if pid != self.pid {
+            self.walk.irregular += 1;
+            self.switch_to(pid);
+        }
+        if self.thread.top().is_some_and(|f| f.kind == FrameKind::User) {
+            return;
+        }
+        let unknown = self.thread.frames.first().is_none_or(|f| f.kind == FrameKind::Unknown);
+        if unknown {
+            self.thread.revealed.push(Revealed::User);
+        }
+        self.thread.frames = vec![self.user(pid)];
+        self.irqs = Some(true);
+        self.clis.clear();
+        self.mark(count, What::IrqsOn);
+    }
+
+    /// Kernel code goes on at `address`, after `transfer`.
+    fn arrive(&mut self, transfer: Transfer, address: u64, count: u64) {
+        if let How::Return { switches: true, .. } = transfer.how {
+            let next = self.task_at(count);
+            if next != self.pid && self.switch_to(next) && !self.thread.is_unknown() {
+                return self.go_on(address, count);
+            }
+        }
+        if self.thread.is_unknown() {
+            self.reveal(address);
+            return self.entered_at_start(address, count);
+        }
+        match transfer.how {
+            // It faulted, and is tried again.
+            _ if transfer.at == address && !matches!(transfer.how, How::Unknown) => self.go_on(address, count),
+            How::Call(returns_to) => {
+                let caller = self.thread.top().map(|f| (f.node, f.site));
+                let inner = self.is_inner_call(transfer.at, address);
+                let mut frame = match caller {
+                    Some((own, site)) if inner => Shadow::new(own, site, FrameKind::Function),
+                    _ => self.kernel(caller, address, Some(transfer.at)),
+                };
+                frame.returns_to = Some(returns_to);
+                frame.inner = inner;
+                self.thread.frames.push(frame);
+                if !inner {
+                    self.entered(count);
+                }
+            }
+            How::Return { thunk, .. } => self.return_to(address, thunk, count),
+            How::InterruptReturn if self.thread.at_its_base() && !self.is_same_function(address) => {
+                self.thread.frames.truncate(1);
+                self.reveal(address);
+            }
+            _ => self.go_on(address, count),
+        }
+    }
+
+    fn return_to(&mut self, address: u64, thunk: bool, count: u64) {
+        if let Some(number) = self.thread.returning_to(address) {
+            let inner = &self.thread.frames[number + 1..];
+            self.walk.irregular += u32::from(inner.iter().any(|f| !f.inner));
+            self.thread.frames.truncate(number);
+            return self.go_on(address, count);
+        }
+        let starts = self.names.at(address).starts(address);
+        if thunk || starts {
+            // A return that is a jump: the thunk's own call is what it undoes.
+            if self.thread.top().is_some_and(|f| f.inner) {
+                self.thread.frames.pop();
+            }
+            return self.go_on(address, count);
+        }
+        if self.thread.at_its_base() {
+            self.thread.frames.truncate(1);
+            return self.reveal(address);
+        }
+        self.walk.irregular += 1;
+        self.go_on(address, count);
+    }
+
+    /// Goes on in the innermost frame, which becomes another function's if the address is that one's.
+    fn go_on(&mut self, address: u64, count: u64) {
+        let Some(top) = self.thread.top() else { return };
+        let thunk = self.names.at(address).role == Some(Role::Thunk);
+        if top.kind == FrameKind::Interrupt {
+            return self.name_entry(address);
+        }
+        let fixed = top.kind.is_entry() || matches!(top.kind, FrameKind::User | FrameKind::Unknown);
+        if fixed || thunk || self.is_same_function(address) {
+            return;
+        }
+        let caller = self.walk.stacks.caller(top.node);
+        let by_thunk = self.walk.stacks.role(top.node) == Some(Role::Thunk);
+        let kind = match self.kind_of(address) {
+            // The call to the thunk was the call to what the thunk jumps to.
+            FrameKind::Function if by_thunk => FrameKind::Function,
+            FrameKind::Function => FrameKind::TailCall,
+            // Entries that are reached by a jump are labels of the entry code.
+            kind if kind.is_entry() => FrameKind::TailCall,
+            kind => kind,
+        };
+        let node = self.push_node(caller, address, kind);
+        let top = self.thread.frames.last_mut().expect("there is a top");
+        (top.node, top.kind) = (node, kind);
+        self.entered_at_start(address, count);
+    }
+
+    /// All vectors share their stubs' name; what they jump to says more.
+    fn name_entry(&mut self, address: u64) {
+        let Some(top) = self.thread.top() else { return };
+        let is_stub = self.walk.stacks.frame(top.node).function.ends_with("_entries_start");
+        if is_stub && self.kind_of(address) == FrameKind::Interrupt {
+            let node = self.push_node(self.walk.stacks.caller(top.node), address, FrameKind::Interrupt);
+            self.thread.frames.last_mut().expect("there is a top").node = node;
+        }
+    }
+
+    fn entered_at_start(&mut self, address: u64, count: u64) {
+        if self.names.at(address).starts(address) {
+            self.entered(count);
+        }
+    }
+
+    /// Changes threads; whether the new one was not seen before.
+    fn switch_to(&mut self, pid: u32) -> bool {
+        let known = self.threads.remove(&pid);
+        let is_new = known.is_none();
+        let fresh = known.unwrap_or_else(|| self.fresh_thread(pid));
+        let old = std::mem::replace(&mut self.thread, fresh);
+        self.threads.insert(self.pid, old);
+        self.pid = pid;
+        is_new
+    }
+
+    fn leave(&mut self, block: usize, executed: usize, role: Option<Role>) {
+        let decoded = &self.blocks[block];
+        let next = decoded.starts[executed];
+        if executed < decoded.len() {
+            // Left early: the instruction was not executed, it comes again.
+            self.transfer = Transfer {
+                at: next,
+                how: How::Goes(Some(next)),
+            };
+            return;
+        }
+        let at = decoded.starts[executed.saturating_sub(1)];
+        let how = match decoded.leave {
+            Leave::Next => How::Goes(Some(next)),
+            Leave::Jump {
+                target: Some(target),
+                conditional: true,
+            } => How::Branch(target, next),
+            Leave::Jump { target, .. } => How::Goes(target),
+            Leave::Call => How::Call(next),
+            Leave::Return => How::Return {
+                switches: self.is_switching(),
+                thunk: role == Some(Role::Thunk),
+            },
+            Leave::Syscall => How::Syscall,
+            Leave::InterruptReturn | Leave::Sysret => return self.leave_entry(at),
+        };
+        self.transfer = Transfer { at, how };
+    }
+
+    /// Back to what an entry interrupted, which goes on as it would have without.
+    fn leave_entry(&mut self, at: u64) {
+        self.transfer = Transfer {
+            at,
+            how: How::InterruptReturn,
+        };
+        if !self.thread.top().is_some_and(|f| f.kind.is_entry()) {
+            return;
+        }
+        let frame = self.thread.frames.pop().expect("there is a top");
+        if self.thread.frames.is_empty() {
+            let unknown = self.unknown();
+            self.thread.frames.push(unknown);
+        }
+        if let Some(before) = frame.resumes {
+            self.transfer = before;
+        }
+        (self.irqs, self.clis) = (frame.irqs, frame.clis);
+        if self.irqs == Some(true) {
+            self.here = at;
+            let count = self.walk.intervals.last().map_or(0, |i| i.end);
+            self.mark(count, What::IrqsOn);
+        }
+    }
+}

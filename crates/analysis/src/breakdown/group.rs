@@ -1,0 +1,88 @@
+//! Many breakdowns by cause: what keeps a kernel from being better, in order.
+
+use super::cause::Mechanism;
+use super::spans::Breakdown;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use worstcase_base::format::micros;
+use worstcase_probe::Nanos;
+
+/// Samples with one cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// The subject.
+    pub subject: String,
+    /// The load.
+    pub load: String,
+    /// What kind of cause.
+    pub mechanism: Mechanism,
+    /// The function that caused it.
+    pub function: Option<String>,
+    /// Its caller.
+    pub caller: Option<String>,
+    /// How many of the breakdowns.
+    pub samples: usize,
+    /// The highest latency among them.
+    pub worst_ns: Nanos,
+    /// The most that the cause itself took in one of them.
+    pub cause_ns: Nanos,
+}
+
+/// Groups breakdowns by subject, load, mechanism, function and caller; the worst first. The wake-up's own way is one cause,
+/// whatever it interrupted.
+pub fn group(breakdowns: &[&Breakdown]) -> Vec<Group> {
+    let mut groups: BTreeMap<_, Group> = BTreeMap::new();
+    for breakdown in breakdowns {
+        let (sample, cause) = (breakdown.sample(), breakdown.cause());
+        let named = cause.mechanism != Mechanism::WakeUpPath;
+        let (function, caller) = (
+            cause.function.as_ref().filter(|_| named),
+            cause.caller.as_ref().filter(|_| named),
+        );
+        let key = (&sample.subject, &sample.load, cause.mechanism, function, caller);
+        let group = groups.entry(key).or_insert_with(|| Group {
+            subject: sample.subject.clone(),
+            load: sample.load.clone(),
+            mechanism: cause.mechanism,
+            function: function.cloned(),
+            caller: caller.cloned(),
+            samples: 0,
+            worst_ns: Nanos(0),
+            cause_ns: Nanos(0),
+        });
+        group.samples += 1;
+        group.worst_ns = group.worst_ns.max(sample.latency_ns);
+        group.cause_ns = group.cause_ns.max(cause.length_ns);
+    }
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.sort_by(|a, b| (&a.subject, b.worst_ns).cmp(&(&b.subject, a.worst_ns)));
+    groups
+}
+
+/// A table for each subject.
+pub fn terminal(groups: &[Group]) -> String {
+    let mut out = Vec::new();
+    let mut subject = "";
+    for g in groups {
+        if g.subject != subject {
+            subject = &g.subject;
+            out.push(format!("What keeps {subject} from being better, the worst first (us)"));
+            out.push(format!(
+                "{:>9} {:>9} {:>8}  {:<16} cause",
+                "worst", "cause", "samples", "load"
+            ));
+        }
+        let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));
+        let by = g.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+        out.push(format!(
+            "{:>9} {:>9} {:>8}  {:<16} {}{function}{by}",
+            micros(g.worst_ns),
+            micros(g.cause_ns),
+            g.samples,
+            g.load,
+            g.mechanism.title()
+        ));
+    }
+    out.push(String::new());
+    out.join("\n")
+}

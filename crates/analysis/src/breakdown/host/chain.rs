@@ -1,0 +1,67 @@
+//! What the timer interrupt came into, from the call chain that was taken within it.
+
+use crate::breakdown::roles::{self, Role};
+use crate::breakdown::spans::Place;
+use crate::breakdown::stacks::{Frame, FrameKind};
+use worstcase_lab::execution::Symbols;
+
+/// perf puts markers between the contexts of a chain: the highest addresses.
+const MARKERS: u64 = -4095i64 as u64;
+
+/// What was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The thread.
+    pub tid: u32,
+    /// Its kernel's chain, outermost first; empty if it ran in user mode.
+    pub chain: Vec<Frame>,
+}
+
+impl Interrupted {
+    /// From the chain at the interrupt's entry, innermost first; `None` if it does not show the entry.
+    pub fn find(tid: u32, chain: &[u64], symbols: &Symbols) -> Option<Interrupted> {
+        let addresses = chain.iter().filter(|address| **address < MARKERS);
+        let mut frames: Vec<Frame> = addresses.map(|address| frame(*address, symbols)).collect();
+        let entry = frames.iter().position(|f| f.kind == FrameKind::Interrupt)?;
+        let mut chain = frames.split_off(entry + 1);
+        chain.reverse();
+        Some(Interrupted { tid, chain })
+    }
+
+    /// Whether the kernel was at work, and not in its idle loop.
+    pub fn is_kernel_work(&self) -> bool {
+        let is_idle = |f: &Frame| roles::role(&f.function) == Some(Role::Idle);
+        !self.chain.is_empty() && self.tid != 0 && !self.chain.iter().any(is_idle)
+    }
+
+    /// The innermost function that is not a mechanism's own helper.
+    pub fn place(&self) -> Option<Place> {
+        let mut frames = self.chain.iter().rev().filter(|f| !roles::is_helper(&f.function));
+        let function = frames.next().or(self.chain.last())?;
+        Some(Place {
+            function: function.function.clone(),
+            caller: frames.next().map(|f| f.function.clone()),
+            offset_ns: None,
+            source: None,
+        })
+    }
+}
+
+/// A return address points behind the call, which may be a function's last instruction.
+fn frame(address: u64, symbols: &Symbols) -> Frame {
+    let Some(symbol) = symbols.lookup(address.saturating_sub(1)) else {
+        return Frame {
+            function: format!("{address:#x}"),
+            module: None,
+            kind: FrameKind::Unknown,
+            source: None,
+        };
+    };
+    let function = roles::whole(&symbol.name).to_string();
+    Frame {
+        kind: FrameKind::of(roles::role(&function)),
+        function,
+        module: symbol.module.clone(),
+        source: None,
+    }
+}

@@ -1,0 +1,197 @@
+//! What each stretch of a recording is.
+
+use super::points::Points;
+use super::task;
+use crate::breakdown::roles;
+use crate::breakdown::spans::{Kind, Place, Span};
+use crate::breakdown::stacks::{Frame, FrameKind};
+use worstcase_host::trace::timeline::{Owner, Stretch};
+use worstcase_host::trace::{Context, Parts, Snapshot};
+use worstcase_lab::execution::Symbols;
+use worstcase_probe::Nanos;
+
+/// What is needed to decide.
+pub struct Classifier<'a> {
+    /// The recording.
+    pub snapshot: &'a Snapshot,
+    /// Names of the kernel's code.
+    pub symbols: &'a Symbols,
+    /// Its points.
+    pub points: &'a Points,
+    /// An ordinary sample's parts.
+    pub ordinary: &'a Parts,
+    /// Whether this kernel preempts itself at any instruction.
+    pub preempts: bool,
+}
+
+impl Classifier<'_> {
+    /// The spans of a stretch: more than one where an ordinary part ends and a delay begins.
+    pub fn spans(&self, stretch: &Stretch) -> Vec<Span> {
+        let (p, ordinary) = (self.points, self.ordinary);
+        let due = self.snapshot.ask.due;
+        let cuts = [
+            p.entered.map(|at| at.saturating_sub(ordinary.irq_latency)),
+            p.switched.map(|at| at.saturating_sub(ordinary.scheduling)),
+            p.entered,
+            p.woken,
+            p.returned,
+        ];
+        let inside = |at: &Nanos| *at > stretch.start && *at < stretch.end;
+        let mut ends: Vec<Nanos> = cuts.into_iter().flatten().filter(inside).collect();
+        ends.extend([stretch.start, stretch.end]);
+        ends.sort_unstable();
+        let pieces = ends.windows(2).map(|ends| Stretch {
+            start: ends[0],
+            end: ends[1],
+            ..*stretch
+        });
+        let span = |piece: Stretch| Span {
+            what: self.kind(&piece),
+            start_ns: piece.start - due,
+            length_ns: piece.end - piece.start,
+            instructions: None,
+            task: task(&piece.thread),
+            chain: self.chain(&piece),
+            most: None,
+            functions: Vec::new(),
+            lines: Vec::new(),
+        };
+        pieces.map(span).collect()
+    }
+
+    fn kind(&self, s: &Stretch) -> Kind {
+        let woken = self.points.woken;
+        let is_before_wake = woken.is_some_and(|woken| s.end <= woken);
+        let is_waking =
+            self.points.entered.is_some_and(|at| s.start >= at) && self.points.left.is_some_and(|left| s.end <= left);
+        match s.owner {
+            Owner::Unknown => Kind::Unexplained,
+            Owner::Nmi => other("nmi"),
+            Owner::Context(Context::Soft(_)) => Kind::SoftIrq,
+            Owner::Context(Context::TimerFunction { function, .. }) => {
+                let is_ours = self.points.function_began.is_some_and(|began| s.start >= began);
+                match is_ours && woken.is_some() {
+                    true if is_before_wake => Kind::WakeUp,
+                    true if is_waking => Kind::IrqExit,
+                    _ => other(&self.name(function)),
+                }
+            }
+            Owner::Context(Context::Timer) => match is_waking {
+                true if is_before_wake => Kind::IrqHandler,
+                true => Kind::IrqExit,
+                false => other("local_timer"),
+            },
+            Owner::Context(context) => other(&context.to_string()),
+            Owner::Thread if s.thread.tid == self.snapshot.ask.tid => self.probe(s),
+            Owner::Thread => self.thread(s, is_before_wake),
+        }
+    }
+
+    /// The probe itself.
+    fn probe(&self, s: &Stretch) -> Kind {
+        let is_returned = self.points.returned.is_some_and(|at| s.start >= at);
+        match is_returned || self.points.switched.is_none() && self.points.returned.is_none() {
+            true => Kind::UserProbe,
+            false => Kind::ReturnToUser,
+        }
+    }
+
+    /// Another thread, or the kernel on its behalf.
+    fn thread(&self, s: &Stretch, is_before_wake: bool) -> Kind {
+        let p = self.points;
+        let Some(woken) = p.woken else { return Kind::Unexplained };
+        if is_before_wake {
+            return match p.entered {
+                Some(entered) if s.end <= entered => self.not_interrupted(s, entered),
+                Some(_) if p.ran_then == Some(s.thread.tid) => Kind::RunsOn,
+                Some(_) => self.other_thread(s),
+                None => Kind::Unexplained,
+            };
+        }
+        // The kernel's numbers: the lower, the higher the priority.
+        let comes_first = p
+            .priority
+            .is_some_and(|own| s.thread.priority <= own && s.thread.tid != 0);
+        let is_ordinary = p
+            .switched
+            .is_some_and(|at| s.start >= at.saturating_sub(self.ordinary.scheduling).max(woken));
+        match () {
+            () if s.thread.tid == 0 => Kind::LeaveIdle,
+            () if p.ran_then != Some(s.thread.tid) || (comes_first && !is_ordinary) => self.other_thread(s),
+            () if is_ordinary => Kind::Schedule,
+            () if self.preempts => Kind::PreemptOff {
+                lock: None,
+                released: None,
+            },
+            () => Kind::NoReschedulePoint {
+                system_call: self
+                    .chain(s)
+                    .iter()
+                    .rev()
+                    .find_map(|f| roles::system_call(&f.function).map(str::to_string)),
+            },
+        }
+    }
+
+    fn other_thread(&self, s: &Stretch) -> Kind {
+        Kind::OtherThread {
+            task: task(&s.thread),
+            owns_lock: false,
+            wait: None,
+        }
+    }
+
+    /// The timer is due and its interrupt has not come.
+    fn not_interrupted(&self, s: &Stretch, entered: Nanos) -> Kind {
+        // Up to twice as long as ordinary is no delay.
+        let ordinary = self.ordinary.irq_latency;
+        let late = entered - self.snapshot.ask.due;
+        if s.start >= entered.saturating_sub(ordinary) || late <= ordinary + ordinary {
+            return Kind::IrqPending;
+        }
+        match &self.points.interrupted {
+            Some(interrupted) if interrupted.is_kernel_work() => Kind::IrqsOff {
+                off: None,
+                on: interrupted.place().map(|place| Place {
+                    offset_ns: Some(late.0 as i64),
+                    ..place
+                }),
+            },
+            _ => Kind::Unexplained,
+        }
+    }
+
+    /// What is known of where it was: the chain of a timer interrupt that came into it.
+    fn chain(&self, s: &Stretch) -> Vec<Frame> {
+        let frame = |function: String, kind| Frame {
+            function,
+            module: None,
+            kind,
+            source: None,
+        };
+        match s.owner {
+            Owner::Thread if s.thread.tid == self.snapshot.ask.tid => Vec::new(),
+            Owner::Thread => {
+                let interrupted = self.points.interrupted.as_ref().filter(|i| i.tid == s.thread.tid);
+                interrupted.map(|i| i.chain.clone()).unwrap_or_default()
+            }
+            Owner::Context(context @ Context::Soft(_)) => vec![frame(context.to_string(), FrameKind::SoftIrq)],
+            Owner::Context(Context::TimerFunction { function, .. }) => {
+                vec![frame(self.name(function), FrameKind::Function)]
+            }
+            Owner::Context(context) => vec![frame(context.to_string(), FrameKind::Interrupt)],
+            Owner::Nmi | Owner::Unknown => Vec::new(),
+        }
+    }
+
+    fn name(&self, address: u64) -> String {
+        let symbol = self.symbols.lookup(address).map(|symbol| symbol.name.clone());
+        symbol.unwrap_or_else(|| format!("timer function {address:#x}"))
+    }
+}
+
+fn other(entry: &str) -> Kind {
+    Kind::OtherIrq {
+        entry: entry.to_string(),
+    }
+}

@@ -1,0 +1,173 @@
+//! The breakdown of a sample of the machine in front of you, from its recording: what the kernel's tracepoints tell.
+//!
+//! ```text
+//! names      the running kernel's symbols        chain      what the timer interrupt came into
+//! points     interrupt, wake-up, switch          classify   what each stretch is
+//! words      the cause in one sentence
+//! ```
+//!
+//! Coarser than the lab's: no tracepoint tells when interrupts or preemption are off. What only an inference tells is said in
+//! a note, and what nothing tells is unexplained.
+
+mod chain;
+mod classify;
+mod names;
+mod points;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use names::{NamesError, running_kernel};
+
+use super::cause::{CauseParts, Peer, cause_in_words};
+use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
+use classify::Classifier;
+use points::Points;
+use worstcase_host::trace::events::Thread;
+use worstcase_host::trace::timeline::{Stretch, Timeline};
+use worstcase_host::trace::{Parts, Snapshot, What};
+use worstcase_lab::execution::Symbols;
+use worstcase_probe::Nanos;
+
+/// What is known of a sample beside its recording.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// How long an ordinary sample takes: the cell's minimum.
+    pub floor: Nanos,
+    /// The parts of an ordinary sample: beyond them something else takes the time.
+    pub ordinary: Parts,
+    /// The same load on other subjects, if there are.
+    pub peers: Vec<Peer>,
+}
+
+/// Makes the breakdown of a recording; `sample.latency_ns` must be the recording's.
+pub fn tell(
+    snapshot: &Snapshot,
+    symbols: &Symbols,
+    sample: Sample,
+    around: &Around,
+) -> Result<Breakdown, BreakdownError> {
+    let ask = snapshot.ask;
+    let stretches = stretches(snapshot);
+    let points = Points::find(snapshot, symbols);
+    let classifier = Classifier {
+        snapshot,
+        symbols,
+        points: &points,
+        ordinary: &around.ordinary,
+        preempts: super::build::PREEMPTS.contains(&sample.preempt.as_str()),
+    };
+    let mut spans = Vec::new();
+    let mut at = ask.due;
+    for stretch in &stretches {
+        if stretch.start > at {
+            push(&mut spans, unexplained(ask.due, at, stretch.start));
+        }
+        for span in classifier.spans(stretch) {
+            push(&mut spans, span);
+        }
+        at = stretch.end;
+    }
+    if at < ask.now {
+        push(&mut spans, unexplained(ask.due, at, ask.now));
+    }
+    let threads = threads(snapshot);
+    let words = |cause: &CauseParts<'_>| words::words(cause, &points, &threads);
+    let cause = cause_in_words(&sample, &spans, around.floor, &around.peers, &words);
+    let at_due = stretches
+        .first()
+        .filter(|s| s.start == ask.due)
+        .map(|s| task(&s.thread));
+    let at_due = AtDue {
+        chain: match (&points.interrupted, &at_due) {
+            (Some(interrupted), Some(task)) if interrupted.tid == task.pid => interrupted.chain.clone(),
+            _ => Vec::new(),
+        },
+        task: at_due.unwrap_or_default(),
+    };
+    let notes = notes(snapshot, &spans);
+    Breakdown::new(sample, at_due, cause, spans, notes)
+}
+
+/// What the sample's CPU ran from due time to sample.
+fn stretches(snapshot: &Snapshot) -> Vec<Stretch> {
+    let ask = snapshot.ask;
+    let mut timeline = Timeline::default();
+    let mut found = Vec::new();
+    for event in snapshot.events.iter().filter(|e| e.cpu == ask.cpu) {
+        timeline.feed(&event.event(), |stretch| found.push(stretch));
+    }
+    found.extend(timeline.end(ask.now, ask.tid));
+    let clipped = found.into_iter().map(|s| Stretch {
+        start: s.start.max(ask.due),
+        end: s.end.min(ask.now),
+        ..s
+    });
+    clipped.filter(|s| s.start < s.end).collect()
+}
+
+/// Adds a span, or makes the last one longer if it is of the same.
+fn push(spans: &mut Vec<Span>, span: Span) {
+    if span.length_ns == Nanos(0) {
+        return;
+    }
+    // The path's spans need no chains.
+    let is_same = |last: &Span| last.what == span.what && last.task == span.task;
+    let is_one = |last: &Span| is_same(last) && (span.what.name().is_path || last.chain == span.chain);
+    match spans.last_mut() {
+        Some(last) if is_one(last) => last.length_ns = last.length_ns + span.length_ns,
+        _ => spans.push(span),
+    }
+}
+
+fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {
+    Span {
+        what: Kind::Unexplained,
+        start_ns: from - due,
+        length_ns: to - from,
+        instructions: None,
+        task: Task::default(),
+        chain: Vec::new(),
+        most: None,
+        functions: Vec::new(),
+        lines: Vec::new(),
+    }
+}
+
+fn task(thread: &Thread) -> Task {
+    Task {
+        pid: thread.tid,
+        comm: thread.comm.to_string(),
+    }
+}
+
+/// The threads that the recording's switches name.
+fn threads(snapshot: &Snapshot) -> Vec<Thread> {
+    let switched = snapshot.events.iter().filter_map(|event| match event.what {
+        What::Switch { from, to, .. } => Some([from, to]),
+        _ => None,
+    });
+    switched.flatten().collect()
+}
+
+fn notes(snapshot: &Snapshot, spans: &[Span]) -> Vec<String> {
+    let ask = snapshot.ask;
+    let mut notes = Vec::new();
+    let is_lost = |what| matches!(what, What::Lost { since, .. } if since <= ask.now);
+    if snapshot.events.iter().any(|e| e.at >= ask.due && is_lost(e.what)) {
+        notes.push("events were lost: the trace's ring was full".to_string());
+    }
+    if spans.iter().any(|s| matches!(s.what, Kind::IrqsOff { .. })) {
+        notes.push(
+            "that interrupts were off is inferred: the timer interrupt came late, and into kernel code; a hypervisor can hold a CPU there as well"
+                .to_string(),
+        );
+    }
+    let guesses = |s: &Span| matches!(s.what, Kind::PreemptOff { .. } | Kind::NoReschedulePoint { .. });
+    if spans.iter().any(guesses) {
+        notes.push(
+            "what kept the CPU after the wake-up is inferred: the chain is that of the timer interrupt".to_string(),
+        );
+    }
+    notes
+}

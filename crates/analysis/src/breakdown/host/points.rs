@@ -1,0 +1,82 @@
+//! The points of a wake-up within a recording.
+
+use super::chain::Interrupted;
+use worstcase_host::trace::recorder::Recorded;
+use worstcase_host::trace::{Context, Snapshot, What};
+use worstcase_lab::execution::Symbols;
+use worstcase_probe::Nanos;
+
+/// See [`Points::find`]; all on the sample's CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Points {
+    /// The probe's wake-up is issued.
+    pub woken: Option<Nanos>,
+    /// The timer interrupt that led to it is entered; the due time if one ran then.
+    pub entered: Option<Nanos>,
+    /// The interrupt in which it is issued is left.
+    pub left: Option<Nanos>,
+    /// The timer's function that issues it began.
+    pub function_began: Option<Nanos>,
+    /// The thread that ran when it was issued.
+    pub ran_then: Option<u32>,
+    /// The probe is switched in for the first time after that.
+    pub switched: Option<Nanos>,
+    /// Its priority, as the switch tells.
+    pub priority: Option<i32>,
+    /// When the probe left its system call.
+    pub returned: Option<Nanos>,
+    /// What the timer interrupt came into.
+    pub interrupted: Option<Interrupted>,
+}
+
+impl Points {
+    /// Finds them, as far as the recording holds them.
+    pub fn find(snapshot: &Snapshot, symbols: &Symbols) -> Points {
+        let ask = snapshot.ask;
+        let own = || snapshot.events.iter().filter(|e| e.cpu == ask.cpu && e.at <= ask.now);
+        let mut points = Points::default();
+        let is_ours = |e: &&Recorded| matches!(e.what, What::Switch { to, .. } if to.tid == ask.tid);
+        let is_return = |e: &&Recorded| e.tid == ask.tid && matches!(e.what, What::SysExit { .. });
+        points.returned = own().filter(|e| e.at >= ask.due).find(is_return).map(|e| e.at);
+        let Some(waking) = own().find(|e| e.at >= ask.due && e.what == (What::Waking { tid: ask.tid })) else {
+            points.switched = own().filter(|e| e.at >= ask.due).find(is_ours).map(|e| e.at);
+            return points;
+        };
+        let woken = waking.at;
+        points.woken = Some(woken);
+        points.ran_then = Some(waking.tid);
+        let switch = own().filter(|e| e.at >= woken).find(is_ours);
+        points.switched = switch.map(|e| e.at);
+        points.priority = switch.and_then(|e| match e.what {
+            What::Switch { to, .. } => Some(to.priority),
+            _ => None,
+        });
+        let known = snapshot.parts.irq_latency + snapshot.parts.handler;
+        points.entered = (ask.due + known == woken).then(|| ask.due + snapshot.parts.irq_latency);
+        let is_timer = |what| matches!(what, What::Enter(Context::Timer));
+        // The interrupt may have been entered before the due time.
+        let entry = own()
+            .rev()
+            .find(|e| is_timer(e.what) && e.at <= woken && Some(e.at) <= points.entered);
+        let entry = entry.or_else(|| own().find(|e| is_timer(e.what) && Some(e.at) == points.entered));
+        points.interrupted = entry.and_then(|e| Interrupted::find(e.tid, &e.chain, symbols));
+        let exit = own().find(|e| e.at >= woken && e.what == What::Exit(Context::Timer));
+        let entered_last = own().rev().find(|e| e.at <= woken && is_timer(e.what));
+        let left_between = entered_last.is_none_or(|entry| {
+            let between = own().filter(|e| e.at >= entry.at && e.at <= woken);
+            between.into_iter().any(|e| e.what == What::Exit(Context::Timer))
+        });
+        points.left = exit.filter(|_| !left_between).map(|e| e.at);
+        points.function_began = open_function(own().filter(|e| e.at <= woken));
+        points
+    }
+}
+
+/// When the timer's function began that still runs.
+fn open_function<'e>(events: impl Iterator<Item = &'e Recorded>) -> Option<Nanos> {
+    events.fold(None, |open, event| match event.what {
+        What::Enter(Context::TimerFunction { .. }) => Some(event.at),
+        What::Exit(Context::TimerFunction { .. }) => None,
+        _ => open,
+    })
+}

@@ -1,0 +1,298 @@
+//! Breakdowns of made-up recordings.
+
+use super::*;
+use crate::breakdown::cause::Mechanism;
+use proptest::prelude::*;
+use worstcase_host::trace::parts::Ask;
+use worstcase_host::trace::recorder::Recorded;
+use worstcase_host::trace::{Context, Splitter};
+use worstcase_lab::execution::Symbol;
+
+const PROBE: Thread = Thread {
+    tid: 7,
+    priority: 19,
+    comm: worstcase_host::trace::Name::EMPTY,
+};
+const DUE: u64 = 1_000_000;
+const ENTER: What = What::Enter(Context::Timer);
+const EXIT: What = What::Exit(Context::Timer);
+const WAKING: What = What::Waking { tid: PROBE.tid };
+
+const FUNCTIONS: [&str; 9] = [
+    "timer_trace",
+    "asm_sysvec_apic_timer_interrupt",
+    "_raw_spin_unlock_irqrestore",
+    "free_pages_bulk",
+    "__x64_sys_munmap",
+    "pv_native_safe_halt",
+    "do_idle",
+    "hrtimer_wakeup",
+    "tick_nohz_handler",
+];
+
+fn address(name: &str) -> u64 {
+    let at = FUNCTIONS.iter().position(|f| *f == name).unwrap() as u64;
+    0xffff_ffff_8100_0000 + at * 0x100 + 0x10
+}
+
+fn symbols() -> Symbols {
+    let symbol = |name: &&str| Symbol {
+        address: address(name) - 0x10,
+        name: name.to_string(),
+        module: None,
+    };
+    Symbols::new(FUNCTIONS.iter().map(symbol).collect())
+}
+
+fn thread(tid: u32, comm: &str, priority: i32) -> Thread {
+    Thread {
+        tid,
+        priority,
+        comm: comm.into(),
+    }
+}
+
+fn switch(from: Thread, asleep: bool, to: Thread) -> What {
+    What::Switch { from, asleep, to }
+}
+
+/// Nanoseconds after the due time, the thread that ran, the event.
+fn snapshot(events: &[(i64, u32, What)], inside: &[&str], latency: u64) -> Snapshot {
+    let mut chain = vec![
+        -128i64 as u64,
+        address("timer_trace"),
+        address("asm_sysvec_apic_timer_interrupt"),
+    ];
+    chain.extend(inside.iter().map(|name| address(name)));
+    let ask = Ask {
+        cpu: 0,
+        tid: PROBE.tid,
+        due: Nanos(DUE),
+        now: Nanos(DUE + latency),
+    };
+    let recorded = |(at, tid, what): &(i64, u32, What)| Recorded {
+        at: Nanos(DUE.saturating_add_signed(*at)),
+        cpu: 0,
+        tid: *tid,
+        what: *what,
+        chain: if *what == ENTER { chain.clone() } else { Vec::new() },
+    };
+    let events: Vec<Recorded> = events.iter().map(recorded).collect();
+    let mut splitter = Splitter::new(&[PROBE.tid]);
+    events.iter().for_each(|e| splitter.feed(&e.event()));
+    Snapshot {
+        index: 5,
+        ask,
+        parts: splitter.split(&ask),
+        events,
+    }
+}
+
+fn told(snapshot: &Snapshot, preempt: &str) -> Breakdown {
+    let sample = Sample {
+        cell: "here.idle.wakeup.s1.c0".into(),
+        subject: "here".into(),
+        load: "idle".into(),
+        preempt: preempt.into(),
+        unit: "us".into(),
+        index: snapshot.index as u32,
+        latency_ns: snapshot.latency(),
+    };
+    let around = Around {
+        floor: Nanos(3_000),
+        ordinary: Parts {
+            irq_latency: Nanos(600),
+            handler: Nanos(400),
+            scheduling: Nanos(1_500),
+            return_to_user: Nanos(500),
+            unexplained: Nanos(0),
+        },
+        peers: Vec::new(),
+    };
+    tell(snapshot, &symbols(), sample, &around).unwrap()
+}
+
+fn spans(breakdown: &Breakdown) -> Vec<(&'static str, u64)> {
+    let spans = breakdown.spans().iter();
+    spans.map(|s| (s.what.name().title, s.length_ns.0)).collect()
+}
+
+#[test]
+fn a_thread_of_higher_priority() {
+    let load = thread(9, "planted", 9);
+    let events = [
+        (-500_000, 7, switch(PROBE, true, load)),
+        (700, 9, ENTER),
+        (
+            900,
+            9,
+            What::Enter(Context::TimerFunction {
+                timer: 1,
+                function: address("hrtimer_wakeup"),
+            }),
+        ),
+        (1_000, 9, WAKING),
+        (1_100, 9, What::Exit(Context::TimerFunction { timer: 1, function: 0 })),
+        (1_500, 9, EXIT),
+        (301_500, 9, switch(load, true, PROBE)),
+        (301_900, 7, What::SysExit { call: 230 }),
+    ];
+    let snapshot = snapshot(&events, &[], 302_000);
+    let breakdown = told(&snapshot, "full");
+    assert_eq!(
+        spans(&breakdown),
+        [
+            ("interrupt pending", 700),
+            ("timer interrupt", 200),
+            ("wake-up", 100),
+            ("interrupt exit", 500),
+            ("other thread", 298_500),
+            ("schedule", 1_500),
+            ("return to user", 400),
+            ("probe's code", 100),
+        ]
+    );
+    let cause = breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::OtherThread);
+    assert_eq!(
+        cause.sentence,
+        "298 of 302 us: the real-time thread planted (9), priority 90, ran first."
+    );
+    assert_eq!(breakdown.at_due().task.comm, "planted");
+}
+
+#[test]
+fn interrupts_off() {
+    let load = thread(9, "load", 120);
+    let events = [
+        (-500_000, 7, switch(PROBE, true, load)),
+        (80_600, 9, ENTER),
+        (81_000, 9, WAKING),
+        (81_500, 9, EXIT),
+        (82_500, 9, switch(load, false, PROBE)),
+    ];
+    let inside = ["_raw_spin_unlock_irqrestore", "free_pages_bulk", "__x64_sys_munmap"];
+    let breakdown = told(&snapshot(&events, &inside, 83_000), "full");
+    assert_eq!(
+        spans(&breakdown)[..2],
+        [("interrupts off", 80_000), ("interrupt pending", 600)]
+    );
+    assert_eq!(
+        breakdown.cause().sentence,
+        "80.0 of 83.0 us: interrupts were off for load (9) in munmap(2): the timer interrupt came late, and came into free_pages_bulk (called by __x64_sys_munmap)."
+    );
+    assert_eq!(breakdown.notes().len(), 1);
+}
+
+#[test]
+fn soft_interrupts_and_other_interrupts() {
+    let idle = thread(0, "swapper/0", 120);
+    let net = Context::Soft(3);
+    let device = |name: &str| Context::Device {
+        irq: 33,
+        name: name.into(),
+    };
+    let events = [
+        (-500_000, 7, switch(PROBE, true, idle)),
+        (600, 0, ENTER),
+        (1_000, 0, WAKING),
+        (1_500, 0, EXIT),
+        (1_600, 0, What::Enter(net)),
+        (20_000, 0, What::Enter(device("eth0"))),
+        (25_000, 0, What::Exit(device(""))),
+        (51_600, 0, What::Exit(net)),
+        (53_000, 0, switch(idle, false, PROBE)),
+    ];
+    let breakdown = told(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 53_500), "none");
+    assert_eq!(breakdown.time_in("soft interrupt"), Nanos(45_000));
+    assert_eq!(breakdown.time_in("other interrupt"), Nanos(5_000));
+    assert_eq!(breakdown.time_in("leave idle"), Nanos(100 + 1_400));
+    let sentence = &breakdown.cause().sentence;
+    assert_eq!(
+        sentence,
+        "45.0 of 53.5 us, in 2 parts (the longest 26.6 us): soft interrupts ran first: NET_RX."
+    );
+}
+
+#[test]
+fn a_hypervisor_holds_the_cpu() {
+    let idle = thread(0, "swapper/0", 120);
+    let events = [
+        (-500_000, 7, switch(PROBE, true, idle)),
+        (400_600, 0, ENTER),
+        (401_000, 0, WAKING),
+        (401_500, 0, EXIT),
+        (402_500, 0, switch(idle, false, PROBE)),
+    ];
+    let breakdown = told(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 403_000), "full");
+    assert_eq!(spans(&breakdown)[0], ("unexplained", 400_000));
+    assert_eq!(breakdown.cause().mechanism, Mechanism::Unexplained);
+    assert!(
+        breakdown.cause().sentence.contains("a hypervisor, firmware"),
+        "{}",
+        breakdown.cause().sentence
+    );
+}
+
+#[test]
+fn a_kernel_that_does_not_preempt() {
+    let load = thread(9, "load", 120);
+    let events = [
+        (-500_000, 7, switch(PROBE, true, load)),
+        (600, 9, ENTER),
+        (1_000, 9, WAKING),
+        (1_500, 9, EXIT),
+        (92_500, 9, switch(load, false, PROBE)),
+    ];
+    let snapshot = snapshot(&events, &["free_pages_bulk", "__x64_sys_munmap"], 93_000);
+    let breakdown = told(&snapshot, "none");
+    let cause = breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::NoReschedulePoint);
+    assert_eq!(cause.system_call.as_deref(), Some("munmap"));
+    assert_eq!(told(&snapshot, "full").cause().mechanism, Mechanism::PreemptionOff);
+}
+
+#[test]
+fn a_recording_that_holds_nothing_explains_nothing() {
+    let breakdown = told(&snapshot(&[], &[], 9_000), "full");
+    assert_eq!(spans(&breakdown), [("unexplained", 9_000)]);
+    assert_eq!(breakdown.cause().sentence, "9.00 of 9.00 us: the trace does not tell.");
+}
+
+fn any_event() -> impl Strategy<Value = (i64, u32, What)> {
+    let context = prop_oneof![
+        Just(Context::Timer),
+        Just(Context::Soft(3)),
+        Just(Context::Vector("reschedule".into())),
+        Just(Context::TimerFunction { timer: 1, function: 2 }),
+    ];
+    let any_thread = || prop_oneof![Just(PROBE), Just(thread(9, "load", 120)), Just(thread(0, "idle", 120))];
+    let what = prop_oneof![
+        context.clone().prop_map(What::Enter),
+        context.prop_map(What::Exit),
+        Just(ENTER),
+        Just(WAKING),
+        Just(What::SysExit { call: 230 }),
+        (any_thread(), any::<bool>(), any_thread()).prop_map(|(from, asleep, to)| switch(from, asleep, to)),
+        (0u64..900).prop_map(|n| What::Nmi { length: Nanos(n) }),
+        (0u64..DUE).prop_map(|n| What::Lost {
+            since: Nanos(n),
+            count: 1
+        }),
+    ];
+    (-20_000i64..20_000, prop_oneof![Just(0u32), Just(7), Just(9)], what)
+}
+
+proptest! {
+    /// `Breakdown::new` refuses spans that do not follow each other or do not add up.
+    #[test]
+    fn spans_of_any_recording_add_up(
+        mut events in prop::collection::vec(any_event(), 0..40),
+        latency in 0u64..15_000,
+    ) {
+        events.sort_by_key(|(at, ..)| *at);
+        let snapshot = snapshot(&events, &["free_pages_bulk"], latency);
+        let breakdown = told(&snapshot, "full");
+        prop_assert!(breakdown.spans().iter().all(|s| s.length_ns > Nanos(0)));
+    }
+}

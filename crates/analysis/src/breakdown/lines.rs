@@ -1,0 +1,63 @@
+//! Lines of source code, for whoever knows them: the breakdown asks with addresses.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A line of source code, in the function that the symbols name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Source {
+    /// The file, from the top of the kernel's source: `mm/page_alloc.c`.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// The functions that the compiler put in there, the outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inlined: Vec<Inlined>,
+}
+
+/// A function that was put into another one, and a line in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Inlined {
+    /// Its name.
+    pub function: String,
+    /// As in [`Source`].
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+}
+
+impl Source {
+    /// With the functions inlined there; a file's name only where it changes.
+    pub fn whole(&self) -> String {
+        let mut text = self.to_string();
+        let mut file = &self.file;
+        for inlined in &self.inlined {
+            let line = match inlined.file == *file {
+                true => inlined.line.to_string(),
+                false => format!("{}:{}", inlined.file, inlined.line),
+            };
+            text.push_str(&format!(" > {} {line}", inlined.function));
+            file = &inlined.file;
+        }
+        text
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// Knows the source of code.
+pub trait Lines {
+    /// The line of the instruction at (or around) an address.
+    fn source(&self, address: u64) -> Option<Source>;
+}
+
+/// Nobody knows.
+impl Lines for () {
+    fn source(&self, _: u64) -> Option<Source> {
+        None
+    }
+}

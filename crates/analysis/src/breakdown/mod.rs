@@ -1,0 +1,38 @@
+//! Why a sample was late: from an execution to a breakdown.
+//!
+//! ```text
+//! execution   what ran, block by block, with symbols and tasks   (from a replay in the lab)
+//! decode      what matters of a block's machine code
+//! frames      call chains from calls and returns                 execution -> intervals, marks
+//! roles       what the kernel's functions mean to a breakdown: a table
+//! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
+//! classify    what each stretch between due time and sample is   points -> stretches
+//! shares      which functions took a stretch
+//! sources     and which lines, if somebody knows them
+//! spans       the breakdown type: consecutive spans that add up exactly to the latency
+//! cause       the first cause in one sentence, and what would remove it
+//! build       all of it in order                                 execution -> breakdown
+//! host        the same from a recording of the machine in front of you: coarser
+//! compare     two breakdowns side by side; group: many by cause
+//! ```
+
+pub mod build;
+pub mod cause;
+mod classify;
+pub mod compare;
+pub mod decode;
+pub mod frames;
+pub mod group;
+pub mod host;
+pub mod lines;
+pub mod milestones;
+pub mod roles;
+pub(crate) mod shares;
+mod sources;
+pub mod spans;
+pub mod stacks;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use build::{Around, Explanation, tell};
+pub use spans::Breakdown;

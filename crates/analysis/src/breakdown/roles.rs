@@ -1,0 +1,200 @@
+//! What functions of the kernel mean to a breakdown: one table from names to roles, for Linux 5.10 to 7.x on x86-64.
+
+/// What a function is to a breakdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The hardware enters here: an interrupt.
+    InterruptEntry,
+    /// The hardware enters here: a fault or trap.
+    ExceptionEntry,
+    /// User code enters here.
+    SyscallEntry,
+    /// Where a new thread begins.
+    ThreadStart,
+    /// The outermost function of a kernel thread or of the idle loop: what called it never goes on.
+    ThreadMain,
+    /// Compiler's glue around indirect jumps and returns: no function of its own.
+    Thunk,
+    /// Changes the stack, and with it the thread.
+    SwitchTo,
+    /// Belongs to the switch, around the change of stacks.
+    SwitchWork,
+    /// Runs soft interrupts.
+    SoftIrq,
+    /// Expires timers in soft interrupts.
+    SoftTimers,
+    /// The timer interrupt's own handler.
+    TimerHandler,
+    /// A timer's function that wakes the one who waits for it.
+    Wake,
+    /// Marks the running thread for rescheduling.
+    Resched,
+    /// The scheduler.
+    Schedule,
+    /// Calls the scheduler, and is not its reason.
+    ScheduleGlue,
+    /// The way to user mode, where need_resched is looked at.
+    ExitToUser,
+    /// Takes a spin lock: preemption is off from here on.
+    SpinLock,
+    /// Gives a spin lock back.
+    SpinUnlock,
+    /// Waits for a lock that has an owner with a priority.
+    PiBlock,
+    /// Changes another thread's priority for a lock's sake.
+    PiBoost,
+    /// Waits on a condition without ever giving the CPU away by itself.
+    Idle,
+}
+
+/// How a name is compared.
+enum Name {
+    Is(&'static str),
+    Begins(&'static str),
+}
+use Name::{Begins, Is};
+
+/// The first line that fits counts.
+const ROLES: &[(Name, Role)] = &[
+    (Begins("asm_sysvec_"), Role::InterruptEntry),
+    (Is("asm_common_interrupt"), Role::InterruptEntry),
+    (Is("asm_spurious_interrupt"), Role::InterruptEntry),
+    (Is("irq_entries_start"), Role::InterruptEntry),
+    (Is("spurious_entries_start"), Role::InterruptEntry),
+    (Begins("asm_exc_"), Role::ExceptionEntry),
+    (Begins("entry_SYSCALL_64"), Role::SyscallEntry),
+    (Begins("entry_SYSCALL_compat"), Role::SyscallEntry),
+    (Begins("entry_SYSENTER_compat"), Role::SyscallEntry),
+    (Begins("entry_INT80_compat"), Role::SyscallEntry),
+    (Is("asm_int80_emulation"), Role::SyscallEntry),
+    (Is("ret_from_fork"), Role::ThreadStart),
+    (Is("ret_from_fork_asm"), Role::ThreadStart),
+    (Is("smpboot_thread_fn"), Role::ThreadMain),
+    (Is("worker_thread"), Role::ThreadMain),
+    (Is("kthread_worker_fn"), Role::ThreadMain),
+    (Is("rescuer_thread"), Role::ThreadMain),
+    (Is("irq_thread"), Role::ThreadMain),
+    (Is("rcu_gp_kthread"), Role::ThreadMain),
+    (Is("rcu_tasks_kthread"), Role::ThreadMain),
+    (Is("kdamond_fn"), Role::ThreadMain),
+    (Is("kswapd"), Role::ThreadMain),
+    (Is("kcompactd"), Role::ThreadMain),
+    (Is("khugepaged"), Role::ThreadMain),
+    (Is("kauditd_thread"), Role::ThreadMain),
+    (Is("cpu_startup_entry"), Role::ThreadMain),
+    (Begins("__x86_indirect_"), Role::Thunk),
+    (Begins("__x86_return_thunk"), Role::Thunk),
+    (Begins("retbleed_return_thunk"), Role::Thunk),
+    (Begins("zen_untrain_ret"), Role::Thunk),
+    (Begins("entry_untrain_ret"), Role::Thunk),
+    (Begins("srso_"), Role::Thunk),
+    (Begins("its_return_thunk"), Role::Thunk),
+    (Is("__switch_to_asm"), Role::SwitchTo),
+    (Is("__switch_to"), Role::SwitchTo),
+    (Begins("switch_mm_irqs_off"), Role::SwitchWork),
+    (Begins("finish_task_switch"), Role::SwitchWork),
+    (Is("schedule_tail"), Role::SwitchWork),
+    (Is("enter_lazy_tlb"), Role::SwitchWork),
+    (Is("__do_softirq"), Role::SoftIrq),
+    (Begins("handle_softirqs"), Role::SoftIrq),
+    (Is("hrtimer_run_softirq"), Role::SoftTimers),
+    (Is("hrtimer_interrupt"), Role::TimerHandler),
+    (Is("hrtimer_wakeup"), Role::Wake),
+    (Is("it_real_fn"), Role::Wake),
+    (Is("posix_timer_fn"), Role::Wake),
+    (Is("alarm_timer_callback"), Role::Wake),
+    (Is("timerfd_tmrproc"), Role::Wake),
+    (Is("resched_curr"), Role::Resched),
+    (Is("__resched_curr"), Role::Resched),
+    (Is("__schedule"), Role::Schedule),
+    (Is("schedule"), Role::ScheduleGlue),
+    (Is("schedule_rtlock"), Role::ScheduleGlue),
+    (Is("schedule_idle"), Role::ScheduleGlue),
+    (Is("__cond_resched"), Role::ScheduleGlue),
+    (Begins("preempt_schedule"), Role::ScheduleGlue),
+    (Is("raw_irqentry_exit_cond_resched"), Role::ScheduleGlue),
+    (Begins("irqentry_exit_cond_resched"), Role::ScheduleGlue),
+    (Begins("exit_to_user_mode"), Role::ExitToUser),
+    (Begins("syscall_exit_to_user_mode"), Role::ExitToUser),
+    (Begins("irqentry_exit_to_user_mode"), Role::ExitToUser),
+    (Is("prepare_exit_to_usermode"), Role::ExitToUser),
+    (Begins("_raw_spin_lock"), Role::SpinLock),
+    (Begins("_raw_read_lock"), Role::SpinLock),
+    (Begins("_raw_write_lock"), Role::SpinLock),
+    (Begins("_raw_spin_unlock"), Role::SpinUnlock),
+    (Begins("_raw_read_unlock"), Role::SpinUnlock),
+    (Begins("_raw_write_unlock"), Role::SpinUnlock),
+    (Begins("rtlock_slowlock"), Role::PiBlock),
+    (Begins("rt_mutex_slowlock"), Role::PiBlock),
+    (Begins("__rt_mutex_slowlock"), Role::PiBlock),
+    (Is("rt_spin_lock_slowlock"), Role::PiBlock),
+    (Is("futex_lock_pi"), Role::PiBlock),
+    (Begins("task_blocks_on_rt_mutex"), Role::PiBlock),
+    (Is("rt_mutex_setprio"), Role::PiBoost),
+    (Is("do_idle"), Role::Idle),
+];
+
+/// The role of a function, if it has one. What the compiler appends (`.isra.0`, `.constprop.0`) does not matter.
+pub fn role(name: &str) -> Option<Role> {
+    let name = name.split_once('.').map_or(name, |(own, _)| own);
+    let fits = |n: &Name| match n {
+        Is(whole) => name == *whole,
+        Begins(start) => name.starts_with(start),
+    };
+    ROLES.iter().find(|(n, _)| fits(n)).map(|(_, role)| *role)
+}
+
+/// Functions that stand for the mechanism itself: a sentence names the one who called them.
+pub fn is_helper(name: &str) -> bool {
+    const HELPERS: [&str; 11] = [
+        "_raw_",
+        "rt_spin_",
+        "rt_mutex_",
+        "__rt_mutex_",
+        "rtlock_",
+        "rt_read_",
+        "rt_write_",
+        "preempt_",
+        "__cond_resched",
+        "__local_bh_",
+        "local_bh_",
+    ];
+    const GLUE: [Role; 3] = [Role::ScheduleGlue, Role::Schedule, Role::Thunk];
+    HELPERS.iter().any(|start| name.starts_with(start)) || role(name).is_some_and(|r| GLUE.contains(&r))
+}
+
+/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to.
+pub fn system_call(name: &str) -> Option<&str> {
+    ["__x64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "ksys_"]
+        .iter()
+        .find_map(|start| name.strip_prefix(start))
+}
+
+/// The function that a part of it belongs to: `foo.cold` is `foo`, labels of the system call's entry are the entry.
+pub fn whole(name: &str) -> &str {
+    if name.starts_with("entry_SYSCALL_64") {
+        return "entry_SYSCALL_64";
+    }
+    name.split_once(".cold").map_or(name, |(whole, _)| whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_roles() {
+        assert_eq!(role("asm_sysvec_apic_timer_interrupt"), Some(Role::InterruptEntry));
+        assert_eq!(role("finish_task_switch.isra.0"), Some(Role::SwitchWork));
+        assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
+        assert_eq!(role("schedule_timeout"), None);
+        assert_eq!(role("__schedule"), Some(Role::Schedule));
+        assert!(is_helper("_raw_spin_lock_irqsave") && is_helper("preempt_schedule_common"));
+        assert!(!is_helper("free_pcppages_bulk"));
+        assert_eq!(system_call("__x64_sys_shmdt"), Some("shmdt"));
+        assert_eq!(whole("do_fault.cold"), "do_fault");
+        assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
+        assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
+        assert_eq!(system_call("ksys_read"), Some("read"));
+    }
+}

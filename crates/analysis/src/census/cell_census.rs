@@ -1,0 +1,89 @@
+//! One cell's census, with its samples and the names of its code.
+
+use serde::Serialize;
+use worstcase_lab::execution::Symbols;
+use worstcase_lab::moments::Moment;
+use worstcase_probe::census::Kind;
+use worstcase_probe::census::log::{Census, Section};
+use worstcase_probe::{Instructions, Nanos};
+use worstcase_results::record::{Record, SubjectId};
+
+/// Which cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// The cell's name.
+    pub cell: String,
+    /// Its subject's name.
+    pub subject: SubjectId,
+    /// Its load.
+    pub load: String,
+    /// Its probe.
+    pub probe: String,
+    /// Its seed.
+    pub seed: u64,
+    /// The preemption model in force.
+    pub preempt: String,
+    /// The unit of times, e.g. `virtual us at 1000 MIPS`.
+    pub unit: String,
+    /// Distance of two due times.
+    pub period_ns: u64,
+    /// Periods without a sample.
+    pub missed: u64,
+}
+
+impl About {
+    /// From the cell's record.
+    pub fn of(record: &Record) -> About {
+        About {
+            cell: record.id.to_string(),
+            subject: record.subject.id(),
+            load: record.cell.load.clone(),
+            probe: record.cell.probe.clone(),
+            seed: record.cell.seed,
+            preempt: record.subject.preempt.in_force.clone(),
+            unit: record.subject.time_unit(),
+            period_ns: record.cell.period_ns,
+            missed: record.accounting.missed(),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct CellCensus {
+    /// Which cell.
+    pub about: About,
+    /// What the plugin found, in instructions.
+    pub census: Census,
+    /// Whether it is known how this kernel polls for rescheduling; if not, no section is cut there.
+    pub polls_known: bool,
+    /// Names of code.
+    pub symbols: Symbols,
+    /// The cell's samples, in order.
+    pub moments: Vec<Moment>,
+    /// For each sample, when the probe gave the CPU away after it, if that was looked at.
+    pub asleep: Vec<Option<Instructions>>,
+    /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.
+    pub shift: u32,
+}
+
+impl CellCensus {
+    /// Virtual time of so many instructions.
+    pub fn time_of(&self, instructions: u64) -> Nanos {
+        Nanos(instructions << self.shift)
+    }
+
+    /// The long sections of a kind, in order.
+    pub fn sections(&self, kind: Kind) -> impl Iterator<Item = &Section> {
+        self.census.sections.iter().filter(move |s| s.kind == kind)
+    }
+}
+
+/// The name of a kind, as in JSON.
+pub fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::InterruptsOff => "interrupts-off",
+        Kind::PreemptionOff => "preemption-off",
+        Kind::NonPreemptible => "non-preemptible",
+    }
+}

@@ -1,0 +1,175 @@
+//! The time that due times can fall into, and the sections in it.
+//!
+//! From the moment that its timer is due until the probe sleeps again, no due time comes: the next is a period away. What
+//! runs then belongs to the wake-up: interrupt, switch, the probe's own code and system call, the switch back. Its sections
+//! are as many as there are samples, yet none of them can ever be met. So they and this time are left out, but for the rest
+//! of the section that the sample met. All other time is the load's, idle time included; due times are spread evenly over it.
+//!
+//! Where in a period the CPU idled is not known; idle time is put behind all that ran in it.
+
+use super::cell_census::CellCensus;
+use super::join::{Joined, Met};
+use std::collections::HashMap;
+use worstcase_probe::Instructions;
+use worstcase_probe::census::Kind;
+use worstcase_probe::census::log::{LONG, Section};
+
+/// See the module. Times are ns of the load's time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExposedTime {
+    /// The due times, and the end of the last one's period. The first has a period before it.
+    pub due: Vec<u64>,
+    /// Long sections, in order.
+    pub sections: Vec<ExposedSection>,
+}
+
+/// A section as it would have been without samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExposedSection {
+    /// When it began.
+    pub start: u64,
+    /// How long it was.
+    pub length: u64,
+    /// Where it ended.
+    pub to: u64,
+}
+
+/// One period.
+#[derive(Clone, Copy)]
+struct Period {
+    due: Instructions,
+    /// The timer's interrupt.
+    entry: Instructions,
+    /// The probe sleeps.
+    asleep: Instructions,
+    /// What was left of the section that the sample met, in ns.
+    rest: u64,
+    /// The due time in the load's time.
+    at: u64,
+}
+
+impl ExposedTime {
+    /// Of a cell without missed periods.
+    pub fn of(taken: &CellCensus, joined: &[Joined]) -> ExposedTime {
+        let (periods, end) = periods(taken, joined);
+        let met = joined.iter().filter_map(|j| j.section);
+        let met: HashMap<Instructions, Met> = met.map(|m| (m.start, m)).collect();
+        let place = |section: &Section| {
+            let after = periods.partition_point(|p| p.entry <= section.start);
+            let period = periods.get(after.saturating_sub(1))?;
+            let (start, length) = match met.get(&section.start) {
+                Some(met) => (section.start, met.undisturbed),
+                None => outside(section, period),
+            };
+            (length >= LONG).then(|| ExposedSection {
+                start: period.exposed_time(taken, start),
+                length: taken.time_of(length).0,
+                to: section.to,
+            })
+        };
+        ExposedTime {
+            sections: taken.sections(Kind::NonPreemptible).filter_map(place).collect(),
+            due: periods.iter().map(|p| p.at).chain([end]).collect(),
+        }
+    }
+}
+
+impl Period {
+    /// When in the load's time an instruction ran.
+    fn exposed_time(&self, taken: &CellCensus, instruction: Instructions) -> u64 {
+        let time = |from: Instructions, to: Instructions| taken.time_of(to.0 - from.0).0;
+        match instruction {
+            // Before the first due time.
+            before if before < self.due => self.at.saturating_sub(time(before, self.due)),
+            within if within < self.asleep => self.at + time(self.due, within).min(self.rest),
+            after => self.at + self.rest + time(self.asleep, after),
+        }
+    }
+}
+
+/// All periods, in order, and the end of the last. Where it was not looked at when the probe slept, it did so as long after
+/// its sample as usual.
+fn periods(taken: &CellCensus, joined: &[Joined]) -> (Vec<Period>, u64) {
+    let asleep = |i: usize| taken.asleep.get(i).copied().flatten();
+    let known = taken
+        .moments
+        .iter()
+        .filter_map(|m| Some(asleep(m.index)?.0 - m.sample.0));
+    let mut delays: Vec<u64> = known.collect();
+    delays.sort_unstable();
+    let usual = delays.get(delays.len() / 2).copied().unwrap_or(0);
+    let mut at = taken.about.period_ns;
+    let period = |(moment, joined): (&worstcase_lab::moments::Moment, &Joined)| {
+        let period = Period {
+            due: moment.due,
+            entry: moment.timer_entry.unwrap_or(moment.due),
+            asleep: asleep(moment.index).unwrap_or(Instructions(moment.sample.0 + usual)),
+            rest: joined.rest.unwrap_or_default().0,
+            at,
+        };
+        let wake_up = taken
+            .time_of(period.asleep.0 - moment.due.0)
+            .0
+            .saturating_sub(period.rest);
+        at += taken.about.period_ns.saturating_sub(wake_up);
+        period
+    };
+    let periods = taken.moments.iter().zip(joined).map(period).collect();
+    (periods, at)
+}
+
+/// How much of a section that no sample met belongs to no wake-up, from where on: all of it, or what is left when the
+/// probe sleeps.
+fn outside(section: &Section, period: &Period) -> (Instructions, u64) {
+    let end = section.start.0 + section.length;
+    match (period.entry..period.asleep).contains(&section.start) {
+        true => (period.asleep, end.saturating_sub(period.asleep.0)),
+        false => (section.start, section.length),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census::join::join;
+    use crate::census::testing::{moment, section, taken};
+
+    #[test]
+    fn a_wake_up_s_own_sections_are_left_out() {
+        let mut taken = taken();
+        let sections = [
+            section(Kind::NonPreemptible, 10_000, 3_000),
+            section(Kind::NonPreemptible, 265_000, 3_000), // met: 2 000 are left
+            section(Kind::NonPreemptible, 268_100, 1_200), // the switch to the probe
+            section(Kind::NonPreemptible, 270_500, 4_000), // the switch back, and what then goes on
+            section(Kind::NonPreemptible, 300_000, 5_000),
+            section(Kind::InterruptsOff, 350_000, 9_000),
+        ];
+        taken.census.sections = sections.to_vec();
+        let sample = |index, due, latency, entry| {
+            let mut moment = moment(index, due, latency);
+            moment.timer_entry = Some(Instructions(entry));
+            moment
+        };
+        taken.moments = vec![sample(0, 15_000, 1_000, 15_050), sample(1, 266_000, 4_000, 268_000)];
+        taken.asleep = vec![Some(Instructions(17_000)), Some(Instructions(271_000))];
+        let found = ExposedTime::of(&taken, &join(&taken).unwrap());
+        let sections: Vec<(u64, u64)> = found.sections.iter().map(|s| (s.start, s.length)).collect();
+        // 2 000 of the first period are the wake-up's, 5 000 - 2 000 of the second.
+        assert_eq!(found.due, [0, 249_000, 497_000].map(|n| 251_000 + n));
+        assert_eq!(
+            sections,
+            [(246_000, 3_000), (499_000, 3_000), (502_000, 3_500), (531_000, 5_000)]
+        );
+    }
+
+    #[test]
+    fn where_it_is_not_known_the_probe_sleeps_as_soon_as_usual() {
+        let mut taken = taken();
+        taken.moments = vec![moment(0, 10_000, 3_000), moment(1, 300_000, 3_000)];
+        taken.asleep = vec![Some(Instructions(14_000)), None];
+        let (periods, _) = periods(&taken, &join(&taken).unwrap());
+        let ends: Vec<u64> = periods.iter().map(|p| p.asleep.0).collect();
+        assert_eq!(ends, [14_000, 304_000]);
+    }
+}

@@ -1,0 +1,224 @@
+//! A breakdown for the terminal: the sentence, a timeline with bars, and for the spans that matter their functions.
+
+use crate::terminal::Style;
+use worstcase_analysis::breakdown::lines::Source;
+use worstcase_analysis::breakdown::spans::{Breakdown, Kind, LockWait, Place, Span};
+use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
+use worstcase_base::format::{micros, micros_exact, plain};
+use worstcase_probe::Nanos;
+
+/// Widest line.
+const WIDTH: usize = 116;
+/// Longest bar.
+const BAR: u64 = 24;
+/// Where the details of a span begin.
+const INDENT: usize = 27;
+/// Frames of a chain that are shown at its begin and at its end.
+const ENDS: (usize, usize) = (3, 7);
+/// Spans with at least this part of the latency, in per cent, are told in detail.
+const DETAIL: u64 = 8;
+
+/// The whole breakdown.
+pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
+    let sample = breakdown.sample();
+    let heading = format!(
+        "{}, sample {}: {} us late",
+        sample.cell,
+        sample.index,
+        micros(sample.latency_ns)
+    );
+    let mut out = vec![
+        style.bold(&plain(&heading)),
+        format!("times are {}", plain(&sample.unit)),
+        String::new(),
+    ];
+    out.extend(wrapped("", &breakdown.cause().sentence));
+    out.extend(wrapped("What would help: ", &breakdown.cause().remedy));
+    out.push(String::new());
+    let at_due = breakdown.at_due();
+    let due = format!("{} ({})", plain(&at_due.task.comm), at_due.task.pid);
+    out.extend(chained(&format!("When the timer was due: {due}: "), 24, &at_due.chain));
+    out.push(String::new());
+    out.push(format!(
+        "{:>11} {:>11}  {:<width$}  span",
+        "from",
+        "takes",
+        "",
+        width = BAR as usize
+    ));
+    for span in breakdown.spans() {
+        out.extend(lines(span, sample.latency_ns));
+    }
+    out.push(format!("{:>11} {:>11}", "sum", micros_exact(sample.latency_ns)));
+    for note in breakdown.notes() {
+        out.extend(wrapped("Note: ", note));
+    }
+    out.push(String::new());
+    out.join("\n")
+}
+
+fn lines(span: &Span, latency: Nanos) -> Vec<String> {
+    let part = |whole: u64| span.length_ns.0 * whole / latency.0.max(1);
+    let bar = match part(BAR) {
+        0 if span.length_ns.0 > 0 => "▏".to_string(),
+        n => "█".repeat(n as usize),
+    };
+    let head = format!(
+        "{:>11} {:>11}  {bar:<width$}  ",
+        micros_exact(span.start_ns),
+        micros_exact(span.length_ns),
+        width = BAR as usize
+    );
+    let mut out = vec![cut(&format!("{head}{}", plain(&describe(span))))];
+    let indent = " ".repeat(INDENT);
+    for (what, place) in places(&span.what) {
+        out.extend(wrapped(&format!("{indent}{what} "), &shown(place)));
+    }
+    if part(100) >= DETAIL {
+        if !span.chain.is_empty() {
+            out.extend(chained(&format!("{indent}in "), INDENT + 3, &span.chain));
+        }
+        for share in &span.functions {
+            let percent = share.self_ns.0 * 100 / span.length_ns.0.max(1);
+            let by = share.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+            let text = format!(
+                "{indent}{percent:>3} % {:>8} us  {}{by}",
+                micros(share.self_ns),
+                share.function
+            );
+            out.push(cut(&plain(&text)));
+        }
+        for line in &span.lines {
+            let percent = line.self_ns.0 * 100 / span.length_ns.0.max(1);
+            let (time, whole) = (micros(line.self_ns), line.source.whole());
+            let lead = format!("{indent}{percent:>3} % {time:>8} us  at {} ", plain(&line.function));
+            out.extend(wrapped(&lead, &whole));
+        }
+    }
+    out
+}
+
+/// What happens, with what belongs to the kind.
+pub fn describe(span: &Span) -> String {
+    let title = span.what.name().title;
+    let task = format!("{} ({})", span.task.comm, span.task.pid);
+    match &span.what {
+        Kind::OtherIrq { entry } => format!("{title}: {entry}"),
+        Kind::OtherThread { task, .. } => format!("{title}: {} ({})", task.comm, task.pid),
+        Kind::NoReschedulePoint {
+            system_call: Some(call),
+        } => format!("{title}: {task} in {call}(2)"),
+        Kind::NoReschedulePoint { .. } | Kind::PreemptOff { .. } | Kind::IrqsOff { .. } | Kind::RunsOn => {
+            format!("{title}: {task}")
+        }
+        _ => title.to_string(),
+    }
+}
+
+/// Where it was switched off and on, or what it waits for.
+pub fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
+    let both = match kind {
+        Kind::OtherThread {
+            wait: Some(LockWait { at, inherits: true }),
+            ..
+        } => return vec![("boosted by the probe, which waits in", at)],
+        Kind::OtherThread {
+            wait: Some(LockWait { at, .. }),
+            ..
+        } => return vec![("the probe waits in", at)],
+        Kind::IrqsOff { off, on } => [("off in", off), ("on in", on)],
+        Kind::PreemptOff { lock, released } => [("lock of", lock), ("ended in", released)],
+        _ => return Vec::new(),
+    };
+    both.into_iter()
+        .filter_map(|(what, p)| p.as_ref().map(|p| (what, p)))
+        .collect()
+}
+
+/// A place in one line.
+pub fn shown(place: &Place) -> String {
+    let by = place.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+    let at = place.offset_ns.map_or("before the window".to_string(), |ns| {
+        let sign = if ns < 0 { "-" } else { "+" };
+        format!("at {sign}{} us", micros(Nanos(ns.unsigned_abs())))
+    });
+    let line = place.source.as_ref().map_or(String::new(), |s| format!(" ({s})"));
+    format!("{}{line}{by}, {at}", place.function)
+}
+
+/// A call chain: in one line, wrapped; or a line for each frame behind `indent`, if the source is known.
+fn chained(lead: &str, indent: usize, frames: &[Frame]) -> Vec<String> {
+    if frames.iter().all(|f| f.source.is_none()) {
+        let (first, rest) = lead.split_at(lead.len().min(indent));
+        return wrapped(first, &format!("{rest}{}", chain(frames)));
+    }
+    let width = frames.iter().map(|f| name(f).chars().count()).max().unwrap_or(0);
+    let frame = |f: &Frame| (name(f), f.source.as_ref().map_or(String::new(), Source::whole));
+    let left_out = |n: usize| (format!("({n} more)"), String::new());
+    let shown = shortened(frames.iter().map(frame).collect(), left_out);
+    let mut lines = Vec::new();
+    for (number, (name, line)) in shown.iter().enumerate() {
+        let lead = match number {
+            0 => lead.to_string(),
+            _ => format!("{}> ", " ".repeat(indent)),
+        };
+        match line.is_empty() {
+            true => lines.push(cut(&plain(&format!("{lead}{name}")))),
+            false => lines.extend(wrapped(&plain(&format!("{lead}{name:<width$}  ")), line)),
+        }
+    }
+    lines
+}
+
+/// A call chain in one line, outermost first.
+pub fn chain(frames: &[Frame]) -> String {
+    let left_out = |n: usize| format!("({n} more)");
+    plain(&shortened(frames.iter().map(name).collect(), left_out).join(" > "))
+}
+
+fn name(frame: &Frame) -> String {
+    match frame.kind {
+        FrameKind::Interrupt | FrameKind::Exception => format!("[{}]", frame.function),
+        FrameKind::TailCall => format!("~{}", frame.function),
+        _ => frame.function.clone(),
+    }
+}
+
+/// Without the middle of a long chain; `left_out` stands there, and tells how many.
+fn shortened<T>(mut frames: Vec<T>, left_out: impl Fn(usize) -> T) -> Vec<T> {
+    let (first, last) = ENDS;
+    if frames.len() > first + last + 1 {
+        let middle = first..frames.len() - last;
+        frames.splice(middle.clone(), [left_out(middle.len())]);
+    }
+    frames
+}
+
+/// A line that is not wider than a terminal.
+pub fn cut(line: &str) -> String {
+    let line = line.trim_end();
+    match line.chars().count() > WIDTH {
+        true => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+        false => line.to_string(),
+    }
+}
+
+/// Text in lines, the further ones under the first word of the first.
+pub fn wrapped(lead: &str, text: &str) -> Vec<String> {
+    let indent = lead.chars().count();
+    let mut lines = vec![lead.to_string()];
+    for word in plain(text).split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.chars().count() + word.chars().count() > WIDTH && line.chars().count() > indent {
+            lines.push(format!("{}{word} ", " ".repeat(indent)));
+        } else {
+            line.push_str(word);
+            line.push(' ');
+        }
+    }
+    lines
+        .iter()
+        .map(|l| l.trim_end().to_string())
+        .filter(|l| !l.is_empty())
+        .collect()
+}

@@ -1,0 +1,342 @@
+//! Who appears in the pictures of a run: subjects with their names and styles, and the questions asked of them.
+
+use std::collections::BTreeSet;
+pub use worstcase_base::distinct;
+use worstcase_base::format::plain;
+use worstcase_kernels::{Flavour, version};
+use worstcase_probe::Nanos;
+use worstcase_probe::bench::Bench;
+use worstcase_results::record::{CellEntry, Machine, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
+use worstcase_results::stats::{Ensemble, ensembles};
+
+use super::{MOST_SERIES, Of};
+
+/// A subject as it is shown.
+#[derive(Clone, Debug)]
+pub struct ShownSubject<'a> {
+    /// Its name.
+    pub id: SubjectId,
+    /// The same in short: what tells it from the others of its run.
+    pub label: String,
+    /// Its place in the run.
+    pub style: usize,
+    /// The label without the kernel's version: what may stay the same from version to version.
+    pub line: String,
+    /// What it is.
+    pub subject: &'a Subject,
+}
+
+impl ShownSubject<'_> {
+    /// For a panel or series of this subject alone.
+    pub fn of(&self, load: &str) -> Of {
+        Of {
+            label: self.label.clone(),
+            subject: self.id.to_string(),
+            load: plain(load),
+            style: self.style,
+        }
+    }
+}
+
+/// All that the pictures of a run are made from.
+#[derive(Debug)]
+pub struct PictureData<'a> {
+    /// What was planned.
+    pub planned: &'a [CellEntry],
+    /// What was measured.
+    pub records: &'a [Record],
+    /// Subjects that were measured, in the plan's order.
+    pub subjects: Vec<ShownSubject<'a>>,
+    /// The criterion.
+    pub limit: Option<Nanos>,
+    /// Microseconds of these records, as an axis must name them.
+    pub micros: String,
+}
+
+/// One quantity of one probe: what is shown on common axes.
+#[derive(Debug)]
+pub struct Question<'a> {
+    /// The instrument.
+    pub probe: &'a str,
+    /// What of it.
+    pub quantity: Quantity,
+    /// Its records, in the plan's order; of some every period may be missed.
+    pub records: Vec<&'a Record>,
+    /// Its loads, in the plan's order.
+    pub loads: Vec<&'a str>,
+    /// Over the seeds.
+    pub ensembles: Vec<Ensemble>,
+}
+
+impl<'a> PictureData<'a> {
+    /// Of a run.
+    pub fn new(plan: &'a RunPlan, records: &'a [Record], limit: Option<Nanos>) -> PictureData<'a> {
+        let mut subjects: Vec<(SubjectId, &Subject)> = Vec::new();
+        for record in records {
+            let id = record.subject.id();
+            if subjects.iter().all(|(known, _)| *known != id) {
+                subjects.push((id, &record.subject));
+            }
+        }
+        let labels = labels(&subjects);
+        let subjects = subjects.into_iter().zip(labels).enumerate();
+        let subjects = subjects.map(|(style, ((id, subject), (label, line)))| ShownSubject {
+            id,
+            label,
+            style,
+            line,
+            subject,
+        });
+        PictureData {
+            planned: &plan.cells,
+            records,
+            subjects: subjects.collect(),
+            limit,
+            micros: micros(records),
+        }
+    }
+
+    /// The questions about how late something was, in the order in which the records name their probes.
+    pub fn questions(&self) -> Vec<Question<'a>> {
+        let mut all = Vec::new();
+        for probe in distinct(self.records.iter().map(|r| r.cell.probe.as_str())) {
+            if probe.parse::<Bench>().is_ok() {
+                continue;
+            }
+            let records: Vec<&Record> = self.records.iter().filter(|r| r.cell.probe == probe).collect();
+            for quantity in quantities(probe, &records) {
+                let of_probe = |e: &Ensemble| e.probe == probe;
+                all.push(Question {
+                    probe,
+                    quantity,
+                    loads: distinct(records.iter().map(|r| r.cell.load.as_str())),
+                    records: records.clone(),
+                    ensembles: ensembles(self.records, quantity).into_iter().filter(of_probe).collect(),
+                });
+            }
+        }
+        all
+    }
+
+    /// The subject that a record is of.
+    pub fn subject(&self, record: &Record) -> &ShownSubject<'a> {
+        let id = record.subject.id();
+        let found = self.subjects.iter().find(|a| a.id == id);
+        found.expect("every record's subject is one of the data")
+    }
+}
+
+impl<'a> Question<'a> {
+    /// Its records of a subject and a load.
+    pub fn of(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
+        let wanted = |r: &&&Record| r.cell.load == load && r.subject.id() == subject.id;
+        self.records.iter().filter(wanted).copied().collect()
+    }
+
+    /// The subjects that it was asked of.
+    pub fn subjects<'c>(&self, data: &'c PictureData<'a>) -> Vec<&'c ShownSubject<'a>> {
+        let asked: BTreeSet<SubjectId> = self.records.iter().map(|r| r.subject.id()).collect();
+        data.subjects.iter().filter(|a| asked.contains(&a.id)).collect()
+    }
+
+    /// Beginning of the names of its pictures.
+    pub fn id(&self, kind: &str) -> String {
+        format!("{kind}-{}-{}", slug(self.probe), self.quantity)
+    }
+
+    /// For titles: `latency (timer due to user code)`.
+    pub fn title(&self) -> String {
+        let title = self.quantity.title_of(self.probe);
+        match title.split_once(": ") {
+            Some((name, meaning)) => format!("{name} ({meaning})"),
+            None => title.to_string(),
+        }
+    }
+
+    /// For axes.
+    pub fn name(&self) -> &'static str {
+        match (self.quantity, self.probe) {
+            (Quantity::Latency, "noise") => "gap",
+            (Quantity::IrqLatency, _) => "interrupts off",
+            (Quantity::AfterIrq, _) => "response",
+            (other, _) => other.name(),
+        }
+    }
+
+    /// The limit is one on latency, and on nothing else.
+    pub fn limit(&self, data: &PictureData<'_>) -> Option<Nanos> {
+        data.limit.filter(|_| self.quantity == Quantity::Latency)
+    }
+}
+
+/// What a probe is about, as far as it was measured.
+fn quantities(probe: &str, records: &[&Record]) -> Vec<Quantity> {
+    let about: &[Quantity] = match probe {
+        "response" | "timerlat" => &[Quantity::IrqLatency, Quantity::AfterIrq, Quantity::Latency],
+        "jitter" => &[Quantity::Jitter],
+        _ => &[Quantity::Latency],
+    };
+    let measured = |q: &&Quantity| **q == about[about.len() - 1] || records.iter().any(|r| r.summary(**q).is_some());
+    about.iter().filter(measured).copied().collect()
+}
+
+/// Text that can be part of a picture's name, and so of a file's.
+pub fn slug(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    if !text.is_empty() && text.len() <= 60 && text.chars().all(plain) && !text.starts_with('.') {
+        return text.to_string();
+    }
+    let readable: String = text
+        .chars()
+        .take(24)
+        .map(|c| if plain(c) && c != '.' { c } else { '-' })
+        .collect();
+    // `apps:30` is as readable as any name; other text gets what tells it from its like.
+    if text.replacen(':', "-", 1) == readable {
+        return readable;
+    }
+    format!(
+        "{readable}-{}",
+        &worstcase_base::digest::sha256_hex(text.as_bytes())[..8]
+    )
+}
+
+/// Groups that one panel bears, as even as they can be.
+pub fn groups<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
+    let count = all.len().div_ceil(MOST_SERIES).max(1);
+    all.chunks(all.len().div_ceil(count).max(1))
+        .map(<[T]>::to_vec)
+        .collect()
+}
+
+fn micros(records: &[Record]) -> String {
+    let units: BTreeSet<String> = records.iter().map(|r| r.subject.time_unit()).collect();
+    let venues: Vec<Venue> = distinct(records.iter().map(|r| r.subject.venue()));
+    match (units.len(), venues.as_slice()) {
+        (1, _) => units.into_iter().next().unwrap_or_default(),
+        (_, [Venue::Lab]) => "virtual us".into(),
+        (_, [Venue::Lab, Venue::Host] | [Venue::Host, Venue::Lab]) => "us, virtual in the lab".into(),
+        _ => "us".into(),
+    }
+}
+
+/// Of each its label, as short as it can be and still differ, and the same without the kernel's version.
+fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
+    let varies = |pick: fn(&Subject) -> Option<u32>| distinct(subjects.iter().map(|(_, s)| pick(s))).len() > 1;
+    let venues = distinct(subjects.iter().map(|(_, s)| s.venue())).len() > 1;
+    let (mips_vary, memory_varies) = (varies(mips), varies(memory_mb));
+    let machine = |subject: &Subject| {
+        let mut text = String::new();
+        if let Some(n) = mips(subject).filter(|_| mips_vary) {
+            text += &format!(" {n} MIPS");
+        }
+        if let Some(n) = memory_mb(subject).filter(|_| memory_varies) {
+            text += &format!(" {n} MB");
+        }
+        if venues && subject.venue() == Venue::Host {
+            text += " host";
+        }
+        text
+    };
+    let pair = |(_, subject): &(SubjectId, &Subject)| {
+        let (series, flavour) = kernel(subject);
+        let rest = format!("{}{}", model(subject), machine(subject));
+        match flavour {
+            None => (plain(&format!("{series} {rest}")), plain(&rest)),
+            Some(flavour) => (
+                plain(&format!("{series}-{flavour} {rest}")),
+                plain(&format!("{rest} ({flavour})")),
+            ),
+        }
+    };
+    let short: Vec<(String, String)> = subjects.iter().map(pair).collect();
+    let unique = |text: &String| short.iter().filter(|(other, _)| other == text).count() == 1;
+    let pairs = short.iter().zip(subjects);
+    let label = |((text, line), (id, _)): (&(String, String), &(SubjectId, &Subject))| match unique(text) {
+        true => (text.clone(), line.clone()),
+        false => (plain(id.as_str()), line.clone()),
+    };
+    pairs.map(label).collect()
+}
+
+/// The preemption model by which a subject is known.
+pub fn model(subject: &Subject) -> &str {
+    subject.preempt.asked.as_deref().unwrap_or(&subject.preempt.in_force)
+}
+
+/// The lab's speed.
+pub fn mips(subject: &Subject) -> Option<u32> {
+    match &subject.machine {
+        Machine::Lab(lab) => Some(lab.mips),
+        Machine::Host(_) => None,
+    }
+}
+
+/// The lab's memory: of a host it tells nothing.
+pub fn memory_mb(subject: &Subject) -> Option<u32> {
+    match &subject.machine {
+        Machine::Lab(lab) => Some(lab.memory_mb),
+        Machine::Host(_) => None,
+    }
+}
+
+/// Series, or the label of what has none, and flavour. The flavour rt is told by its model.
+fn kernel(subject: &Subject) -> (String, Option<Flavour>) {
+    let release = &subject.kernel.release;
+    let Some(series) = version::series(release) else {
+        return (subject.kernel.label.clone(), None);
+    };
+    let flavour = match Flavour::of_release(release) {
+        Flavour::Generic => None,
+        Flavour::Rt if model(subject) == "rt" => None,
+        other => Some(other),
+    };
+    (series, flavour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::subject;
+    use super::*;
+
+    fn labels_of(subjects: &[Subject]) -> Vec<String> {
+        let named: Vec<(SubjectId, &Subject)> = subjects.iter().map(|s| (s.id(), s)).collect();
+        labels(&named).into_iter().map(|(label, _)| label).collect()
+    }
+
+    #[test]
+    fn labels_are_short_and_differ() {
+        let two = [
+            subject("6.1.0-50-amd64", "none"),
+            subject("6.1.0-50-rt-amd64", "rt"),
+            subject("6.1.0-50-cloud-amd64", "none"),
+        ];
+        assert_eq!(labels_of(&two), ["6.1 none", "6.1 rt", "6.1-cloud none"]);
+        let same_series = [subject("6.1.0-50-amd64", "none"), subject("6.1.0-51-amd64", "none")];
+        assert_eq!(labels_of(&same_series), ["6.1.0-50-amd64.none", "6.1.0-51-amd64.none"]);
+        let mut slow = subject("6.1.0-50-amd64", "none");
+        if let Machine::Lab(lab) = &mut slow.machine {
+            lab.mips = 500;
+        }
+        let labels = labels_of(&[subject("6.1.0-50-amd64", "none"), slow]);
+        assert_eq!(labels, ["6.1 none 1000 MIPS", "6.1 none 500 MIPS"]);
+    }
+
+    #[test]
+    fn names_of_pictures_are_names_of_files() {
+        assert_eq!(slug("shm"), "shm");
+        assert_eq!(slug("apps:30"), "apps-30");
+        let wild = slug("../<b>\u{202e}'\"&");
+        assert!(wild.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{wild}");
+        assert_ne!(slug("cmd:a b"), slug("cmd:a/b"));
+        assert_ne!(slug(""), slug("."));
+    }
+
+    #[test]
+    fn no_panel_bears_more_than_can_be_told_apart() {
+        let all: Vec<usize> = (0..17).collect();
+        let sizes: Vec<usize> = groups(&all).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [6, 6, 5]);
+        assert_eq!(groups::<u8>(&[]).len(), 0);
+    }
+}
