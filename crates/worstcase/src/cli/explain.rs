@@ -28,8 +28,8 @@ Examples:
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
-switch and hackbench have no worst wake-up: nothing can be told of them; of inversion, why a blocked thread waited.
-The replay must give the same samples and events again; if it does not, nothing is explanation.
+switch and hackbench have no worst wake-up: there is nothing to explain; of inversion, why a blocked thread waited.
+The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
 pub struct ExplainArgs {
     /// The run's folder
