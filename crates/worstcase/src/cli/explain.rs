@@ -7,13 +7,13 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::breakdown::{Breakdown, Explanation, compare, group};
+use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
 use worstcase_analysis::explain::{self, Choice, Explained, Means, comparable, has_latency, worst_cell};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::flame::FlameError;
-use worstcase_report::breakdown::{flame, json, perfetto, terminal};
+use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Record, Run};
 
@@ -122,7 +122,7 @@ fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Resu
     let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {
         true => json::breakdowns(&breakdowns),
-        false => group::terminal(&group::group(&breakdowns)),
+        false => shown::group::terminal(&group::group(&breakdowns)),
     })
 }
 
