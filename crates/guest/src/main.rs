@@ -14,6 +14,7 @@ mod image;
 mod modules;
 mod mounts;
 mod ports;
+mod random;
 mod ready;
 mod stop;
 mod symbols;
@@ -57,7 +58,8 @@ fn run() -> Result<Vec<u8>, GuestError> {
     ports::allow()?;
     mounts::mount_all()?;
     stop::settle();
-    console::send(ready::message()?.as_bytes());
+    let random = random::prepare()?;
+    console::send(ready::message(random)?.as_bytes());
     let gap = stop::wait_for_resume()?;
     let text = fwcfg::read("opt/worstcase/cell")?;
     match symbols::asked(&text) {

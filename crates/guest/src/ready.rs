@@ -1,7 +1,8 @@
 //! What the controller must know of a booted subject before it measures on it.
 //!
 //! `WCREADY` and then `key=value` lines, closed by an empty line:
-//! the environment (see `worstcase_probe::environment`), and `timer_entry`, where the local timer's interrupt enters the kernel.
+//! the environment (see `worstcase_probe::environment`), `random` (see `random`), `not_understood` (boot parameters), and
+//! `timer_entry`, where the local timer's interrupt enters the kernel.
 
 use crate::GuestError;
 use crate::image::read_text;
@@ -10,15 +11,25 @@ use std::fmt::Write;
 /// The entry of the local APIC timer's interrupt, from 5.8 on.
 const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 
-/// The ready message.
-pub fn message() -> Result<String, GuestError> {
+/// The ready message; `random` is how the random generator is.
+pub fn message(random: &str) -> Result<String, GuestError> {
     let mut text = String::from("WCREADY\n");
     for (key, value) in worstcase_probe::probes::environment::read() {
         writeln!(text, "{key}={value}").expect("writing to a string");
     }
+    writeln!(text, "random={random}").expect("writing to a string");
+    writeln!(text, "not_understood={}", not_understood()).expect("writing to a string");
     writeln!(text, "timer_entry={}", symbol(TIMER_ENTRY)?).expect("writing to a string");
     text.push('\n');
     Ok(text)
+}
+
+/// Boot parameters that the kernel does not know: it hands them to its first process, as arguments and as environment.
+/// Those with a dot are a module's; nobody tells of them.
+fn not_understood() -> String {
+    let pairs = std::env::vars_os().map(|(name, value)| format!("{}={}", name.display(), value.display()));
+    let words = std::env::args_os().skip(1).map(|word| word.display().to_string());
+    words.chain(pairs).collect::<Vec<_>>().join(" ")
 }
 
 /// The address of a kernel symbol, in hexadecimal.

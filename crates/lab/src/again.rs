@@ -18,9 +18,8 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::ResolveOptions;
 use worstcase_kernels::debuginfo::BuildId;
-use worstcase_plan::PlannedCell;
 use worstcase_probe::{CellSpec, Instructions};
-use worstcase_results::record::{Machine, Record};
+use worstcase_results::record::Record;
 
 /// A cell with everything that it needs to run.
 pub struct Again {
@@ -46,27 +45,7 @@ impl Again {
             cell: record.id.to_string(),
             what: what.to_string(),
         };
-        let Machine::Lab(machine) = &record.subject.machine else {
-            return Err(LabError::Request(format!(
-                "{} was not measured in the lab: it cannot be replayed",
-                record.id
-            )));
-        };
-        let planned = PlannedCell {
-            kernel: record.subject.kernel.name.clone(),
-            preempt: record
-                .subject
-                .preempt
-                .asked
-                .clone()
-                .unwrap_or_else(|| record.subject.preempt.in_force.clone()),
-            mips: machine.mips,
-            memory_mb: machine.memory_mb,
-            spec: record
-                .cell
-                .spec()
-                .map_err(|e| LabError::Request(format!("{}: {e}", record.id)))?,
-        };
+        let planned = matrix::planned(record)?;
         let matrix = Matrix::prepare(std::slice::from_ref(&planned), added, qemu, options)?;
         let prepared = matrix.subject(&matrix.cells()[0]);
         if let Some(what) = prepared.changed_since(record) {
@@ -115,7 +94,7 @@ impl Again {
 
     /// Virtual CPU speed.
     pub fn mips(&self) -> Mips {
-        self.prepared().subject.machine.mips
+        self.prepared().subject.mips
     }
 
     /// The cell's content key.

@@ -111,7 +111,7 @@ fn most_instructions(run: &Run) -> Instructions {
         return UNKNOWN_WORK;
     }
     let virtual_ns = run.spec.warmup.0 + run.spec.period.0 * u64::from(run.spec.periods);
-    let instructions = virtual_ns >> run.prepared.subject.machine.mips.shift();
+    let instructions = virtual_ns >> run.prepared.subject.mips.shift();
     Instructions(BOOT.0 + 4 * instructions)
 }
 

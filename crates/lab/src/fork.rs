@@ -58,11 +58,20 @@ impl Fork<'_> {
             record: &at("record"),
             console: &at("console"),
         };
-        let machine = &self.prepared.subject.machine;
-        let args = machine::arguments(machine, &self.prepared.command_line, Memory::Private, &files);
+        let subject = &self.prepared.subject;
+        let args = machine::arguments(subject, &self.prepared.command_line, Memory::Private, &files);
         let program = &self.prepared.qemu.program;
-        let ended = Process::start(program, &args, errors.into(), Some(&at("progress")), self.limits)
-            .and_then(|qemu| resume(qemu, &self.snapshot.state()));
+        let state = self.snapshot.state();
+        let state = File::open(&state).map_err(LabError::io(state))?;
+        let ended = Process::start(
+            program,
+            &args,
+            errors.into(),
+            Some(&at("progress")),
+            Some(&state),
+            self.limits,
+        )
+        .and_then(resume);
         let message = std::fs::read(at("record")).unwrap_or_default();
         if let Some(words) = guest_error(&message) {
             return Err(LabError::Guest {
@@ -84,7 +93,7 @@ impl Fork<'_> {
     }
 }
 
-fn resume(mut qemu: Process, state: &Path) -> Result<(), LabError> {
+fn resume(mut qemu: Process) -> Result<(), LabError> {
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
     qemu.qmp.execute("migrate-set-capabilities", capability)?;
     // A machine that arrived tells its network so, by timers of real time for half a second: they wake the main loop, which
@@ -92,7 +101,7 @@ fn resume(mut qemu: Process, state: &Path) -> Result<(), LabError> {
     qemu.qmp
         .execute("migrate-set-parameters", json!({"announce-rounds": 0}))?;
     qemu.qmp
-        .execute("migrate-incoming", json!({"uri": machine::restore_uri(state)}))?;
+        .execute("migrate-incoming", json!({"uri": machine::restore_uri()}))?;
     qemu.qmp
         .poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
     qemu.qmp.execute("cont", json!({}))?;

@@ -44,6 +44,7 @@ mod process;
 pub mod qemu;
 mod qemu_files;
 mod qmp;
+pub mod records;
 pub mod replay;
 pub mod snapshot;
 pub mod stamps;

@@ -2,16 +2,16 @@
 
 use super::added::Added;
 use super::cell::Raw;
-use super::machine::{Mips, VirtualMachine};
+use super::machine::{self, Mips};
 use super::qemu::Qemu;
 use super::snapshot::Snapshot;
 use super::subject::{Prepared, Subject};
 use super::{LabError, stamps};
 use std::collections::BTreeMap;
 use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
-use worstcase_plan::PlannedCell;
+use worstcase_plan::{PlannedCell, VirtualMachine};
 use worstcase_probe::CellSpec;
-use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, SubjectId};
+use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record, SubjectId};
 
 /// Subjects with everything that makes them, and the cells to run on them.
 pub struct Matrix {
@@ -38,13 +38,13 @@ impl Matrix {
         options: &ResolveOptions<'_>,
     ) -> Result<Matrix, LabError> {
         let mut found: BTreeMap<&str, Kernel> = BTreeMap::new();
-        let mut indices: BTreeMap<(&str, &str, u32, u32), usize> = BTreeMap::new();
+        let mut indices: BTreeMap<(&str, &str, &VirtualMachine), usize> = BTreeMap::new();
         let mut matrix = Matrix {
             subjects: Vec::new(),
             cells: Vec::new(),
         };
         for cell in planned {
-            let key = (cell.kernel.as_str(), cell.preempt.as_str(), cell.mips, cell.memory_mb);
+            let key = (cell.kernel.as_str(), cell.preempt.as_str(), &cell.machine);
             let subject = match indices.get(&key) {
                 Some(index) => *index,
                 None => {
@@ -84,33 +84,45 @@ impl Matrix {
 }
 
 fn subject(kernel: &Kernel, cell: &PlannedCell, added: &[Added]) -> Result<Subject, LabError> {
-    let mips: Mips = cell.mips.to_string().parse()?;
+    let mips: Mips = cell.machine.mips.to_string().parse()?;
     Ok(Subject {
         kernel: kernel.clone(),
         preempt: preempt::choose(kernel, cell.preempt.parse()?)?,
-        machine: VirtualMachine {
-            mips,
-            memory_mb: cell.memory_mb,
-        },
+        machine: cell.machine.clone(),
+        mips,
         added: added.to_vec(),
     })
 }
 
 fn subject_id(subject: &Subject) -> SubjectId {
-    let machine = &subject.machine;
-    SubjectId::lab(
-        &subject.kernel.label,
-        subject.preempt.model.name(),
-        machine.mips.number(),
-        machine.memory_mb,
-    )
+    SubjectId::lab(&subject.kernel.label, subject.preempt.model.name(), &subject.machine)
+}
+
+/// A recorded cell, as it is asked for.
+pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
+    let record::Machine::Lab(machine) = &record.subject.machine else {
+        return Err(LabError::Request(format!(
+            "{} was not measured in the lab: it cannot be replayed",
+            record.id
+        )));
+    };
+    let preempt = &record.subject.preempt;
+    Ok(PlannedCell {
+        kernel: record.subject.kernel.name.clone(),
+        preempt: preempt.asked.clone().unwrap_or_else(|| preempt.in_force.clone()),
+        machine: machine.machine.clone(),
+        spec: record
+            .cell
+            .spec()
+            .map_err(|e| LabError::Request(format!("{}: {e}", record.id)))?,
+    })
 }
 
 /// From what a cell left to the record that is kept.
 pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<CellResult, LabError> {
     let subject = &prepared.subject;
     let label = subject.label();
-    let mut stamps = stamps::join(raw, subject.machine.mips).map_err(|e| LabError::Stamps(label.clone(), e))?;
+    let mut stamps = stamps::join(raw, subject.mips).map_err(|e| LabError::Stamps(label.clone(), e))?;
     if raw.record.details.is_some() {
         // No timer was due: the interrupt that came before has nothing to do with the sample.
         stamps.samples.iter_mut().for_each(|stamp| stamp.irq_latency = None);
@@ -130,9 +142,8 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
         },
         machine: record::Machine::Lab(LabMachine {
             qemu: prepared.qemu.version.clone(),
-            mips: subject.machine.mips.number(),
-            memory_mb: subject.machine.memory_mb,
-            cpu: VirtualMachine::CPU.to_string(),
+            machine: subject.machine.clone(),
+            qemu_cpu: machine::qemu_cpu(subject.machine.cpu).to_string(),
             command_line: prepared.command_line.clone(),
             key: prepared.key.clone(),
         }),
@@ -140,5 +151,10 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
     let mut result = CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
         .map_err(|e| LabError::Stamps(label, e.to_string()))?;
     result.record.console = raw.console.clone();
+    result.record.environment.insert("random".into(), said("random"));
+    let understands = |word: &&str| !said("not_understood").split(' ').any(|other| other == *word);
+    let strange = subject.machine.append.words().filter(|word| !understands(word));
+    let warning = |word| format!("the kernel does not know the boot parameter '{word}'");
+    result.record.warnings.extend(strange.map(warning));
     Ok(result)
 }

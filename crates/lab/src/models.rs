@@ -27,8 +27,7 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
             all.extend(group.iter().map(|(subject, spec)| PlannedCell {
                 kernel: subject.kernel.clone(),
                 preempt: model.to_string(),
-                mips: subject.mips,
-                memory_mb: subject.memory_mb,
+                machine: subject.machine.clone(),
                 spec: spec.clone(),
             }));
         }

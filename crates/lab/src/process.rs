@@ -5,6 +5,7 @@ use super::qmp::Qmp;
 use super::watchdog::{Limits, Watchdog};
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,14 +17,18 @@ pub struct Process {
     pub qmp: Qmp,
 }
 
+/// The number under which QEMU has the file of the devices' state; no other file of a starting process has it.
+pub const STATE_FD: i32 = 200;
+
 impl Process {
     /// Starts QEMU within these limits; `progress` is where the plugin, if there is one, tells how far it has come. What
-    /// QEMU says on standard error goes to `stderr`.
+    /// QEMU says on standard error goes to `stderr`. It has `state` open as [`STATE_FD`].
     pub fn start(
         program: &Path,
         args: &[String],
         stderr: Stdio,
         progress: Option<&Path>,
+        state: Option<&File>,
         limits: Limits,
     ) -> Result<Process, LabError> {
         let mut command = Command::new(program);
@@ -38,13 +43,25 @@ impl Process {
             command.env("PATH", path);
         }
         let parent = std::process::id();
-        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, _exit.
+        let state = state.map(AsRawFd::as_raw_fd);
+        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, dup2, setrlimit, _exit. The
+        // file behind `state` is borrowed until the process has started.
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 if libc::getppid() as u32 != parent {
                     libc::_exit(1);
                 }
+                if let Some(state) = state
+                    && libc::dup2(state, STATE_FD) < 0
+                {
+                    return Err(std::io::Error::last_os_error());
+                }
+                let none = libc::rlimit {
+                    rlim_cur: 0,
+                    rlim_max: 0,
+                };
+                libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
                 Ok(())
             });
         }

@@ -73,7 +73,7 @@ pub fn replay_each(
     lead: Instructions,
     each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    let mips = run.prepared.subject.machine.mips;
+    let mips = run.prepared.subject.mips;
     let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
     replay_wanted(cache, run, raw, kernel, &wanted, each)
 }
@@ -88,7 +88,7 @@ pub fn replay_stretches(
     stretches: &[Range<Instructions>],
     each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    let mips = run.prepared.subject.machine.mips;
+    let mips = run.prepared.subject.mips;
     let one = |(index, stretch): (usize, &Range<Instructions>)| Wanted {
         moment: Moment {
             index,
@@ -113,7 +113,7 @@ fn replay_wanted(
     wanted: &[Wanted],
     mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    let mips = run.prepared.subject.machine.mips;
+    let mips = run.prepared.subject.mips;
     let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
     for batch in batches(wanted) {
         let windows = Windows::merged(batch.iter().map(|w| w.window.clone()));

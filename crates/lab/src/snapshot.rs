@@ -18,6 +18,8 @@ use super::watchdog::Limits;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
@@ -175,14 +177,9 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
         record: &at("message"),
         console: &at("console"),
     };
-    let args = machine::arguments(
-        &prepared.subject.machine,
-        &prepared.command_line,
-        Memory::Shared,
-        &files,
-    );
+    let args = machine::arguments(&prepared.subject, &prepared.command_line, Memory::Shared, &files);
     let (program, limits) = (&prepared.qemu.program, Limits::new(BOOT, limit));
-    let booted = Process::start(program, &args, errors.into(), Some(&at("progress")), limits)
+    let booted = Process::start(program, &args, errors.into(), Some(&at("progress")), None, limits)
         .and_then(|qemu| save(qemu, &at("state")));
     let message = std::fs::read(at("message")).unwrap_or_default();
     if let Err(error) = booted {
@@ -219,7 +216,15 @@ fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
     qemu.qmp.wait_event("STOP")?;
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
     qemu.qmp.execute("migrate-set-capabilities", capability)?;
-    qemu.qmp.execute("migrate", json!({"uri": machine::save_uri(state)}))?;
+    // QEMU may not start a program that writes the file, and takes no open one by its number: it sends the state here. The
+    // folder's name is short, as a socket's must be.
+    let folder = tempfile::tempdir().map_err(LabError::io(std::env::temp_dir()))?;
+    let socket = folder.path().join("state");
+    let listener = UnixListener::bind(&socket).map_err(LabError::io(&socket))?;
+    let file = File::create(state).map_err(LabError::io(state))?;
+    let received = std::thread::spawn(move || io::copy(&mut listener.accept()?.0, &mut &file));
+    qemu.qmp
+        .execute("migrate", json!({"uri": format!("unix:{}", socket.display())}))?;
     qemu.qmp
         .poll("query-migrate", |answer| match answer["status"].as_str() {
             Some("completed") => Ok(true),
@@ -228,6 +233,8 @@ fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
             ))),
             _ => Ok(false),
         })?;
+    let received = received.join().expect("copying does not panic");
+    received.map_err(LabError::io(state))?;
     qemu.quit()
 }
 

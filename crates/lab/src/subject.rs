@@ -3,16 +3,17 @@
 use super::LabError;
 use super::added::Added;
 use super::image;
-use super::machine::VirtualMachine;
+use super::machine::{self, Mips};
 use super::qemu::Qemu;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
+use worstcase_plan::VirtualMachine;
 use worstcase_results::record::{Machine, Record};
 
 /// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
-                            random.trust_cpu=off random.trust_bootloader=off tsc=reliable";
+                            random.trust_cpu=on random.trust_bootloader=on tsc=reliable";
 
 /// A subject of the lab.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Subject {
     pub preempt: PreemptModel,
     /// The machine.
     pub machine: VirtualMachine,
+    /// Its speed.
+    pub mips: Mips,
     /// Programs that the user put into the image.
     pub added: Vec<Added>,
 }
@@ -49,16 +52,16 @@ impl Subject {
 
     /// Builds the image and computes the key.
     pub fn prepare(self, qemu: &Qemu) -> Result<Prepared, LabError> {
-        self.machine.check()?;
-        let command_line = match self.preempt.boot_argument() {
-            Some(argument) => format!("{COMMAND_LINE} {argument}"),
-            None => COMMAND_LINE.to_string(),
-        };
+        let mut command_line = COMMAND_LINE.to_string();
+        let append = Some(self.machine.append.to_string()).filter(|words| !words.is_empty());
+        for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
+            command_line += &format!(" {words}");
+        }
         let initrd = image::build(&self.kernel, &self.added)?;
-        let mut digest = Digest::new("worstcase-subject/2");
+        let mut digest = Digest::new("worstcase-subject/3");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
-        for argument in self.machine.arguments() {
+        for argument in machine::shape(&self.machine, self.mips) {
             digest.text(&argument);
         }
         Ok(Prepared {

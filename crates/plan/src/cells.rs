@@ -1,6 +1,6 @@
 //! An experiment multiplied out.
 
-use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, grammar};
+use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -26,10 +26,8 @@ pub struct PlannedCell {
     pub kernel: String,
     /// Preemption model.
     pub preempt: String,
-    /// Virtual CPU speed.
-    pub mips: u32,
-    /// Memory of the virtual machine.
-    pub memory_mb: u32,
+    /// The machine.
+    pub machine: VirtualMachine,
     /// What runs on it.
     pub spec: CellSpec,
 }

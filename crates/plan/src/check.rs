@@ -27,27 +27,11 @@ impl Problem {
 const MAX_SEEDS: u64 = 10_000;
 
 impl Subject {
-    /// Virtual CPU speeds: virtual time counts powers of two.
-    pub const MIPS: [u32; 4] = [1_000, 500, 250, 125];
-    /// Smallest memory in which the kernels of the archive boot with their initramfs, in MiB.
-    pub const MIN_MEMORY_MB: u32 = 192;
-    /// Most memory, in MiB: all of it below the PCI hole, so that it is one file.
-    pub const MAX_MEMORY_MB: u32 = 2048;
-
     fn check(&self) -> Result<(), Problem> {
         if self.kernel.is_empty() {
             return Err(Problem::new("kernels", "a kernel has no name; write e.g. debian:6.1"));
         }
-        if !Self::MIPS.contains(&self.mips) {
-            let what = format!("mips is 1000, 500, 250 or 125, not {}", self.mips);
-            return Err(Problem::new("mips", what));
-        }
-        let (min, max) = (Self::MIN_MEMORY_MB, Self::MAX_MEMORY_MB);
-        if !(min..=max).contains(&self.memory_mb) {
-            let what = format!("memory is {min} to {max} MiB, not {}", self.memory_mb);
-            return Err(Problem::new("memory_mb", what));
-        }
-        Ok(())
+        self.machine.check()
     }
 }
 

@@ -1,6 +1,8 @@
 //! The command line that asks for an experiment.
 
-use crate::{Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, grammar};
+use crate::{
+    Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, VirtualMachine, grammar,
+};
 use std::path::Path;
 use worstcase_base::distinct;
 use worstcase_base::duration;
@@ -9,7 +11,7 @@ use worstcase_probe::Nanos;
 /// The words of a command that measures an experiment into `output`, or goes on with it there.
 ///
 /// What a venue usually takes is left out. Without a study the experiment is that of a command line: it has one part,
-/// whose kernels, models, speeds and memory are every one with every other.
+/// whose kernels, models and machines are every one with every other.
 pub fn command(experiment: &Experiment, study: Option<&StudySource>, output: &Path) -> Vec<String> {
     let mut words = Words(vec!["worstcase".into()]);
     match study {
@@ -72,18 +74,20 @@ fn kernels_of(words: &mut Words, subjects: &[Subject]) {
         let models: Vec<String> = models.iter().map(ToString::to_string).collect();
         words.option("preempt", models.join(","));
     }
-    let mut numbers = |name: &str, values: Vec<u32>, usual: u32| {
-        if values != [usual] {
-            let values: Vec<String> = values.iter().map(u32::to_string).collect();
+    let usual = VirtualMachine::default();
+    let mut list = |name: &str, of: &dyn Fn(&VirtualMachine) -> String| {
+        let values = distinct(subjects.iter().map(|s| of(&s.machine)));
+        if values != [of(&usual)] {
             words.option(name, values.join(","));
         }
     };
-    numbers("mips", distinct(subjects.iter().map(|s| s.mips)), crate::DEFAULT_MIPS);
-    numbers(
-        "memory",
-        distinct(subjects.iter().map(|s| s.memory_mb)),
-        crate::DEFAULT_MEMORY_MB,
-    );
+    list("mips", &|machine| machine.mips.to_string());
+    list("memory", &|machine| machine.memory_mb.to_string());
+    list("cpu", &|machine| machine.cpu.to_string());
+    let appended = distinct(subjects.iter().map(|s| s.machine.append.to_string()));
+    if appended != [""] {
+        appended.iter().for_each(|append| words.option("append", append));
+    }
 }
 
 fn of_part(words: &mut Words, part: &Part, venue: Venue) {

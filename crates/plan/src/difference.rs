@@ -133,10 +133,7 @@ impl Part {
 
 fn subject(subject: &Subject) -> String {
     let optional = if subject.optional { " if it has it" } else { "" };
-    format!(
-        "{} {}{optional} {} MIPS {} MB",
-        subject.kernel, subject.preempt, subject.mips, subject.memory_mb
-    )
+    format!("{} {}{optional} ({})", subject.kernel, subject.preempt, subject.machine)
 }
 
 fn optional(value: Option<Nanos>) -> String {
@@ -194,7 +191,7 @@ mod tests {
                 };
                 kernels[0].preempt = Preempt::All;
             }),
-            "kernels (debian:6.1 none 1000 MIPS 256 MB there, debian:6.1 all 1000 MIPS 256 MB here)"
+            "kernels (debian:6.1 none (1000 MIPS, 1024 MB, CPU rome) there, debian:6.1 all (1000 MIPS, 1024 MB, CPU rome) here)"
         );
         let mut host_there = host();
         host_there.venue = Venue::Host;

@@ -7,18 +7,13 @@
 //! ```
 //! A command line gives one part. A study may have several, which differ in some of it.
 
-use crate::{CpuList, Model, Policy, Published, Timer, Variant, grammar};
+use crate::{CpuList, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{Nanos, Venue};
-
-/// Virtual CPU speed unless another is asked for.
-pub const DEFAULT_MIPS: u32 = 1_000;
-/// Memory of the lab's machine unless another is asked for: the preemption study's machine had as much.
-pub const DEFAULT_MEMORY_MB: u32 = 256;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +62,7 @@ pub enum Subjects {
     Cpus(Option<CpuList>),
 }
 
-/// A subject of the lab. Whatever else will tell subjects apart (boot parameters, CPU model, number of CPUs) becomes a
-/// field here, an option in [`crate::command`], and a key of study files.
+/// A subject of the lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// As `worstcase kernels get` takes it.
@@ -78,10 +72,9 @@ pub struct Subject {
     /// Left out if the kernel does not have this model; else that is an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
-    /// Virtual CPU speed, million instructions a virtual second.
-    pub mips: u32,
-    /// Memory of the virtual machine.
-    pub memory_mb: u32,
+    /// The machine under it.
+    #[serde(flatten)]
+    pub machine: VirtualMachine,
 }
 
 /// Which preemption model.
@@ -316,8 +309,7 @@ pub(crate) mod tests {
             kernel: "debian:6.1".into(),
             preempt: Preempt::One(Model::None),
             optional: false,
-            mips: DEFAULT_MIPS,
-            memory_mb: DEFAULT_MEMORY_MB,
+            machine: VirtualMachine::default(),
         };
         let mut lab = Experiment::usual(Venue::Lab, Subjects::Kernels(vec![subject]));
         lab.parts[0].timing.length = Some(Length::Samples(400));

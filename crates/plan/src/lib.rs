@@ -22,7 +22,9 @@ mod experiment;
 pub mod grammar;
 mod method;
 mod model;
+pub mod sensitivity;
 pub mod study;
+mod virtual_machine;
 
 pub use cells::{Combination, PlannedCell};
 pub use check::Problem;
@@ -30,10 +32,10 @@ pub use command::command;
 pub use cpus::{CpuList, NoCpuList};
 pub use difference::Difference;
 pub use experiment::{
-    Added, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, HostSetup, Length, Method, Part, Plan, Preempt, Seeds,
-    StudySource, Subject, Subjects, Timing,
+    Added, Experiment, HostSetup, Length, Method, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects, Timing,
 };
 pub use method::{Policy, Timer, UnknownWord};
 pub use model::{Model, UnknownModel};
 pub use study::{Published, Study, StudyError, Variant};
+pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, VirtualMachine};
 pub use worstcase_probe::Venue;

@@ -121,9 +121,9 @@ fn errors_name_line_and_what_is_allowed() {
     , line 30: '251' is not a duration: write a number and ns, us, ms, s, m or h, whole nanoseconds at the end, e.g. 100us or 2.5ms
     , line 30: an interval is 10 us to 60 s, not 1 ns
     , line 32: a real-time priority is 1 to 99, not 100
-    , line 34: mips is 1000, 500, 250 or 125, not 999
+    , line 35: mips is 1000, 500, 250 or 125, not 999
     , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `part`, `quick`
+    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `cpu`, `append`, `part`, `quick`
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
     , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], cmd:PROGRAM [ARGUMENT...]
@@ -155,6 +155,19 @@ fn parsed(cells: &str) -> Study {
 }
 
 #[test]
+fn each_line_of_boot_parameters_is_a_subject() {
+    let head = "[full]\nkernels = [{ kernel = \"debian:6.1\", preempt = [\"full\"] }]\nloads = [\"idle\"]\n\
+                probes = [\"wakeup\"]\nseeds = 1\n";
+    let study = parsed(&format!(
+        "{head}cpu = \"skylake\"\nappend = [\"\", \"threadirqs\"]\n[quick]\nseeds = 1\n"
+    ));
+    let cells = study.lab.full.lab_cells().unwrap();
+    let machines: Vec<String> = cells.iter().map(|(subject, _)| subject.machine.to_string()).collect();
+    let plain = "1000 MIPS, 1024 MB, CPU skylake";
+    assert_eq!(machines, [plain.to_string(), format!("{plain}, 'threadirqs'")]);
+}
+
+#[test]
 fn parts_differ_from_the_whole_in_what_they_say() {
     let study = parsed(
         "[full]\nkernels = [{ kernel = \"debian:6.1\", preempt = [\"all\"] }]\nloads = [\"idle\"]\nprobes = [\"wakeup\"]\nseeds = 2\n\
@@ -164,7 +177,10 @@ fn parts_differ_from_the_whole_in_what_they_say() {
     let names = |experiment: &Experiment| -> Vec<String> {
         let cells = experiment.lab_cells().unwrap();
         let name = |(subject, spec): &(worstcase_plan::Subject, worstcase_probe::CellSpec)| {
-            format!("{} {} {} {}", subject.memory_mb, spec.load, spec.probe, spec.seed)
+            format!(
+                "{} {} {} {}",
+                subject.machine.memory_mb, spec.load, spec.probe, spec.seed
+            )
         };
         cells.iter().map(name).collect()
     };
@@ -172,8 +188,8 @@ fn parts_differ_from_the_whole_in_what_they_say() {
     assert_eq!(
         names(&study.lab.quick),
         [
-            "256 shm wakeup 1",
-            "256 idle wakeup 1",
+            "1024 shm wakeup 1",
+            "1024 idle wakeup 1",
             "523 idle switch:2x0 1",
             "523 idle switch:4x0 1"
         ]

@@ -77,7 +77,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
                 "machine",
                 plain(&format!(
                     "lab: QEMU {}, -cpu {}, {} MIPS, {} MB",
-                    lab.qemu, lab.cpu, lab.mips, lab.memory_mb
+                    lab.qemu, lab.qemu_cpu, lab.machine.mips, lab.machine.memory_mb
                 )),
             );
             line("cmdline", plain(&lab.command_line));

@@ -52,7 +52,7 @@ pub fn run(view: &View) -> Result<String, ::csv::Error> {
 
 fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEADER.len()] {
     let (venue, mips) = match &record.subject.machine {
-        Machine::Lab(lab) => ("lab", lab.mips.to_string()),
+        Machine::Lab(lab) => ("lab", lab.machine.mips.to_string()),
         Machine::Host(_) => ("host", String::new()),
     };
     // Gaps are of no periods, and samples are no gaps: a field that has no meaning is empty.

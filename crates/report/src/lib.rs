@@ -21,6 +21,7 @@ pub mod markdown;
 mod noise;
 pub mod picture;
 pub mod ranking;
+pub mod sensitivity;
 pub mod tail;
 pub mod terminal;
 pub mod verdict;

@@ -13,7 +13,7 @@ use worstcase_lab::qemu::Qemu;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::snapshot::Snapshot;
 use worstcase_lab::symbols::KernelSymbols;
-use worstcase_plan::PlannedCell;
+use worstcase_plan::{PlannedCell, VirtualMachine};
 use worstcase_probe::Probe;
 use worstcase_probe::{CellSpec, Nanos};
 
@@ -25,8 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let planned = PlannedCell {
         kernel: kernel.clone(),
         preempt: preempt.clone(),
-        mips: 1000,
-        memory_mb: 256,
+        machine: VirtualMachine::default(),
         spec: CellSpec {
             probe: Probe::Wakeup,
             load: load.clone(),

@@ -14,7 +14,7 @@ use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::snapshot::Snapshot;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
-use worstcase_plan::PlannedCell;
+use worstcase_plan::{PlannedCell, VirtualMachine};
 use worstcase_probe::Probe;
 use worstcase_probe::{CellSpec, Instructions, Nanos};
 
@@ -23,8 +23,10 @@ fn cell(mips: u32, probe: Probe) -> PlannedCell {
     PlannedCell {
         kernel: "debian:6.1-cloud".into(),
         preempt: "none".into(),
-        mips,
-        memory_mb: 256,
+        machine: VirtualMachine {
+            mips,
+            ..VirtualMachine::default()
+        },
         spec: CellSpec {
             probe,
             load: "procread".into(),

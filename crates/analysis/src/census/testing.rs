@@ -28,7 +28,7 @@ pub fn taken() -> CellCensus {
     CellCensus {
         about: About {
             cell: "6.1.full.shm.wakeup.s1".into(),
-            subject: SubjectId::lab("6.1", "full", 1000, 256),
+            subject: SubjectId::lab("6.1", "full", &worstcase_plan::VirtualMachine::default()),
             load: "shm".into(),
             probe: "wakeup".into(),
             seed: 1,

@@ -2,8 +2,8 @@
 
 use super::file::{Checked, Wrong, time};
 use crate::{
-    CpuList, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, HostSetup, Length, Method, Part, Policy, Preempt, Problem,
-    Seeds, Subject, Subjects, Timer, Timing, Venue, grammar,
+    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, HostSetup, Length, Method, Part,
+    Policy, Preempt, Problem, Seeds, Subject, Subjects, Timer, Timing, Venue, VirtualMachine, grammar,
 };
 use serde::Deserialize;
 use std::fmt::Display;
@@ -34,6 +34,8 @@ pub(super) struct RawCells {
     captures: Option<Spanned<usize>>,
     mips: Option<Spanned<u32>>,
     memory_mb: Option<Spanned<u32>>,
+    cpu: Option<Spanned<String>>,
+    append: Option<Spanned<Vec<Spanned<String>>>>,
     /// Cells that differ in some of this; without parts there is one.
     #[serde(default)]
     part: Vec<RawCells>,
@@ -116,6 +118,8 @@ fn merge(over: RawCells, base: &RawCells) -> RawCells {
         captures: over.captures.or(base.captures),
         mips: over.mips.or(base.mips),
         memory_mb: over.memory_mb.or(base.memory_mb),
+        cpu: over.cpu.or(base.cpu),
+        append: over.append.or(base.append),
     }
 }
 
@@ -187,11 +191,13 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
             raw.kernels.as_ref().map(Spanned::span),
             raw.mips.as_ref().map(Spanned::span),
             raw.memory_mb.as_ref().map(Spanned::span),
+            raw.cpu.as_ref().map(Spanned::span),
+            raw.append.as_ref().map(Spanned::span),
         ];
         if let Some(at) = of_lab.into_iter().flatten().next() {
             return Err(Wrong(
                 at,
-                "a host has CPUs in place of kernels, mips and memory_mb".into(),
+                "a host has CPUs in place of kernels, mips, memory_mb, cpu and append".into(),
             ));
         }
         let cpus = raw.cpus.as_ref().map(word::<CpuList>);
@@ -201,6 +207,7 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
         return Err(Wrong(cpus.span(), "the lab has kernels in place of CPUs".into()));
     }
     let kernels = needed(&raw.kernels, "kernels", venue, section)?;
+    let machines = machines(raw)?;
     let mut subjects = Vec::new();
     for choice in kernels.get_ref() {
         if choice.preempt.get_ref().is_empty() {
@@ -219,16 +226,42 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
                 );
                 Wrong(preempt.span(), what)
             };
-            subjects.push(Subject {
+            let preempt = preempt.get_ref().parse::<Preempt>().map_err(unknown)?;
+            subjects.extend(machines.iter().map(|machine| Subject {
                 kernel: choice.kernel.get_ref().clone(),
-                preempt: preempt.get_ref().parse::<Preempt>().map_err(unknown)?,
+                preempt,
                 optional: false,
-                mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
-                memory_mb: raw.memory_mb.as_ref().map_or(DEFAULT_MEMORY_MB, |m| *m.get_ref()),
-            });
+                machine: machine.clone(),
+            }));
         }
     }
     Ok(Subjects::Kernels(subjects))
+}
+
+/// One for each of the boot parameters' lines.
+fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
+    let machine = VirtualMachine {
+        mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
+        memory_mb: raw.memory_mb.as_ref().map_or(DEFAULT_MEMORY_MB, |m| *m.get_ref()),
+        cpu: raw.cpu.as_ref().map(word::<CpuModel>).transpose()?.unwrap_or_default(),
+        append: BootParameters::default(),
+    };
+    let Some(lines) = &raw.append else {
+        return Ok(vec![machine]);
+    };
+    if lines.get_ref().is_empty() {
+        return Err(Wrong(
+            lines.span(),
+            "'append' is empty; \"\" stands for no parameters".into(),
+        ));
+    }
+    let with = |line: &Spanned<String>| {
+        Ok(VirtualMachine {
+            append: word::<BootParameters>(line)?,
+            ..machine.clone()
+        })
+    };
+    lines.get_ref().iter().map(with).collect()
 }
 
 fn length(raw: &RawCells) -> Checked<Option<Length>> {
@@ -267,6 +300,8 @@ impl RawCells {
             "captures" => self.captures.as_ref().map(Spanned::span),
             "mips" => self.mips.as_ref().map(Spanned::span),
             "memory_mb" => self.memory_mb.as_ref().map(Spanned::span),
+            "cpu" => self.cpu.as_ref().map(Spanned::span),
+            "append" => self.append.as_ref().map(Spanned::span),
             _ => None,
         };
         Wrong(at.unwrap_or_else(|| section.clone()), problem.what)

@@ -37,10 +37,23 @@ pub fn read() -> BTreeMap<String, String> {
         ("mem_total_kb", file("/proc/meminfo").and_then(|text| mem_total(&text))),
         ("cpus", std::thread::available_parallelism().ok().map(|n| n.to_string())),
     ];
-    facts
+    let facts = facts
         .into_iter()
-        .filter_map(|(key, value)| Some((key.to_string(), value?)))
-        .collect()
+        .filter_map(|(key, value)| Some((key.to_string(), value?)));
+    facts.chain(mitigations()).collect()
+}
+
+/// What the kernel does against each bug of the CPU.
+fn mitigations() -> Vec<(String, String)> {
+    let Ok(folder) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else {
+        return Vec::new();
+    };
+    let bug = |entry: std::io::Result<fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let says = fs::read_to_string(entry.path()).ok()?;
+        Some((format!("bug.{}", entry.file_name().display()), says.trim().to_string()))
+    };
+    folder.filter_map(bug).collect()
 }
 
 /// The mode in brackets of "none voluntary (full)".

@@ -79,10 +79,10 @@ fn facts(subject: &Subject) -> Vec<Fact> {
             fact("QEMU", &lab.qemu),
             fact(
                 "speed",
-                format!("{} MIPS: million instructions a virtual second", lab.mips),
+                format!("{} MIPS: million instructions a virtual second", lab.machine.mips),
             ),
-            fact("memory", format!("{} MB", lab.memory_mb)),
-            fact("CPU", &lab.cpu),
+            fact("memory", format!("{} MB", lab.machine.memory_mb)),
+            fact("CPU", format!("{} (-cpu {})", lab.machine.cpu, lab.qemu_cpu)),
             fact("command line", &lab.command_line),
             fact("key", &lab.key),
         ]),

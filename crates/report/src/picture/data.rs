@@ -10,6 +10,7 @@ use worstcase_results::record::{CellEntry, Machine, Quantity, Record, RunPlan, S
 use worstcase_results::stats::{Ensemble, ensembles};
 
 use super::{MOST_SERIES, Of};
+use worstcase_plan::{BootParameters, CpuModel};
 
 /// A subject as it is shown.
 #[derive(Clone, Debug)]
@@ -222,7 +223,11 @@ fn micros(records: &[Record]) -> String {
 
 /// Of each its label, as short as it can be and still differ, and the same without the kernel's version.
 fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
-    let varies = |pick: fn(&Subject) -> Option<u32>| distinct(subjects.iter().map(|(_, s)| pick(s))).len() > 1;
+    fn varying<T: PartialEq>(subjects: &[(SubjectId, &Subject)], pick: fn(&Subject) -> Option<T>) -> bool {
+        distinct(subjects.iter().map(|(_, s)| pick(s))).len() > 1
+    }
+    let varies = |pick: fn(&Subject) -> Option<u32>| varying(subjects, pick);
+    let (cpu_varies, boot_varies) = (varying(subjects, cpu), varying(subjects, appended));
     let venues = distinct(subjects.iter().map(|(_, s)| s.venue())).len() > 1;
     let (mips_vary, memory_varies) = (varies(mips), varies(memory_mb));
     let machine = |subject: &Subject| {
@@ -232,6 +237,12 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
         }
         if let Some(n) = memory_mb(subject).filter(|_| memory_varies) {
             text += &format!(" {n} MB");
+        }
+        if let Some(cpu) = cpu(subject).filter(|_| cpu_varies) {
+            text += &format!(" {cpu}");
+        }
+        if let Some(words) = appended(subject).filter(|words| boot_varies && !words.is_empty()) {
+            text += &format!(" {words}");
         }
         if venues && subject.venue() == Venue::Host {
             text += " host";
@@ -267,7 +278,7 @@ pub fn model(subject: &Subject) -> &str {
 /// The lab's speed.
 pub fn mips(subject: &Subject) -> Option<u32> {
     match &subject.machine {
-        Machine::Lab(lab) => Some(lab.mips),
+        Machine::Lab(lab) => Some(lab.machine.mips),
         Machine::Host(_) => None,
     }
 }
@@ -275,7 +286,21 @@ pub fn mips(subject: &Subject) -> Option<u32> {
 /// The lab's memory: of a host it tells nothing.
 pub fn memory_mb(subject: &Subject) -> Option<u32> {
     match &subject.machine {
-        Machine::Lab(lab) => Some(lab.memory_mb),
+        Machine::Lab(lab) => Some(lab.machine.memory_mb),
+        Machine::Host(_) => None,
+    }
+}
+
+fn cpu(subject: &Subject) -> Option<CpuModel> {
+    match &subject.machine {
+        Machine::Lab(lab) => Some(lab.machine.cpu),
+        Machine::Host(_) => None,
+    }
+}
+
+fn appended(subject: &Subject) -> Option<BootParameters> {
+    match &subject.machine {
+        Machine::Lab(lab) => Some(lab.machine.append.clone()),
         Machine::Host(_) => None,
     }
 }
@@ -316,7 +341,7 @@ mod tests {
         assert_eq!(labels_of(&same_series), ["6.1.0-50-amd64.none", "6.1.0-51-amd64.none"]);
         let mut slow = subject("6.1.0-50-amd64", "none");
         if let Machine::Lab(lab) = &mut slow.machine {
-            lab.mips = 500;
+            lab.machine.mips = 500;
         }
         let labels = labels_of(&[subject("6.1.0-50-amd64", "none"), slow]);
         assert_eq!(labels, ["6.1 none 1000 MIPS", "6.1 none 500 MIPS"]);

@@ -1,7 +1,7 @@
 //! Records for the tests of pictures, without a machine.
 
 use std::collections::BTreeMap;
-use worstcase_plan::{Variant, Venue, study};
+use worstcase_plan::{Variant, Venue, VirtualMachine, study};
 use worstcase_probe::Probe;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost};
 use worstcase_probe::{CellSpec, Nanos};
@@ -25,9 +25,8 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
         },
         machine: Machine::Lab(LabMachine {
             qemu: "7.2".into(),
-            mips: 1000,
-            memory_mb: 256,
-            cpu: "max".into(),
+            machine: VirtualMachine::default(),
+            qemu_cpu: "max".into(),
             command_line: String::new(),
             key: "0".repeat(64),
         }),

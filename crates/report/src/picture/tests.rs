@@ -358,7 +358,7 @@ fn what_switches_cost_over_processes_sizes_and_memory() {
     let with_memory = |mb: u32| {
         let mut subject = subject("6.1.0-1-amd64", "none");
         if let worstcase_results::record::Machine::Lab(lab) = &mut subject.machine {
-            lab.memory_mb = mb;
+            lab.machine.memory_mb = mb;
         }
         subject
     };

@@ -1,7 +1,7 @@
 //! What belongs together on the two sides: first subjects, then their cells.
 
 use super::{CompareError, Group, How, Side};
-use crate::record::{Machine, Subject, SubjectId, Venue};
+use crate::record::{Machine, Subject, SubjectId};
 use serde::Serialize;
 use worstcase_base::duration;
 
@@ -191,8 +191,8 @@ fn subjects(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Vec<(Su
 fn alike(x: &Subject, y: &Subject) -> bool {
     let asked = |s: &Subject| s.preempt.asked.clone().unwrap_or(s.preempt.in_force.clone());
     let machine = |s: &Subject| match &s.machine {
-        Machine::Lab(lab) => (Venue::Lab, lab.mips, lab.memory_mb),
-        Machine::Host(_) => (Venue::Host, 0, 0),
+        Machine::Lab(lab) => Some(lab.machine.clone()),
+        Machine::Host(_) => None,
     };
     asked(x) == asked(y) && machine(x) == machine(y)
 }

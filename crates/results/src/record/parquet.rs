@@ -57,7 +57,7 @@ impl Labels {
     /// For a subject's cell.
     pub fn new(id: &CellId, subject: &Subject) -> Labels {
         let time = match &subject.machine {
-            super::Machine::Lab(lab) => format!("virtual, {} MIPS", lab.mips),
+            super::Machine::Lab(lab) => format!("virtual, {} MIPS", lab.machine.mips),
             super::Machine::Host(_) => "real".to_string(),
         };
         Labels {

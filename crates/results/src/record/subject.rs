@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use worstcase_base::digest::sha256_hex;
-use worstcase_plan::{DEFAULT_MEMORY_MB, DEFAULT_MIPS};
+use worstcase_plan::VirtualMachine;
 pub use worstcase_probe::Venue;
 
 /// A kernel.
@@ -38,12 +38,11 @@ pub struct Preempt {
 pub struct LabMachine {
     /// QEMU's version.
     pub qemu: String,
-    /// Million instructions a virtual second.
-    pub mips: u32,
-    /// Memory.
-    pub memory_mb: u32,
-    /// QEMU's CPU model with its flags.
-    pub cpu: String,
+    /// The machine that was asked for.
+    #[serde(flatten)]
+    pub machine: VirtualMachine,
+    /// The CPU in QEMU's words.
+    pub qemu_cpu: String,
     /// The kernel's command line, to the byte.
     pub command_line: String,
     /// Digest of everything that makes the subject (kernel, guest, plugin, added programs, all arguments): equal keys,
@@ -98,7 +97,7 @@ impl Subject {
     pub fn id(&self) -> SubjectId {
         let preempt = self.preempt.asked.as_deref().unwrap_or(&self.preempt.in_force);
         match &self.machine {
-            Machine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, lab.mips, lab.memory_mb),
+            Machine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, &lab.machine),
             Machine::Host(_) => SubjectId::host(&self.kernel.label, preempt),
         }
     }
@@ -114,7 +113,7 @@ impl Subject {
     /// The unit of its times in microseconds, as every table must name it.
     pub fn time_unit(&self) -> String {
         match &self.machine {
-            Machine::Lab(lab) => format!("virtual us at {} MIPS", lab.mips),
+            Machine::Lab(lab) => format!("virtual us at {} MIPS", lab.machine.mips),
             Machine::Host(_) => "us".to_string(),
         }
     }
@@ -126,14 +125,11 @@ impl Subject {
 pub struct SubjectId(String);
 
 impl SubjectId {
-    /// In the lab; speed and memory are named where they are not the default.
-    pub fn lab(label: &str, preempt: &str, mips: u32, memory_mb: u32) -> SubjectId {
+    /// In the lab; of the machine is named what is not usual.
+    pub fn lab(label: &str, preempt: &str, machine: &VirtualMachine) -> SubjectId {
         let mut id = format!("{}.{}", safe(label), safe(preempt));
-        if mips != DEFAULT_MIPS {
-            id += &format!(".{mips}mips");
-        }
-        if memory_mb != DEFAULT_MEMORY_MB {
-            id += &format!(".{memory_mb}mb");
+        for word in machine.unusual() {
+            id += &format!(".{}", safe(&word));
         }
         SubjectId(id)
     }
@@ -233,7 +229,7 @@ mod tests {
 
     fn id(load: &str) -> CellId {
         CellId::new(
-            &SubjectId::lab("6.1.0-50-amd64", "none", 1000, 256),
+            &SubjectId::lab("6.1.0-50-amd64", "none", &VirtualMachine::default()),
             load,
             "wakeup",
             1,
@@ -246,14 +242,25 @@ mod tests {
         assert_eq!(id("shm").as_str(), "6.1.0-50-amd64.none.shm.wakeup.s1");
         assert_eq!(id("apps:30").as_str(), "6.1.0-50-amd64.none.apps-30.wakeup.s1");
         let switch = CellId::new(
-            &SubjectId::lab("6.1", "none", 1000, 256),
+            &SubjectId::lab("6.1", "none", &VirtualMachine::default()),
             "idle",
             "switch:16x16k+futex",
             2,
             None,
         );
         assert_eq!(switch.as_str(), "6.1.none.idle.switch-16x16k+futex.s2");
-        assert_eq!(SubjectId::lab("6.1", "rt", 500, 64).as_str(), "6.1.rt.500mips.64mb");
+        let mut machine = VirtualMachine {
+            mips: 500,
+            memory_mb: 256,
+            ..VirtualMachine::default()
+        };
+        assert_eq!(SubjectId::lab("6.1", "rt", &machine).as_str(), "6.1.rt.500mips.256mb");
+        machine.append = "threadirqs nohz=off".parse().unwrap();
+        let id = SubjectId::lab("6.1", "rt", &machine);
+        assert!(
+            id.as_str().starts_with("6.1.rt.500mips.256mb.threadirqs-nohz-off-"),
+            "{id}"
+        );
         let host = CellId::new(&SubjectId::host("6.18", "full"), "cpu+disk", "wakeup", 1, Some(3));
         assert_eq!(host.as_str(), "6.18.full.host.cpu+disk.wakeup.s1.c3");
     }

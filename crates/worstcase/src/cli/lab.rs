@@ -1,7 +1,8 @@
-//! `worstcase lab run|verify`.
+//! `worstcase lab run|sensitivity|verify`.
 
 mod how;
 mod selection;
+mod sensitivity;
 
 use super::asked::Kept;
 use super::output::print;
@@ -29,6 +30,8 @@ use worstcase_results::record::{Run, RunPlan, execute};
 pub enum LabCommand {
     /// Measure every combination of kernels, preemption models, loads, probes and seeds
     Run(RunArgs),
+    /// Measure one cell on other machines: does its maximum hold there?
+    Sensitivity(sensitivity::SensitivityArgs),
     /// Run one cell again and again, also on a busy machine, and fail on the first different digest
     Verify(VerifyArgs),
 }
@@ -37,6 +40,7 @@ pub enum LabCommand {
 pub(super) const HELP: &str = "\
 Examples:
   worstcase lab run --kernel debian:6.1 --load shm,fork
+  worstcase lab sensitivity RUN --cell 6.1.0-56-amd64.full.shm.wakeup.s1
   worstcase lab verify --kernel debian:6.1 --preempt none --load fork --seed 1";
 
 const VERIFY_HELP: &str = "\
@@ -109,6 +113,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
             let (plan, output) = args.plan()?;
             measure(plan, &output, &args.how)
         }
+        LabCommand::Sensitivity(args) => sensitivity::run(&args),
         LabCommand::Verify(args) => run_verify(&args),
     }
 }

@@ -220,7 +220,7 @@ fn kernels(subjects: &[Subject]) -> Vec<String> {
     lines.extend(
         subjects
             .first()
-            .map(|subject| format!("  machine  {} MIPS, {} MB", subject.mips, subject.memory_mb)),
+            .map(|subject| format!("  machine  {}", subject.machine)),
     );
     lines
 }

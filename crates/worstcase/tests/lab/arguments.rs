@@ -31,6 +31,8 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ("--add /no/such/program", "there is no file /no/such/program"),
     ("--add /bin/true:/init", "the destination '/init'"),
     ("--criterion 100", "100us or 2.5ms"),
+    ("--cpu pentium", "'pentium' is not one of max, skylake, rome"),
+    ("--append preempt=full", "use --preempt"),
 ];
 
 /// Understood, and impossible.

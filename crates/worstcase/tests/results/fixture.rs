@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use worstcase_plan::VirtualMachine;
 use worstcase_plan::{Variant, Venue, study};
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
@@ -38,9 +39,8 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
         },
         machine: Machine::Lab(LabMachine {
             qemu: "7.2.22".into(),
-            mips: 1000,
-            memory_mb: 256,
-            cpu: "max,-erms,-fsrm".into(),
+            machine: VirtualMachine::default(),
+            qemu_cpu: "max,-erms,-fsrm".into(),
             command_line: format!("nokaslr preempt={preempt}"),
             key: "0".repeat(64),
         }),

@@ -116,7 +116,7 @@ fn the_response_probe_shows_both_parts() {
 fn machines_of_different_speed_name_their_clock() {
     let mut slow = subject("6.1", "rt");
     if let Machine::Lab(lab) = &mut slow.machine {
-        lab.mips = 500;
+        lab.machine.mips = 500;
     }
     let of = |s| result(s, &raw(&spec("shm", 1), &latencies(1, 40_000)));
     let all = vec![of(&subject("6.1", "rt")), of(&slow)];
@@ -155,7 +155,7 @@ fn one_cell_in_detail() {
     6.1.0-50-amd64.none.shm.wakeup.s1
       kernel       debian:6.1: 6.1.0-50-amd64 #1 SMP Debian 6.1.1
       preemption   none (asked for: none)
-      machine      lab: QEMU 7.2.22, -cpu max,-erms,-fsrm, 1000 MIPS, 256 MB
+      machine      lab: QEMU 7.2.22, -cpu max,-erms,-fsrm, 1000 MIPS, 1024 MB
       cmdline      nokaslr preempt=none
       load         shm
       work         1 234 rounds

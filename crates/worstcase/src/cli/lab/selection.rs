@@ -5,7 +5,10 @@ use crate::cli::asked::{Asked, judged};
 use clap::Args;
 use worstcase_lab::LabError;
 use worstcase_lab::added::Added;
-use worstcase_plan::{DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Subject, Subjects, Venue};
+use worstcase_plan::{
+    BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Subject, Subjects, Venue,
+    VirtualMachine,
+};
 use worstcase_probe::Nanos;
 
 /// Which cells.
@@ -24,6 +27,12 @@ pub struct Selection {
     /// Memory of the machine, in MiB; several, separated by commas
     #[arg(long, value_name = "MIB", value_delimiter = ',', default_values_t = [DEFAULT_MEMORY_MB])]
     memory: Vec<u32>,
+    /// CPUs of the machine, separated by commas: rome (AMD), skylake (Intel), max (all that QEMU emulates)
+    #[arg(long, value_name = "CPU", value_delimiter = ',', default_values_t = [CpuModel::default()])]
+    cpu: Vec<CpuModel>,
+    /// More boot parameters, e.g. 'threadirqs nohz=off'; given again: another subject; "": none
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    append: Vec<BootParameters>,
     /// A program for cmd: loads, put into the machine with its libraries; may be given again
     #[arg(long = "add", value_name = "PATH[:DEST]")]
     added: Vec<Added>,
@@ -40,7 +49,7 @@ impl Selection {
         Ok(judged(experiment, criterion)?)
     }
 
-    /// Every kernel with every model, speed and size of memory.
+    /// Every kernel with every model and machine.
     fn subjects(&self) -> Vec<Subject> {
         let models: Vec<Preempt> = match &self.preempt[..] {
             [] => vec![Preempt::All],
@@ -50,17 +59,35 @@ impl Selection {
         let mut subjects = Vec::new();
         for kernel in &self.kernels {
             for preempt in &models {
-                for mips in &self.mips {
-                    subjects.extend(self.memory.iter().map(|memory_mb| Subject {
-                        kernel: kernel.clone(),
-                        preempt: *preempt,
-                        optional,
+                subjects.extend(self.machines().into_iter().map(|machine| Subject {
+                    kernel: kernel.clone(),
+                    preempt: *preempt,
+                    optional,
+                    machine,
+                }));
+            }
+        }
+        subjects
+    }
+
+    fn machines(&self) -> Vec<VirtualMachine> {
+        let appended = match &self.append[..] {
+            [] => vec![BootParameters::default()],
+            lines => lines.to_vec(),
+        };
+        let mut machines = Vec::new();
+        for mips in &self.mips {
+            for memory_mb in &self.memory {
+                for cpu in &self.cpu {
+                    machines.extend(appended.iter().map(|append| VirtualMachine {
                         mips: *mips,
                         memory_mb: *memory_mb,
+                        cpu: *cpu,
+                        append: append.clone(),
                     }));
                 }
             }
         }
-        subjects
+        machines
     }
 }

@@ -1,0 +1,160 @@
+//! Does a cell's maximum hold on other machines? A table, and the answer in a sentence.
+
+use crate::terminal::Style;
+use serde::Serialize;
+use worstcase_base::distinct;
+use worstcase_base::format::{grouped, micros, plain};
+use worstcase_plan::sensitivity::Property;
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Machine, Quantity, Record};
+use worstcase_results::stats::{Ensemble, ensembles};
+
+/// Schema of the JSON form.
+pub const SCHEMA: &str = "worstcase-sensitivity/1";
+
+/// A maximum that moves by more than this factor depends on what was varied.
+const LARGEST: f64 = 2.0;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What was varied.
+    #[serde(skip)]
+    property: Property,
+    /// The same in words.
+    pub varied: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Seeds.
+    pub seeds: usize,
+    /// Samples.
+    pub samples: u64,
+    /// Median over the seeds of their medians, in instructions.
+    pub median_instructions: u64,
+    /// The same of the 99th percentile.
+    pub p99_instructions: Option<u64>,
+    /// The maximum over the seeds, in instructions.
+    pub max_instructions: u64,
+    /// The maximum over that of the cell as it was measured.
+    pub ratio: f64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensitivity {
+    schema: &'static str,
+    /// The cell.
+    pub cell: String,
+    /// As measured first.
+    pub rows: Vec<Row>,
+    /// Properties under which the maximum moves by no more than a factor of two.
+    pub holds_over: Vec<&'static str>,
+    /// The others.
+    pub depends_on: Vec<&'static str>,
+    /// The answer.
+    pub sentence: String,
+}
+
+impl Sensitivity {
+    /// From the records of each variation, the cell as it was measured first; none if one has no latency.
+    pub fn new(cell: &str, variations: &[(Property, String, &[Record])]) -> Option<Sensitivity> {
+        let mut rows: Vec<Row> = Vec::new();
+        for (property, value, records) in variations {
+            let ensemble = ensembles(records, Quantity::Latency).into_iter().next()?;
+            let instructions = |time: Nanos| instructions(&records[0], time);
+            let max = instructions(ensemble.max());
+            let base = rows.first().map_or(max, |row| row.max_instructions);
+            rows.push(Row {
+                property: *property,
+                varied: property.name(),
+                value: value.clone(),
+                seeds: ensemble.seeds.len(),
+                samples: Ensemble::taken(&ensemble),
+                median_instructions: instructions(ensemble.median()),
+                p99_instructions: ensemble.p99().map(instructions),
+                max_instructions: max,
+                ratio: max as f64 / base.max(1) as f64,
+            });
+        }
+        let properties = distinct(rows.iter().skip(1).map(|row| row.property));
+        let moves = |property: &&Property| {
+            let mut of = rows.iter().filter(|row| row.property == **property);
+            of.any(|row| row.ratio.max(1.0 / row.ratio) > LARGEST)
+        };
+        let (depends, holds): (Vec<&Property>, Vec<&Property>) = properties.iter().partition(moves);
+        let names = |all: &[&Property]| all.iter().map(|p| p.name()).collect::<Vec<_>>();
+        Some(Sensitivity {
+            schema: SCHEMA,
+            cell: cell.to_string(),
+            holds_over: names(&holds),
+            depends_on: names(&depends),
+            sentence: sentence(&rows, &holds, &depends),
+            rows,
+        })
+    }
+
+    /// For the terminal.
+    pub fn terminal(&self, style: Style) -> String {
+        let seeds = self.rows.first().map_or(0, |row| row.seeds);
+        let mut out = vec![
+            style.bold(&format!("{}: the same cell on other machines", plain(&self.cell))),
+            format!("thousand instructions (virtual us at 1000 MIPS) over {seeds} seeds"),
+            String::new(),
+            format!(
+                "{:<18} {:<14} {:>10} {:>9} {:>9} {:>9} {:>7}",
+                "varied", "", "samples", "median", "p99", "max", "ratio"
+            ),
+        ];
+        let thousands = |n: u64| micros(Nanos(n));
+        out.extend(self.rows.iter().map(|row| {
+            format!(
+                "{:<18} {:<14} {:>10} {:>9} {:>9} {:>9} {:>7.2}",
+                row.varied,
+                row.value,
+                grouped(row.samples),
+                thousands(row.median_instructions),
+                row.p99_instructions.map_or("–".into(), thousands),
+                thousands(row.max_instructions),
+                row.ratio
+            )
+        }));
+        out.extend([String::new(), self.sentence.clone(), String::new()]);
+        out.join("\n")
+    }
+}
+
+/// Path lengths do not depend on the speed by which virtual time counts them.
+fn instructions(record: &Record, time: Nanos) -> u64 {
+    match &record.subject.machine {
+        Machine::Lab(lab) => time.0 * u64::from(lab.machine.mips) / 1_000,
+        Machine::Host(_) => time.0,
+    }
+}
+
+fn sentence(rows: &[Row], holds: &[&Property], depends: &[&Property]) -> String {
+    let names = |all: &[&Property]| all.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
+    let own = rows.first().map_or(0, |row| row.max_instructions);
+    let own = micros(Nanos(own));
+    let mut text = match holds.is_empty() {
+        true => format!("The maximum of {own} holds over nothing that was varied."),
+        false => format!(
+            "The maximum of {own} holds within a factor of {LARGEST} over: {}.",
+            names(holds)
+        ),
+    };
+    if !depends.is_empty() {
+        let far = |property: &&&Property| {
+            let of = rows.iter().filter(|row| row.property == ***property);
+            let far = of.max_by(|a, b| a.ratio.max(1.0 / a.ratio).total_cmp(&b.ratio.max(1.0 / b.ratio)))?;
+            Some(format!(
+                "{} ({}: {})",
+                far.varied,
+                far.value,
+                micros(Nanos(far.max_instructions))
+            ))
+        };
+        let far: Vec<String> = depends.iter().filter_map(|p| far(&p)).collect();
+        text += &format!(" It depends on: {}.", far.join(", "));
+    }
+    text
+}
