@@ -49,7 +49,12 @@ pub struct Findings {
 }
 
 /// The kinds in the order of reports: what delays a wake-up first.
-pub const KINDS: [Kind; 3] = [Kind::NonPreemptible, Kind::InterruptsOff, Kind::PreemptionOff];
+pub const KINDS: [Kind; 4] = [
+    Kind::NonPreemptible,
+    Kind::HigherPriority,
+    Kind::InterruptsOff,
+    Kind::PreemptionOff,
+];
 
 /// From a census to what it says. `longest` has a list for each of [`KINDS`]; so many places of each are kept.
 pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Result<Findings, Contradiction> {

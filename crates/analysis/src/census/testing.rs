@@ -61,6 +61,7 @@ pub fn section(kind: Kind, start: u64, length: u64) -> Section {
         nested: 0,
         from: A,
         to: B,
+        task: 0,
     }
 }
 

@@ -21,7 +21,7 @@ use worstcase_probe::census::log::{LONG, Section};
 pub fn replayed(kind: Kind) -> usize {
     match kind {
         Kind::NonPreemptible => 100,
-        Kind::InterruptsOff | Kind::PreemptionOff => 30,
+        Kind::InterruptsOff | Kind::PreemptionOff | Kind::HigherPriority => 30,
     }
 }
 
