@@ -5,6 +5,7 @@
 //! began where the kernel was entered is named by what it did, too.
 
 use super::cell_census::CellCensus;
+use super::places::function;
 use crate::breakdown::frames;
 use crate::breakdown::roles;
 use crate::breakdown::shares::{Shares, place};
@@ -171,7 +172,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
             Kind::HigherPriority => comm.clone().unwrap_or_default(),
             _ => owner(first.stack),
         },
-        to: owner(last.stack),
+        to: asking(&function(symbols, section.to)).unwrap_or_else(|| owner(last.stack)),
         inside: inside.map(|f| f.function.clone()),
         length_ns: execution.time_of(section.length),
         net_ns: execution.time_of(section.length.saturating_sub(section.nested)),
@@ -185,6 +186,13 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
         common,
         irregular: walk.irregular > 0,
     })
+}
+
+/// The function, if soft interrupts leave the rest of their work for later in it. Instructions that follow such a section may
+/// not be those that count for it.
+fn asking(function: &str) -> Option<String> {
+    let asks = roles::role(function) == Some(roles::Role::SoftIrq) || function == "rcu_do_batch";
+    asks.then(|| function.to_string())
 }
 
 /// The replayed sections by owner; every section longer than `above_ns` must be among them.
