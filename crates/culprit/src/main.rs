@@ -1,4 +1,5 @@
-//! Delays a real-time process in a way that is known beforehand, until it is killed: ground truth for `worstcase explain`.
+//! Delays a real-time process in a way that is known beforehand, until it is killed: ground truth for `worstcase explain`
+//! and `worstcase census`.
 //!
 //! It runs in a lab machine, as root: `--add culprit:/culprit --load 'cmd:/culprit NAME NUMBER'`. `NUMBER` is the size of
 //! what it does, so that a test knows how long the delay must be.
@@ -11,14 +12,22 @@
 //! | `inherit` | instructions | a thread without priority computes for so long under a mutex that priority 99 wants, and inherits it |
 //! | `invert` | instructions | the same with a mutex that hands no priority on |
 //! | `timers` | timers | reads of /proc/timer_list, which walks to each of so many timers with interrupts off |
+//! | `expire` | timers | so many timers that expire in one interrupt, again and again |
+//! | `truncate` | MiB | truncations of a file, whose pages' tree is freed through RCU |
+//! | `cgroups` | groups | removals of control groups, freed through RCU |
+//! | `areas` | areas | exits of processes with so many areas of memory |
 //! | `console` | characters | writes of lines of so many characters to a serial console |
 
+mod areas;
+mod cgroups;
 mod console;
 mod copy;
+mod expire;
 mod flood;
 mod mutex;
 mod threads;
 mod timers;
+mod truncate;
 
 use std::io;
 use std::process::ExitCode;
@@ -40,6 +49,10 @@ fn main() -> ExitCode {
         "inherit" => mutex::run::<mutex::Inheriting>(number),
         "invert" => mutex::run::<mutex::Plain>(number),
         "timers" => timers::run(number),
+        "expire" => expire::run(number),
+        "truncate" => truncate::run(number),
+        "cgroups" => cgroups::run(number),
+        "areas" => areas::run(number),
         "console" => console::run(number as usize),
         _ => Err(io::Error::other("there is no such culprit")),
     };

@@ -4,15 +4,17 @@
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use worstcase_probe::Nanos;
 
-/// Longer than any cell.
-const FAR_SECONDS: i64 = 1_000_000;
+/// Later than any cell ends.
+const FAR: Nanos = Nanos(1_000_000_000_000_000);
 
 /// Arms so many timers, then reads the list again and again.
 pub fn run(timers: u32) -> io::Result<Infallible> {
     allow_files(u64::from(timers) + 64)?;
-    let _armed: Vec<OwnedFd> = (0..timers).map(|_| armed()).collect::<io::Result<_>>()?;
+    let timers: Vec<OwnedFd> = (0..timers).map(|_| timer()).collect::<io::Result<_>>()?;
+    timers.iter().try_for_each(|timer| arm(timer, FAR))?;
     let mut buffer = vec![0_u8; 1 << 16];
     loop {
         let mut list = File::open("/proc/timer_list")?;
@@ -20,7 +22,8 @@ pub fn run(timers: u32) -> io::Result<Infallible> {
     }
 }
 
-fn allow_files(number: u64) -> io::Result<()> {
+/// Lets this process have so many files.
+pub fn allow_files(number: u64) -> io::Result<()> {
     let limit = libc::rlimit {
         rlim_cur: number,
         rlim_max: number,
@@ -32,26 +35,32 @@ fn allow_files(number: u64) -> io::Result<()> {
     }
 }
 
-/// A timer that will not expire.
-fn armed() -> io::Result<OwnedFd> {
+/// A timer that is not armed.
+pub fn timer() -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
     let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, 0) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the descriptor is new and nobody else's.
-    let timer = unsafe { OwnedFd::from_raw_fd(fd) };
-    let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Lets it expire once, at this time of the monotonic clock.
+pub fn arm(timer: &OwnedFd, due: Nanos) -> io::Result<()> {
+    let time = |ns: u64| libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    };
     let when = libc::itimerspec {
-        it_interval: never,
-        it_value: libc::timespec {
-            tv_sec: FAR_SECONDS,
-            tv_nsec: 0,
-        },
+        it_interval: time(0),
+        it_value: time(due.0),
     };
     // SAFETY: `when` is a valid itimerspec; the old one is not asked for.
-    match unsafe { libc::timerfd_settime(fd, 0, &when, std::ptr::null_mut()) } {
-        0 => Ok(timer),
+    let armed =
+        unsafe { libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &when, std::ptr::null_mut()) };
+    match armed {
+        0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -33,11 +33,20 @@ const BYSTANDERS: [&str; 16] = [
     "__set_nr_if_polling",
     "put_prev_task",
 ];
+/// Functions of soft interrupts that leave the rest of their work for later when somebody asks to reschedule: between two
+/// rounds of soft interrupts, and in a batch of RCU's.
+const LEAVING: [&str; 3] = ["__do_softirq", "handle_softirqs", "rcu_do_batch"];
 /// Most code of one function that is read.
 const MOST_CODE: u64 = 16 << 10;
 
 /// Finds what there is to know; the error says what is missing.
-pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, model: Model) -> Result<Facts, String> {
+pub fn find(
+    memory: &KernelMemory,
+    table: &SymbolTable,
+    places: &TaskPlaces,
+    prio: u64,
+    model: Model,
+) -> Result<Facts, String> {
     // Between 6.2 and 6.14 the second member of pcpu_hot, behind a pointer.
     let preempt_offset = table
         .data("__preempt_count")
@@ -47,6 +56,7 @@ pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, mod
         .data("__per_cpu_offset")
         .ok_or("it has no symbol __per_cpu_offset")?;
     let base = memory.word(places, per_cpu)?;
+    let current_offset = kernel_memory::current_task(table).ok_or("it has no symbol current_task")?;
     let functions = Functions::of(table);
     let entries = functions.starts(|name| {
         ["asm_exc_", "asm_sysvec_"].iter().any(|begin| name.starts_with(begin))
@@ -67,7 +77,9 @@ pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, mod
         preempt_offset,
         preempt_virtual: preempt_offset.wrapping_add(base),
         preempt_physical: kernel_memory::physical(places, preempt_offset.wrapping_add(base))?,
-        current_physical: places.current,
+        current_offset,
+        tasks: *places,
+        prio,
         resched_mask,
         preemptible: matches!(model, Model::Full | Model::Lazy | Model::Rt),
         entries,
@@ -75,6 +87,7 @@ pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, mod
         schedule,
         points: functions.starts(|name| POINTS.contains(&name)),
         bystanders: functions.ranges(|name| BYSTANDERS.iter().any(|begin| name.starts_with(begin))),
+        leaving: functions.ranges(|name| LEAVING.contains(&name)),
     })
 }
 

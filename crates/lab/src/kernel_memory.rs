@@ -16,8 +16,8 @@ const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 /// Most BTF that is read; kernels have 4 to 8 MiB.
 const MAX_BTF: u64 = 64 << 20;
 
-/// Finds out where this kernel keeps its tasks. The error says what is missing.
-pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<TaskPlaces, String> {
+/// Where this kernel keeps its tasks, and where in a task its priority in force is. The error says what is missing.
+pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<(TaskPlaces, u64), String> {
     let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
 
     let mut places = TaskPlaces {
@@ -29,8 +29,7 @@ pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<TaskP
     if let Ok(variable) = symbol("page_offset_base") {
         places.direct_map = memory.word(&places, variable)?;
     }
-    // Until 6.1 and from 6.15 on a variable of its own, between them the first member of pcpu_hot.
-    let current = symbol("current_task").or_else(|_| symbol("pcpu_hot"))?;
+    let current = current_task(symbols).ok_or("it has no symbol current_task")?;
     let per_cpu = memory.word(&places, symbol("__per_cpu_offset")?)?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
 
@@ -41,9 +40,17 @@ pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<TaskP
     let len = stop.checked_sub(start).filter(|len| *len <= MAX_BTF);
     let mut btf = vec![0; len.ok_or("its BTF ends before it begins")? as usize];
     memory.read(&places, start, &mut btf)?;
-    (places.pid, places.comm) = task_offsets(&btf).ok_or("its BTF does not describe task_struct's pid and comm")?;
+    let [pid, comm, prio] = task_offsets(&btf, ["pid", "comm", "prio"])
+        .ok_or("its BTF does not describe task_struct's pid, comm and prio")?;
+    (places.pid, places.comm) = (pid, comm);
     check(memory, &places)?;
-    Ok(places)
+    Ok((places, prio))
+}
+
+/// Where instructions name the pointer to the current task, relative to gs: until 6.1 and from 6.15 on a variable of its
+/// own, between them the first member of pcpu_hot.
+pub fn current_task(symbols: &SymbolTable) -> Option<u64> {
+    symbols.data("current_task").or_else(|| symbols.data("pcpu_hot"))
 }
 
 /// The notes, in which the build-id is, lie before the BTF, at most with a page's padding between them.
@@ -112,8 +119,8 @@ fn check(memory: &KernelMemory, places: &TaskPlaces) -> Result<(), String> {
     ))
 }
 
-/// Offsets of `pid` and `comm` in `struct task_struct`, from the kernel's BTF.
-fn task_offsets(btf: &[u8]) -> Option<(u64, u64)> {
+/// Offsets of these members of `struct task_struct`, from the kernel's BTF.
+fn task_offsets<const N: usize>(btf: &[u8], names: [&str; N]) -> Option<[u64; N]> {
     let btf = btf_rs::Btf::from_bytes(btf).ok()?;
     let types = btf.resolve_types_by_name("task_struct").ok()?;
     let task = types.into_iter().find_map(|t| match t {
@@ -127,7 +134,11 @@ fn task_offsets(btf: &[u8]) -> Option<(u64, u64)> {
             .find(|m| btf.resolve_name(*m).is_ok_and(|n| n == name))?;
         Some(u64::from(member.bit_offset()) / 8)
     };
-    Some((offset("pid")?, offset("comm")?))
+    let offsets = names.map(offset);
+    offsets
+        .iter()
+        .all(Option::is_some)
+        .then(|| offsets.map(Option::unwrap_or_default))
 }
 
 #[cfg(test)]
@@ -157,8 +168,9 @@ mod tests {
 
     #[test]
     fn offsets_come_from_btf() {
-        assert_eq!(task_offsets(&btf()), Some((4, 8)));
-        assert_eq!(task_offsets(&btf()[..40]), None);
-        assert_eq!(task_offsets(&[]), None);
+        assert_eq!(task_offsets(&btf(), ["comm", "pid"]), Some([8, 4]));
+        assert_eq!(task_offsets(&btf(), ["pid", "prio"]), None);
+        assert_eq!(task_offsets(&btf()[..40], ["pid"]), None);
+        assert_eq!(task_offsets(&[], ["pid"]), None);
     }
 }

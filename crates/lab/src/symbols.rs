@@ -32,6 +32,8 @@ pub struct KernelSymbols {
     pub code: Symbols,
     /// Where its tasks are.
     pub tasks: TaskPlaces,
+    /// Offset of the priority in force in a task.
+    prio: u64,
     table: SymbolTable,
 }
 
@@ -69,10 +71,11 @@ impl KernelSymbols {
             again: "the symbols are read again",
         })?;
         let memory = KernelMemory::open(&snapshot.memory())?;
-        let tasks = kernel_memory::task_places(&memory, &table).map_err(unreadable(prepared))?;
+        let (tasks, prio) = kernel_memory::task_places(&memory, &table).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
             code: Symbols::from(&table),
             tasks,
+            prio,
             table,
         })
     }
@@ -87,7 +90,7 @@ impl KernelSymbols {
     pub fn facts(&self, prepared: &Prepared, snapshot: &Snapshot) -> Result<Facts, LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let model = prepared.subject.preempt.model;
-        kernel_facts::find(&memory, &self.table, &self.tasks, model).map_err(unreadable(prepared))
+        kernel_facts::find(&memory, &self.table, &self.tasks, self.prio, model).map_err(unreadable(prepared))
     }
 }
 

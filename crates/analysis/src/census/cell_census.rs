@@ -85,5 +85,6 @@ pub fn name(kind: Kind) -> &'static str {
         Kind::InterruptsOff => "interrupts-off",
         Kind::PreemptionOff => "preemption-off",
         Kind::NonPreemptible => "non-preemptible",
+        Kind::HigherPriority => "higher-priority",
     }
 }

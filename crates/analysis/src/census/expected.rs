@@ -62,6 +62,16 @@ impl Counts {
         }
     }
 
+    /// Whether a census would be refused of which no sample met a section.
+    pub fn can_tell(&self, level: f64) -> bool {
+        self.probability(0) < level
+    }
+
+    /// Whether so many may be taken for a sample of the mean.
+    pub fn is_near(&self, seen: u64, level: f64) -> bool {
+        poisson::two_sided(self.mean, seen) >= level
+    }
+
     /// Whether the sections recur in step with the period.
     pub fn in_step(&self) -> bool {
         self.dispersion > IN_STEP
@@ -94,8 +104,10 @@ impl Expectation {
             let from = own.unwrap_or(&paths);
             Some((section, *from.get(random.below(from.len().max(1) as u64) as usize)?))
         };
+        let mut sections = load.sections;
+        sections.sort_by_key(|s| s.start);
         Expectation {
-            sections: load.sections.into_iter().filter_map(&mut with_path).collect(),
+            sections: sections.into_iter().filter_map(&mut with_path).collect(),
             due: load.due,
             paths,
         }
@@ -114,9 +126,13 @@ impl Expectation {
     /// Samples above `t`.
     pub fn above(&self, t: u64) -> Counts {
         let mut changes: Vec<(f64, i64)> = Vec::new();
-        for (section, path) in &self.sections {
+        let starts = self.sections.iter().map(|(section, _)| section.start);
+        let nexts = starts.skip(1).map(Some).chain([None]);
+        for ((section, path), next) in self.sections.iter().zip(nexts) {
             let late = section.length.saturating_sub(t.saturating_sub(*path));
-            self.phases(section.start, section.start + late, &mut changes);
+            // What follows a soft interrupt is waited for by all who are due in it, but each is due in one section.
+            let end = next.map_or(u64::MAX, |next| next.max(section.start));
+            self.phases(section.start, end.min(section.start + late), &mut changes);
         }
         changes.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut shares: BTreeMap<i64, f64> = BTreeMap::new();

@@ -38,7 +38,7 @@ pub struct Findings {
     pub audited_blocks: u64,
     /// Whether sections are cut where the kernel polls.
     pub polls_known: bool,
-    /// The longest section and the longest path.
+    /// The largest sum of a section and a path.
     pub bound: Option<Bound>,
     /// The wake-up path.
     pub path: Path,
@@ -49,7 +49,12 @@ pub struct Findings {
 }
 
 /// The kinds in the order of reports: what delays a wake-up first.
-pub const KINDS: [Kind; 3] = [Kind::NonPreemptible, Kind::InterruptsOff, Kind::PreemptionOff];
+pub const KINDS: [Kind; 4] = [
+    Kind::NonPreemptible,
+    Kind::HigherPriority,
+    Kind::InterruptsOff,
+    Kind::PreemptionOff,
+];
 
 /// From a census to what it says. `longest` has a list for each of [`KINDS`]; so many places of each are kept.
 pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Result<Findings, Contradiction> {
@@ -72,7 +77,7 @@ pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Resul
         observed_instructions: observed.end.0.saturating_sub(observed.start.0),
         audited_blocks: taken.census.audited,
         polls_known: taken.polls_known,
-        bound: bound::bound(taken, &path),
+        bound: bound::bound(taken, &joined),
         path,
         tail: tail(taken, &joined),
         kinds: KINDS.into_iter().zip(longest).map(kind).collect(),

@@ -1,9 +1,10 @@
 //! Each sample with the section that it had to wait for: `rest of the section + residual = latency`.
 //!
-//! That is the section in which it was due, or one that began before its timer's interrupt came: a kernel that polls before
-//! the interrupt does not know yet that it should reschedule, and goes on into the next section. Of several the one that
-//! took most counts. The timer's interrupt, if it came within the section, is the sample's own doing: the section would have
-//! been shorter without it. Other interrupts, and soft interrupts, are not.
+//! That is the section in which it was due, or one that began with its timer's interrupt or before: a kernel that polls
+//! before the interrupt does not know yet that it should reschedule, and goes on into the next section. Of several the one
+//! that took most counts. The timer's interrupt, if it came within the section, is the sample's own doing as far as it is as
+//! long as it usually is: the section would have been shorter without it. What makes it longer, such as another timer's
+//! handler, other interrupts, and soft interrupts, are not.
 //!
 //! So the rest is that of the undisturbed section, and the residual is all that a wake-up adds to it: interrupt, scheduler,
 //! switch, return to user code, and whatever else came between. A sample that met no long section, or one that is long only
@@ -37,6 +38,8 @@ pub struct Met {
     pub start: Instructions,
     /// Its length without the sample's own interrupt.
     pub undisturbed: u64,
+    /// When it ended.
+    pub end: Instructions,
     /// Where it ended.
     pub to: u64,
 }
@@ -75,42 +78,58 @@ pub struct Contradiction {
 
 /// All samples, in order.
 pub fn join(taken: &CellCensus) -> Result<Vec<Joined>, Contradiction> {
-    let sections: Vec<&Section> = taken.sections(Kind::NonPreemptible).collect();
+    let mut sections: Vec<&Section> = taken.sections(Kind::NonPreemptible).collect();
+    sections.sort_by_key(|s| end(s));
     let interrupts: Vec<&Section> = taken.sections(Kind::InterruptsOff).collect();
-    taken
-        .moments
-        .iter()
-        .map(|moment| joined(taken, moment, &sections, &interrupts))
-        .collect()
+    let usual = usual(taken, &interrupts);
+    let joined = |moment| {
+        joined(taken, moment, &sections, |section| {
+            own(moment, section, &interrupts, usual)
+        })
+    };
+    taken.moments.iter().map(joined).collect()
 }
 
 fn end(section: &Section) -> u64 {
     section.start.0 + section.length
 }
 
+/// How long an interrupt goes on until it lets others in, if it is one of the long ones.
+fn interrupt(entry: Instructions, interrupts: &[&Section]) -> Option<u64> {
+    let found = interrupts.binary_search_by_key(&entry, |s| s.start);
+    found.ok().map(|i| interrupts[i].length)
+}
+
+/// The timer's interrupt of most samples is no longer than this.
+pub fn usual(taken: &CellCensus, interrupts: &[&Section]) -> u64 {
+    let entries = taken.moments.iter().filter_map(|m| m.timer_entry);
+    let lengths = entries.map(|entry| Nanos(interrupt(entry, interrupts).unwrap_or(LONG - 1)));
+    Distribution::new(lengths).map_or(0, |lengths| lengths.median().0)
+}
+
 /// How much of a section was the sample's own interrupt; nothing if its timer expired in one that ran already.
-fn own(moment: &Moment, section: &Section, interrupts: &[&Section]) -> u64 {
-    let within = |entry: &Instructions| section.start < *entry && entry.0 < end(section);
+fn own(moment: &Moment, section: &Section, interrupts: &[&Section], usual: u64) -> u64 {
+    let within = |entry: &Instructions| section.start <= *entry && entry.0 < end(section);
     let Some(entry) = moment.timer_entry.filter(within) else {
         return 0;
     };
-    // It goes on until it lets other interrupts in. One that is not among the long ones is at most as long as those are not.
-    let found = interrupts.binary_search_by_key(&entry, |s| s.start);
-    let length = found.map_or(section.nested.min(LONG - 1), |i| interrupts[i].length);
-    length.min(end(section) - entry.0)
+    // One that is not among the long ones is at most as long as those are not.
+    let length = interrupt(entry, interrupts).unwrap_or(section.nested.min(LONG - 1));
+    length.min(usual).min(end(section) - entry.0)
 }
 
 fn joined(
     taken: &CellCensus,
     moment: &Moment,
     sections: &[&Section],
-    interrupts: &[&Section],
+    own: impl Fn(&Section) -> u64,
 ) -> Result<Joined, Contradiction> {
-    let entry = moment.timer_entry.unwrap_or(moment.due);
-    let left = |s: &Section| end(s) - s.start.max(moment.due).0;
-    let met = &sections[sections.partition_point(|s| end(s) <= moment.due.0)..];
-    let met = met.iter().take_while(|s| s.start < entry || s.start <= moment.due);
-    let Some(section) = met.max_by_key(|s| left(s)) else {
+    let entry = moment.timer_entry.unwrap_or(moment.due).max(moment.due);
+    let rest = |s: &Section| (end(s) - s.start.max(moment.due).0).saturating_sub(own(s));
+    let from_due = &sections[sections.partition_point(|s| end(s) <= moment.due.0)..];
+    let until_sample = from_due.iter().take_while(|s| s.start < moment.sample);
+    let met = until_sample.filter(|s| s.start <= entry);
+    let Some(section) = met.max_by_key(|s| rest(s)) else {
         return Ok(Joined {
             latency: moment.latency,
             rest: None,
@@ -124,13 +143,13 @@ fn joined(
             early: end(section) - moment.sample.0,
         });
     }
-    let own = own(moment, section, interrupts);
     let met = Met {
         start: section.start,
-        undisturbed: section.length - own,
+        undisturbed: section.length - own(section),
+        end: Instructions(end(section)),
         to: section.to,
     };
-    let rest = (met.undisturbed >= LONG).then(|| taken.time_of(left(section) - own));
+    let rest = (met.undisturbed >= LONG).then(|| taken.time_of(rest(section)));
     Ok(Joined {
         latency: moment.latency,
         rest,
@@ -148,15 +167,6 @@ impl Path {
             in_sections: spread(true),
             elsewhere: spread(false),
         }
-    }
-
-    /// The longest of all.
-    pub fn longest(&self) -> Option<Nanos> {
-        [self.in_sections, self.elsewhere]
-            .into_iter()
-            .flatten()
-            .map(|s| s.max_ns)
-            .max()
     }
 }
 
@@ -208,7 +218,6 @@ mod tests {
             (3, Nanos(2_500), Nanos(2_599), Nanos(2_900))
         );
         assert_eq!(path.elsewhere.unwrap().count, 2);
-        assert_eq!(path.longest(), Some(Nanos(3_000)));
     }
 
     #[test]
@@ -217,7 +226,11 @@ mod tests {
         let mut long = section(Kind::NonPreemptible, 10_000, 5_000);
         // The timer's, and soft interrupts.
         long.nested = 3_000;
-        taken.census.sections = vec![long, section(Kind::InterruptsOff, 11_070, 1_600)];
+        taken.census.sections = vec![
+            long,
+            section(Kind::InterruptsOff, 11_070, 1_600),
+            section(Kind::InterruptsOff, 15_000, 1_600),
+        ];
         let mut within = moment(0, 11_000, 6_000);
         within.timer_entry = Some(Instructions(11_070));
         // With interrupts off, the interrupt comes when the section is over.
@@ -246,6 +259,9 @@ mod tests {
         ];
         let mut before = moment(0, 14_980, 62_000);
         before.timer_entry = Some(Instructions(15_050));
+        for entry in [75_000, 100_000] {
+            taken.census.sections.push(section(Kind::InterruptsOff, entry, 1_900));
+        }
         let mut elsewhere = moment(1, 99_990, 3_500);
         elsewhere.timer_entry = Some(Instructions(100_000));
         // The next section has interrupts off: it is over when the interrupt comes.
@@ -258,6 +274,34 @@ mod tests {
             (Some(Nanos(60_000)), Nanos(2_000))
         );
         assert_eq!((joined[1].rest, joined[2].rest), (None, Some(Nanos(60_000))));
+    }
+
+    /// The handler of another timer that expires at once makes the interrupt long, or soft interrupts do that follow it.
+    #[test]
+    fn what_makes_a_sample_s_own_interrupt_long_is_waited_for() {
+        let mut taken = taken();
+        let interrupts = [(10_000, 1_500), (20_000, 1_500), (30_000, 70_000), (200_000, 1_500)];
+        for (start, length) in interrupts {
+            taken.census.sections.push(section(Kind::NonPreemptible, start, length));
+            taken.census.sections.push(section(Kind::InterruptsOff, start, length));
+        }
+        // Behind the last, soft interrupts.
+        taken.census.sections[6].length = 41_500;
+        let sample = |index, entry: u64, latency| {
+            let mut moment = moment(index, entry - 100, latency);
+            moment.timer_entry = Some(Instructions(entry));
+            moment
+        };
+        taken.moments = vec![
+            sample(0, 10_000, 3_600),
+            sample(1, 20_000, 3_600),
+            sample(2, 30_000, 72_100),
+            sample(3, 200_000, 43_600),
+        ];
+        let joined = join(&taken).unwrap();
+        let rests: Vec<_> = joined.iter().map(|j| j.rest.map(|r| r.0)).collect();
+        assert_eq!(rests, [None, None, Some(68_500), Some(40_000)]);
+        assert!(joined.iter().all(|j| j.residual == Nanos(3_600)), "{joined:?}");
     }
 
     #[test]
@@ -282,6 +326,6 @@ mod tests {
     #[test]
     fn no_sample_no_path() {
         let path = Path::of(&[]);
-        assert_eq!((path.in_sections, path.longest()), (None, None));
+        assert_eq!((path.in_sections, path.elsewhere), (None, None));
     }
 }

@@ -1,12 +1,13 @@
 //! The census on the controller: from what the plugin found in one cell to what it says about the kernel.
 //!
 //! ```text
+//! answer     which cells are asked for, and what their censuses say
 //! take       runs a recorded cell again                                   -> CellCensus, TopList
 //! taken      a cell's census with its samples and the names of its code      (from a replay in the lab)
 //! places     sections by the functions that began and ended them
 //! histogram  sections by length
 //! join       each sample with the section in which it was due -> the wake-up path
-//! bound      longest section + longest wake-up path
+//! bound      the largest sum of a section and a wake-up path
 //! exposed_time  the sections that a due time can fall into, and the time it can fall into
 //! expected   samples expected above a latency
 //! tail       those beside what was seen, and whether they agree
@@ -18,10 +19,13 @@
 //! ```
 //! `docs/census.md` has the method and what it cannot say.
 
+mod answer;
 pub mod bound;
 pub mod cell_census;
+mod choice;
 pub mod diff;
 pub mod ensemble;
+mod error;
 mod expected;
 mod exposed_time;
 pub mod findings;
@@ -35,4 +39,7 @@ pub mod take;
 pub mod testing;
 pub mod top;
 
+pub use answer::{Answer, answer, of_run};
 pub use cell_census::{About, CellCensus};
+pub use choice::Asked;
+pub use error::CensusError;

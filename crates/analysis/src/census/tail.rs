@@ -5,6 +5,7 @@ use super::expected::Expectation;
 use super::join::Joined;
 use super::places::function;
 use serde::Serialize;
+use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
 use worstcase_results::stats::many;
 
@@ -28,6 +29,8 @@ pub struct Row {
     /// Whether long sections recur in step with the period, so that samples meet them in a row; then `p` is the part of all
     /// phases with a number as unlikely as that, else it is a Poisson count's.
     pub in_step: bool,
+    /// Whether the test would refuse a census of which no sample were above.
+    pub can_tell: bool,
     /// Probability of a number as unlikely as that, corrected for the number of rows.
     pub p: f64,
 }
@@ -37,9 +40,9 @@ pub struct Row {
 pub struct Tail {
     /// By latency.
     pub rows: Vec<Row>,
-    /// Whether they agree, at [`LEVEL`]; `None` if that cannot be asked.
+    /// Whether they agree, at [`LEVEL`]; `None` if that cannot be told.
     pub agrees: Option<bool>,
-    /// Why it cannot be asked.
+    /// Why it cannot be told.
     pub why_not: Option<String>,
     /// The latest sample that met no long section; below, nothing is compared.
     pub elsewhere_ns: Nanos,
@@ -92,9 +95,15 @@ pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
         ));
     }
     let seen = |t: u64| joined.iter().filter(|j| j.latency.0 > t).count() as u64;
+    let mut far = None;
     let row = |t: &u64| {
         let (expected, seen) = (expectation.above(*t), seen(*t));
+        let can_tell = expected.can_tell(LEVEL);
+        if !can_tell && !expected.is_near(seen, LEVEL) {
+            far.get_or_insert(*t);
+        }
         Row {
+            can_tell,
             above_ns: Nanos(*t),
             expected: expected.mean,
             seen,
@@ -106,10 +115,20 @@ pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
     let mut rows: Vec<Row> = thresholds.iter().map(row).collect();
     let corrected = many::holm(&rows.iter().map(|r| r.p).collect::<Vec<f64>>());
     rows.iter_mut().zip(corrected).for_each(|(row, p)| row.p = p);
+    let refused = rows.iter().any(|r| r.p < LEVEL);
+    let why_not = match far {
+        _ if refused => None,
+        Some(t) => Some(format!(
+            "above {} us expected and seen are far apart, but long sections recur with the period, and the test has no power",
+            micros(Nanos(t))
+        )),
+        None if rows.iter().any(|r| r.can_tell) => None,
+        None => Some("so few samples are expected that the test has no power".to_string()),
+    };
     Tail {
-        agrees: Some(rows.iter().all(|r| r.p >= LEVEL)),
+        agrees: why_not.is_none().then_some(!refused),
         rows,
-        why_not: None,
+        why_not,
         elsewhere_ns: Nanos(latest),
         elsewhere_behind: behind,
     }
@@ -154,12 +173,47 @@ mod tests {
         let mut refused_else = 0;
         for seed in 1..=20 {
             let tail = tail_of(&Load::in_step(seed).run(500));
-            assert_eq!(tail.agrees, Some(true), "seed {seed}: {tail:?}");
             let late = tail.rows.last().unwrap();
             assert!(late.above_ns == Nanos(50_000) && late.in_step, "seed {seed}: {tail:?}");
-            refused_else += u32::from(poisson::two_sided(late.expected, late.seen) < LEVEL);
+            assert_ne!(tail.agrees, Some(false), "seed {seed}: {tail:?}");
+            let far = |r: &Row| poisson::two_sided(r.expected, r.seen) < LEVEL;
+            let untold = tail.rows.iter().any(|r| far(r) && !r.can_tell);
+            assert!(tail.agrees.is_none() || !untold, "seed {seed}: {tail:?}");
+            refused_else += u32::from(tail.rows.iter().any(far));
         }
         assert!(refused_else > 0);
+    }
+
+    /// Half of the phases meet every section, the others none.
+    #[test]
+    fn where_a_phase_decides_all_nothing_can_be_told() {
+        let mut taken = taken();
+        for i in 0..200 {
+            let start = 200_000 + i * taken.about.period_ns;
+            taken
+                .census
+                .sections
+                .push(section(Kind::NonPreemptible, start, 120_000));
+            taken.moments.push(moment(i as usize, start - 10_000, 3_000));
+        }
+        // One sample meets its section.
+        taken.moments[100] = moment(100, 200_000 + 100 * taken.about.period_ns, 123_000);
+        let tail = tail_of(&taken);
+        let late = tail.rows.iter().find(|r| r.above_ns == Nanos(20_000)).unwrap();
+        assert!(late.expected > 70.0 && late.seen == 1 && !late.can_tell, "{tail:?}");
+        assert_eq!(tail.agrees, None);
+        assert!(tail.why_not.unwrap().contains("no power"));
+    }
+
+    #[test]
+    fn a_few_samples_tell_nothing() {
+        let mut taken = Load::random(1).run(4_000);
+        taken.moments.truncate(8);
+        taken.asleep.truncate(8);
+        let end = taken.moments[7].sample;
+        taken.census.sections.retain(|s| s.start < end);
+        let tail = tail_of(&taken);
+        assert!(tail.agrees.is_none() && tail.why_not.is_some(), "{tail:?}");
     }
 
     #[test]

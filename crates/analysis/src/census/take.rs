@@ -29,12 +29,11 @@ pub struct How<'a> {
     pub limit: Option<Duration>,
     /// Compare the tracked state with the true one at every block.
     pub audit: bool,
-    /// Name the owners of all kinds of section, not only of those that delay a wake-up: one more replay.
-    pub in_detail: bool,
 }
 
-/// The census, and the longest sections of each of [`KINDS`] by owner.
-pub fn take(record: &Record, how: &How) -> Result<(CellCensus, Vec<TopList>), LabError> {
+/// The census, and the longest sections of each of [`KINDS`] by owner: if not in detail, only of those that delay a wake-up,
+/// with one replay less.
+pub fn take(record: &Record, how: &How, in_detail: bool) -> Result<(CellCensus, Vec<TopList>), LabError> {
     let again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
     let found = again.census(cache, how.audit)?;
@@ -50,7 +49,7 @@ pub fn take(record: &Record, how: &How) -> Result<(CellCensus, Vec<TopList>), La
     let (delays, others) = KINDS.split_at(1);
     let (mut lists, asleep) = longest(&again, cache, &taken, delays, &taken.moments)?;
     taken.asleep = asleep;
-    lists.extend(match how.in_detail {
+    lists.extend(match in_detail {
         true => longest(&again, cache, &taken, others, &[])?.0,
         false => others.iter().map(|kind| top::unnamed(&taken, *kind)).collect(),
     });

@@ -18,6 +18,9 @@ pub const B: u64 = A + 0x100;
 /// Where a third one begins.
 pub const LOCK: u64 = A + 0x200;
 
+/// The entry of an interrupt.
+pub const INTERRUPT: u64 = A + 0x300;
+
 /// A cell in which nothing happened.
 pub fn taken() -> CellCensus {
     let symbol = |address, name: &str| Symbol {
@@ -45,7 +48,12 @@ pub fn taken() -> CellCensus {
             lengths: Vec::new(),
         },
         polls_known: true,
-        symbols: Symbols::new(vec![symbol(A, "a"), symbol(B, "b"), symbol(LOCK, "_raw_spin_lock")]),
+        symbols: Symbols::new(vec![
+            symbol(A, "a"),
+            symbol(B, "b"),
+            symbol(LOCK, "_raw_spin_lock"),
+            symbol(INTERRUPT, "asm_sysvec_apic_timer_interrupt"),
+        ]),
         moments: Vec::new(),
         asleep: Vec::new(),
         shift: 0,
@@ -61,6 +69,7 @@ pub fn section(kind: Kind, start: u64, length: u64) -> Section {
         nested: 0,
         from: A,
         to: B,
+        task: 0,
     }
 }
 
@@ -170,7 +179,9 @@ impl Load {
             let entry = due + rest.max(50);
             sample.timer_entry = Some(Instructions(entry));
             let asleep = due + latency + 2_000;
-            taken.census.sections.push(section(Kind::NonPreemptible, entry, 1_500));
+            for kind in [Kind::InterruptsOff, Kind::NonPreemptible] {
+                taken.census.sections.push(section(kind, entry, 1_500));
+            }
             taken
                 .census
                 .sections

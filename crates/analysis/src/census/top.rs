@@ -5,6 +5,7 @@
 //! began where the kernel was entered is named by what it did, too.
 
 use super::cell_census::CellCensus;
+use super::places::function;
 use crate::breakdown::frames;
 use crate::breakdown::roles;
 use crate::breakdown::shares::{Shares, place};
@@ -21,18 +22,18 @@ use worstcase_probe::census::log::{LONG, Section};
 pub fn replayed(kind: Kind) -> usize {
     match kind {
         Kind::NonPreemptible => 100,
-        Kind::InterruptsOff | Kind::PreemptionOff => 30,
+        Kind::InterruptsOff | Kind::PreemptionOff | Kind::HigherPriority => 30,
     }
 }
 
 /// One section with its owner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Owned {
-    /// Who began it.
+    /// Who began it; of a thread above the probe, its name.
     pub from: String,
     /// Who ended it.
     pub to: String,
-    /// For one that began where the kernel was entered: the innermost function in which most of it was spent.
+    /// For one that began where the kernel was entered, or that a thread ended which did not begin it: the innermost function in which most of it was spent.
     pub inside: Option<String>,
     /// How long it was.
     pub length_ns: Nanos,
@@ -144,37 +145,54 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
     let walk = frames::walk(execution, symbols);
     let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
     let owner = |stack| place(&walk, stack, roles::is_helper).0.function;
+    // A thread above the probe is last in what it took; the switch to it belongs to the one before.
+    let named = match section.kind {
+        Kind::HigherPriority => last,
+        _ => first,
+    };
     let within: Vec<_> = walk.within(start, end).collect();
     let shares = Shares::of(&walk, &within);
     let common = shares.chain();
     let is_entry = |kind| matches!(kind, FrameKind::Syscall | FrameKind::Exception | FrameKind::User);
     let entered = is_entry(walk.stacks.frame(first.stack).kind);
-    let inside = common
-        .iter()
-        .rev()
-        .find(|f| entered && !roles::is_helper(&f.function) && !is_entry(f.kind));
+    let another = last.pid != first.pid;
+    let tells = |f: &&Frame| match f.kind {
+        FrameKind::User => another,
+        kind => (entered || another) && !roles::is_helper(&f.function) && !is_entry(kind),
+    };
+    let inside = common.iter().rev().find(tells);
     let comm = execution
         .tasks
         .iter()
         .rev()
-        .find(|t| t.pid == first.pid)
+        .find(|t| t.pid == named.pid)
         .map(|t| t.comm.clone());
     Some(Owned {
-        from: owner(first.stack),
-        to: owner(last.stack),
+        from: match section.kind {
+            Kind::HigherPriority => comm.clone().unwrap_or_default(),
+            _ => owner(first.stack),
+        },
+        to: asking(&function(symbols, section.to)).unwrap_or_else(|| owner(last.stack)),
         inside: inside.map(|f| f.function.clone()),
         length_ns: execution.time_of(section.length),
         net_ns: execution.time_of(section.length.saturating_sub(section.nested)),
         start,
         task: Task {
-            pid: first.pid,
+            pid: named.pid,
             comm: comm.unwrap_or_default(),
         },
-        chain: walk.stacks.chain(first.stack).into_iter().cloned().collect(),
+        chain: walk.stacks.chain(named.stack).into_iter().cloned().collect(),
         functions: shares.functions(|n| execution.time_of(n)),
         common,
         irregular: walk.irregular > 0,
     })
+}
+
+/// The function, if soft interrupts leave the rest of their work for later in it. Instructions that follow such a section may
+/// not be those that count for it.
+fn asking(function: &str) -> Option<String> {
+    let asks = roles::role(function) == Some(roles::Role::SoftIrq) || function == "rcu_do_batch";
+    asks.then(|| function.to_string())
 }
 
 /// The replayed sections by owner; every section longer than `above_ns` must be among them.

@@ -3,7 +3,8 @@
 //! QEMU has no plugin function of version 1 for registers; its gdb server's function for one register is exported for
 //! QEMU's own modules and has had the same form since 4.2. It is used here alone, and only when an audit is asked for.
 
-use super::tracker::{Tracker, Word};
+use super::tracker::Tracker;
+use super::word::Word;
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
 /// Number of the flags among the registers of gdb's x86-64: behind sixteen registers and the instruction pointer.

@@ -1,9 +1,13 @@
 //! Where what an instruction does is registered, and its effect read from memory.
 
+mod steps;
+
 use super::audit::Audit;
 use super::pattern::{self, Meaning};
-use super::tracker::{Tracker, Word};
-use crate::api::{self, Block, Instruction, OnAccess, OnRead, OnStart};
+use super::tasks::{self, Probe};
+use super::tracker::Tracker;
+use super::word::Word;
+use crate::api::{self, Block, Instruction};
 use crate::args::CensusArgs;
 use crate::count::Placement;
 use crate::guest_memory::{GuestMemory, LateMemory};
@@ -29,6 +33,8 @@ struct Census {
     /// While the probe measures.
     tracker: Option<Tracker>,
     observed: Option<(u64, u64)>,
+    /// The probe's thread.
+    probe: Probe,
     /// What the instruction that loads flags has loaded so far: its first word's address, and the mode.
     loading: Option<(u64, bool)>,
     /// Why the census cannot become whole.
@@ -56,6 +62,7 @@ pub fn start(args: CensusArgs) -> Result<(), String> {
         audit: if args.audit { Some(Audit::find()?) } else { None },
         tracker: None,
         observed: None,
+        probe: Probe::default(),
         loading: None,
         failed: None,
     });
@@ -74,19 +81,19 @@ pub fn observe(block: &Block, instructions: &[Instruction], placements: &[Placem
         .map(|i| pattern::decode(i.bytes(), i.vaddr()))
         .collect();
     if census.audit.is_some() && !is_entry(facts, first.vaddr()) {
-        block.on_start_from::<Audited>(0, first.vaddr());
+        block.on_start_from::<steps::Audited>(0, first.vaddr());
     }
     for (i, (instruction, placement)) in instructions.iter().zip(placements).enumerate() {
         let at = PackedInstruction::new(instruction.vaddr(), placement);
         let vaddr = instruction.vaddr();
         if is_entry(facts, vaddr) {
-            instruction.on_start::<Entry>(at.0);
+            instruction.on_start::<steps::Entry>(at.0);
         }
         if facts.schedule.contains(&vaddr) {
-            instruction.on_start::<Schedule>(at.0);
+            instruction.on_start::<steps::Schedule>(at.0);
         }
         if facts.points.contains(&vaddr) {
-            instruction.on_start::<Point>(at.0);
+            instruction.on_start::<steps::Point>(at.0);
         }
         register(instruction, pattern::meaning(&decoded[i..], facts), at, facts);
     }
@@ -100,28 +107,29 @@ fn register(instruction: &Instruction, meaning: Option<Meaning>, at: PackedInstr
     let vaddr = instruction.vaddr();
     let of_kernel = vaddr >> 63 == 1;
     match meaning {
-        Some(Meaning::SystemCall) if !of_kernel => instruction.on_start::<SystemCall>(at.0),
+        Some(Meaning::SystemCall) if !of_kernel => instruction.on_start::<steps::SystemCall>(at.0),
         _ if !of_kernel => {}
-        Some(Meaning::Cli) => instruction.on_start::<Cli>(at.0),
-        Some(Meaning::Sti) => instruction.on_start::<Sti>(at.0),
-        Some(Meaning::LeavesKernel) => instruction.on_start::<LeavesKernel>(at.0),
-        Some(Meaning::Halts) => instruction.on_start::<Halts>(at.0),
+        Some(Meaning::Cli) => instruction.on_start::<steps::Cli>(at.0),
+        Some(Meaning::Sti) => instruction.on_start::<steps::Sti>(at.0),
+        Some(Meaning::LeavesKernel) => instruction.on_start::<steps::LeavesKernel>(at.0),
+        Some(Meaning::Halts) => instruction.on_start::<steps::Halts>(at.0),
         Some(Meaning::LoadsFlags) => {
-            instruction.on_start::<Loads>(at.0);
-            instruction.on_read::<LoadsFlags>(at.0);
+            instruction.on_start::<steps::Loads>(at.0);
+            instruction.on_read::<steps::LoadsFlags>(at.0);
         }
         Some(Meaning::Returns) => {
-            instruction.on_start::<Loads>(at.0);
-            instruction.on_read::<Returns>(at.0);
+            instruction.on_start::<steps::Loads>(at.0);
+            instruction.on_read::<steps::Returns>(at.0);
         }
-        Some(Meaning::WritesCount(8)) => instruction.on_write::<WritesLongCount>(at.0),
-        Some(Meaning::MayWriteCount(8)) => instruction.on_write::<MayWriteLongCount>(at.0),
-        Some(Meaning::MayWriteCount(_)) => instruction.on_write::<MayWriteCount>(at.0),
-        Some(Meaning::WritesCount(_)) => instruction.on_write::<WritesCount>(at.0),
-        Some(Meaning::ComparesCount(0)) => instruction.on_start::<Point>(at.0),
-        Some(Meaning::ComparesCount(1)) => instruction.on_start::<PointInLock>(at.0),
+        Some(Meaning::WritesCount(8)) => instruction.on_write::<steps::WritesLongCount>(at.0),
+        Some(Meaning::MayWriteCount(8)) => instruction.on_write::<steps::MayWriteLongCount>(at.0),
+        Some(Meaning::MayWriteCount(_)) => instruction.on_write::<steps::MayWriteCount>(at.0),
+        Some(Meaning::WritesCount(_)) => instruction.on_write::<steps::WritesCount>(at.0),
+        Some(Meaning::ComparesCount(0)) => instruction.on_start::<steps::Point>(at.0),
+        Some(Meaning::ComparesCount(1)) => instruction.on_start::<steps::PointInLock>(at.0),
+        Some(Meaning::WritesCurrent) => instruction.on_write::<steps::WritesCurrent>(at.0),
         Some(Meaning::ReadsFlags) if !facts.bystanders.iter().any(|range| range.contains(&vaddr)) => {
-            instruction.on_read::<ReadsFlags>(at.0);
+            instruction.on_read::<steps::ReadsFlags>(at.0);
         }
         _ => {}
     }
@@ -175,7 +183,7 @@ impl Census {
             }
         };
         run(tracker, &self.facts, memory);
-        for section in tracker.take_long() {
+        for section in tracker.tally().take_long() {
             self.rows += 1;
             if let Err(e) = self.out.write_all(&Row::Section(section).encode()) {
                 self.failed.get_or_insert(e.to_string());
@@ -240,7 +248,8 @@ pub fn marked(kind: MarkKind, count: u64) {
     if let Some(census) = lock().as_mut() {
         match kind {
             MarkKind::Begin => {
-                census.tracker = Some(Tracker::new(census.facts.preemptible));
+                census.find_probe();
+                census.tracker = Some(Tracker::new(census.facts.preemptible, census.probe.task));
                 census.observed = Some((count, count));
                 census.rows = 0;
             }
@@ -255,6 +264,17 @@ pub fn marked(kind: MarkKind, count: u64) {
 }
 
 impl Census {
+    /// The probe's thread, which runs now.
+    fn find_probe(&mut self) {
+        let found = self.memory.get().and_then(|memory| {
+            tasks::probe(memory, &self.facts).ok_or_else(|| "the probe's thread is not in the guest's memory".into())
+        });
+        match found {
+            Ok(probe) => self.probe = probe,
+            Err(why) => self.failed = Some(why),
+        }
+    }
+
     fn end(&mut self, tracker: &Tracker, count: u64) {
         let from = self.observed.map_or(count, |(from, _)| from);
         self.observed = Some((from, count));
@@ -287,128 +307,5 @@ impl Census {
 pub fn finish() {
     if let Some(Err(why)) = lock().take().map(Census::close) {
         eprintln!("worstcase-plugin: the census is incomplete: {why}");
-    }
-}
-
-/// Steps that need nothing but the place.
-macro_rules! at_start {
-    ($($name:ident = |$tracker:ident, $start:ident, $at:ident| $run:expr;)*) => {$(
-        struct $name;
-        impl OnStart for $name {
-            fn run(data: u64) {
-                let place = PackedInstruction(data);
-                let ($start, $at) = (place.start(), place.address());
-                step(|$tracker| $run);
-            }
-        }
-    )*};
-}
-
-at_start! {
-    Entry = |tracker, start, at| tracker.enter(start, at);
-    Schedule = |tracker, start, at| tracker.cut(start, at);
-    Point = |tracker, start, at| if tracker.word.is(0) { tracker.poll(start, at) };
-    PointInLock = |tracker, start, at| if tracker.word.is(1) { tracker.poll(start, at) };
-    SystemCall = |tracker, start, at| tracker.enter(start + 1, at);
-    Cli = |tracker, start, at| tracker.cli(start + 1, at);
-    Sti = |tracker, start, at| tracker.sti(start + 1, at);
-    LeavesKernel = |tracker, start, at| tracker.leave(start + 1, at, true, false);
-    Halts = |tracker, start, at| tracker.cut(start + 1, at);
-}
-
-/// An instruction that loads flags starts.
-struct Loads;
-
-impl OnStart for Loads {
-    fn run(_: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.loading = Some((0, true));
-        }
-    }
-}
-
-/// `popf` reads.
-struct LoadsFlags;
-
-impl OnRead for LoadsFlags {
-    fn run(vaddr: u64, physical: u64, data: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.load(vaddr, physical, PackedInstruction(data), 0);
-        }
-    }
-}
-
-/// `iret` reads.
-struct Returns;
-
-impl OnRead for Returns {
-    fn run(vaddr: u64, physical: u64, data: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.load(vaddr, physical, PackedInstruction(data), 16);
-        }
-    }
-}
-
-/// Steps behind a write that is, or may be, to the count.
-macro_rules! at_write {
-    ($($name:ident: long $long:expr, $is:expr;)*) => {$(
-        struct $name;
-        impl OnAccess for $name {
-            fn run(vaddr: u64, data: u64) {
-                let is: fn(u64, &Facts) -> bool = $is;
-                if let Some(census) = lock().as_mut()
-                    && is(vaddr, &census.facts)
-                {
-                    census.count_written(PackedInstruction(data), $long);
-                }
-            }
-        }
-    )*};
-}
-
-at_write! {
-    WritesCount: long false, |_, _| true;
-    WritesLongCount: long true, |_, _| true;
-    MayWriteCount: long false, |vaddr, facts| vaddr == facts.preempt_virtual;
-    MayWriteLongCount: long true, |vaddr, facts| vaddr == facts.preempt_virtual;
-}
-
-/// A word is read that may be the current task's flags.
-struct ReadsFlags;
-
-impl OnRead for ReadsFlags {
-    fn run(vaddr: u64, _: u64, data: u64) {
-        let place = PackedInstruction(data);
-        let (now, at) = (place.end_from_access(), place.address());
-        if let Some(census) = lock().as_mut() {
-            census.step(|tracker, facts, memory| {
-                let current = memory.read(facts.current_physical).map(u64::from_le_bytes);
-                if current == Some(vaddr) {
-                    tracker.poll(now, at);
-                }
-            });
-        }
-    }
-}
-
-/// A block starts while the state is audited.
-struct Audited;
-
-impl OnStart for Audited {
-    fn run(block: u64) {
-        if let Some(census) = lock().as_mut() {
-            let mut audit = census.audit.take();
-            let mut difference = None;
-            census.step(|tracker, facts, memory| {
-                if let Some(audit) = &mut audit {
-                    let word = |long| read_count(memory, facts, long);
-                    difference = audit.compare(tracker, block, word);
-                }
-            });
-            census.audit = audit;
-            if let Some(why) = difference {
-                census.failed.get_or_insert(why);
-            }
-        }
     }
 }

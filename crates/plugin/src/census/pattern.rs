@@ -26,6 +26,8 @@ pub enum Meaning {
     MayWriteCount(u8),
     /// Compares the kernel's count with this value: it is equal only if somebody asked to reschedule.
     ComparesCount(u16),
+    /// Writes the pointer to the current task.
+    WritesCurrent,
     /// Reads a task's flags to see whether somebody asked to reschedule.
     ReadsFlags,
 }
@@ -49,20 +51,23 @@ pub fn meaning(instructions: &[Instruction], facts: &Facts) -> Option<Meaning> {
         Mnemonic::Syscall => Some(Meaning::SystemCall),
         Mnemonic::Sysret | Mnemonic::Sysretq => Some(Meaning::LeavesKernel),
         Mnemonic::Hlt | Mnemonic::Mwait => Some(Meaning::Halts),
-        _ if names_count(first, facts) => of_count(first),
+        _ if names(first, facts.preempt_offset) => of_count(first),
+        Mnemonic::Mov if names(first, facts.current_offset) && first.op0_kind() == OpKind::Memory => {
+            Some(Meaning::WritesCurrent)
+        }
         _ if may_write_count(first) => Some(Meaning::MayWriteCount(first.memory_size().size() as u8)),
         _ if polls(first, rest, facts) => Some(Meaning::ReadsFlags),
         _ => None,
     }
 }
 
-/// Whether the instruction's operand in memory is the kernel's count.
-fn names_count(instruction: &Instruction, facts: &Facts) -> bool {
+/// Whether the instruction's operand in memory is the CPU's own variable at this offset.
+fn names(instruction: &Instruction, offset: u64) -> bool {
     instruction.memory_segment() == Register::GS
         && matches!(instruction.memory_base(), Register::None | Register::RIP)
         && instruction.memory_index() == Register::None
         && has_memory(instruction)
-        && instruction.memory_displacement64() == facts.preempt_offset
+        && instruction.memory_displacement64() == offset
 }
 
 /// Whether it changes four or eight bytes relative to gs at an address that only shows when it runs.
@@ -139,6 +144,7 @@ mod tests {
     fn facts() -> Facts {
         Facts {
             preempt_offset: 0x1f948,
+            current_offset: 0x1f940,
             resched_mask: 8,
             ..Facts::default()
         }
@@ -185,6 +191,15 @@ mod tests {
         assert_eq!(of(&[&read]), None);
         let cmp = [0x65, 0x83, 0x3c, 0x25, 0x48, 0xf9, 0x01, 0x00, 0x01];
         assert_eq!(of(&[&cmp]), Some(Meaning::ComparesCount(1)));
+    }
+
+    #[test]
+    fn the_pointer_to_the_current_task() {
+        // mov %rsi,%gs:0x1f940 and the other way round
+        let store = [0x65, 0x48, 0x89, 0x34, 0x25, 0x40, 0xf9, 0x01, 0x00];
+        assert_eq!(of(&[&store]), Some(Meaning::WritesCurrent));
+        let load = [0x65, 0x48, 0x8b, 0x34, 0x25, 0x40, 0xf9, 0x01, 0x00];
+        assert_eq!(of(&[&load]), None);
     }
 
     #[test]

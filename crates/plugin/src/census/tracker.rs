@@ -2,47 +2,32 @@
 //!
 //! Times are instructions completed. Every step is called in the order of time.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use super::tally::Tally;
+use super::word::Word;
 use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{LONG, Length, Row, Section, Site};
+use worstcase_probe::census::log::{Row, Section};
 use worstcase_probe::units::Instructions;
 
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<rustc_hash::FxHasher>>;
-
-/// How the kernel's count of reasons not to preempt is laid out.
+/// What a thread is to a wake-up of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// Until 7.2.
-    Bits32(u32),
-    /// From 7.3 on.
-    Bits64(u64),
+pub enum Role {
+    /// Its priority is the probe's or higher.
+    Above,
+    /// It gives the CPU away as soon as it is asked to: the idle loop.
+    Idle,
+    /// It handles soft interrupts that were left to it.
+    SoftInterrupts,
+    /// The probe, or a thread that it preempts.
+    Below,
 }
 
-impl Word {
-    /// Whether the kernel may be preempted: the highest bit says only that nobody asked.
-    fn is_preemptible(self) -> bool {
-        match self {
-            Word::Bits32(word) => word << 1 == 0,
-            Word::Bits64(word) => word << 1 == 0,
-        }
-    }
-
-    /// Whether a hard or soft interrupt is being handled.
-    fn in_interrupt(self) -> bool {
-        match self {
-            Word::Bits32(word) => word & 0x00ff_0100 != 0,
-            Word::Bits64(word) => word & 0xff00_0100 != 0,
-        }
-    }
-
-    /// The count, if it has that value apart from what its highest bit says.
-    pub fn is(self, count: u64) -> bool {
-        match self {
-            Word::Bits32(word) => u64::from(word & (u32::MAX >> 1)) == count,
-            Word::Bits64(word) => word & (u64::MAX >> 1) == count,
-        }
-    }
+/// A thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its address in the kernel's memory.
+    pub task: u64,
+    /// What it is.
+    pub role: Role,
 }
 
 #[derive(Clone, Copy)]
@@ -50,6 +35,22 @@ struct Open {
     start: u64,
     nested: u64,
     from: u64,
+    task: u64,
+}
+
+/// Where a section ends if nothing goes against it.
+#[derive(Clone, Copy)]
+struct End {
+    now: u64,
+    nested: u64,
+    at: u64,
+}
+
+/// A question of a soft interrupt that would have ended it, but not the section around it.
+struct Asked {
+    end: End,
+    /// The soft interrupt's own end.
+    over: Option<End>,
 }
 
 /// The state and what was found so far.
@@ -64,18 +65,26 @@ pub struct Tracker {
     pub counted: bool,
     /// Not in user mode.
     pub kernel: bool,
+    /// The last interrupt or exception came in user mode.
+    from_user: bool,
+    /// A hard interrupt was handled since interrupts went off.
+    after_hard_interrupt: bool,
+    /// What soft interrupts return to could be preempted.
+    soft_interrupts_leave: bool,
+    thread: Thread,
+    /// The scheduler began; it ends the section unless it goes on with a thread above the probe.
+    scheduled: Option<End>,
+    /// In the open non-preemptible section.
+    asked: Vec<Asked>,
     nested_since: Option<u64>,
     nested: u64,
     open: [Option<Open>; Kind::ALL.len()],
-    /// Long sections not handed over yet.
-    long: Vec<Section>,
-    sites: Map<(Kind, u64, u64), Site>,
-    lengths: Map<(Kind, u64), u64>,
+    tally: Tally,
 }
 
 impl Tracker {
-    /// In user mode: interrupts on, nothing held.
-    pub fn new(preemptible: bool) -> Tracker {
+    /// In user mode, in the probe: interrupts on, nothing held.
+    pub fn new(preemptible: bool, probe: u64) -> Tracker {
         Tracker {
             preemptible,
             interrupts: true,
@@ -84,12 +93,19 @@ impl Tracker {
             word: Word::Bits32(0),
             counted: false,
             kernel: false,
+            from_user: false,
+            after_hard_interrupt: false,
+            soft_interrupts_leave: false,
+            thread: Thread {
+                task: probe,
+                role: Role::Below,
+            },
+            scheduled: None,
+            asked: Vec::new(),
             nested_since: None,
             nested: 0,
             open: [None; Kind::ALL.len()],
-            long: Vec::new(),
-            sites: Map::default(),
-            lengths: Map::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -112,6 +128,7 @@ impl Tracker {
         if !self.interrupts {
             self.interrupts = true;
             self.delayed = true;
+            self.after_hard_interrupt = false;
             self.shadow_ends = Some((now + 1, at));
         }
     }
@@ -121,12 +138,14 @@ impl Tracker {
         self.settle(now);
         self.interrupts = on;
         self.delayed &= on;
+        self.after_hard_interrupt &= !on;
         self.update(now, at);
     }
 
     /// An interrupt or exception begins.
     pub fn enter(&mut self, now: u64, at: u64) {
         self.settle(now);
+        self.from_user = !self.kernel;
         self.kernel = true;
         self.set_interrupts(now, at, false);
     }
@@ -147,49 +166,99 @@ impl Tracker {
                 None => self.nested_since = Some(now),
             }
         }
+        if word.in_soft_interrupt() && !self.word.in_soft_interrupt() {
+            self.soft_interrupts_leave = self.returns_to_preemptible(word.beside_soft_interrupt());
+        }
+        if self.word.in_soft_interrupt() && !word.in_soft_interrupt() {
+            let over = self.end(now, at);
+            let open = self.asked.iter_mut().rev().take_while(|asked| asked.over.is_none());
+            open.for_each(|asked| asked.over = Some(over));
+        }
+        self.after_hard_interrupt |= word.in_hard_interrupt();
         self.word = word;
         self.counted = true;
         self.update(now, at);
     }
 
-    /// The kernel asks whether it is to reschedule, where it would; an interrupt, hard or soft, goes on to its end.
-    pub fn poll(&mut self, now: u64, at: u64) {
-        self.settle(now);
-        if self.interrupts && !self.delayed && !self.word.in_interrupt() {
-            self.cut(now, at);
+    /// Whether soft interrupts that begin now, with these other reasons not to preempt, return to where the CPU could be
+    /// given away. They come behind a hard interrupt, or from a thread that allows them again and holds a count of its own
+    /// meanwhile.
+    fn returns_to_preemptible(&self, others: u64) -> bool {
+        match self.thread.role {
+            Role::Idle => true,
+            _ if self.after_hard_interrupt => self.from_user || (self.preemptible && others == 0),
+            Role::SoftInterrupts if others == 0 => true,
+            _ => self.preemptible && others <= 1,
         }
     }
 
-    /// The scheduler begins, or the CPU halts with interrupts on.
+    /// The kernel asks whether it is to reschedule, where it would; `leaving` if this code of a soft interrupt would leave the
+    /// rest for later. All other code of interrupts goes on to its end.
+    pub fn poll(&mut self, now: u64, at: u64, leaving: bool) {
+        self.settle(now);
+        if self.thread.role == Role::Above || self.word.in_hard_interrupt() {
+            return;
+        }
+        let off_since = self.open[Kind::InterruptsOff as usize].map(|open| open.start);
+        if !self.word.in_soft_interrupt() {
+            if off_since.is_none() {
+                self.cut(now, at);
+            }
+        } else if leaving {
+            // A timer that is due with interrupts off is not seen by this question, but by the next.
+            let unseen = now - off_since.unwrap_or(now);
+            let mut end = self.end(now, at);
+            end.now -= unseen;
+            end.nested -= unseen;
+            if self.soft_interrupts_leave {
+                self.cut_at(end);
+            } else {
+                self.asked.push(Asked { end, over: None });
+            }
+        }
+    }
+
+    /// The CPU halts with interrupts on.
     pub fn cut(&mut self, now: u64, at: u64) {
         self.settle(now);
-        let kind = Kind::NonPreemptible;
-        if self.open[kind as usize].is_some() {
-            self.close(kind, now, at);
-            self.begin(kind, now, at);
-        }
+        self.cut_at(self.end(now, at));
     }
 
-    /// Long sections since the last call.
-    pub fn take_long(&mut self) -> impl Iterator<Item = Section> {
-        std::mem::take(&mut self.long).into_iter()
+    /// The scheduler begins.
+    pub fn schedule(&mut self, now: u64, at: u64) {
+        self.settle(now);
+        self.go_on_below();
+        self.scheduled = Some(self.end(now, at));
+    }
+
+    /// Another thread has the CPU, or the one that has it another priority.
+    pub fn runs(&mut self, now: u64, at: u64, thread: Thread) {
+        self.settle(now);
+        if thread.role == Role::Above {
+            self.scheduled = None;
+        } else {
+            self.go_on_below();
+        }
+        if self.thread.task != thread.task {
+            self.close(Kind::HigherPriority, now, at);
+        }
+        self.thread = thread;
+        self.update(now, at);
+    }
+
+    /// The thread that has the CPU.
+    pub fn thread(&self) -> Thread {
+        self.thread
+    }
+
+    /// What was found.
+    pub fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     /// Everything by place and by length.
     pub fn summary(&self) -> impl Iterator<Item = Row> {
-        let mut sites: Vec<&Site> = self.sites.values().collect();
-        sites.sort_by_key(|s| (s.kind, s.from, s.to));
-        let mut lengths: Vec<_> = self.lengths.iter().collect();
-        lengths.sort();
-        let sites: Vec<Row> = sites.into_iter().map(|s| Row::Site(*s)).collect();
-        let lengths = lengths.into_iter().map(|((kind, length), count)| {
-            Row::Length(Length {
-                kind: *kind,
-                length: *length,
-                count: *count,
-            })
-        });
-        sites.into_iter().chain(lengths.collect::<Vec<_>>())
+        self.tally.summary()
     }
 
     /// Ends the shadow of an `sti` that is over by now.
@@ -203,163 +272,88 @@ impl Tracker {
         }
     }
 
+    /// The scheduler did not go on with a thread above the probe: it could have gone on with the probe.
+    fn go_on_below(&mut self) {
+        if let Some(end) = self.scheduled.take() {
+            self.cut_at(end);
+        }
+    }
+
     fn update(&mut self, now: u64, at: u64) {
         let off = !self.interrupts || self.delayed;
         let counted = !self.word.is_preemptible();
-        let held = off || counted || (self.kernel && !self.preemptible);
-        for (kind, is) in Kind::ALL.into_iter().zip([off, counted, held]) {
+        let above = self.thread.role == Role::Above;
+        let held = off || counted || above || (self.kernel && !self.preemptible);
+        if !held {
+            self.go_on_below();
+        }
+        for (kind, is) in Kind::ALL.into_iter().zip([off, counted, held, above]) {
             match (self.open[kind as usize].is_some(), is) {
-                (false, true) => self.begin(kind, now, at),
+                (false, true) => self.begin(kind, self.end(now, at)),
                 (true, false) => self.close(kind, now, at),
                 _ => {}
             }
         }
     }
 
-    fn nested_at(&self, now: u64) -> u64 {
-        self.nested + self.nested_since.map_or(0, |since| now - since)
+    fn end(&self, now: u64, at: u64) -> End {
+        let nested = self.nested + self.nested_since.map_or(0, |since| now - since);
+        End { now, nested, at }
     }
 
-    fn begin(&mut self, kind: Kind, now: u64, from: u64) {
+    fn cut_at(&mut self, end: End) {
+        let kind = Kind::NonPreemptible;
+        if self.open[kind as usize].is_some_and(|open| open.start <= end.now) {
+            self.close_at(kind, end);
+            self.begin(kind, end);
+        }
+    }
+
+    fn begin(&mut self, kind: Kind, end: End) {
         self.open[kind as usize] = Some(Open {
-            start: now,
-            nested: self.nested_at(now),
-            from,
+            start: end.now,
+            nested: end.nested,
+            from: end.at,
+            task: self.thread.task,
         });
     }
 
     fn close(&mut self, kind: Kind, now: u64, to: u64) {
-        let Some(open) = self.open[kind as usize].take() else {
+        self.close_at(kind, self.end(now, to));
+    }
+
+    fn close_at(&mut self, kind: Kind, end: End) {
+        let Some(mut open) = self.open[kind as usize].take() else {
             return;
         };
-        let (length, nested) = (now - open.start, self.nested_at(now) - open.nested);
-        if length == 0 {
-            return;
+        if kind == Kind::NonPreemptible {
+            for Asked { end: asked, over } in std::mem::take(&mut self.asked) {
+                // From the question on, only what followed the soft interrupt would have been left to wait for.
+                if let Some(over) = over {
+                    let rest = (end.now - over.now, end.nested - over.nested);
+                    self.add(kind, open, asked, rest);
+                    open.start = asked.now;
+                    open.nested = asked.nested;
+                    open.from = asked.at;
+                }
+            }
         }
-        let site = self.sites.entry((kind, open.from, to)).or_insert(Site {
+        self.add(kind, open, end, (0, 0));
+    }
+
+    /// A section and what would have followed it, in all and of it nested.
+    fn add(&mut self, kind: Kind, open: Open, end: End, (rest, nested_rest): (u64, u64)) {
+        self.tally.add(Section {
             kind,
+            start: Instructions(open.start),
+            length: end.now - open.start + rest,
+            nested: end.nested - open.nested + nested_rest,
             from: open.from,
-            to,
-            count: 0,
-            total: 0,
-            longest: 0,
-            longest_net: 0,
+            to: end.at,
+            task: open.task,
         });
-        site.count += 1;
-        site.total += length;
-        site.longest = site.longest.max(length);
-        site.longest_net = site.longest_net.max(length - nested);
-        *self.lengths.entry((kind, length)).or_insert(0) += 1;
-        if length >= LONG {
-            self.long.push(Section {
-                kind,
-                start: Instructions(open.start),
-                length,
-                nested,
-                from: open.from,
-                to,
-            });
-        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// All sections of a kind as (from, to, count, total).
-    fn sites(tracker: &Tracker, kind: Kind) -> Vec<(u64, u64, u64, u64)> {
-        let sites = tracker.summary().filter_map(|row| match row {
-            Row::Site(s) if s.kind == kind => Some((s.from, s.to, s.count, s.total)),
-            _ => None,
-        });
-        sites.collect()
-    }
-
-    #[test]
-    fn interrupts_come_one_instruction_after_sti() {
-        let mut t = Tracker::new(true);
-        t.cli(10, 1);
-        t.sti(20, 2);
-        t.cli(30, 3);
-        t.sti(40, 4);
-        t.cli(41, 5);
-        t.set_interrupts(50, 6, true);
-        assert_eq!(sites(&t, Kind::InterruptsOff), [(1, 2, 1, 11), (3, 6, 1, 20)]);
-        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 2, 1, 11), (3, 6, 1, 20)]);
-    }
-
-    #[test]
-    fn an_interrupt_taken_behind_sti_ends_the_section() {
-        let mut t = Tracker::new(true);
-        t.cli(10, 1);
-        t.sti(20, 2);
-        t.enter(21, 7);
-        t.leave(100, 8, true, true);
-        assert_eq!(sites(&t, Kind::InterruptsOff), [(1, 2, 1, 11), (7, 8, 1, 79)]);
-    }
-
-    #[test]
-    fn the_union_goes_on_while_either_is_off() {
-        let mut t = Tracker::new(true);
-        t.count(10, 1, Word::Bits32(0x8000_0001));
-        t.cli(20, 2);
-        t.count(30, 3, Word::Bits32(0x8000_0000));
-        t.set_interrupts(40, 4, true);
-        assert_eq!(sites(&t, Kind::PreemptionOff), [(1, 3, 1, 20)]);
-        assert_eq!(sites(&t, Kind::InterruptsOff), [(2, 4, 1, 20)]);
-        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 4, 1, 30)]);
-    }
-
-    #[test]
-    fn a_poll_cuts_only_where_it_could_answer() {
-        let mut t = Tracker::new(true);
-        t.count(10, 1, Word::Bits32(1));
-        t.poll(20, 9);
-        t.cli(30, 2);
-        t.poll(40, 9);
-        t.set_interrupts(50, 3, true);
-        t.count(60, 4, Word::Bits32(0x0001_0001));
-        t.poll(70, 9);
-        t.count(75, 4, Word::Bits32(0x0000_0101));
-        t.poll(77, 9);
-        t.count(80, 5, Word::Bits32(1));
-        t.count(90, 6, Word::Bits32(0));
-        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 9, 1, 10), (9, 6, 1, 70)]);
-        assert_eq!(sites(&t, Kind::PreemptionOff), [(1, 6, 1, 80)]);
-    }
-
-    #[test]
-    fn a_kernel_that_does_not_preempt_holds_off_from_entry_to_exit() {
-        let mut t = Tracker::new(false);
-        t.enter(10, 1);
-        t.sti(20, 2);
-        t.poll(50, 3);
-        t.leave(90, 4, true, false);
-        assert_eq!(sites(&t, Kind::InterruptsOff), [(1, 2, 1, 11)]);
-        assert_eq!(sites(&t, Kind::NonPreemptible), [(1, 3, 1, 40), (3, 4, 1, 40)]);
-    }
-
-    #[test]
-    fn nested_interrupts_are_told_apart() {
-        let mut t = Tracker::new(true);
-        t.count(0, 1, Word::Bits32(1));
-        t.enter(1000, 2);
-        t.count(1010, 2, Word::Bits32(0x0001_0001));
-        t.count(1510, 2, Word::Bits32(1));
-        t.leave(1520, 3, true, true);
-        t.count(2000, 4, Word::Bits32(0));
-        let long: Vec<_> = t.take_long().filter(|s| s.kind == Kind::NonPreemptible).collect();
-        assert_eq!((long[0].length, long[0].nested), (2000, 500));
-        assert_eq!(t.take_long().count(), 0);
-    }
-
-    #[test]
-    fn both_layouts_of_the_count_are_read() {
-        assert!(Word::Bits32(0x8000_0000).is_preemptible() && Word::Bits64(1 << 63).is_preemptible());
-        assert!(!Word::Bits32(0x8000_0001).is_preemptible() && !Word::Bits64(1).is_preemptible());
-        assert!(Word::Bits32(1 << 16).in_interrupt() && !Word::Bits64(1 << 16).in_interrupt());
-        assert!(Word::Bits64(1 << 24).in_interrupt());
-        assert!(Word::Bits32(0x8000_0201).is(0x201) && !Word::Bits32(0x8000_0201).is(1));
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! What the plugin has to know of a kernel to follow its state: one line each, `name value...`, numbers in hexadecimal.
 
+use crate::window::ask::TaskPlaces;
 use std::fmt::{self, Write};
 use std::ops::Range;
 use std::str::FromStr;
@@ -13,8 +14,12 @@ pub struct Facts {
     pub preempt_virtual: u64,
     /// Physical address of that count on the one CPU.
     pub preempt_physical: u64,
-    /// Physical address of the pointer to the current task.
-    pub current_physical: u64,
+    /// Address of the pointer to the current task as instructions name it, relative to gs.
+    pub current_offset: u64,
+    /// Where that pointer and the tasks are.
+    pub tasks: TaskPlaces,
+    /// Offset in a task of its priority in force, lent by others included; the smaller, the higher.
+    pub prio: u64,
     /// Bits of a task's flags that ask for rescheduling; 0 if it is not known how this kernel polls them.
     pub resched_mask: u64,
     /// Whether the kernel can be preempted wherever its count is 0.
@@ -29,6 +34,8 @@ pub struct Facts {
     pub points: Vec<u64>,
     /// Functions that read the flags without rescheduling.
     pub bystanders: Vec<Range<u64>>,
+    /// Functions of soft interrupts that read the flags to leave the rest of their work for later.
+    pub leaving: Vec<Range<u64>>,
 }
 
 /// A text that is no list of facts.
@@ -56,14 +63,17 @@ impl fmt::Display for Facts {
         writeln!(f, "preempt_offset {:x}", self.preempt_offset)?;
         writeln!(f, "preempt_virtual {:x}", self.preempt_virtual)?;
         writeln!(f, "preempt_physical {:x}", self.preempt_physical)?;
-        writeln!(f, "current_physical {:x}", self.current_physical)?;
+        writeln!(f, "current_offset {:x}", self.current_offset)?;
+        writeln!(f, "tasks {}", self.tasks)?;
+        writeln!(f, "prio {:x}", self.prio)?;
         writeln!(f, "resched_mask {:x}", self.resched_mask)?;
         writeln!(f, "preemptible {:x}", u8::from(self.preemptible))?;
         writeln!(f, "entries{}", list(&self.entries))?;
         writeln!(f, "stubs{}", ranges(&self.stubs))?;
         writeln!(f, "schedule{}", list(&self.schedule))?;
         writeln!(f, "points{}", list(&self.points))?;
-        writeln!(f, "bystanders{}", ranges(&self.bystanders))
+        writeln!(f, "bystanders{}", ranges(&self.bystanders))?;
+        writeln!(f, "leaving{}", ranges(&self.leaving))
     }
 }
 
@@ -92,7 +102,9 @@ impl Facts {
             "preempt_offset" => self.preempt_offset = one()?,
             "preempt_virtual" => self.preempt_virtual = one()?,
             "preempt_physical" => self.preempt_physical = one()?,
-            "current_physical" => self.current_physical = one()?,
+            "current_offset" => self.current_offset = one()?,
+            "tasks" => self.tasks = values.parse().ok()?,
+            "prio" => self.prio = one()?,
             "resched_mask" => self.resched_mask = one()?,
             "preemptible" => self.preemptible = one()? != 0,
             "entries" => self.entries = list()?,
@@ -100,6 +112,7 @@ impl Facts {
             "schedule" => self.schedule = list()?,
             "points" => self.points = list()?,
             "bystanders" => self.bystanders = ranges()?,
+            "leaving" => self.leaving = ranges()?,
             _ => return None,
         }
         Some(())
@@ -125,7 +138,14 @@ mod tests {
             preempt_offset: 0x1f948,
             preempt_virtual: 0xffff_8880_0fc1_f948,
             preempt_physical: 0xfc1_f948,
-            current_physical: 0xfc1_f940,
+            current_offset: 0x1f940,
+            tasks: TaskPlaces {
+                current: 0xfc1_f940,
+                direct_map: 0xffff_8880_0000_0000,
+                pid: 0x9a0,
+                comm: 0xbc0,
+            },
+            prio: 0x6c,
             resched_mask: 8,
             preemptible: true,
             entries: vec![0xffff_ffff_8100_0000, 1],
@@ -133,6 +153,7 @@ mod tests {
             schedule: vec![5],
             points: vec![],
             bystanders: vec![1..2, 3..4],
+            leaving: vec![5..6],
         };
         assert_eq!(facts.to_string().parse(), Ok(facts));
         assert!("entries x".parse::<Facts>().unwrap_err().to_string().contains("line 1"));

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// First word ("wccensus" as bytes).
 pub const MAGIC: u64 = u64::from_le_bytes(*b"wccensus");
 /// Version of the form.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// Sections at least this long are kept one by one.
 pub const LONG: u64 = 1000;
 
@@ -31,6 +31,8 @@ pub struct Section {
     pub from: u64,
     /// Address of the instruction that ended it.
     pub to: u64,
+    /// Address of the thread that ran when it began, in the kernel's memory.
+    pub task: u64,
 }
 
 /// All sections that began at one instruction and ended at another.
@@ -126,7 +128,7 @@ impl Row {
     /// The row's words.
     pub fn encode(&self) -> [u8; WORDS * 8] {
         let words = match *self {
-            Row::Section(s) => [1, s.kind as u64, s.start.0, s.length, s.nested, s.from, s.to, 0],
+            Row::Section(s) => [1, s.kind as u64, s.start.0, s.length, s.nested, s.from, s.to, s.task],
             Row::Site(s) => [
                 2,
                 s.kind as u64,
@@ -172,6 +174,7 @@ impl Row {
                 nested: words[4],
                 from: words[5],
                 to: words[6],
+                task: words[7],
             })),
             2 => Ok(Row::Site(Site {
                 kind,
@@ -249,6 +252,7 @@ mod tests {
                 nested: 7,
                 from: 1,
                 to: 2,
+                task: 3,
             }),
             Row::Site(Site {
                 kind: Kind::InterruptsOff,

@@ -13,14 +13,21 @@ pub enum Kind {
     InterruptsOff = 0,
     /// Preemption was off (the kernel's count was not 0), interrupt handlers included.
     PreemptionOff = 1,
-    /// Either, or a kernel that does not preempt was in the kernel: what delays a wake-up. Cut where the kernel
-    /// would have rescheduled had it been asked to.
+    /// Either, or a kernel that does not preempt was in the kernel, or a thread of higher priority ran: what delays a
+    /// wake-up. Cut where the kernel would have gone on to the probe had it been asked to.
     NonPreemptible = 2,
+    /// A thread ran whose priority is the probe's or higher.
+    HigherPriority = 3,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 3] = [Kind::InterruptsOff, Kind::PreemptionOff, Kind::NonPreemptible];
+    pub const ALL: [Kind; 4] = [
+        Kind::InterruptsOff,
+        Kind::PreemptionOff,
+        Kind::NonPreemptible,
+        Kind::HigherPriority,
+    ];
 
     /// The kind with this number.
     pub fn from_u64(n: u64) -> Option<Kind> {

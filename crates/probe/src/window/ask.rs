@@ -77,7 +77,7 @@ fn decimal(text: &str) -> Option<u64> {
 const IMAGE: u64 = 0xffff_ffff_8000_0000;
 
 /// Where the kernel's tasks are, for a kernel that is not relocated, as `current:direct_map:pid:comm` in hexadecimal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskPlaces {
     /// Physical address of the pointer to the current task.
     pub current: u64,

@@ -59,7 +59,7 @@ fn seeds(ensemble: &Ensemble) -> Vec<String> {
         let tail = match seed.agrees {
             Some(true) => "as expected",
             Some(false) => "NOT AS EXPECTED",
-            None => "not compared",
+            None => "cannot tell",
         };
         lines.push(format!(
             "{:>6}{:>10}{:>10}{:>10}  {tail}",

@@ -59,7 +59,7 @@ fn bound(findings: &Findings, style: Style) -> Vec<String> {
         return vec!["bound: none, since the cell has no sample".into()];
     };
     let sum = format!(
-        "bound {} us = longest section {} + longest wake-up path {}; largest sample {}",
+        "bound {} us = section {} + wake-up path {}; largest sample {}",
         micros(bound.bound_ns),
         micros(bound.section_ns),
         micros(bound.path_ns),
@@ -87,11 +87,15 @@ fn kinds(findings: &Findings) -> Vec<String> {
         ));
     }
     lines.push("net: without the interrupts and soft interrupts in them".into());
+    lines.push(
+        "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
+    );
     lines
 }
 
 fn title(kind: &str) -> String {
     kind.replace("-off", " off")
+        .replace("higher-priority", "higher priority")
 }
 
 /// A bar grows by equal steps as the count doubles.
@@ -219,8 +223,8 @@ fn path(findings: &Findings, style: Style) -> Vec<String> {
 
 fn tail(tail: &Tail, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold("samples above, expected by the census and seen")];
-    if let Some(why) = &tail.why_not {
-        lines.extend(wrapped("  not compared: ", why));
+    if tail.rows.is_empty() {
+        lines.extend(tail.why_not.iter().flat_map(|why| wrapped("  not compared: ", why)));
         return lines;
     }
     lines.push(format!("{:>9}{:>12}{:>9}{:>9}", "us", "expected", "seen", "p"));
@@ -234,13 +238,12 @@ fn tail(tail: &Tail, style: Style) -> Vec<String> {
             if row.in_step { "  in step" } else { "" }
         ));
     }
-    let verdict = match tail.agrees {
-        Some(true) => "they agree",
-        _ => "THEY DO NOT AGREE",
-    };
-    lines.push(format!(
-        "{verdict} (exact Poisson test, Holm's correction, level {LEVEL})"
-    ));
+    let test = format!("(exact Poisson test, Holm's correction, level {LEVEL})");
+    match (&tail.why_not, tail.agrees) {
+        (Some(why), _) => lines.extend(wrapped("cannot tell: ", why)),
+        (None, Some(true)) => lines.push(format!("they agree {test}")),
+        (None, _) => lines.push(format!("THEY DO NOT AGREE {test}")),
+    }
     if tail.rows.iter().any(|r| r.in_step) {
         lines.extend(wrapped(
             "",

@@ -3,7 +3,6 @@
 //! Each module has its own `thiserror` type whose text reads "what, where; remedy". [`Error`] only gathers them;
 //! [`Error::exit_code`] asks the module's error which [`Exit`] it is, so that the numbers live in one place.
 
-use super::census::CensusError;
 use super::compare::CompareCliError;
 use super::explain::ShowBreakdownError;
 use super::gate::GateError;
@@ -13,6 +12,7 @@ use super::plot::PlotError;
 use super::report::ReportError;
 use super::show::ShowError;
 use super::verdict::VerdictError;
+use worstcase_analysis::census::CensusError;
 use worstcase_analysis::explain::ExplainError;
 use worstcase_base::Exit;
 use worstcase_base::cache::CacheError;

@@ -149,7 +149,6 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
             options: &options,
             limit: how.qemu.limit(),
             audit: false,
-            in_detail: false,
         };
         census::summary(&run, &what, how.jobs())?;
     }

@@ -151,6 +151,65 @@ fn a_planted_section_is_found_at_its_length() {
     }
 }
 
+/// Measures under a culprit on the generic kernel with full preemption, and takes the census in detail.
+fn under(culprit: &str, samples: u32) -> Value {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let add = format!("--add {}:/culprit", program().display());
+    let words = format!("--kernel {GENERIC} --preempt full --samples {samples} --seed 1 {add}");
+    let mut measure = shared().run(&words, &run);
+    measure.arg("--load").arg(format!("cmd:/culprit {culprit}"));
+    measure.assert().success();
+    serde_json::from_str(&output(shared(), &format!("--json {add}"), &run)).unwrap()
+}
+
+/// The longest section of a kind that one of these functions, or threads, began.
+fn longest_from(cell: &Value, kind: usize, from: &[&str]) -> u64 {
+    let owners = cell["kinds"][kind]["longest"]["owners"].as_array().unwrap();
+    let theirs = owners.iter().filter(|o| from.iter().any(|name| o["from"] == *name));
+    theirs.map(|o| number(o, "/longest/length_ns")).max().unwrap_or(0)
+}
+
+/// That no sample was later than the bound, and the bound at most this many percent above the latest or the longest section.
+fn assert_bound_is_near(cell: &Value, percent: u64) {
+    let [bound, sampled] = ["bound", "sampled"].map(|name| number(cell, &format!("/bound/{name}_ns")));
+    let reached = sampled.max(number(cell, "/kinds/0/longest_ns"));
+    assert!(
+        bound >= sampled && bound * 100 <= reached * (100 + percent),
+        "{sampled} {bound}"
+    );
+}
+
+/// A batch of RCU's that nobody asks to end goes on from one round of soft interrupts to the next. Had a timer asked, it would
+/// have gone to ksoftirqd, or waited for the next round.
+#[test]
+fn soft_interrupts_that_would_leave_the_rest_are_cut() {
+    let cell = under("cgroups 300", 1_000);
+    assert_eq!(cell["kinds"][3]["kind"], "preemption-off");
+    let soft = ["run_ksoftirqd", "handle_softirqs", "rcu_do_batch"];
+    let (whole, cut) = (longest_from(&cell, 3, &soft), longest_from(&cell, 0, &soft));
+    assert!(whole > 50_000 && cut > 0 && cut < whole / 2, "{whole} {cut}");
+}
+
+#[test]
+fn threads_above_the_probe_are_listed_and_in_the_bound() {
+    const BUSY: u64 = 100_000;
+    let cell = under(&format!("above {BUSY}"), 500);
+    assert_eq!(cell["kinds"][1]["kind"], "higher-priority");
+    let listed = longest_from(&cell, 1, &["planted-above"]);
+    assert!((BUSY..BUSY * 11 / 10).contains(&listed), "{listed}");
+    assert!(number(&cell, "/kinds/0/longest_ns") >= BUSY);
+    assert_bound_is_near(&cell, 15);
+}
+
+/// The same handler is the longest section, and lies in the wake-up path of a sample that was due just before it.
+#[test]
+fn a_handler_counts_once_in_the_bound() {
+    let cell = under("expire 300", 3_000);
+    assert!(number(&cell, "/kinds/0/longest_ns") > 60_000);
+    assert_bound_is_near(&cell, 15);
+}
+
 /// The state that the plugin follows is the true one at every block, in every preemption model.
 #[test]
 fn audited_under_every_model() {

@@ -1,0 +1,89 @@
+//! From what is asked of a run to what its censuses say.
+
+use super::CensusError;
+use super::choice::{Asked, records};
+use super::diff::{Difference, diff};
+use super::ensemble::{Ensemble, ensembles};
+use super::findings::{Findings, findings};
+use super::take::{How, take};
+use std::num::NonZeroUsize;
+use worstcase_probe::census::Kind;
+use worstcase_results::record::{Progress, Record, Run, parallel};
+
+/// What censuses say.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// One cell in detail.
+    Cell(Box<Findings>),
+    /// Two cells, and what changes from the first to the second.
+    Difference(Box<[Findings; 2]>, Vec<Difference>),
+    /// Every subject, load and probe over its seeds.
+    Run(Vec<Ensemble>),
+}
+
+/// Takes the censuses, so many at once; `kept` places and owners of each.
+pub fn answer(
+    run: &Run,
+    asked: Asked,
+    how: &How,
+    jobs: NonZeroUsize,
+    kept: usize,
+    progress: &dyn Progress,
+) -> Result<Answer, CensusError> {
+    let records = records(run, asked)?;
+    // A difference is looked for among all that were replayed, not only those that are shown.
+    let kept = match asked {
+        Asked::Difference(..) => usize::MAX,
+        _ => kept,
+    };
+    let cells = all(&records, how, jobs, kept, progress)?;
+    let cells = match (<[Findings; 2]>::try_from(cells), asked) {
+        (Ok(two), Asked::Difference(..)) => {
+            let lists = two.each_ref().map(|cell| &cell.of(Kind::NonPreemptible).longest);
+            let differences = diff(lists[0], lists[1]);
+            return Ok(Answer::Difference(Box::new(two), differences));
+        }
+        (Ok(two), _) => Vec::from(two),
+        (Err(cells), _) => cells,
+    };
+    Ok(match <[Findings; 1]>::try_from(cells) {
+        Ok([cell]) => Answer::Cell(Box::new(cell)),
+        Err(cells) => Answer::Run(ensembles(&cells)),
+    })
+}
+
+/// The seeds of every subject, load and probe of a run together.
+pub fn of_run(
+    run: &Run,
+    how: &How,
+    jobs: NonZeroUsize,
+    kept: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<Ensemble>, CensusError> {
+    Ok(ensembles(&all(&run.records()?, how, jobs, kept, progress)?))
+}
+
+/// The census of every cell; one alone in detail.
+fn all(
+    records: &[Record],
+    how: &How,
+    jobs: NonZeroUsize,
+    kept: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<Findings>, CensusError> {
+    if let Some(record) = records.iter().find(|r| r.details.is_some()) {
+        return Err(CensusError::NoTimer {
+            cell: record.id.clone(),
+        });
+    }
+    progress.begin(0, records.len());
+    parallel(jobs, records, |record| {
+        let (taken, longest) = take(record, how, records.len() == 1)?;
+        let found = findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
+            cell: record.id.clone(),
+            source,
+        })?;
+        progress.measured(&record.id);
+        Ok(found)
+    })
+}

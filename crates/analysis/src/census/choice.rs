@@ -1,0 +1,94 @@
+//! Which cells of which runs a census is taken of.
+
+use super::CensusError;
+use std::path::Path;
+use worstcase_results::record::run::RUN_FILE;
+use worstcase_results::record::{CellEntry, Record, Run, RunError};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Asked<'a> {
+    /// Every cell of the run that waits for a timer.
+    Run,
+    /// One cell, by its ID.
+    Cell(&'a str),
+    /// One cell, and what another does otherwise: an ID of this run, another run's folder, or a folder of one of its cells.
+    Difference(&'a str, &'a str),
+}
+
+/// The records of the cells.
+pub fn records(run: &Run, asked: Asked) -> Result<Vec<Record>, CensusError> {
+    let cell = |id: &str| run.record(&run.entry(id)?.id);
+    Ok(match asked {
+        Asked::Run => all(run)?,
+        Asked::Cell(id) => vec![cell(id)?],
+        Asked::Difference(id, against) => {
+            let record = cell(id)?;
+            let other = other(run, &record, against)?;
+            vec![record, other]
+        }
+    })
+}
+
+/// Those that wait for a timer, or all if none does; there must be one.
+fn all(run: &Run) -> Result<Vec<Record>, RunError> {
+    let mut records = measured(run)?;
+    if records.iter().any(|r| r.details.is_none()) {
+        records.retain(|r| r.details.is_none());
+    }
+    Ok(records)
+}
+
+/// The records of all cells; there must be one.
+fn measured(run: &Run) -> Result<Vec<Record>, RunError> {
+    let records = run.records()?;
+    match (records.is_empty(), run.plan().cells.first()) {
+        (true, Some(first)) => Err(RunError::NotMeasured {
+            id: first.id.clone(),
+            command: worstcase_base::format::shell(&run.command()),
+        }),
+        _ => Ok(records),
+    }
+}
+
+/// The cell to compare with.
+fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError> {
+    if run.plan().cells.iter().any(|c| c.id.as_str() == asked) {
+        return Ok(run.record(&run.entry(asked)?.id)?);
+    }
+    let path = Path::new(asked);
+    let of_cell = path
+        .parent()
+        .and_then(Path::parent)
+        .zip(path.file_name().and_then(|n| n.to_str()));
+    if let Some((dir, id)) = of_cell.filter(|(dir, _)| dir.join(RUN_FILE).exists()) {
+        let run = Run::open(dir)?;
+        return Ok(run.record(&run.entry(id)?.id)?);
+    }
+    let no_other = |reason: String| CensusError::NoOther {
+        asked: asked.escape_debug().to_string(),
+        reason,
+    };
+    if !path.join(RUN_FILE).exists() {
+        return Err(no_other(format!(
+            "neither a cell of {} nor the folder of a run",
+            run.dir().display()
+        )));
+    }
+    let run = Run::open(path)?;
+    let same =
+        |c: &&CellEntry| c.load == record.cell.load && c.probe == record.cell.probe && c.seed == record.cell.seed;
+    let found: Vec<_> = run.plan().cells.iter().filter(same).collect();
+    match found[..] {
+        [one] => Ok(run.record(&one.id)?),
+        [] => Err(no_other(format!(
+            "that run has no cell with load {}, probe {} and seed {}",
+            record.cell.load, record.cell.probe, record.cell.seed
+        ))),
+        [first, ..] => Err(no_other(format!(
+            "that run has {} cells with this load, probe and seed; name one: {asked}/cells/{}",
+            found.len(),
+            first.id
+        ))),
+    }
+}

@@ -1,0 +1,53 @@
+//! Why there is no census.
+
+use super::join::Contradiction;
+use worstcase_base::Exit;
+use worstcase_lab::LabError;
+use worstcase_results::record::{CellId, RunError};
+
+/// Why there is no census.
+#[derive(Debug, thiserror::Error)]
+pub enum CensusError {
+    /// No timer is due.
+    #[error(
+        "{cell}: the census asks what a timer's wake-up meets, and nothing of this probe is due by a timer; take it of wakeup or response"
+    )]
+    NoTimer {
+        /// The cell.
+        cell: CellId,
+    },
+    /// Nothing to compare with.
+    #[error("--diff {asked}: {reason}")]
+    NoOther {
+        /// What was asked for.
+        asked: String,
+        /// Why it is not one cell, and what would be.
+        reason: String,
+    },
+    /// A census that does not fit its samples.
+    #[error("{cell}: the census contradicts the samples: {source}; please report it")]
+    Contradiction {
+        /// The cell.
+        cell: CellId,
+        /// In which way.
+        source: Contradiction,
+    },
+    /// Replaying failed.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl CensusError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            CensusError::NoOther { .. } | CensusError::NoTimer { .. } => Exit::Usage,
+            CensusError::Contradiction { .. } => Exit::Measured,
+            CensusError::Lab(e) => e.exit(),
+            CensusError::Run(e) => e.exit(),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What was found: long sections one by one, all of them by place and by length.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use worstcase_probe::census::Kind;
+use worstcase_probe::census::log::{LONG, Length, Row, Section, Site};
+
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<rustc_hash::FxHasher>>;
+
+/// See the module.
+#[derive(Default)]
+pub struct Tally {
+    /// Long sections not handed over yet.
+    long: Vec<Section>,
+    sites: Map<(Kind, u64, u64), Site>,
+    lengths: Map<(Kind, u64), u64>,
+}
+
+impl Tally {
+    /// Takes one in; one without an instruction is none.
+    pub fn add(&mut self, section: Section) {
+        let Section {
+            kind,
+            length,
+            nested,
+            from,
+            to,
+            ..
+        } = section;
+        if length == 0 {
+            return;
+        }
+        let site = self.sites.entry((kind, from, to)).or_insert(Site {
+            kind,
+            from,
+            to,
+            count: 0,
+            total: 0,
+            longest: 0,
+            longest_net: 0,
+        });
+        site.count += 1;
+        site.total += length;
+        site.longest = site.longest.max(length);
+        site.longest_net = site.longest_net.max(length - nested);
+        *self.lengths.entry((kind, length)).or_insert(0) += 1;
+        if length >= LONG {
+            self.long.push(section);
+        }
+    }
+
+    /// Long sections since the last call.
+    pub fn take_long(&mut self) -> impl Iterator<Item = Section> {
+        std::mem::take(&mut self.long).into_iter()
+    }
+
+    /// Everything by place and by length.
+    pub fn summary(&self) -> impl Iterator<Item = Row> {
+        let mut sites: Vec<&Site> = self.sites.values().collect();
+        sites.sort_by_key(|s| (s.kind, s.from, s.to));
+        let mut lengths: Vec<_> = self.lengths.iter().collect();
+        lengths.sort();
+        let sites: Vec<Row> = sites.into_iter().map(|s| Row::Site(*s)).collect();
+        let lengths = lengths.into_iter().map(|((kind, length), count)| {
+            Row::Length(Length {
+                kind: *kind,
+                length: *length,
+                count: *count,
+            })
+        });
+        sites.into_iter().chain(lengths.collect::<Vec<_>>())
+    }
+}

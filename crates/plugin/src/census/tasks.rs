@@ -1,0 +1,50 @@
+//! The kernel's threads, read from the guest's memory.
+
+use super::tracker::{Role, Thread};
+use crate::guest_memory::GuestMemory;
+use worstcase_probe::census::facts::Facts;
+use worstcase_probe::window::ask::TaskPlaces;
+
+/// The probe's thread and its priority.
+#[derive(Clone, Copy, Default)]
+pub struct Probe {
+    /// Its address in the kernel's memory.
+    pub task: u64,
+    /// The smaller, the higher.
+    pub prio: i32,
+}
+
+/// The probe, which runs now.
+pub fn probe(memory: &GuestMemory, facts: &Facts) -> Option<Probe> {
+    let task = current(memory, facts)?;
+    let prio = prio(memory, facts, task)?;
+    Some(Probe { task, prio })
+}
+
+/// The current task.
+pub fn current(memory: &GuestMemory, facts: &Facts) -> Option<u64> {
+    memory.read(facts.tasks.current).map(u64::from_le_bytes)
+}
+
+/// A task's priority in force: the smaller, the higher.
+fn prio(memory: &GuestMemory, facts: &Facts, task: u64) -> Option<i32> {
+    let physical = facts.tasks.physical(task.wrapping_add(facts.prio))?;
+    memory.read(physical).map(i32::from_le_bytes)
+}
+
+/// What a task is to the probe.
+pub fn thread(memory: &GuestMemory, facts: &Facts, probe: Probe, task: u64) -> Option<Thread> {
+    let physical = |offset: u64| facts.tasks.physical(task.wrapping_add(offset));
+    let pid = u32::from_le_bytes(memory.read(physical(facts.tasks.pid)?)?);
+    let comm: [u8; TaskPlaces::COMM_LEN] = memory.read(physical(facts.tasks.comm)?)?;
+    let role = if pid == 0 {
+        Role::Idle
+    } else if task != probe.task && prio(memory, facts, task)? <= probe.prio {
+        Role::Above
+    } else if comm.starts_with(b"ksoftirqd/") {
+        Role::SoftInterrupts
+    } else {
+        Role::Below
+    };
+    Some(Thread { task, role })
+}
