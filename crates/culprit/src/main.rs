@@ -12,36 +12,38 @@
 //! | `invert` | instructions | the same with a mutex that hands no priority on |
 //! | `timers` | timers | reads of /proc/timer_list, which walks to each of so many timers with interrupts off |
 //! | `console` | characters | writes of lines of so many characters to a serial console |
+//! | `calls` | MiB | system calls that work on so much memory: mmap, mprotect, madvise, munmap |
+//!
+//! `culprit insmod FILE PARAMETER=VALUE...` loads a kernel module, such as the one of `module/`, and does nothing more.
 
+mod calls;
 mod console;
 mod copy;
 mod flood;
+mod insmod;
 mod mutex;
 mod threads;
 mod timers;
 
+use std::convert::Infallible;
 use std::io;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [name, number] = &words[..] else {
-        eprintln!("usage: culprit NAME NUMBER");
-        return ExitCode::from(2);
-    };
-    let Ok(number) = number.parse::<u32>() else {
-        eprintln!("'{number}' is not a number");
+    let [name, first, parameters @ ..] = &words[..] else {
+        eprintln!("usage: culprit NAME NUMBER, or culprit insmod FILE PARAMETER=VALUE...");
         return ExitCode::from(2);
     };
     let result = match name.as_str() {
-        "copy" => copy::run(number as usize),
-        "above" => threads::above(number),
-        "flood" => flood::run(number),
-        "inherit" => mutex::run::<mutex::Inheriting>(number),
-        "invert" => mutex::run::<mutex::Plain>(number),
-        "timers" => timers::run(number),
-        "console" => console::run(number as usize),
-        _ => Err(io::Error::other("there is no such culprit")),
+        "insmod" => insmod::run(first, parameters),
+        _ => match first.parse::<u32>() {
+            Ok(number) if parameters.is_empty() => by_number(name, number),
+            _ => Err(io::Error::other(format!(
+                "needs one number, not '{}'",
+                words[1..].join(" ")
+            ))),
+        },
     };
     match result {
         Ok(never) => match never {},
@@ -49,5 +51,19 @@ fn main() -> ExitCode {
             eprintln!("{name}: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn by_number(name: &str, number: u32) -> io::Result<Infallible> {
+    match name {
+        "copy" => copy::run(number as usize),
+        "above" => threads::above(number),
+        "flood" => flood::run(number),
+        "inherit" => mutex::run::<mutex::Inheriting>(number),
+        "invert" => mutex::run::<mutex::Plain>(number),
+        "timers" => timers::run(number),
+        "console" => console::run(number as usize),
+        "calls" => calls::run(number as usize),
+        _ => Err(io::Error::other("there is no such culprit")),
     }
 }
