@@ -38,11 +38,7 @@ const MOST_CODE: u64 = 16 << 10;
 
 /// Finds what there is to know; the error says what is missing.
 pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, model: Model) -> Result<Facts, String> {
-    // Between 6.2 and 6.14 the second member of pcpu_hot, behind a pointer.
-    let preempt_offset = table
-        .data("__preempt_count")
-        .or_else(|| table.data("pcpu_hot").map(|hot| hot + 8))
-        .ok_or("it has no symbol __preempt_count")?;
+    let preempt_offset = kernel_memory::preempt_count(table)?;
     let per_cpu = table
         .data("__per_cpu_offset")
         .ok_or("it has no symbol __per_cpu_offset")?;
@@ -66,7 +62,7 @@ pub fn find(memory: &KernelMemory, table: &SymbolTable, places: &TaskPlaces, mod
     Ok(Facts {
         preempt_offset,
         preempt_virtual: preempt_offset.wrapping_add(base),
-        preempt_physical: kernel_memory::physical(places, preempt_offset.wrapping_add(base))?,
+        preempt_physical: places.preempt_count,
         current_physical: places.current,
         resched_mask,
         preemptible: matches!(model, Model::Full | Model::Lazy | Model::Rt),
