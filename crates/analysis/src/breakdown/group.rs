@@ -4,7 +4,6 @@ use super::cause::Mechanism;
 use super::spans::Breakdown;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
 
 /// Samples with one cause.
@@ -57,32 +56,4 @@ pub fn group(breakdowns: &[&Breakdown]) -> Vec<Group> {
     let mut groups: Vec<Group> = groups.into_values().collect();
     groups.sort_by(|a, b| (&a.subject, b.worst_ns).cmp(&(&b.subject, a.worst_ns)));
     groups
-}
-
-/// A table for each subject.
-pub fn terminal(groups: &[Group]) -> String {
-    let mut out = Vec::new();
-    let mut subject = "";
-    for g in groups {
-        if g.subject != subject {
-            subject = &g.subject;
-            out.push(format!("What keeps {subject} from being better, the worst first (us)"));
-            out.push(format!(
-                "{:>9} {:>9} {:>8}  {:<16} cause",
-                "worst", "cause", "samples", "load"
-            ));
-        }
-        let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));
-        let by = g.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
-        out.push(format!(
-            "{:>9} {:>9} {:>8}  {:<16} {}{function}{by}",
-            micros(g.worst_ns),
-            micros(g.cause_ns),
-            g.samples,
-            g.load,
-            g.mechanism.title()
-        ));
-    }
-    out.push(String::new());
-    out.join("\n")
 }

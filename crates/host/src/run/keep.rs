@@ -14,7 +14,7 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellId, Gaps, LOST_EVENTS, LOST_LINES, Method, Record, Run, SCHEMA, SampleRow,
+    Accounting, Cause, Cell, CellId, Gaps, LOST_EVENTS, LOST_LINES, Method, Quantity, Record, Run, SCHEMA,
     SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 
@@ -176,27 +176,12 @@ pub(super) fn add_environment(
     add("ended_early", done.stopped.then(|| "1".to_string()));
 }
 
-/// A quantity's value in a row.
-type Pick = fn(&SampleRow) -> Option<Nanos>;
-
-/// In the order of [`summaries`].
-const PICKS: [Pick; 8] = [
-    |r| Some(r.latency),
-    |r| r.irq_latency,
-    |r| r.after_irq,
-    |r| Some(r.host?.parts?.handler),
-    |r| Some(r.host?.parts?.scheduling),
-    |r| Some(r.host?.parts?.return_),
-    |r| Some(r.host?.parts?.unexplained),
-    |r| Some(Nanos(r.host?.jitter_ns?.unsigned_abs())),
-];
-
 /// What the first pass over the rows gave, besides the file.
 struct Written {
     rows: u64,
     accounting: Accounting,
     digest: String,
-    first: [FirstPass; PICKS.len()],
+    first: [FirstPass; Quantity::ALL.len()],
 }
 
 fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<Written> {
@@ -204,14 +189,14 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
     let mut rows = 0;
     let mut digest = RunningDigest::new(periods(cpu));
     let (mut sum, mut longest) = (Nanos(0), Nanos(0));
-    let mut first: [FirstPass; PICKS.len()] = Default::default();
+    let mut first: [FirstPass; Quantity::ALL.len()] = Default::default();
     for_each_row(spec, cpu, |row| {
         rows += 1;
         sum = sum + row.latency;
         longest = longest.max(row.latency);
         digest.add(&row);
-        for (pass, pick) in first.iter_mut().zip(PICKS) {
-            if let Some(value) = pick(&row) {
+        for (pass, quantity) in first.iter_mut().zip(Quantity::ALL) {
+            if let Some(value) = row.value(quantity) {
                 pass.add(row.index, value);
             }
         }
@@ -231,34 +216,16 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
 }
 
 /// The second pass.
-fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; PICKS.len()]) -> io::Result<Summaries> {
+fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; Quantity::ALL.len()]) -> io::Result<Summaries> {
     let mut second = first.map(FirstPass::second);
     for_each_row(spec, cpu, |row| {
-        for (pass, pick) in second.iter_mut().zip(PICKS) {
-            if let (Some(pass), Some(value)) = (pass, pick(&row)) {
+        for (pass, quantity) in second.iter_mut().zip(Quantity::ALL) {
+            if let (Some(pass), Some(value)) = (pass, row.value(quantity)) {
                 pass.add(value);
             }
         }
         Ok(())
     })?;
-    let [
-        latency,
-        irq_latency,
-        after_irq,
-        handler,
-        scheduling,
-        return_,
-        unexplained,
-        jitter,
-    ] = second.map(|pass| pass.map(|p| p.finish()));
-    Ok(Summaries {
-        latency,
-        irq_latency,
-        after_irq,
-        handler,
-        scheduling,
-        return_,
-        unexplained,
-        jitter,
-    })
+    let mut finished = second.map(|pass| pass.map(|p| p.finish()));
+    Ok(Summaries::of(|quantity| finished[quantity as usize].take()))
 }

@@ -14,7 +14,7 @@ use worstcase_probe::bench::Bench;
 use worstcase_probe::probes::environment;
 use worstcase_probe::{Nanos, Probe};
 
-/// Flights of `response` unless asked otherwise.
+/// Captures of `response` unless asked otherwise.
 const CAPTURES: usize = 10;
 /// Gaps that `noise` keeps unless asked otherwise.
 const THRESHOLD: Nanos = Nanos(1_000);

@@ -1,6 +1,8 @@
 //! Breakdowns as text, JSON, flame graphs and traces.
 
+pub mod compare;
 pub mod flame;
+pub mod group;
 pub mod json;
 pub mod perfetto;
 pub mod terminal;

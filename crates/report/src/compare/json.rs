@@ -6,7 +6,7 @@ use worstcase_results::compare::Side;
 use worstcase_results::compare::words::LEVEL;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-compare/1";
+pub const SCHEMA: &str = "worstcase-compare/2";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &Shown) -> String {

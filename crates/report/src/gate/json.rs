@@ -6,7 +6,7 @@ use serde_json::json;
 use worstcase_results::compare::judged::LEVEL;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-gate/2";
+pub const SCHEMA: &str = "worstcase-gate/3";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &Shown) -> String {

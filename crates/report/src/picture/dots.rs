@@ -193,13 +193,11 @@ impl Column<'_> {
 
 /// A value as it is drawn, in ns.
 fn value(quantity: Quantity, row: &SampleRow) -> Option<i64> {
-    let nanos = match quantity {
-        Quantity::IrqLatency => row.irq_latency?,
-        Quantity::AfterIrq => row.after_irq?,
-        Quantity::Jitter => return row.host?.jitter_ns,
-        _ => row.latency,
-    };
-    Some(i64::try_from(nanos.0).unwrap_or(i64::MAX))
+    if quantity == Quantity::Jitter {
+        return row.host?.jitter_ns;
+    }
+    row.value(quantity)
+        .map(|value| i64::try_from(value.0).unwrap_or(i64::MAX))
 }
 
 /// Digits of a second that can be told apart in a picture: a hundred-thousandth of its length.

@@ -1,4 +1,4 @@
-//! The file that a gate compares with: `worstcase-baseline/2`, small enough for a repository.
+//! The file that a gate compares with: `worstcase-baseline/3`, small enough for a repository.
 
 use super::{CompareError, Side};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The form of the file; see the versioning policy in `docs/formats.md`.
-pub const SCHEMA: &str = "worstcase-baseline/2";
+pub const SCHEMA: &str = "worstcase-baseline/3";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Baseline {

@@ -60,8 +60,11 @@ impl CellResult {
         let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
         let accounting = accounting(raw);
         let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject), &accounting)?;
-        let of = |pick: fn(&SampleRow) -> Option<Nanos>| -> Option<Summary> {
-            let values: Vec<(u32, Nanos)> = rows.iter().filter_map(|r| Some((r.index, pick(r)?))).collect();
+        let of = |quantity: Quantity| -> Option<Summary> {
+            let values: Vec<(u32, Nanos)> = rows
+                .iter()
+                .filter_map(|r| Some((r.index, r.value(quantity)?)))
+                .collect();
             // A quantity that only some samples have would be a distribution of something else.
             (values.len() == rows.len()).then(|| Summary::new(&values)).flatten()
         };
@@ -71,12 +74,7 @@ impl CellResult {
             subject,
             cell: Cell::from(&spec),
             accounting,
-            summary: Summaries {
-                latency: of(|r| Some(r.latency)),
-                irq_latency: of(|r| r.irq_latency),
-                after_irq: of(|r| r.after_irq),
-                ..Summaries::default()
-            },
+            summary: Summaries::of(of),
             instructions,
             self_cost: SelfCost {
                 clock_read_ns: raw.self_cost.clock_read.0,

@@ -185,6 +185,22 @@ pub struct Summaries {
     pub jitter: Option<Summary>,
 }
 
+impl Summaries {
+    /// Of each quantity what `summary` gives.
+    pub fn of(mut summary: impl FnMut(Quantity) -> Option<Summary>) -> Summaries {
+        Summaries {
+            latency: summary(Quantity::Latency),
+            irq_latency: summary(Quantity::IrqLatency),
+            after_irq: summary(Quantity::AfterIrq),
+            handler: summary(Quantity::Handler),
+            scheduling: summary(Quantity::Scheduling),
+            return_: summary(Quantity::Return),
+            unexplained: summary(Quantity::Unexplained),
+            jitter: summary(Quantity::Jitter),
+        }
+    }
+}
+
 /// The file with all raw samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamplesFile {

@@ -1,5 +1,6 @@
 //! One sample as the controller keeps it, and the digest of all of them.
 
+use super::Quantity;
 use sha2::{Digest, Sha256};
 use worstcase_base::digest::hex;
 use worstcase_probe::{Instructions, Nanos};
@@ -21,6 +22,23 @@ pub struct SampleRow {
     pub instructions: Option<Instructions>,
     /// Host: what is known beyond that.
     pub host: Option<HostRow>,
+}
+
+impl SampleRow {
+    /// A quantity of it, where it was seen; jitter without its sign.
+    pub fn value(&self, quantity: Quantity) -> Option<Nanos> {
+        let parts = || self.host?.parts;
+        match quantity {
+            Quantity::Latency => Some(self.latency),
+            Quantity::IrqLatency => self.irq_latency,
+            Quantity::AfterIrq => self.after_irq,
+            Quantity::Handler => Some(parts()?.handler),
+            Quantity::Scheduling => Some(parts()?.scheduling),
+            Quantity::Return => Some(parts()?.return_),
+            Quantity::Unexplained => Some(parts()?.unexplained),
+            Quantity::Jitter => Some(Nanos(self.host?.jitter_ns?.unsigned_abs())),
+        }
+    }
 }
 
 /// What only the host knows of a sample.

@@ -51,7 +51,7 @@ pub struct CompareArgs {
     /// A subject of A and the one of B that belongs to it; may be given again
     #[arg(long, value_name = "A=B")]
     map: Vec<Mapped>,
-    /// Print JSON (worstcase-compare/1), times in ns
+    /// Print JSON (worstcase-compare/2), times in ns
     #[arg(long)]
     json: bool,
     /// Print Markdown
@@ -177,7 +177,7 @@ fn breakdown(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<Stri
     let means = args.replay.means(&options, None);
     let left = explain::one(&means, &run_a, &records_a, &left, Choice::Worst)?;
     let right = explain::one(&means, &run_b, &records_b, &right, Choice::Worst)?;
-    Ok(worstcase_analysis::breakdown::compare::terminal(
+    Ok(worstcase_report::breakdown::compare::terminal(
         left.breakdown(),
         right.breakdown(),
     ))

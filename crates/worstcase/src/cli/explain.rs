@@ -7,13 +7,13 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::breakdown::{Breakdown, Explanation, compare, group};
+use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
 use worstcase_analysis::explain::{self, Choice, Explained, Means, comparable, has_latency, worst_cell};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::flame::FlameError;
-use worstcase_report::breakdown::{flame, json, perfetto, terminal};
+use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Record, Run};
 
@@ -28,8 +28,8 @@ Examples:
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
-switch and hackbench have no worst wake-up: nothing can be told of them; of inversion, why a blocked thread waited.
-The replay must give the same samples and events again; if it does not, nothing is explanation.
+switch and hackbench have no worst wake-up: there is nothing to explain; of inversion, why a blocked thread waited.
+The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
 pub struct ExplainArgs {
     /// The run's folder
@@ -122,7 +122,7 @@ fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Resu
     let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {
         true => json::breakdowns(&breakdowns),
-        false => group::terminal(&group::group(&breakdowns)),
+        false => shown::group::terminal(&group::group(&breakdowns)),
     })
 }
 

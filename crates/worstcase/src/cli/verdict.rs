@@ -37,7 +37,7 @@ pub struct VerdictArgs {
     /// Samples that a PASS needs: in the lab of every load and probe, on the host of every CPU too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     min_samples: Option<u64>,
-    /// Time looked at that a PASS needs of the same, e.g. 600s
+    /// Observation time that a PASS needs of the same, e.g. 600s
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     min_time: Option<Nanos>,
     /// Estimate how large latencies may become that are too seldom to be seen

@@ -42,7 +42,7 @@ pub enum HostCommand {
     Restore,
 }
 
-/// Which machine is looked at.
+/// Which machine is asked.
 #[derive(Debug, Args)]
 struct MachineArgs {
     /// Read /proc, /sys, /dev and /boot below this folder

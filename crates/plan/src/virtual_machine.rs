@@ -1,0 +1,235 @@
+//! The lab's virtual machine: what a subject may ask of it.
+
+use crate::Problem;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Virtual CPU speed unless another is asked for.
+pub const DEFAULT_MIPS: u32 = 1_000;
+/// Memory of the lab's machine unless another is asked for. With 256 MiB the kernel's lists of free pages are so short
+/// that their refills are the latency.
+pub const DEFAULT_MEMORY_MB: u32 = 1_024;
+
+/// A virtual machine. Whatever else will tell machines apart becomes a field here, an option in [`crate::command`], and a
+/// key of study files.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct VirtualMachine {
+    /// Virtual CPU speed, million instructions a virtual second.
+    pub mips: u32,
+    /// Memory.
+    pub memory_mb: u32,
+    /// CPU.
+    pub cpu: CpuModel,
+    /// Boot parameters beside those of every subject.
+    #[serde(default, skip_serializing_if = "BootParameters::is_empty")]
+    pub append: BootParameters,
+}
+
+/// A CPU that the machine can have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CpuModel {
+    /// All that QEMU can emulate. No CPU that exists: none of the CPU bugs that kernels work around.
+    #[default]
+    Max,
+    /// Intel, 2017.
+    Skylake,
+    /// Intel, 2019.
+    Cascadelake,
+    /// AMD, 2019.
+    Rome,
+}
+
+/// Words for the kernel's command line, with single blanks in between.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BootParameters(String);
+
+impl Default for VirtualMachine {
+    fn default() -> VirtualMachine {
+        VirtualMachine {
+            mips: DEFAULT_MIPS,
+            memory_mb: DEFAULT_MEMORY_MB,
+            cpu: CpuModel::default(),
+            append: BootParameters::default(),
+        }
+    }
+}
+
+impl VirtualMachine {
+    /// Virtual CPU speeds: virtual time counts powers of two.
+    pub const MIPS: [u32; 4] = [1_000, 500, 250, 125];
+    /// Smallest memory in which the kernels of the archive boot with their initramfs, in MiB.
+    pub const MIN_MEMORY_MB: u32 = 192;
+    /// Most memory, in MiB: all of it below the PCI hole, so that it is one file.
+    pub const MAX_MEMORY_MB: u32 = 2_048;
+
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        if !Self::MIPS.contains(&self.mips) {
+            let what = format!("mips is 1000, 500, 250 or 125, not {}", self.mips);
+            return Err(Problem::new("mips", what));
+        }
+        let (min, max) = (Self::MIN_MEMORY_MB, Self::MAX_MEMORY_MB);
+        if !(min..=max).contains(&self.memory_mb) {
+            let what = format!("memory is {min} to {max} MiB, not {}", self.memory_mb);
+            return Err(Problem::new("memory_mb", what));
+        }
+        Ok(())
+    }
+
+    /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `rome`, `threadirqs`.
+    pub fn unusual(&self) -> Vec<String> {
+        let usual = VirtualMachine::default();
+        let mut words = Vec::new();
+        words.extend((self.mips != usual.mips).then(|| format!("{}mips", self.mips)));
+        words.extend((self.memory_mb != usual.memory_mb).then(|| format!("{}mb", self.memory_mb)));
+        words.extend((self.cpu != usual.cpu).then(|| self.cpu.to_string()));
+        words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
+        words
+    }
+}
+
+impl fmt::Display for VirtualMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MIPS, {} MB, CPU {}", self.mips, self.memory_mb, self.cpu)?;
+        match self.append.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", '{}'", self.append),
+        }
+    }
+}
+
+impl CpuModel {
+    /// All.
+    pub const ALL: [CpuModel; 4] = [CpuModel::Max, CpuModel::Skylake, CpuModel::Cascadelake, CpuModel::Rome];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CpuModel::Max => "max",
+            CpuModel::Skylake => "skylake",
+            CpuModel::Cascadelake => "cascadelake",
+            CpuModel::Rome => "rome",
+        }
+    }
+}
+
+impl fmt::Display for CpuModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for CpuModel {
+    type Err = String;
+    fn from_str(word: &str) -> Result<CpuModel, String> {
+        let known = CpuModel::ALL.into_iter().find(|cpu| cpu.name() == word);
+        known.ok_or_else(|| {
+            format!(
+                "'{}' is not one of {}",
+                word.escape_debug(),
+                CpuModel::ALL.map(CpuModel::name).join(", ")
+            )
+        })
+    }
+}
+
+impl BootParameters {
+    /// So much fits into the kernel's 2048 bytes beside what every subject has.
+    const MAX_LEN: usize = 1_024;
+    /// Parameters that another option sets, and those without which the lab does not work.
+    const TAKEN: [(&'static str, &'static str); 4] = [
+        ("preempt", "use --preempt (in a study: preempt)"),
+        ("rdinit", "the lab's init is needed"),
+        ("console", "the lab reads the kernel's console"),
+        ("panic", "a panic ends the machine"),
+    ];
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each of them.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.split_ascii_whitespace()
+    }
+}
+
+impl fmt::Display for BootParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for BootParameters {
+    type Err = String;
+    fn from_str(text: &str) -> Result<BootParameters, String> {
+        let shown = text.escape_debug();
+        if !text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+            return Err(format!("boot parameters are printable ASCII, not '{shown}'"));
+        }
+        if text.len() > Self::MAX_LEN {
+            return Err(format!(
+                "boot parameters are at most {} bytes, not {}",
+                Self::MAX_LEN,
+                text.len()
+            ));
+        }
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        for word in &words {
+            let name = word.split_once('=').map_or(*word, |(name, _)| name);
+            if let Some((_, remedy)) = Self::TAKEN.iter().find(|(taken, _)| *taken == name) {
+                return Err(format!("the boot parameter '{word}' cannot be given: {remedy}"));
+            }
+        }
+        Ok(BootParameters(words.join(" ")))
+    }
+}
+
+impl TryFrom<String> for BootParameters {
+    type Error = String;
+    fn try_from(text: String) -> Result<BootParameters, String> {
+        text.parse()
+    }
+}
+
+impl From<BootParameters> for String {
+    fn from(parameters: BootParameters) -> String {
+        parameters.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unusual_is_named() {
+        assert_eq!(VirtualMachine::default().unusual(), [""; 0]);
+        let machine = VirtualMachine {
+            mips: 500,
+            memory_mb: 2_048,
+            cpu: CpuModel::Rome,
+            append: " nohz=off  threadirqs".parse().unwrap(),
+        };
+        assert_eq!(machine.unusual(), ["500mips", "2048mb", "rome", "nohz=off threadirqs"]);
+        assert_eq!(machine.to_string(), "500 MIPS, 2048 MB, CPU rome, 'nohz=off threadirqs'");
+    }
+
+    #[test]
+    fn boot_parameters_that_cannot_be_are_refused() {
+        let refused = |text: &str| text.parse::<BootParameters>().unwrap_err();
+        assert!(refused("preempt=full").contains("--preempt"));
+        assert!(refused("a\nb").contains("printable"));
+        assert!(refused(&"x".repeat(2_000)).contains("at most 1024 bytes"));
+        assert!("".parse::<BootParameters>().unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_unknown_cpu_is_told_what_there_is() {
+        let error = "pentium".parse::<CpuModel>().unwrap_err();
+        assert_eq!(error, "'pentium' is not one of max, skylake, cascadelake, rome");
+    }
+}
