@@ -14,8 +14,8 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellId, Gaps, LOST_EVENTS, LOST_LINES, Method, Quantity, Record, Run, SCHEMA,
-    SamplesFile, SelfCost, Subject, Summaries, Work, folder,
+    Accounting, Cause, Cell, CellId, Gaps, LOST_EVENTS, LOST_LINES, Method, Quantity, Record, Run, SCHEMA, SamplesFile,
+    SelfCost, Subject, Summaries, Work, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
