@@ -17,32 +17,54 @@
 //! | `cgroups` | groups | removals of control groups, freed through RCU |
 //! | `areas` | areas | exits of processes with so many areas of memory |
 //! | `console` | characters | writes of lines of so many characters to a serial console |
+//! | `calls` | MiB | system calls that work on so much memory: mmap, mprotect, madvise, munmap |
+//!
+//! `culprit insmod FILE PARAMETER=VALUE...` loads a kernel module, such as the one of `module/`, and does nothing more.
 
 mod areas;
+mod calls;
 mod cgroups;
 mod console;
 mod copy;
 mod expire;
 mod flood;
+mod insmod;
 mod mutex;
 mod threads;
 mod timers;
 mod truncate;
 
+use std::convert::Infallible;
 use std::io;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [name, number] = &words[..] else {
-        eprintln!("usage: culprit NAME NUMBER");
-        return ExitCode::from(2);
-    };
-    let Ok(number) = number.parse::<u32>() else {
-        eprintln!("'{number}' is not a number");
+    let [name, first, parameters @ ..] = &words[..] else {
+        eprintln!("usage: culprit NAME NUMBER, or culprit insmod FILE PARAMETER=VALUE...");
         return ExitCode::from(2);
     };
     let result = match name.as_str() {
+        "insmod" => insmod::run(first, parameters),
+        _ => match first.parse::<u32>() {
+            Ok(number) if parameters.is_empty() => by_number(name, number),
+            _ => Err(io::Error::other(format!(
+                "needs one number, not '{}'",
+                words[1..].join(" ")
+            ))),
+        },
+    };
+    match result {
+        Ok(never) => match never {},
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn by_number(name: &str, number: u32) -> io::Result<Infallible> {
+    match name {
         "copy" => copy::run(number as usize),
         "above" => threads::above(number),
         "flood" => flood::run(number),
@@ -54,13 +76,7 @@ fn main() -> ExitCode {
         "cgroups" => cgroups::run(number),
         "areas" => areas::run(number),
         "console" => console::run(number as usize),
+        "calls" => calls::run(number as usize),
         _ => Err(io::Error::other("there is no such culprit")),
-    };
-    match result {
-        Ok(never) => match never {},
-        Err(error) => {
-            eprintln!("{name}: {error}");
-            ExitCode::FAILURE
-        }
     }
 }

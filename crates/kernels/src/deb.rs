@@ -18,6 +18,13 @@ pub struct DebInfo {
     pub package: String,
     /// Debian version.
     pub version: String,
+    /// Names of the packages that it needs; of alternatives the first.
+    pub depends: Vec<String>,
+}
+
+/// Reads what a .deb says of itself; nothing is unpacked.
+pub fn info(deb: &Path) -> Result<DebInfo, KernelError> {
+    unpack_some(deb, Path::new(""), &|_| None)
 }
 
 /// Unpacks the kernel files of a .deb into a folder; `usr/lib/modules` becomes `lib/modules`.
@@ -123,7 +130,13 @@ fn read_control(reader: impl Read, compression: &str) -> Result<DebInfo, String>
             let (Some(package), Some(version)) = (field("Package"), field("Version")) else {
                 break;
             };
-            return Ok(DebInfo { package, version });
+            let depends = field("Depends").unwrap_or_default();
+            let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
+            return Ok(DebInfo {
+                package,
+                version,
+                depends: names.map(str::to_string).collect(),
+            });
         }
     }
     Err("its control file names no package".into())

@@ -59,6 +59,14 @@ pub enum KernelError {
         /// What can be had instead.
         hint: String,
     },
+    /// What modules are built with cannot be had.
+    #[error("no headers for {kernel}: {why}")]
+    NoHeaders {
+        /// The kernel.
+        kernel: String,
+        /// Why there are none.
+        why: String,
+    },
     /// There is no debug package of exactly this kernel.
     #[error(
         "no debug package, kernel {kernel}: {why}; if you have its vmlinux, name it: worstcase explain --debug-info PATH"
@@ -162,7 +170,7 @@ impl KernelError {
             BadName { .. } | Unknown { .. } | Unreadable { .. } | NotAKernel { .. } | BadDeb { .. } => Exit::Usage,
             NoConfig { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
             Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
-            NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } => Exit::Missing,
+            NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => Exit::Missing,
             DebugInfo(e) => e.exit(),
             Damaged { .. } => Exit::Storage,
             Cache(e) => e.exit(),

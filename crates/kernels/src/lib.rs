@@ -7,7 +7,7 @@
 //!                                                       └──> Kernel ──> config, preempt, modules
 //! ```
 //!
-//! [`debug`] brings a kernel's debug package.
+//! [`debug`] brings a kernel's debug package, [`headers`] what a module is built with.
 //!
 //! [`resolve`] is the way in. A [`Kernel`] is a value: paths, what it is, and a digest that names its content. What
 //! it can do follows from its files: [`config`], [`preempt`], [`modules`].
@@ -29,6 +29,7 @@ pub mod debug;
 pub mod debuginfo;
 mod error;
 mod files;
+pub mod headers;
 mod modinfo;
 pub mod modules;
 pub mod name;

@@ -73,11 +73,13 @@ impl Again {
     }
 
     /// What ran around each of these samples (places in the record), in their order.
-    pub fn replay(&self, cache: &Cache, samples: &[usize]) -> Result<Vec<Execution>, LabError> {
-        replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, replay::LEAD)
+    pub fn replay(&mut self, cache: &Cache, samples: &[usize]) -> Result<Vec<Execution>, LabError> {
+        let replay = replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, replay::LEAD)?;
+        self.kernel.code.add_modules(replay.modules);
+        Ok(replay.executions)
     }
 
-    /// The names of what ran.
+    /// The names of what ran; those of modules that the load brought once it was replayed, or its census taken.
     pub fn symbols(&self) -> &Symbols {
         &self.kernel.code
     }
@@ -122,8 +124,10 @@ impl Again {
     }
 
     /// All sections of the cell in which a wake-up would have had to wait.
-    pub fn census(&self, cache: &Cache, audit: bool) -> Result<CensusReplay, LabError> {
-        census::take(cache, &self.run(), &self.raw, &self.kernel, audit)
+    pub fn census(&mut self, cache: &Cache, audit: bool) -> Result<CensusReplay, LabError> {
+        let taken = census::take(cache, &self.run(), &self.raw, &self.kernel, audit)?;
+        self.kernel.code.add_modules(taken.modules.clone());
+        Ok(taken)
     }
 
     fn prepared(&self) -> &Prepared {

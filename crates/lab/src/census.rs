@@ -4,8 +4,9 @@ use super::LabError;
 use super::cell::{self, Raw, Run};
 use super::machine::quoted;
 use super::process::last_lines;
-use super::replay::same_again;
+use super::replay::{module_arguments, modules_in, same_again};
 use super::symbols::KernelSymbols;
+use crate::execution::Symbols;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
@@ -22,6 +23,8 @@ pub struct CensusReplay {
     /// Whether it is known how this kernel asks itself to reschedule. If not, sections that would have ended at such
     /// a question are not cut there: lengths are upper bounds.
     pub polls_known: bool,
+    /// The functions of the modules that are in the kernel at the cell's end.
+    pub modules: Symbols,
 }
 
 /// Takes the census from the cache, or runs the cell again. `raw` is what the cell gave; a run that gives anything else is
@@ -43,33 +46,45 @@ pub fn take(
         .hex();
     let folder = cache.publish(AREA, &key, |building| {
         let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
-        observe(run, raw, &text, audit, scratch.path(), &building.join("census"))
+        observe(run, raw, kernel, &text, audit, scratch.path(), building)
     })?;
     let path = folder.join("census");
     let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
     let census = log::decode(&bytes).map_err(|e| LabError::Damaged {
-        folder,
+        folder: folder.clone(),
         reason: e.to_string(),
         again: "the census is taken again",
     })?;
     Ok(CensusReplay {
         census,
         polls_known: facts.resched_mask != 0,
+        modules: modules_in(&folder)?,
     })
 }
 
-fn observe(run: &Run, raw: &Raw, facts: &str, audit: bool, folder: &Path, out: &Path) -> Result<(), LabError> {
+/// Leaves the sections and the modules' functions in `out`.
+fn observe(
+    run: &Run,
+    raw: &Raw,
+    kernel: &KernelSymbols,
+    facts: &str,
+    audit: bool,
+    folder: &Path,
+    out: &Path,
+) -> Result<(), LabError> {
+    let census = out.join("census");
     let facts_file = folder.join("facts");
     std::fs::write(&facts_file, facts).map_err(LabError::io(&facts_file))?;
     let plugin = format!(
-        ",census={},facts={},memory={}{}",
-        quoted(out),
+        ",census={},facts={},memory={}{}{}",
+        quoted(&census),
         quoted(&facts_file),
         quoted(&run.snapshot.memory()),
-        if audit { ",audit=on" } else { "" }
+        if audit { ",audit=on" } else { "" },
+        module_arguments(kernel, out)
     );
     same_again(run, raw, folder, &plugin)?;
-    let bytes = std::fs::read(out).map_err(LabError::io(out))?;
+    let bytes = std::fs::read(&census).map_err(LabError::io(&census))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
         reason: e.to_string(),

@@ -3,9 +3,10 @@
 //! All counts are instructions since QEMU started, as in the cell's events; `Execution::time_of` turns a distance
 //! into virtual time.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use worstcase_probe::symbols::SymbolTable;
-pub use worstcase_probe::window::{Block, Step, TaskFrom};
+pub use worstcase_probe::window::{Block, ContextFrom, Step, TaskFrom};
 use worstcase_probe::{Instructions, Nanos};
 
 /// A window of one execution.
@@ -20,6 +21,8 @@ pub struct Execution {
     pub end: Instructions,
     /// Which task was current from when on; the first entry is at or before the first step.
     pub tasks: Vec<TaskFrom>,
+    /// What the kernel was in from when on; the first entry is at or before the first step.
+    pub contexts: Vec<ContextFrom>,
     /// When the probe's timer was due.
     pub due: Instructions,
     /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
@@ -42,6 +45,39 @@ impl Execution {
     pub fn span(&self, i: usize) -> Range<u64> {
         let end = self.steps.get(i + 1).map_or(self.end, |next| next.count);
         self.steps[i].count.0..end.0
+    }
+
+    /// The first instruction of a range at which the kernel counts no reason not to preempt.
+    pub fn preemptible_in(&self, range: Range<u64>) -> Option<u64> {
+        if self.contexts.is_empty() {
+            return Some(range.start);
+        }
+        let mut contexts = self.contexts_in(range);
+        contexts
+            .find(|(_, context)| !context.preempt_off)
+            .map(|(at, _)| at.start)
+    }
+
+    /// The system call in which most of a range ran.
+    pub fn system_call_in(&self, range: Range<u64>) -> Option<u32> {
+        let mut lengths: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+        for (at, context) in self.contexts_in(range) {
+            *lengths.entry(context.system_call).or_default() += at.end - at.start;
+        }
+        let most = lengths.into_iter().max_by_key(|(_, length)| *length);
+        most.and_then(|(call, _)| call)
+    }
+
+    /// The contexts of a range, each with the part of the range in which it holds.
+    fn contexts_in(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, &ContextFrom)> {
+        let first = self.contexts.partition_point(|c| c.count.0 <= range.start);
+        let held = &self.contexts[first.saturating_sub(1)..];
+        let ends = held.iter().skip(1).map(|c| c.count.0).chain([u64::MAX]);
+        let within = held.iter().zip(ends).map(move |(context, end)| {
+            let at = context.count.0.max(range.start)..end.min(range.end);
+            (at, context)
+        });
+        within.take_while(|(at, _)| !at.is_empty())
     }
 
     /// The address of each instruction in a range, in order.
@@ -72,6 +108,8 @@ const PAGE: u64 = 4096;
 pub struct Symbols {
     /// Sorted by address.
     entries: Vec<Symbol>,
+    /// The kernel's functions of system calls, by number.
+    system_calls: Vec<String>,
 }
 
 /// One function or entry point.
@@ -89,7 +127,28 @@ impl Symbols {
     /// From a list in any order.
     pub fn new(mut entries: Vec<Symbol>) -> Symbols {
         entries.sort_by_key(|s| s.address);
-        Symbols { entries }
+        Symbols {
+            entries,
+            system_calls: Vec::new(),
+        }
+    }
+
+    /// With the kernel's functions of system calls, by number.
+    pub fn with_system_calls(self, system_calls: Vec<String>) -> Symbols {
+        Symbols { system_calls, ..self }
+    }
+
+    /// The kernel's function of a system call.
+    pub fn system_call(&self, number: u32) -> Option<&str> {
+        self.system_calls.get(number as usize).map(String::as_str)
+    }
+
+    /// Takes in the modules of another list; what was known of one of them is replaced.
+    pub fn add_modules(&mut self, found: Symbols) {
+        let is_there = |s: &Symbol| s.module.is_some() && found.entries.iter().any(|f| f.module == s.module);
+        self.entries.retain(|s| !is_there(s));
+        self.entries.extend(found.entries);
+        self.entries.sort_by_key(|s| s.address);
     }
 
     /// The function that holds an address: the last symbol at or before it. The last one of a module, or of the kernel
@@ -146,6 +205,7 @@ mod tests {
             steps: vec![step(0, 100), step(1, 102), step(0, 104)],
             end: Instructions(107),
             tasks: Vec::new(),
+            contexts: Vec::new(),
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),
@@ -162,12 +222,60 @@ mod tests {
     }
 
     #[test]
+    fn contexts_hold_until_the_next() {
+        let context = |count, system_call, preempt_off| ContextFrom {
+            count: Instructions(count),
+            system_call,
+            preempt_off,
+        };
+        let execution = Execution {
+            blocks: Vec::new(),
+            steps: Vec::new(),
+            end: Instructions(200),
+            tasks: Vec::new(),
+            contexts: vec![
+                context(100, None, true),
+                context(110, Some(3), true),
+                context(150, Some(3), false),
+            ],
+            due: Instructions(0),
+            timer_entry: None,
+            sample: Instructions(0),
+            latency: Nanos(0),
+            shift: 0,
+        };
+        assert_eq!(execution.system_call_in(100..112), None);
+        assert_eq!(execution.system_call_in(105..160), Some(3));
+        assert_eq!(execution.preemptible_in(105..160), Some(150));
+        assert_eq!(execution.preemptible_in(170..180), Some(170));
+        assert_eq!(execution.preemptible_in(105..150), None);
+        let uncounted = Execution {
+            contexts: Vec::new(),
+            ..execution
+        };
+        assert_eq!(uncounted.preemptible_in(105..150), Some(105));
+        assert_eq!(uncounted.system_call_in(105..150), None);
+    }
+
+    #[test]
     fn the_name_that_the_kernel_shows_is_found_first() {
         let table = SymbolTable::from_kallsyms("10 T __memcpy\n10 W memcpy\n20 T next\t[m]\n");
         let names = Symbols::from(&table);
         assert_eq!(names.lookup(0x15).unwrap().name, "__memcpy");
         assert_eq!(names.address_of("memcpy"), Some(0x10));
         assert_eq!(names.lookup(0x20).unwrap().module.as_deref(), Some("m"));
+    }
+
+    #[test]
+    fn modules_that_came_later_are_taken_in() {
+        let of = |text: &str| Symbols::from(&SymbolTable::from_kallsyms(text));
+        let mut names = of("10 T a\n5000 t gone\t[m]\n");
+        names.add_modules(of("9000 t back\t[m]\n7000 t new\t[n]\n"));
+        let name = |address| names.lookup(address).map(|s| s.name.as_str());
+        assert_eq!(
+            [name(0x10), name(0x5000), name(0x7000), name(0x9001)],
+            [Some("a"), None, Some("new"), Some("back")]
+        );
     }
 
     #[test]

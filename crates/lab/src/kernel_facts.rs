@@ -47,11 +47,7 @@ pub fn find(
     prio: u64,
     model: Model,
 ) -> Result<Facts, String> {
-    // Between 6.2 and 6.14 the second member of pcpu_hot, behind a pointer.
-    let preempt_offset = table
-        .data("__preempt_count")
-        .or_else(|| table.data("pcpu_hot").map(|hot| hot + 8))
-        .ok_or("it has no symbol __preempt_count")?;
+    let preempt_offset = kernel_memory::preempt_count(table)?;
     let per_cpu = table
         .data("__per_cpu_offset")
         .ok_or("it has no symbol __per_cpu_offset")?;
@@ -76,7 +72,7 @@ pub fn find(
     Ok(Facts {
         preempt_offset,
         preempt_virtual: preempt_offset.wrapping_add(base),
-        preempt_physical: kernel_memory::physical(places, preempt_offset.wrapping_add(base))?,
+        preempt_physical: places.preempt_count,
         current_offset,
         tasks: *places,
         prio,

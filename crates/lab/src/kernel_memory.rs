@@ -3,12 +3,13 @@
 //! Kernels of the lab are not relocated (`nokaslr`), so a symbol's address tells where its bytes are in the file.
 
 use super::LabError;
+use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use worstcase_kernels::debuginfo::BuildId;
 use worstcase_probe::symbols::SymbolTable;
-use worstcase_probe::window::ask::TaskPlaces;
+use worstcase_probe::window::ask::{ModulePlaces, TaskPlaces};
 
 /// Where all memory is mapped unless `page_offset_base` says otherwise (four-level page tables).
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
@@ -25,6 +26,9 @@ pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<(Task
         direct_map: DIRECT_MAP,
         pid: 0,
         comm: 0,
+        stack: 0,
+        preempt_count: 0,
+        page_table: 0,
     };
     if let Ok(variable) = symbol("page_offset_base") {
         places.direct_map = memory.word(&places, variable)?;
@@ -32,19 +36,75 @@ pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<(Task
     let current = current_task(symbols).ok_or("it has no symbol current_task")?;
     let per_cpu = memory.word(&places, symbol("__per_cpu_offset")?)?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
+    places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
+    places.page_table = physical(&places, symbol("init_top_pgt")?)?;
 
-    let (start, stop) = (symbol("__start_BTF"), symbol("__stop_BTF"));
-    let (Ok(start), Ok(stop)) = (start, stop) else {
+    let btf = btf(memory, &places, symbols)?;
+    let members = ["pid", "comm", "stack", "prio"];
+    let [pid, comm, stack, prio] = offsets(&btf, "task_struct", members)
+        .ok_or("its BTF does not describe task_struct's pid, comm, stack and prio")?;
+    (places.pid, places.comm, places.stack) = (pid, comm, stack);
+    check(memory, &places)?;
+    Ok((places, prio))
+}
+
+/// Where the count of reasons not to preempt is, relative to a CPU's own memory.
+pub fn preempt_count(symbols: &SymbolTable) -> Result<u64, String> {
+    // Between 6.2 and 6.14 the second member of pcpu_hot, behind a pointer.
+    let count = symbols.data("__preempt_count");
+    let count = count.or_else(|| symbols.data("pcpu_hot").map(|hot| hot + 8));
+    count.ok_or_else(|| "it has no symbol __preempt_count".into())
+}
+
+/// Where it keeps what it knows of its modules; none if it has no modules, or keeps them in another way.
+pub fn module_places(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Option<ModulePlaces> {
+    let btf = btf(memory, places, symbols).ok()?;
+    let [list, name, of_module] = offsets(&btf, "module", ["list", "name", "kallsyms"])?;
+    let [table, count, strings] = offsets(&btf, "mod_kallsyms", ["symtab", "num_symtab", "strtab"])?;
+    Some(ModulePlaces {
+        head: symbols.data("modules")?,
+        list,
+        name,
+        symbols: of_module,
+        table,
+        count,
+        strings,
+        page_table: places.page_table,
+        page_levels: places.page_levels().into(),
+    })
+}
+
+/// Most system calls that a table holds.
+const MOST_CALLS: usize = 1024;
+
+/// The functions of the system calls, by their number; none where the kernel's table is not known.
+pub fn system_calls(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Vec<String> {
+    let Some(table) = symbols.data("sys_call_table") else {
+        return Vec::new();
+    };
+    let mut bytes = vec![0; 8 * MOST_CALLS];
+    if memory.read(places, table, &mut bytes).is_err() {
+        return Vec::new();
+    }
+    let functions = symbols.code().filter(|s| s.name.starts_with(SYSTEM_CALL));
+    let by_address: HashMap<u64, &str> = functions.map(|s| (s.address, s.name)).collect();
+    let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+    // The table ends where something else begins.
+    let names = words.map_while(|address| by_address.get(&address));
+    names.map(|name| (*name).to_string()).collect()
+}
+
+/// How the names of functions in the table begin.
+const SYSTEM_CALL: &str = "__x64_sys_";
+
+fn btf(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Result<Vec<u8>, String> {
+    let (Some(start), Some(stop)) = (symbols.data("__start_BTF"), symbols.data("__stop_BTF")) else {
         return Err("it was built without CONFIG_DEBUG_INFO_BTF, which tells where its tasks' names are".into());
     };
     let len = stop.checked_sub(start).filter(|len| *len <= MAX_BTF);
     let mut btf = vec![0; len.ok_or("its BTF ends before it begins")? as usize];
-    memory.read(&places, start, &mut btf)?;
-    let [pid, comm, prio] = task_offsets(&btf, ["pid", "comm", "prio"])
-        .ok_or("its BTF does not describe task_struct's pid, comm and prio")?;
-    (places.pid, places.comm) = (pid, comm);
-    check(memory, &places)?;
-    Ok((places, prio))
+    memory.read(places, start, &mut btf)?;
+    Ok(btf)
 }
 
 /// Where instructions name the pointer to the current task, relative to gs: until 6.1 and from 6.15 on a variable of its
@@ -119,26 +179,23 @@ fn check(memory: &KernelMemory, places: &TaskPlaces) -> Result<(), String> {
     ))
 }
 
-/// Offsets of these members of `struct task_struct`, from the kernel's BTF.
-fn task_offsets<const N: usize>(btf: &[u8], names: [&str; N]) -> Option<[u64; N]> {
+/// Offsets of a structure's members, from the kernel's BTF.
+fn offsets<const N: usize>(btf: &[u8], structure: &str, members: [&str; N]) -> Option<[u64; N]> {
     let btf = btf_rs::Btf::from_bytes(btf).ok()?;
-    let types = btf.resolve_types_by_name("task_struct").ok()?;
-    let task = types.into_iter().find_map(|t| match t {
-        btf_rs::Type::Struct(task) => Some(task),
+    let types = btf.resolve_types_by_name(structure).ok()?;
+    let structure = types.into_iter().find_map(|t| match t {
+        btf_rs::Type::Struct(found) => Some(found),
         _ => None,
     })?;
     let offset = |name: &str| {
-        let member = task
+        let member = structure
             .members
             .iter()
             .find(|m| btf.resolve_name(*m).is_ok_and(|n| n == name))?;
         Some(u64::from(member.bit_offset()) / 8)
     };
-    let offsets = names.map(offset);
-    offsets
-        .iter()
-        .all(Option::is_some)
-        .then(|| offsets.map(Option::unwrap_or_default))
+    let offsets: Option<Vec<u64>> = members.into_iter().map(offset).collect();
+    offsets?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -168,9 +225,9 @@ mod tests {
 
     #[test]
     fn offsets_come_from_btf() {
-        assert_eq!(task_offsets(&btf(), ["comm", "pid"]), Some([8, 4]));
-        assert_eq!(task_offsets(&btf(), ["pid", "prio"]), None);
-        assert_eq!(task_offsets(&btf()[..40], ["pid"]), None);
-        assert_eq!(task_offsets(&[], ["pid"]), None);
+        assert_eq!(offsets(&btf(), "task_struct", ["pid", "comm"]), Some([4, 8]));
+        assert_eq!(offsets(&btf(), "task_struct", ["pid", "prio"]), None);
+        assert_eq!(offsets(&btf()[..40], "task_struct", ["pid"]), None);
+        assert_eq!(offsets(&[], "task_struct", ["pid"]), None);
     }
 }

@@ -11,12 +11,13 @@ use super::cell::{self, Raw, Run};
 use super::machine::{Mips, quoted};
 use super::moments::{self, Moment};
 use super::symbols::KernelSymbols;
-use crate::execution::{Execution, Step, TaskFrom};
+use crate::execution::{Execution, Step, Symbols};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_probe::Instructions;
+use worstcase_probe::symbols::SymbolTable;
 use worstcase_probe::window::ask::Windows;
 use worstcase_probe::window::log::{self, Log, Window};
 
@@ -42,8 +43,16 @@ struct Wanted {
     window: Range<Instructions>,
 }
 
-/// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples), in their
-/// order. `raw` is what the cell gave; if the replay gives anything else, it is an error, and nothing is told.
+/// What a replay gives.
+#[derive(Debug)]
+pub struct Replay {
+    /// What ran around each sample, in the order in which they were asked for.
+    pub executions: Vec<Execution>,
+    /// The functions of the modules that are in the kernel at the cell's end.
+    pub modules: Symbols,
+}
+
+/// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples). `raw` is what the cell gave; if the replay gives anything else, it is an error, and nothing is told.
 ///
 /// An execution takes some MiB: for all samples of a cell use [`replay_each`].
 pub fn replay(
@@ -53,17 +62,21 @@ pub fn replay(
     kernel: &KernelSymbols,
     samples: &[usize],
     lead: Instructions,
-) -> Result<Vec<Execution>, LabError> {
+) -> Result<Replay, LabError> {
     let mut found: HashMap<usize, Execution> = HashMap::new();
-    replay_each(cache, run, raw, kernel, samples, lead, |sample, execution| {
+    let modules = replay_each(cache, run, raw, kernel, samples, lead, |sample, execution| {
         found.insert(sample, execution);
         Ok(())
     })?;
-    Ok(samples.iter().filter_map(|sample| found.get(sample).cloned()).collect())
+    let executions = samples.iter().filter_map(|sample| found.get(sample).cloned());
+    Ok(Replay {
+        executions: executions.collect(),
+        modules,
+    })
 }
 
 /// Like [`replay`], but hands over one sample's execution at a time, in the order of time, each sample once. The cell runs
-/// again for every [`BATCH`] of instructions in windows.
+/// again for every [`BATCH`] of instructions in windows. Gives the functions of modules.
 pub fn replay_each(
     cache: &Cache,
     run: &Run,
@@ -72,7 +85,7 @@ pub fn replay_each(
     samples: &[usize],
     lead: Instructions,
     each: impl FnMut(usize, Execution) -> Result<(), LabError>,
-) -> Result<(), LabError> {
+) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
     replay_wanted(cache, run, raw, kernel, &wanted, each)
@@ -101,7 +114,7 @@ pub fn replay_stretches(
     };
     let mut wanted: Vec<Wanted> = stretches.iter().enumerate().map(one).collect();
     wanted.sort_by_key(|w| w.window.start);
-    replay_wanted(cache, run, raw, kernel, &wanted, each)
+    replay_wanted(cache, run, raw, kernel, &wanted, each).map(drop)
 }
 
 /// In order of time.
@@ -112,13 +125,15 @@ fn replay_wanted(
     kernel: &KernelSymbols,
     wanted: &[Wanted],
     mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
-) -> Result<(), LabError> {
+) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
+    let mut modules = Symbols::default();
     for batch in batches(wanted) {
         let windows = Windows::merged(batch.iter().map(|w| w.window.clone()));
         let folder = cache.scratch()?;
         let log = observe(run, raw, kernel, &windows, folder.path())?;
+        modules = modules_in(folder.path())?;
         if log.windows.len() != windows.ranges().len() {
             return Err(misfit("not every window was reached"));
         }
@@ -127,7 +142,7 @@ fn replay_wanted(
             each(one.moment.index, execution)?;
         }
     }
-    Ok(())
+    Ok(modules)
 }
 
 /// Cuts a list, ordered by time, where its windows hold more than [`BATCH`] instructions or become too many.
@@ -165,10 +180,11 @@ fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resul
 fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, folder: &Path) -> Result<Log, LabError> {
     let path = folder.join("windows");
     let plugin = format!(
-        ",windows={windows},window_log={},tasks={},memory={}",
+        ",windows={windows},window_log={},tasks={},memory={}{}",
         quoted(&path),
         kernel.tasks,
-        quoted(&run.snapshot.memory())
+        quoted(&run.snapshot.memory()),
+        module_arguments(kernel, folder)
     );
     same_again(run, raw, folder, &plugin)?;
     let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
@@ -177,6 +193,25 @@ fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, fold
         reason: e.to_string(),
         console: super::snapshot::console_end(folder),
     })
+}
+
+/// The file of the plugin's list of modules' functions.
+const MODULES: &str = "modules";
+
+/// What asks the plugin for the modules' functions, beside `memory=`.
+pub(super) fn module_arguments(kernel: &KernelSymbols, folder: &Path) -> String {
+    let asked = |places| format!(",modules={places},module_log={}", quoted(&folder.join(MODULES)));
+    kernel.modules.map_or(String::new(), asked)
+}
+
+/// The functions of modules that the plugin listed; none if it found none.
+pub(super) fn modules_in(folder: &Path) -> Result<Symbols, LabError> {
+    let path = folder.join(MODULES);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Symbols::from(&SymbolTable::from_kallsyms(&text))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Symbols::default()),
+        Err(e) => Err(LabError::io(&path)(e)),
+    }
 }
 
 /// Runs the cell with more arguments for the plugin, and makes sure that it is the same execution.
@@ -217,7 +252,8 @@ fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
         blocks,
         steps,
         end,
-        tasks: tasks_of(window, first, end),
+        tasks: since(&window.tasks, |t| t.count, first, end),
+        contexts: since(&window.contexts, |c| c.count, first, end),
         due: moment.due,
         timer_entry: moment.timer_entry,
         sample: moment.sample,
@@ -239,16 +275,16 @@ fn steps_of(window: &Window, range: &Range<Instructions>) -> Option<(Vec<Step>, 
     (!steps.is_empty()).then_some((steps, end))
 }
 
-/// Who was current from `first` to `end`.
-fn tasks_of(window: &Window, first: Instructions, end: Instructions) -> Vec<TaskFrom> {
-    let from = window.tasks.partition_point(|t| t.count <= first).saturating_sub(1);
-    let tasks = window.tasks[from..].iter().take_while(|t| t.count < end);
-    tasks.cloned().collect()
+/// What was so from `first` to `end`, of entries that each hold until the next.
+fn since<T: Clone>(all: &[T], count: impl Fn(&T) -> Instructions, first: Instructions, end: Instructions) -> Vec<T> {
+    let from = all.partition_point(|t| count(t) <= first).saturating_sub(1);
+    all[from..].iter().take_while(|t| count(t) < end).cloned().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::execution::{ContextFrom, TaskFrom};
     use worstcase_probe::Nanos;
 
     fn wanted(from: u64, due: u64, sample: u64) -> Wanted {
@@ -278,6 +314,11 @@ mod tests {
             pid,
             comm: String::new(),
         };
+        let context = |count, preempt_off| ContextFrom {
+            count: Instructions(count),
+            system_call: None,
+            preempt_off,
+        };
         let block = |address| worstcase_probe::window::Block {
             address,
             lengths: vec![1; 100],
@@ -297,6 +338,7 @@ mod tests {
                 ],
                 end: Instructions(500),
                 tasks: vec![task(100, 1), task(150, 2), task(250, 3), task(450, 4)],
+                contexts: vec![context(100, false), context(260, true), context(360, false)],
             }],
         };
         let execution = cut(&log, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
@@ -304,6 +346,7 @@ mod tests {
         assert_eq!(execution.blocks, [block(1000)]);
         assert_eq!(execution.end, Instructions(350));
         assert_eq!(execution.tasks, [task(150, 2), task(250, 3)]);
+        assert_eq!(execution.contexts, [context(100, false), context(260, true)]);
         let last = cut(&log, &wanted(350, 360, 480), Mips::ALL[0]).unwrap();
         assert_eq!(last.end, Instructions(500));
         assert_eq!(cut(&log, &wanted(600, 610, 700), Mips::ALL[0]), None);

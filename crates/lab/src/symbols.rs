@@ -17,7 +17,7 @@ use worstcase_kernels::debuginfo::BuildId;
 use worstcase_probe::census::facts::Facts;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::symbols::{REQUEST, SymbolTable};
-use worstcase_probe::window::ask::TaskPlaces;
+use worstcase_probe::window::ask::{ModulePlaces, TaskPlaces};
 
 /// Where they are in the cache.
 const AREA: &str = "symbols";
@@ -34,6 +34,8 @@ pub struct KernelSymbols {
     pub tasks: TaskPlaces,
     /// Offset of the priority in force in a task.
     prio: u64,
+    /// Where its modules are, if it has any that can be found.
+    pub modules: Option<ModulePlaces>,
     table: SymbolTable,
 }
 
@@ -73,7 +75,8 @@ impl KernelSymbols {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let (tasks, prio) = kernel_memory::task_places(&memory, &table).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
-            code: Symbols::from(&table),
+            code: Symbols::from(&table).with_system_calls(kernel_memory::system_calls(&memory, &tasks, &table)),
+            modules: kernel_memory::module_places(&memory, &tasks, &table),
             tasks,
             prio,
             table,

@@ -1,9 +1,10 @@
 //! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS`, all optional; and those of
-//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; and those of a census,
-//! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`.
+//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; those of a census,
+//! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
+//! `modules=PLACES,module_log=PATH,memory=PATH`.
 
 use std::path::PathBuf;
-use worstcase_probe::window::ask::{AskError, TaskPlaces, Windows};
+use worstcase_probe::window::ask::{AskError, ModulePlaces, TaskPlaces, Windows};
 
 /// What QEMU's command line asks of the plugin.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,19 @@ pub struct Args {
     pub replay: Option<Replay>,
     /// What a census needs.
     pub census: Option<CensusArgs>,
+    /// What the symbols of modules need.
+    pub modules: Option<ModuleArgs>,
+}
+
+/// The symbols of the modules that are in the kernel when measuring ends.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ModuleArgs {
+    /// `modules=...`: where the kernel keeps them.
+    pub places: ModulePlaces,
+    /// `module_log=PATH`: where they go.
+    pub out: PathBuf,
+    /// `memory=PATH`: the file that QEMU maps as the guest's memory.
+    pub memory: PathBuf,
 }
 
 /// A list of all sections in which a wake-up had to wait.
@@ -40,7 +54,7 @@ pub struct Replay {
     pub windows: Windows,
     /// `window_log=PATH`: where that log goes.
     pub log: PathBuf,
-    /// `tasks=CURRENT:DIRECT_MAP:PID:COMM`: where the kernel's tasks are.
+    /// `tasks=...`: where the kernel's tasks are.
     pub tasks: TaskPlaces,
     /// `memory=PATH`: the file that QEMU maps as the guest's memory.
     pub memory: PathBuf,
@@ -51,7 +65,7 @@ pub struct Replay {
 pub enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -69,8 +83,11 @@ pub enum ArgError {
     /// Only some of the arguments of a census.
     #[error("census=, facts= and memory= go together, and audit=on with them")]
     PartOfCensus,
-    /// Neither a replay nor a census.
-    #[error("memory= is for windows= or census=")]
+    /// Only some of the arguments of the modules' symbols.
+    #[error("modules=, module_log= and memory= go together")]
+    PartOfModules,
+    /// Nothing that reads memory.
+    #[error("memory= is for windows=, census= or modules=")]
     MemoryAlone,
     /// Not an address.
     #[error("timer_entry= needs a hexadecimal address such as 0xffffffff81a00ec0, not '{0}'")]
@@ -82,6 +99,7 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let mut args = Args::default();
     let (mut windows, mut window_log, mut tasks, mut memory) = (None, None, None, None);
     let (mut census, mut facts, mut audit) = (None, None, None);
+    let (mut modules, mut module_log) = (None, None);
     for argument in arguments {
         let argument = argument.as_ref();
         match argument.split_once('=') {
@@ -94,11 +112,13 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("memory", path)) => set(&mut memory, "memory", non_empty(path, "memory")?)?,
             Some(("census", path)) => set(&mut census, "census", non_empty(path, "census")?)?,
             Some(("facts", path)) => set(&mut facts, "facts", non_empty(path, "facts")?)?,
+            Some(("modules", value)) => set(&mut modules, "modules", value.parse()?)?,
+            Some(("module_log", path)) => set(&mut module_log, "module_log", non_empty(path, "module_log")?)?,
             Some(("audit", "on")) => set(&mut audit, "audit", true)?,
             _ => return Err(ArgError::Unknown(argument.to_owned())),
         }
     }
-    if memory.is_some() && windows.is_none() && census.is_none() {
+    if memory.is_some() && windows.is_none() && census.is_none() && modules.is_none() {
         return Err(ArgError::MemoryAlone);
     }
     args.replay = match (windows, window_log, tasks, memory.clone()) {
@@ -110,6 +130,11 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             memory,
         }),
         _ => return Err(ArgError::PartOfReplay),
+    };
+    args.modules = match (modules, module_log, memory.clone()) {
+        (None, None, _) => None,
+        (Some(places), Some(out), Some(memory)) => Some(ModuleArgs { places, out, memory }),
+        _ => return Err(ArgError::PartOfModules),
     };
     args.census = match (census, facts, memory, audit) {
         (None, None, _, None) => None,
@@ -168,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_replay_is_asked_for_whole() {
-        let all = ["windows=5-9", "window_log=/w", "tasks=1:2:3:4", "memory=/m"];
+        let all = ["windows=5-9", "window_log=/w", "tasks=1:2:3:4:5:6:7", "memory=/m"];
         let replay = parse(&all).unwrap().replay.unwrap();
         assert_eq!(replay.windows.to_string(), "5-9");
         assert_eq!((replay.log, replay.memory), ("/w".into(), "/m".into()));
@@ -191,6 +216,15 @@ mod tests {
         assert_eq!(parse(&all[..2]), Err(ArgError::PartOfCensus));
         assert_eq!(parse(&all[3..]), Err(ArgError::PartOfCensus));
         assert_eq!(parse(&["memory=/m"]), Err(ArgError::MemoryAlone));
+    }
+
+    #[test]
+    fn symbols_of_modules_are_asked_for_whole() {
+        let all = ["modules=1:2:3:4:5:6:7:8:4", "module_log=/o", "memory=/m"];
+        let modules = parse(&all).unwrap().modules.unwrap();
+        assert_eq!((modules.out, modules.places.page_levels), ("/o".into(), 4));
+        assert_eq!(parse(&all[..2]), Err(ArgError::PartOfModules));
+        assert_eq!(parse(&[all[0], all[2]]), Err(ArgError::PartOfModules));
     }
 
     #[test]

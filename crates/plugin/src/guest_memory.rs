@@ -29,6 +29,16 @@ impl GuestMemory {
         })
     }
 
+    /// Memory of a test's own.
+    #[cfg(test)]
+    pub fn of_bytes(bytes: Vec<u8>) -> GuestMemory {
+        let bytes = bytes.leak();
+        GuestMemory {
+            base: bytes.as_ptr(),
+            len: bytes.len(),
+        }
+    }
+
     /// The bytes at a physical address; none outside of memory.
     pub fn read<const N: usize>(&self, physical: u64) -> Option<[u8; N]> {
         let at = usize::try_from(physical).ok()?;

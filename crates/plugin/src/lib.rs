@@ -8,6 +8,7 @@
 //! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
+//! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
 //! - `census`: every section in which a wake-up would have had to wait.
 //! - `progress`: how far it has come, for whoever waits for it.
 //! - [`rest`]: before a halt, QEMU's main loop is let come to rest, so that it cannot misjudge the time.
@@ -34,6 +35,8 @@ mod decode;
 mod events;
 mod guest_memory;
 mod mark;
+mod modules;
+mod paging;
 #[cfg(not(test))]
 mod plugin;
 #[cfg(not(test))]

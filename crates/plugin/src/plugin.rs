@@ -1,7 +1,7 @@
 //! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
 
 use crate::api::{Block, QemuInfo};
-use crate::{args, census, count, decode, events, progress, record, watch};
+use crate::{args, census, count, decode, events, modules, progress, record, watch};
 use std::io;
 use std::path::Path;
 
@@ -34,6 +34,9 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     }
     if let Some(asked) = args.census {
         census::start(asked)?;
+    }
+    if let Some(asked) = args.modules {
+        modules::start(asked);
     }
     Ok(())
 }

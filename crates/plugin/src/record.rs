@@ -1,4 +1,5 @@
-//! The window log's contents: every block that starts while the count is in a window, and who is current then.
+//! The window log's contents: every block that starts while the count is in a window, who is current then, and what the
+//! kernel is in.
 //!
 //! Only with `windows=` is anything registered here. A block's start is then a call that compares the count with the
 //! next window, and no more outside of windows.
@@ -6,7 +7,7 @@
 use crate::api::{self, Block, Instruction, OnStart};
 use crate::args::Replay;
 use crate::guest_memory::LateMemory;
-use crate::tasks::{self, Task};
+use crate::tasks::{self, Context, Contexts, Task};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -17,6 +18,9 @@ use worstcase_probe::units::Instructions;
 use worstcase_probe::window;
 use worstcase_probe::window::ask::TaskPlaces;
 use worstcase_probe::window::log::Writer;
+
+/// Addresses below this are the user's on x86-64.
+const USER_END: u64 = 1 << 47;
 
 /// Blocks that start at this count or later are looked at: the beginning of the window that is open, or comes next.
 static FROM: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -30,6 +34,9 @@ struct Recorder {
     places: TaskPlaces,
     memory: LateMemory,
     current: Option<Task>,
+    contexts: Contexts,
+    /// What the open window was told last.
+    context: Option<Context>,
     /// All blocks that were translated, each once, however often that was.
     numbers: HashMap<window::Block, u32>,
     /// By number: the block, and its number in the log once it is there.
@@ -53,6 +60,8 @@ pub fn start(replay: Replay) -> Result<(), String> {
         places: replay.tasks,
         memory: LateMemory::of_file(replay.memory),
         current: None,
+        contexts: Contexts::new(replay.tasks),
+        context: None,
         numbers: HashMap::new(),
         blocks: Vec::new(),
         failed: None,
@@ -124,13 +133,14 @@ impl Recorder {
                 break;
             }
             self.log.end(count);
+            self.context = None;
             self.windows.pop();
             self.await_next();
         }
         if self.windows.last().is_none_or(|window| count < window.start) || self.failed.is_some() {
             return;
         }
-        if let Err(why) = self.look_at_task() {
+        if let Err(why) = self.look(self.blocks[number].0.address) {
             self.failed = Some(why);
             return;
         }
@@ -144,14 +154,23 @@ impl Recorder {
         FROM.store(from, Ordering::Relaxed);
     }
 
-    /// Notes who is current, if it is not who was current before. Asked at every step: three reads of memory are
-    /// cheaper than knowing where each kernel switches tasks and changes their names.
-    fn look_at_task(&mut self) -> Result<(), String> {
-        let current = tasks::current(self.memory.get()?, &self.places)
+    /// Notes who is current and what the kernel is in, where that is not what it was before. Asked at every step: some
+    /// reads of memory are cheaper than knowing where each kernel switches tasks, changes their names and counts.
+    fn look(&mut self, address: u64) -> Result<(), String> {
+        let memory = self.memory.get()?;
+        let current = tasks::current(memory, &self.places)
             .ok_or("the current task is not where it should be in the guest's memory")?;
+        let context = self
+            .contexts
+            .now(memory, address < USER_END)
+            .ok_or("the count of reasons not to preempt is not where it should be in the guest's memory")?;
         if self.current != Some(current) {
             self.current = Some(current);
             self.log.task(current.0, &tasks::name(&current.1));
+        }
+        if self.context != Some(context) {
+            self.context = Some(context);
+            self.log.context(context.0, context.1);
         }
         Ok(())
     }

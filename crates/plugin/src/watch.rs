@@ -8,6 +8,7 @@ use crate::census;
 use crate::count::Placement;
 use crate::events::Log;
 use crate::mark::Marks;
+use crate::modules;
 use crate::rest::{GaveUp, MainLoop};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::mark::MarkKind;
@@ -106,6 +107,7 @@ impl OnAccess for MarkStore {
         };
         let count = api::count() - (data >> 8);
         census::marked(kind, count);
+        modules::marked(kind);
         let mut guard = lock();
         let Some(watch) = guard.as_mut() else {
             return;

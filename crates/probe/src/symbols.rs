@@ -19,8 +19,11 @@ const DATA: &[&str] = &[
     "__start_BTF",
     "__stop_BTF",
     "current_task",
+    "init_top_pgt",
+    "modules",
     "page_offset_base",
     "pcpu_hot",
+    "sys_call_table",
 ];
 
 /// Symbols of a running kernel.

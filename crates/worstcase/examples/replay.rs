@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut worst: Vec<usize> = (0..raw.record.samples.len()).collect();
     worst.sort_by_key(|i| std::cmp::Reverse(raw.record.samples[*i].latency));
     let start = begin();
-    let executions = replay(cache, &run, &raw, &symbols, &worst[..1.min(worst.len())], LEAD)?;
+    let executions = replay(cache, &run, &raw, &symbols, &worst[..1.min(worst.len())], LEAD)?.executions;
     timed("replay of the worst", start);
     for execution in &executions {
         show(execution, &symbols.code);

@@ -128,7 +128,9 @@ fn the_worst_sample_shows_what_delayed_it() {
         let worst = (0..raw.record.samples.len())
             .max_by_key(|i| raw.record.samples[*i].latency)
             .unwrap();
-        let execution = &replay(&options.cache, run, raw, kernel, &[worst], LEAD).unwrap()[0];
+        let execution = &replay(&options.cache, run, raw, kernel, &[worst], LEAD)
+            .unwrap()
+            .executions[0];
         let seen = functions(execution, &kernel.code);
         for name in [
             "asm_sysvec_apic_timer_interrupt",
@@ -158,7 +160,9 @@ fn the_worst_sample_shows_what_delayed_it() {
 #[test]
 fn slower_machines_and_signals_too() {
     with_cell(cell(250, Probe::Response), |options, run, raw, kernel| {
-        let executions = replay(&options.cache, run, raw, kernel, &[7, 3], LEAD).unwrap();
+        let executions = replay(&options.cache, run, raw, kernel, &[7, 3], LEAD)
+            .unwrap()
+            .executions;
         assert_eq!(executions.len(), 2);
         assert!(executions[0].due > executions[1].due, "in the order asked for");
         for execution in &executions {

@@ -1,6 +1,7 @@
 //! From an execution to its breakdown.
 
 use super::cause::{Peer, cause};
+use super::chance::chance;
 use super::classify::{Classifier, Stretch};
 use super::frames::{Walk, walk};
 use super::lines::Lines;
@@ -8,6 +9,7 @@ use super::milestones::Milestones;
 use super::shares::Shares;
 use super::sources::Sources;
 use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
+use std::ops::Range;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_probe::{Instructions, Nanos};
 
@@ -58,16 +60,20 @@ pub fn tell(
     let classifier = Classifier {
         walk: &walk,
         points: &points,
+        chance: chance(execution, &walk, &points),
         preempts: PREEMPTS.contains(&sample.preempt.as_str()),
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,
+        call_in: &|range| system_call(execution, symbols, range),
         sources: &sources,
     };
     let stretches = classifier.stretches();
-    let spans = spans(&sources, &points, &stretches, &task_of);
+    let call_in = |range| system_call(execution, symbols, range);
+    let spans = spans(&sources, &points, &stretches, &task_of, &call_in);
     let cause = cause(&sample, &spans, around.floor, &around.peers);
     let at_due = walk.at(points.due).map_or_else(AtDue::default, |i| AtDue {
         task: task_of(i.pid),
+        system_call: system_call(execution, symbols, points.due..points.due + 1),
         chain: sources.chain_at(points.due),
     });
     let notes = notes(&walk, &points);
@@ -96,7 +102,13 @@ fn tasks(execution: &Execution) -> Vec<Task> {
 }
 
 /// The stretches as spans; a part of the window that was not walked becomes `Unexplained`.
-fn spans(sources: &Sources, points: &Milestones, stretches: &[Stretch], task_of: &dyn Fn(u32) -> Task) -> Vec<Span> {
+fn spans(
+    sources: &Sources,
+    points: &Milestones,
+    stretches: &[Stretch],
+    task_of: &dyn Fn(u32) -> Task,
+    call_in: &dyn Fn(Range<u64>) -> Option<String>,
+) -> Vec<Span> {
     let (execution, walk) = (sources.execution, sources.walk);
     // A timer may be due in the middle of an instruction; that part belongs to the first span.
     let part = execution
@@ -113,6 +125,7 @@ fn spans(sources: &Sources, points: &Milestones, stretches: &[Stretch], task_of:
         length_ns: time(to) - time(from),
         instructions: Some(Instructions(to - from)),
         task: Task::default(),
+        system_call: None,
         chain: Vec::new(),
         most: None,
         functions: Vec::new(),
@@ -133,6 +146,7 @@ fn spans(sources: &Sources, points: &Milestones, stretches: &[Stretch], task_of:
             length_ns: time(last.end) - time(first.start),
             instructions: Some(Instructions(last.end - first.start)),
             task: task_of(first.pid),
+            system_call: call_in(first.start..last.end),
             chain: shares
                 .common()
                 .map_or_else(Vec::new, |id| sources.chain(id, &stretch.intervals)),
@@ -146,6 +160,12 @@ fn spans(sources: &Sources, points: &Milestones, stretches: &[Stretch], task_of:
         spans.push(unexplained(at, points.sample));
     }
     spans
+}
+
+/// The system call that most of a range is in, as its manual page names it.
+fn system_call(execution: &Execution, symbols: &Symbols, range: Range<u64>) -> Option<String> {
+    let function = symbols.system_call(execution.system_call_in(range)?)?;
+    super::roles::system_call(function).map(str::to_string)
 }
 
 fn notes(walk: &Walk, points: &Milestones) -> Vec<String> {

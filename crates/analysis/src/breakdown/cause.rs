@@ -26,6 +26,8 @@ pub enum Mechanism {
     LockOwner,
     /// Soft interrupts run first.
     SoftInterrupt,
+    /// Other timers' functions run first.
+    OtherTimer,
     /// Other interrupts run first.
     OtherInterrupt,
     /// The wake-up itself is deferred.
@@ -46,6 +48,7 @@ impl Mechanism {
             Mechanism::OtherThread => "a thread that runs first",
             Mechanism::LockOwner => "a lock's owner",
             Mechanism::SoftInterrupt => "soft interrupts",
+            Mechanism::OtherTimer => "other timers",
             Mechanism::OtherInterrupt => "other interrupts",
             Mechanism::NotWoken => "the wake-up is deferred",
             Mechanism::WakeUpPath => "the wake-up path itself",
@@ -62,6 +65,7 @@ impl Mechanism {
             Kind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
             Kind::OtherThread { .. } => Mechanism::OtherThread,
             Kind::SoftIrq => Mechanism::SoftInterrupt,
+            Kind::OtherTimer { .. } => Mechanism::OtherTimer,
             Kind::OtherIrq { .. } => Mechanism::OtherInterrupt,
             Kind::RunsOn => Mechanism::NotWoken,
             Kind::Unexplained => Mechanism::Unexplained,
@@ -131,11 +135,11 @@ pub fn cause_in_words(
         return nothing();
     };
     let mechanism = Mechanism::of(&span.what);
-    let system_call = span
-        .chain
-        .iter()
-        .rev()
-        .find_map(|f| super::roles::system_call(&f.function).map(str::to_string));
+    let in_chain = || {
+        let mut frames = span.chain.iter().rev();
+        frames.find_map(|f| super::roles::system_call(&f.function).map(str::to_string))
+    };
+    let system_call = span.system_call.clone().or_else(in_chain);
     let cause = CauseParts {
         sample,
         mechanism,
@@ -181,6 +185,10 @@ fn culprit(span: &Span) -> Place {
     let named = match &span.what {
         Kind::IrqsOff { off, on } => off.clone().or(on.clone()),
         Kind::PreemptOff { lock, released } => lock.clone().or(released.clone()),
+        Kind::OtherTimer { function } => Some(Place {
+            function: function.clone(),
+            ..Place::default()
+        }),
         _ => None,
     };
     let common = || {

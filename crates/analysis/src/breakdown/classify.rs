@@ -7,6 +7,7 @@ use super::shares::place;
 use super::sources::Sources;
 use super::spans::{Kind, LockWait, Place, Task};
 use super::stacks::{FrameKind, StackId};
+use std::ops::Range;
 
 /// A stretch of one kind.
 #[derive(Clone, Debug)]
@@ -37,12 +38,16 @@ pub struct Classifier<'a> {
     pub walk: &'a Walk,
     /// Its points.
     pub points: &'a Milestones,
+    /// When the interrupted thread could have been preempted for the first time, if it was marked in the kernel.
+    pub chance: Option<u64>,
     /// Whether this kernel preempts itself at any instruction.
     pub preempts: bool,
     /// Nanoseconds of so many instructions.
     pub time_of: &'a dyn Fn(u64) -> u64,
     /// Names of threads.
     pub task_of: &'a dyn Fn(u32) -> Task,
+    /// The system call that most of a range is in.
+    pub call_in: &'a dyn Fn(Range<u64>) -> Option<String>,
     /// Lines of source code.
     pub sources: &'a Sources<'a>,
 }
@@ -60,10 +65,13 @@ impl Classifier<'_> {
             p.first_resched,
             p.resched,
             p.entry_end,
+            p.own_timer.end,
             p.sample,
         ];
+        cuts.extend(self.chance);
         cuts.sort_unstable();
         cuts.dedup();
+        cuts.retain(|at| (p.due..=p.sample).contains(at));
         for ends in cuts.windows(2) {
             for interval in self.walk.within(ends[0].max(p.due), ends[1].min(p.sample)) {
                 let kind = self.kind(&interval);
@@ -104,9 +112,9 @@ impl Classifier<'_> {
         let nearest = self.nearest(i.stack);
         if i.start < p.entry {
             return match (nearest, i.irqs) {
-                (Nearest::Interrupt(frame), _) if !self.runs_soft_interrupts(i.stack, frame) => {
-                    self.other_interrupt(frame)
-                }
+                (Nearest::Interrupt(frame), _) if !self.runs_soft_interrupts(i.stack, frame) => self
+                    .other_timer(i, frame)
+                    .unwrap_or_else(|| self.other_interrupt(frame)),
                 _ if p.is_deferred && self.has(i.stack, Role::SoftTimers) => Kind::SoftIrq,
                 (_, Some(false)) => Kind::IrqsOff { off: None, on: None },
                 _ => Kind::IrqPending,
@@ -147,13 +155,29 @@ impl Classifier<'_> {
         if self.has(i.stack, Role::ExitToUser) || self.has(i.stack, Role::ScheduleGlue) {
             return Kind::Schedule;
         }
-        match self.preempts {
+        match self.preempts || self.chance.is_none_or(|chance| i.start < chance) {
             true => Kind::PreemptOff {
                 lock: None,
                 released: None,
             },
             false => Kind::NoReschedulePoint { system_call: None },
         }
+    }
+
+    /// The function of a timer that is not ours, within an interrupt.
+    fn other_timer(&self, i: &Interval, frame: StackId) -> Option<Kind> {
+        if self.points.own_timer.contains(&i.start) {
+            return None;
+        }
+        let stacks = &self.walk.stacks;
+        let own: Vec<StackId> = stacks.upwards(i.stack).take_while(|id| *id != frame).collect();
+        let queue = own.iter().position(|id| stacks.role(*id) == Some(Role::TimerQueue))?;
+        let called = own[queue.checked_sub(1)?];
+        let function = &stacks.frame(called).function;
+        let is_its_own = stacks.role(called) == Some(Role::Thunk) || roles::is_of_timer_queue(function);
+        (!is_its_own).then(|| Kind::OtherTimer {
+            function: function.clone(),
+        })
     }
 
     fn other_interrupt(&self, frame: StackId) -> Kind {
@@ -178,6 +202,9 @@ impl Classifier<'_> {
         let wakes = i.start >= p.wake && i.start < p.resched;
         if self.runs_soft_interrupts(i.stack, frame) && !wakes {
             return Kind::SoftIrq;
+        }
+        if let Some(other) = self.other_timer(i, frame) {
+            return other;
         }
         if i.start >= p.entry_end && i.pid != p.probe && has(&[Role::ScheduleGlue]) {
             return Kind::Schedule;
@@ -212,15 +239,38 @@ impl Classifier<'_> {
             Kind::OtherThread {
                 owns_lock: true, wait, ..
             } => *wait = self.lock_wait(start),
-            Kind::NoReschedulePoint { system_call } => *system_call = self.system_call(first.stack),
+            Kind::NoReschedulePoint { system_call } => {
+                *system_call = (self.call_in)(start..end).or_else(|| self.system_call(first.stack));
+            }
             Kind::PreemptOff { lock, released } => {
                 *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
                 let at = self.walk.marks_within(end, self.points.sample);
                 let schedule = at.iter().find(|m| m.what == What::Enter(Role::Schedule));
-                *released = schedule.map(|m| self.place_of(m, roles::is_helper));
+                let ends = self
+                    .chance
+                    .filter(|_| !self.preempts)
+                    .and_then(|at| self.mark_before(at));
+                *released = ends.or(schedule.copied()).map(|m| self.place_of(&m, roles::is_helper));
             }
             _ => {}
         }
+    }
+
+    /// The last instruction before another.
+    fn mark_before(&self, count: u64) -> Option<Mark> {
+        let at = self.walk.at(count.checked_sub(1)?)?;
+        let mut address = 0;
+        self.sources
+            .execution
+            .for_each_address(count - 1..count, |found| address = found);
+        Some(Mark {
+            count,
+            what: What::PreemptOn,
+            address,
+            stack: at.stack,
+            site: at.site,
+            pid: at.pid,
+        })
     }
 
     fn last_before(&self, count: u64, what: What) -> Option<&Mark> {

@@ -27,6 +27,8 @@ pub struct Milestones {
     pub handler: u64,
     /// Our timer's function begins.
     pub wake: u64,
+    /// Our timer's function: as long as it runs, and the timers' queue calls no other.
+    pub own_timer: Range<u64>,
     /// Somebody is marked for rescheduling for the first time.
     pub first_resched: u64,
     /// The running thread is marked for rescheduling by our wake-up.
@@ -82,6 +84,7 @@ impl Milestones {
                 None => entry,
             },
             wake: wake_at,
+            own_timer: own_timer(walk, wake_at, sample),
             first_resched,
             resched: first(Role::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
@@ -98,6 +101,19 @@ impl Milestones {
         let last = |of: &[u64]| of[..of.partition_point(|at| *at <= count)].last().copied();
         last(&self.rescheds).is_some_and(|marked| last(&self.switches).is_none_or(|began| began <= marked))
     }
+}
+
+/// The timer's function that runs at an instruction: from where the queue of timers calls it until it goes on there.
+fn own_timer(walk: &Walk, wake: u64, sample: u64) -> Range<u64> {
+    let of = |stack| walk.stacks.find(stack, Role::TimerQueue);
+    let Some((pid, queue)) = walk.at(wake).and_then(|i| Some((i.pid, of(i.stack)?))) else {
+        return wake..wake;
+    };
+    let is_below = |i: &Interval| i.pid == pid && i.stack != queue && walk.stacks.is_within(i.stack, queue);
+    let before: Vec<Interval> = walk.within(0, wake).collect();
+    let first = before.iter().rev().take_while(|i| is_below(i)).last();
+    let last = walk.within(wake, sample).take_while(is_below).last();
+    first.map_or(wake, |i| i.start)..last.map_or(wake, |i| i.end)
 }
 
 /// When the timer's function is a thread's work and that thread first sleeps on a lock: from there until it runs again.

@@ -6,6 +6,7 @@
 //! frames      call chains from calls and returns                 execution -> intervals, marks
 //! roles       what the kernel's functions mean to a breakdown: a table
 //! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
+//! chance      when a kernel that preempts would have taken the CPU
 //! classify    what each stretch between due time and sample is   points -> stretches
 //! shares      which functions took a stretch
 //! sources     and which lines, if somebody knows them
@@ -18,6 +19,7 @@
 
 pub mod build;
 pub mod cause;
+mod chance;
 mod classify;
 pub mod compare;
 pub mod decode;

@@ -25,6 +25,8 @@ pub enum Role {
     SoftTimers,
     /// The timer interrupt's own handler.
     TimerHandler,
+    /// Calls the functions of the timers that expired, one after the other.
+    TimerQueue,
     /// A timer's function that wakes the one who waits for it.
     Wake,
     /// Marks the running thread for rescheduling.
@@ -99,6 +101,8 @@ const ROLES: &[(Name, Role)] = &[
     (Begins("handle_softirqs"), Role::SoftIrq),
     (Is("hrtimer_run_softirq"), Role::SoftTimers),
     (Is("hrtimer_interrupt"), Role::TimerHandler),
+    (Is("__hrtimer_run_queues"), Role::TimerQueue),
+    (Is("__run_hrtimer"), Role::TimerQueue),
     (Is("hrtimer_wakeup"), Role::Wake),
     (Is("it_real_fn"), Role::Wake),
     (Is("posix_timer_fn"), Role::Wake),
@@ -163,11 +167,40 @@ pub fn is_helper(name: &str) -> bool {
     HELPERS.iter().any(|start| name.starts_with(start)) || role(name).is_some_and(|r| GLUE.contains(&r))
 }
 
-/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to.
+/// Whether what calls timers' functions calls this one for itself.
+pub fn is_of_timer_queue(name: &str) -> bool {
+    const OWN: [&str; 7] = [
+        "_raw_",
+        "__remove_hrtimer",
+        "enqueue_hrtimer",
+        "timerqueue_",
+        "rb_",
+        "hrtimer_update_",
+        "__hrtimer_",
+    ];
+    OWN.iter().any(|start| name.starts_with(start))
+}
+
+/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to; as its manual page
+/// names it.
 pub fn system_call(name: &str) -> Option<&str> {
-    ["__x64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "ksys_"]
+    const RENAMED: [(&str, &str); 6] = [
+        ("newstat", "stat"),
+        ("newfstat", "fstat"),
+        ("newlstat", "lstat"),
+        ("newuname", "uname"),
+        ("sendfile64", "sendfile"),
+        ("ni_syscall", "syscall"),
+    ];
+    let call = ["__x64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "ksys_"]
         .iter()
-        .find_map(|start| name.strip_prefix(start))
+        .find_map(|start| name.strip_prefix(start))?;
+    Some(
+        RENAMED
+            .iter()
+            .find(|(own, _)| *own == call)
+            .map_or(call, |(_, known)| known),
+    )
 }
 
 /// The function that a part of it belongs to: `foo.cold` is `foo`, labels of the system call's entry are the entry.
@@ -192,6 +225,7 @@ mod tests {
         assert!(is_helper("_raw_spin_lock_irqsave") && is_helper("preempt_schedule_common"));
         assert!(!is_helper("free_pcppages_bulk"));
         assert_eq!(system_call("__x64_sys_shmdt"), Some("shmdt"));
+        assert_eq!(system_call("__x64_sys_sendfile64"), Some("sendfile"));
         assert_eq!(whole("do_fault.cold"), "do_fault");
         assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
         assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));

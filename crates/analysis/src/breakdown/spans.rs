@@ -65,6 +65,11 @@ pub enum Kind {
     WakeUp,
     /// The rest of the interrupt.
     IrqExit,
+    /// Another timer's function, in the interrupt of the probe's or in another one.
+    OtherTimer {
+        /// That function.
+        function: String,
+    },
     /// Another interrupt.
     OtherIrq {
         /// Its entry.
@@ -84,7 +89,7 @@ pub enum Kind {
     },
     /// The thread that ran when the timer was due runs on, and nobody marked it for rescheduling yet.
     RunsOn,
-    /// Marked for rescheduling, in the kernel, and this kernel waits for a point at which it may.
+    /// Marked for rescheduling, in the kernel; it could be preempted, and this kernel waits for a point at which it does.
     NoReschedulePoint {
         /// The system call, if one runs.
         system_call: Option<String>,
@@ -128,6 +133,7 @@ impl Kind {
             Kind::IrqHandler => ("timer interrupt", true),
             Kind::WakeUp => ("wake-up", true),
             Kind::IrqExit => ("interrupt exit", true),
+            Kind::OtherTimer { .. } => ("other timer", false),
             Kind::OtherIrq { .. } => ("other interrupt", false),
             Kind::SoftIrq => ("soft interrupt", false),
             Kind::OtherThread { owns_lock: true, .. } => ("lock's owner", false),
@@ -184,6 +190,9 @@ pub struct Span {
     pub instructions: Option<Instructions>,
     /// The thread that ran.
     pub task: Task,
+    /// The system call that it had made, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_call: Option<String>,
     /// The call chain that most of it has in common, outermost first.
     pub chain: Vec<Frame>,
     /// Further down, the innermost function that holds more than half of it.
@@ -232,6 +241,9 @@ pub struct Breakdown {
 pub struct AtDue {
     /// The thread.
     pub task: Task,
+    /// The system call that it had made, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_call: Option<String>,
     /// Its call chain, outermost first.
     pub chain: Vec<Frame>,
 }

@@ -1,6 +1,6 @@
 //! Executions for tests: a machine that writes its code while it runs it, and knows its call chains by itself.
 
-use worstcase_lab::execution::{Block, Execution, Step, Symbol, Symbols, TaskFrom};
+use worstcase_lab::execution::{Block, ContextFrom, Execution, Step, Symbol, Symbols, TaskFrom};
 use worstcase_probe::{Instructions, Nanos};
 
 /// User code is here.
@@ -9,12 +9,16 @@ const KERNEL: u64 = 0xffff_ffff_8100_0000;
 /// Each function has this much room.
 const ROOM: u64 = 0x1_0000;
 
+/// The kernel's functions of system calls.
+const CALLS: [&str; 2] = ["__x64_sys_read", "__x64_sys_munmap"];
+
 /// See the module.
 pub struct Machine {
     names: Vec<String>,
     blocks: Vec<Block>,
     steps: Vec<Step>,
     tasks: Vec<TaskFrom>,
+    contexts: Vec<ContextFrom>,
     /// Where the next instruction is.
     pub at: u64,
     /// Instructions so far.
@@ -44,6 +48,7 @@ impl Machine {
                 pid,
                 comm: comm.into(),
             }],
+            contexts: Vec::new(),
             at,
             count,
             stack: Vec::new(),
@@ -197,6 +202,16 @@ impl Machine {
         self.steps.len()
     }
 
+    /// From here on: the system call of [`CALLS`], and whether preemption is off.
+    pub fn context(&mut self, system_call: Option<u32>, preempt_off: bool) -> &mut Self {
+        self.contexts.push(ContextFrom {
+            count: Instructions(self.count),
+            system_call,
+            preempt_off,
+        });
+        self
+    }
+
     /// Switches interrupts off.
     pub fn cli(&mut self) -> &mut Self {
         self.block(&[&[0xfa]], 1);
@@ -272,13 +287,15 @@ impl Machine {
             steps: self.steps[first..].to_vec(),
             end: Instructions(self.count + 1),
             tasks: self.tasks.clone(),
+            contexts: self.contexts.clone(),
             due: Instructions(self.due),
             timer_entry: self.timer_entry.map(Instructions),
             sample: Instructions(sample),
             latency: Nanos(sample - self.due),
             shift: 0,
         };
-        (execution, Symbols::new(names))
+        let calls = CALLS.iter().map(|name| (*name).to_string()).collect();
+        (execution, Symbols::new(names).with_system_calls(calls))
     }
 
     /// What ran, and its symbols.

@@ -34,7 +34,7 @@ pub struct How<'a> {
 /// The census, and the longest sections of each of [`KINDS`] by owner: if not in detail, only of those that delay a wake-up,
 /// with one replay less.
 pub fn take(record: &Record, how: &How, in_detail: bool) -> Result<(CellCensus, Vec<TopList>), LabError> {
-    let again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
+    let mut again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
     let found = again.census(cache, how.audit)?;
     let mut taken = CellCensus {

@@ -43,9 +43,9 @@ pub struct Means<'a> {
 /// An explained sample.
 pub enum Explained {
     /// Replayed: every instruction is known.
-    Lab(Explanation, Box<dyn Lines>),
+    Lab(Box<Explanation>, Box<dyn Lines>),
     /// From a recording.
-    Host(Breakdown),
+    Host(Box<Breakdown>),
 }
 
 impl Explained {
@@ -100,14 +100,14 @@ pub fn one(
         });
     }
     if record.subject.venue() == Venue::Host {
-        return host::one(run, records, record, choice).map(Explained::Host);
+        return Ok(Explained::Host(Box::new(host::one(run, records, record, choice)?)));
     }
     let chosen = choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
         cell: record.id.clone(),
         asked: choice,
     })?;
     let (mut explanation, lines) = tell(means, record, records, &[chosen])?;
-    Ok(Explained::Lab(explanation.remove(0), lines))
+    Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 
 /// Explains the worst samples of every cell, so many of each.

@@ -25,7 +25,7 @@ pub struct Replayed {
 pub fn replay(means: &Means, record: &Record, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
     let cache = &means.options.cache;
     let qemu = Qemu::find(means.qemu, cache)?;
-    let again = Again::of(record, means.added, &qemu, means.options, None)?;
+    let mut again = Again::of(record, means.added, &qemu, means.options, None)?;
     let lines = lines(means.debug_info, record, &again, cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
     let executions = again.replay(cache, &places)?;

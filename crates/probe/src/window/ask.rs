@@ -76,7 +76,7 @@ fn decimal(text: &str) -> Option<u64> {
 /// Where x86-64 Linux maps its own image, at physical address 0 when it is not relocated (`nokaslr`).
 const IMAGE: u64 = 0xffff_ffff_8000_0000;
 
-/// Where the kernel's tasks are, for a kernel that is not relocated, as `current:direct_map:pid:comm` in hexadecimal.
+/// Where the kernel's tasks are, for a kernel that is not relocated, as numbers in hexadecimal between colons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskPlaces {
     /// Physical address of the pointer to the current task.
@@ -87,6 +87,12 @@ pub struct TaskPlaces {
     pub pid: u64,
     /// Offset of the name in a task.
     pub comm: u64,
+    /// Offset of the pointer to the kernel's stack in a task.
+    pub stack: u64,
+    /// Physical address of the count of reasons not to preempt.
+    pub preempt_count: u64,
+    /// Physical address of the kernel's page table.
+    pub page_table: u64,
 }
 
 impl TaskPlaces {
@@ -99,7 +105,15 @@ impl TaskPlaces {
             .checked_sub(IMAGE)
             .or_else(|| address.checked_sub(self.direct_map))
     }
+
+    /// Levels of the kernel's page table: all memory is mapped lower where there are five.
+    pub fn page_levels(&self) -> u32 {
+        if self.direct_map < FOUR_LEVELS { 5 } else { 4 }
+    }
 }
+
+/// The lowest address of the kernel's half with four levels of page tables.
+const FOUR_LEVELS: u64 = 0xffff_8000_0000_0000;
 
 impl fmt::Display for TaskPlaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,8 +122,14 @@ impl fmt::Display for TaskPlaces {
             direct_map,
             pid,
             comm,
+            stack,
+            preempt_count,
+            page_table,
         } = self;
-        write!(f, "{current:x}:{direct_map:x}:{pid:x}:{comm:x}")
+        write!(
+            f,
+            "{current:x}:{direct_map:x}:{pid:x}:{comm:x}:{stack:x}:{preempt_count:x}:{page_table:x}"
+        )
     }
 }
 
@@ -117,19 +137,96 @@ impl FromStr for TaskPlaces {
     type Err = AskError;
 
     fn from_str(text: &str) -> Result<TaskPlaces, AskError> {
-        let numbers: Option<Vec<u64>> = text.split(':').map(|n| u64::from_str_radix(n, 16).ok()).collect();
-        match numbers.as_deref() {
-            Some(&[current, direct_map, pid, comm]) => Ok(TaskPlaces {
-                current,
-                direct_map,
-                pid,
-                comm,
-            }),
-            _ => Err(AskError(format!(
-                "tasks= needs current:direct_map:pid:comm in hexadecimal, not '{text}'"
-            ))),
-        }
+        let [current, direct_map, pid, comm, stack, preempt_count, page_table] = numbers(text)
+            .ok_or_else(|| AskError(format!("tasks= needs seven numbers in hexadecimal, not '{text}'")))?;
+        Ok(TaskPlaces {
+            current,
+            direct_map,
+            pid,
+            comm,
+            stack,
+            preempt_count,
+            page_table,
+        })
     }
+}
+
+/// Where the kernel keeps what it knows of its modules, as numbers in hexadecimal between colons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModulePlaces {
+    /// Virtual address of the head of the list of modules.
+    pub head: u64,
+    /// Offset of the list's links in a module.
+    pub list: u64,
+    /// Offset of a module's name.
+    pub name: u64,
+    /// Offset of the pointer to its symbols.
+    pub symbols: u64,
+    /// There: offset of the pointer to the table of symbols (ELF).
+    pub table: u64,
+    /// There: offset of their number.
+    pub count: u64,
+    /// There: offset of the pointer to their names.
+    pub strings: u64,
+    /// Physical address of the kernel's page table.
+    pub page_table: u64,
+    /// Its levels.
+    pub page_levels: u64,
+}
+
+impl fmt::Display for ModulePlaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ModulePlaces {
+            head,
+            list,
+            name,
+            symbols,
+            table,
+            count,
+            strings,
+            page_table,
+            page_levels,
+        } = self;
+        write!(
+            f,
+            "{head:x}:{list:x}:{name:x}:{symbols:x}:{table:x}:{count:x}:{strings:x}:{page_table:x}:{page_levels:x}"
+        )
+    }
+}
+
+impl FromStr for ModulePlaces {
+    type Err = AskError;
+
+    fn from_str(text: &str) -> Result<ModulePlaces, AskError> {
+        let [
+            head,
+            list,
+            name,
+            symbols,
+            table,
+            count,
+            strings,
+            page_table,
+            page_levels,
+        ] = numbers(text)
+            .ok_or_else(|| AskError(format!("modules= needs nine numbers in hexadecimal, not '{text}'")))?;
+        Ok(ModulePlaces {
+            head,
+            list,
+            name,
+            symbols,
+            table,
+            count,
+            strings,
+            page_table,
+            page_levels,
+        })
+    }
+}
+
+fn numbers<const N: usize>(text: &str) -> Option<[u64; N]> {
+    let numbers: Option<Vec<u64>> = text.split(':').map(|n| u64::from_str_radix(n, 16).ok()).collect();
+    numbers?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -170,12 +267,30 @@ mod tests {
             direct_map: 0xffff_8880_0000_0000,
             pid: 0x9a0,
             comm: 0xbc0,
+            stack: 0x20,
+            preempt_count: 0xfc1_f948,
+            page_table: 0x2a1_0000,
         };
         assert_eq!(places.to_string().parse(), Ok(places));
         assert_eq!(places.physical(0xffff_ffff_82a1_b000), Some(0x2a1_b000));
         assert_eq!(places.physical(0xffff_8880_0123_4000), Some(0x123_4000));
         assert_eq!(places.physical(0), None);
         assert!("1:2:3".parse::<TaskPlaces>().is_err());
-        assert!("1:2:3:x".parse::<TaskPlaces>().is_err());
+        assert!("1:2:3:4:5:6:x".parse::<TaskPlaces>().is_err());
+        assert_eq!(places.page_levels(), 4);
+        let five = TaskPlaces {
+            direct_map: 0xff11_0000_0000_0000,
+            ..places
+        };
+        assert_eq!(five.page_levels(), 5);
+    }
+
+    #[test]
+    fn places_of_modules_are_read_back() {
+        let text = "ffffffff82a1b000:8:18:1f0:0:8:10:2a10000:4";
+        let places: ModulePlaces = text.parse().unwrap();
+        assert_eq!((places.name, places.page_levels), (0x18, 4));
+        assert_eq!(places.to_string(), text);
+        assert!("1:2".parse::<ModulePlaces>().is_err());
     }
 }

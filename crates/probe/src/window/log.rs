@@ -4,13 +4,13 @@
 //! Counts are kept as differences: most blocks run whole, and then a step is two or three bytes. The closing entry holds
 //! the number of steps and a checksum of everything before it, so that what is cut short or damaged is refused.
 
-use super::{Block, Step, TaskFrom};
+use super::{Block, ContextFrom, Step, TaskFrom};
 use crate::units::Instructions;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// The header: what the file is, and the version of its form.
-const HEADER: [u8; 8] = *b"wcwndow\x01";
+const HEADER: [u8; 8] = *b"wcwndow\x02";
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Entry {
@@ -22,6 +22,8 @@ enum Entry {
     Block(u64, Vec<u8>, Vec<u8>),
     /// From the next step on, another task (id, name) is current.
     Task(u32, String),
+    /// From the next step on: the system call, and whether preemption is off.
+    Context(Option<u32>, bool),
     /// A window begins; the count of its first step.
     Open(u64),
     /// The window ends, after so many instructions of the last block.
@@ -39,6 +41,8 @@ pub struct Window {
     pub end: Instructions,
     /// Who was current; the first from the first step on.
     pub tasks: Vec<TaskFrom>,
+    /// What the kernel was in; the first from the first step on.
+    pub contexts: Vec<ContextFrom>,
 }
 
 /// A whole log.
@@ -108,6 +112,11 @@ impl<W: Write> Writer<W> {
     /// From the next step on this task is current.
     pub fn task(&mut self, pid: u32, comm: &str) {
         self.entry(&Entry::Task(pid, comm.to_string()));
+    }
+
+    /// From the next step on; to be said anew in each window.
+    pub fn context(&mut self, system_call: Option<u32>, preempt_off: bool) {
+        self.entry(&Entry::Context(system_call, preempt_off));
     }
 
     /// A defined block starts; the first step after [`Writer::end`] opens a window.
@@ -184,6 +193,8 @@ struct Reader {
     steps: u64,
     /// A task to note at the next step.
     task: Option<(u32, String)>,
+    /// A context to note at the next step.
+    context: Option<(Option<u32>, bool)>,
     /// The next step's count if the block before ran whole; none outside of windows.
     count: Option<u64>,
 }
@@ -199,6 +210,10 @@ impl Reader {
             }
             Entry::Task(pid, comm) => {
                 self.task = Some((pid, comm));
+                Some(())
+            }
+            Entry::Context(system_call, preempt_off) => {
+                self.context = Some((system_call, preempt_off));
                 Some(())
             }
             Entry::Open(count) => {
@@ -235,6 +250,13 @@ impl Reader {
         if let Some((pid, comm)) = self.task.take() {
             window.tasks.push(TaskFrom { count, pid, comm });
         }
+        if let Some((system_call, preempt_off)) = self.context.take() {
+            window.contexts.push(ContextFrom {
+                count,
+                system_call,
+                preempt_off,
+            });
+        }
         window.steps.push(Step { block, count });
         self.steps += 1;
         Some(())
@@ -259,8 +281,10 @@ mod tests {
         let mut writer = Writer::new(&mut bytes);
         let first = writer.block(&block(0x1000, 3));
         writer.task(1, "init");
+        writer.context(Some(28), false);
         writer.step(first, Instructions(100));
         let second = writer.block(&block(0x2000, 5));
+        writer.context(Some(28), true);
         writer.step(second, Instructions(103));
         writer.task(0, "swapper/0");
         writer.step(first, Instructions(105));
@@ -287,21 +311,29 @@ mod tests {
             pid,
             comm: comm.into(),
         };
+        let context = |count, preempt_off| ContextFrom {
+            count: Instructions(count),
+            system_call: Some(28),
+            preempt_off,
+        };
         assert_eq!(log.blocks, [block(0x1000, 3), block(0x2000, 5)]);
         let first = Window {
             steps: vec![step(0, 100), step(1, 103), step(0, 105)],
             end: Instructions(108),
             tasks: vec![task(100, 1, "init"), task(105, 0, "swapper/0")],
+            contexts: vec![context(100, false), context(103, true)],
         };
         let second = Window {
             steps: vec![step(1, 900)],
             end: Instructions(901),
             tasks: vec![task(900, 7, "probe")],
+            contexts: Vec::new(),
         };
         let third = Window {
             steps: vec![step(1, 950)],
             end: Instructions(955),
             tasks: vec![task(950, 7, "probe")],
+            contexts: Vec::new(),
         };
         assert_eq!(log.windows, [first, second, third]);
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ask   what the controller asks of the plugin, as arguments: the windows, and where the kernel keeps its tasks
-//! log   what the plugin writes: blocks, steps, tasks; a file that is whole, or refused
+//! log   what the plugin writes: blocks, steps, tasks, contexts; a file that is whole, or refused
 //! ```
 //! A step is the start of one block. How much of the block ran shows in the next step's count: a fault, an
 //! interrupt or a device can leave a block early.
@@ -41,4 +41,15 @@ pub struct TaskFrom {
     pub pid: u32,
     /// The kernel's name of it (`comm`).
     pub comm: String,
+}
+
+/// What the kernel is in from an instruction on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextFrom {
+    /// From this instruction on.
+    pub count: Instructions,
+    /// The system call that the current task has made from user code and that is not over, by its number.
+    pub system_call: Option<u32>,
+    /// The kernel counts a reason not to preempt, beside interrupts.
+    pub preempt_off: bool,
 }

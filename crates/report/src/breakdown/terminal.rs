@@ -2,7 +2,7 @@
 
 use crate::terminal::Style;
 use worstcase_analysis::breakdown::lines::Source;
-use worstcase_analysis::breakdown::spans::{Breakdown, Kind, LockWait, Place, Span};
+use worstcase_analysis::breakdown::spans::{AtDue, Breakdown, Kind, LockWait, Place, Span};
 use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
 use worstcase_base::format::{micros, micros_exact, plain};
 use worstcase_probe::Nanos;
@@ -36,7 +36,7 @@ pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
     out.extend(wrapped("What would help: ", &breakdown.cause().remedy));
     out.push(String::new());
     let at_due = breakdown.at_due();
-    let due = format!("{} ({})", plain(&at_due.task.comm), at_due.task.pid);
+    let due = plain(&due(at_due));
     out.extend(chained(&format!("When the timer was due: {due}: "), 24, &at_due.chain));
     out.push(String::new());
     out.push(format!(
@@ -55,6 +55,15 @@ pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
     }
     out.push(String::new());
     out.join("\n")
+}
+
+/// Who ran when the timer was due, and in which system call.
+pub fn due(at_due: &AtDue) -> String {
+    let call = at_due
+        .system_call
+        .as_ref()
+        .map_or(String::new(), |call| format!(" in {call}(2)"));
+    format!("{} ({}){call}", at_due.task.comm, at_due.task.pid)
 }
 
 fn lines(span: &Span, latency: Nanos) -> Vec<String> {
@@ -103,6 +112,7 @@ pub fn describe(span: &Span) -> String {
     let title = span.what.name().title;
     let task = format!("{} ({})", span.task.comm, span.task.pid);
     match &span.what {
+        Kind::OtherTimer { function } => format!("{title}: {function}"),
         Kind::OtherIrq { entry } => format!("{title}: {entry}"),
         Kind::OtherThread { task, .. } => format!("{title}: {} ({})", task.comm, task.pid),
         Kind::NoReschedulePoint {

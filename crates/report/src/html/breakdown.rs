@@ -1,7 +1,7 @@
 //! A breakdown, ready to be drawn: a timeline of spans, and a flame graph.
 
 use crate::breakdown::flame::NARROWEST;
-use crate::breakdown::terminal::{chain, describe, places, shown};
+use crate::breakdown::terminal::{chain, describe, due, places, shown};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_analysis::breakdown::Breakdown;
@@ -73,8 +73,8 @@ impl BreakdownPart {
             sentence: cause.sentence.clone(),
             remedy: cause.remedy.clone(),
             at_due: match at_due.chain.is_empty() {
-                true => format!("{} ({})", at_due.task.comm, at_due.task.pid),
-                false => format!("{} ({}): {}", at_due.task.comm, at_due.task.pid, chain(&at_due.chain)),
+                true => due(at_due),
+                false => format!("{}: {}", due(at_due), chain(&at_due.chain)),
             },
             spans: breakdown.spans().iter().map(span).collect(),
             notes: breakdown.notes().to_vec(),

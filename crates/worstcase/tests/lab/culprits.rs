@@ -16,6 +16,8 @@ const BUSY_NS: u64 = 100_000;
 const SOCKETS: u64 = 200;
 /// Delivering to one socket (a clone, the filters, the queue) is more than so many instructions.
 const DELIVERY_NS: u64 = 200;
+/// Each page takes some hundred instructions.
+const MEBIBYTES: u64 = 8;
 const TIMERS: u64 = 3_000;
 /// Going on to the next timer of a red-black tree takes at least so many.
 const NEXT_TIMER_NS: u64 = 10;
@@ -24,10 +26,10 @@ const EVERY: [&str; 3] = ["none", "full", "rt"];
 
 /// A breakdown as `--json` gives it.
 #[derive(serde::Deserialize)]
-struct BreakdownAsJson {
-    sample: Sample,
-    cause: Cause,
-    spans: Vec<Span>,
+pub struct BreakdownAsJson {
+    pub sample: Sample,
+    pub cause: Cause,
+    pub spans: Vec<Span>,
 }
 
 /// The culprits' program, built once: static, as the guest has no libraries.
@@ -57,10 +59,15 @@ fn told(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<Breakdow
         model => format!("{GENERIC} --preempt {model}"),
     };
     let folder = folder();
-    let run = folder.path().join("run");
     let cell = format!("--kernel {kernel} --probe {probe} --samples 200 --seeds 1 {add}");
-    let mut measure = shared().run(&cell, &run);
-    measure.arg("--load").arg(format!("cmd:/culprit {culprit}"));
+    explained(&cell, &format!("cmd:/culprit {culprit}"), &add, chosen, folder.path())
+}
+
+/// Measures a cell under a load, with what was added, in a folder, and explains the samples that `chosen` names.
+pub fn explained(cell: &str, load: &str, add: &str, chosen: &str, folder: &Path) -> Vec<BreakdownAsJson> {
+    let run = folder.join("run");
+    let mut measure = shared().run(cell, &run);
+    measure.arg("--load").arg(load);
     measure.assert().success();
     let mut explain = shared().worstcase(&format!("explain --json {add} {chosen}"));
     let done = explain.arg(&run).assert().success();
@@ -81,7 +88,7 @@ fn latest(preempt: &str, probe: &str, culprit: &str) -> Vec<BreakdownAsJson> {
 impl BreakdownAsJson {
     /// That the first cause is this mechanism, with these words in its sentence, and took so long.
     #[track_caller]
-    fn names_cause(&self, mechanism: Mechanism, names: &[&str], ns: std::ops::RangeInclusive<u64>) {
+    pub fn names_cause(&self, mechanism: Mechanism, names: &[&str], ns: std::ops::RangeInclusive<u64>) {
         let (sample, cause) = (&self.sample, &self.cause);
         let what = format!("{} {}: {}", sample.preempt, sample.load, cause.sentence);
         assert_eq!(cause.mechanism, mechanism, "{what}");
@@ -125,6 +132,25 @@ fn a_long_copy_is_a_stretch_without_a_reschedule_point() {
             breakdown.acquits("copy_user", COPY_NS);
         }
     }
+}
+
+/// Each call takes longer than the window before the due time: what began it is long gone.
+#[test]
+fn the_system_call_is_known_however_long_ago_it_began() {
+    let breakdowns = told("none", "wakeup", &format!("calls {MEBIBYTES}"), "--all -k 60");
+    let kept_by_a_task = [
+        Mechanism::NoReschedulePoint,
+        Mechanism::PreemptionOff,
+        Mechanism::InterruptsOff,
+    ];
+    let late = breakdowns
+        .iter()
+        .filter(|b| kept_by_a_task.contains(&b.cause.mechanism));
+    let calls: Vec<Option<&str>> = late.map(|b| b.cause.system_call.as_deref()).collect();
+    for call in ["mmap", "mprotect", "madvise", "munmap"] {
+        assert!(calls.contains(&Some(call)), "no {call}(2) in {calls:?}");
+    }
+    assert!(!calls.contains(&None), "a call is not known: {calls:?}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod failures;
 mod images;
 mod interruption;
 mod loads;
+mod planted_module;
 mod programs;
 mod qemu;
 mod shape;

@@ -47,6 +47,7 @@ fn breakdown() -> Breakdown {
         length_ns: Nanos(1_000),
         instructions: None,
         task,
+        system_call: None,
         chain: Vec::new(),
         most: None,
         functions: Vec::new(),

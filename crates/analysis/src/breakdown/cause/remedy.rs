@@ -6,9 +6,10 @@ use worstcase_base::format::micros;
 
 /// In words; cites the run's other subjects where they show it.
 pub fn remedy(sample: &Sample, mechanism: Mechanism, peers: &[Peer]) -> String {
-    let words = match sample.preempt.starts_with("rt") {
-        true => words_for_rt(mechanism),
-        false => words(mechanism),
+    let words = match sample.preempt.as_str() {
+        rt if rt.starts_with("rt") => words_for_rt(mechanism),
+        model if !preempts(model) => words_without_preemption(mechanism),
+        _ => words(mechanism),
     };
     let shown = cited(sample, mechanism, peers);
     let maxima = shown
@@ -29,7 +30,6 @@ fn cited<'p>(sample: &Sample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'
         return Vec::new();
     }
     let better = |p: &&Peer| p.maximum < sample.latency_ns && p.preempt != sample.preempt;
-    let does_not_preempt = |p: &Peer| ["none", "voluntary"].contains(&p.preempt.as_str());
     let spoken_of = |p: &&Peer| match mechanism {
         Mechanism::NoReschedulePoint => p.preempt == "full",
         _ => p.preempt.starts_with("rt"),
@@ -40,11 +40,17 @@ fn cited<'p>(sample: &Sample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'
     };
     let spoken_of = best(&spoken_of);
     let of_all = match mechanism {
-        Mechanism::NoReschedulePoint => best(&|p| !does_not_preempt(p)),
+        Mechanism::NoReschedulePoint => best(&|p| preempts(&p.preempt)),
+        // Whatever makes another model better here is not that it preempts.
+        Mechanism::PreemptionOff if !preempts(&sample.preempt) => None,
         _ => best(&|_| true),
     };
     let is_far_better = |p: &&Peer| spoken_of.is_none_or(|s| p.maximum.0 * 2 < s.maximum.0);
     spoken_of.into_iter().chain(of_all.filter(is_far_better)).collect()
+}
+
+fn preempts(model: &str) -> bool {
+    !["none", "voluntary"].contains(&model)
 }
 
 fn words(mechanism: Mechanism) -> &'static str {
@@ -61,12 +67,25 @@ fn words(mechanism: Mechanism) -> &'static str {
         Mechanism::SoftInterrupt => {
             "threaded soft interrupts (PREEMPT_RT, or threadirqs for part of them) let a thread of higher priority pass"
         }
+        Mechanism::OtherTimer => {
+            "shorten that function, or move its work to a thread: PREEMPT_RT does so with timers that are not marked hard"
+        }
         Mechanism::OtherInterrupt => {
             "threaded interrupts (PREEMPT_RT, threadirqs), or the device's interrupts on another CPU"
         }
         Mechanism::NotWoken => "look at what runs the timer's function, and at what runs before that",
         Mechanism::WakeUpPath => "nothing stands in the way: only a shorter path or a faster CPU is quicker",
         Mechanism::Unexplained => "look with a finer instrument",
+    }
+}
+
+/// Where the kernel does not preempt, what it would do if it did is the first thought.
+fn words_without_preemption(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::PreemptionOff => {
+            "preempt=full waits for the end of this section, too; PREEMPT_RT makes most spin locks preemptible, but no raw ones; otherwise the section itself has to be shorter"
+        }
+        other => words(other),
     }
 }
 
@@ -81,6 +100,9 @@ fn words_for_rt(mechanism: Mechanism) -> &'static str {
         }
         Mechanism::SoftInterrupt | Mechanism::NotWoken => {
             "on PREEMPT_RT soft timers, such as those of signals, wait for a thread (ktimers): give it a higher priority, or sleep with clock_nanosleep, which the interrupt itself ends"
+        }
+        Mechanism::OtherTimer => {
+            "this is PREEMPT_RT already, and this timer is marked hard: shorten its function, or move its work to a thread"
         }
         Mechanism::OtherInterrupt => {
             "this is PREEMPT_RT already, and this interrupt is not threaded there: put the device's interrupts on another CPU"
@@ -123,10 +145,18 @@ mod tests {
     }
 
     #[test]
+    fn full_is_no_advice_for_a_section_that_it_waits_for() {
+        let said = said("none", Mechanism::PreemptionOff);
+        assert!(said.starts_with("preempt=full waits"), "{said}");
+        assert!(said.contains("6.1 rt") && !said.contains("6.1 full"), "{said}");
+    }
+
+    #[test]
     fn preempt_rt_is_no_advice_where_it_is_in_force() {
         for mechanism in [
             Mechanism::InterruptsOff,
             Mechanism::PreemptionOff,
+            Mechanism::OtherTimer,
             Mechanism::OtherInterrupt,
         ] {
             assert!(said("full", mechanism).contains("PREEMPT_RT"));

@@ -119,6 +119,7 @@ fn what(cause: &CauseParts) -> String {
         Mechanism::OtherThread => format!("{who} ran first, in {function}"),
         Mechanism::LockOwner => lock_owner(&span.what, &who, &function),
         Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
+        Mechanism::OtherTimer => format!("{function}, another timer's function, ran first"),
         Mechanism::OtherInterrupt => match &span.what {
             Kind::OtherIrq { entry } => format!("{} ran first, in {}", entry_name(entry), cause.at.function),
             _ => format!("another interrupt ran first, in {}", cause.at.function),

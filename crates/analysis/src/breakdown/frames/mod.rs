@@ -54,6 +54,8 @@ pub enum What {
     IrqsOff,
     /// Interrupts went on.
     IrqsOn,
+    /// The last reason not to preempt went.
+    PreemptOn,
 }
 
 /// Something worth remembering.

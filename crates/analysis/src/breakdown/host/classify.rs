@@ -51,6 +51,7 @@ impl Classifier<'_> {
             length_ns: piece.end - piece.start,
             instructions: None,
             task: task(&piece.thread),
+            system_call: None,
             chain: self.chain(&piece),
             most: None,
             functions: Vec::new(),

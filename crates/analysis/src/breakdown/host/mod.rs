@@ -84,6 +84,7 @@ pub fn tell(
             _ => Vec::new(),
         },
         task: at_due.unwrap_or_default(),
+        system_call: None,
     };
     let notes = notes(snapshot, &spans);
     Breakdown::new(sample, at_due, cause, spans, notes)
@@ -127,6 +128,7 @@ fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {
         length_ns: to - from,
         instructions: None,
         task: Task::default(),
+        system_call: None,
         chain: Vec::new(),
         most: None,
         functions: Vec::new(),

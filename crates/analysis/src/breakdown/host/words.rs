@@ -44,7 +44,7 @@ pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String 
             _ => format!("{who} ran first"),
         },
         Mechanism::SoftInterrupt => format!("soft interrupts ran first{}", seen(": ")),
-        Mechanism::OtherInterrupt => match &span.what {
+        Mechanism::OtherInterrupt | Mechanism::OtherTimer => match &span.what {
             Kind::OtherIrq { entry } => format!("the interrupt {entry} ran first"),
             _ => "another interrupt ran first".to_string(),
         },

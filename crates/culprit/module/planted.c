@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Delays a real-time process from inside the kernel, in ways that are known beforehand: ground truth for
+ * `worstcase explain`. Each kind of work takes so many instructions:
+ *
+ *   insmod planted.ko work=timer|tasklet|spin|preempt instructions=150000
+ *
+ *   timer    a timer's function, every 250 us
+ *   tasklet  a tasklet, which a timer raises every 250 us
+ *   spin     a thread holds a raw spin lock for so long, again and again
+ *   preempt  a thread keeps preemption off for so long, again and again
+ */
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+static char *work = "timer";
+module_param(work, charp, 0);
+static unsigned long instructions = 150000;
+module_param(instructions, ulong, 0);
+
+#define PERIOD ns_to_ktime(250 * NSEC_PER_USEC)
+
+static struct hrtimer timer;
+static struct tasklet_struct tasklet;
+static struct task_struct *thread;
+static DEFINE_RAW_SPINLOCK(lock);
+
+static noinline void planted_work(void)
+{
+	unsigned long rounds = instructions / 2;
+
+	/* Two instructions a round, whatever the compiler thinks of loops. */
+	asm volatile("1: dec %0; jnz 1b" : "+r"(rounds));
+}
+
+
+static noinline enum hrtimer_restart planted_timer(struct hrtimer *expired)
+{
+	planted_work();
+	hrtimer_forward_now(expired, PERIOD);
+	return HRTIMER_RESTART;
+}
+
+static noinline enum hrtimer_restart planted_raise(struct hrtimer *expired)
+{
+	tasklet_schedule(&tasklet);
+	hrtimer_forward_now(expired, PERIOD);
+	return HRTIMER_RESTART;
+}
+
+static noinline void planted_tasklet(struct tasklet_struct *raised)
+{
+	planted_work();
+	/* Else the compiler jumps to the work, and no call chain has this function. */
+	barrier();
+}
+
+static noinline void planted_spin(void)
+{
+	raw_spin_lock(&lock);
+	planted_work();
+	raw_spin_unlock(&lock);
+}
+
+static noinline void planted_preempt(void)
+{
+	preempt_disable();
+	planted_work();
+	preempt_enable();
+}
+
+static int planted_thread(void *section)
+{
+	while (!kthread_should_stop()) {
+		((void (*)(void))section)();
+		cond_resched();
+	}
+	return 0;
+}
+
+static int begin_thread(void (*section)(void))
+{
+	thread = kthread_run(planted_thread, section, "planted");
+	return PTR_ERR_OR_ZERO(thread);
+}
+
+static int begin_timer(enum hrtimer_restart (*function)(struct hrtimer *))
+{
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	timer.function = function;
+	hrtimer_start(&timer, PERIOD, HRTIMER_MODE_REL_HARD);
+	return 0;
+}
+
+static int __init planted_init(void)
+{
+	tasklet_setup(&tasklet, planted_tasklet);
+	if (!strcmp(work, "timer"))
+		return begin_timer(planted_timer);
+	if (!strcmp(work, "tasklet"))
+		return begin_timer(planted_raise);
+	if (!strcmp(work, "spin"))
+		return begin_thread(planted_spin);
+	if (!strcmp(work, "preempt"))
+		return begin_thread(planted_preempt);
+	return -EINVAL;
+}
+
+static void __exit planted_exit(void)
+{
+	if (thread)
+		kthread_stop(thread);
+	if (timer.function)
+		hrtimer_cancel(&timer);
+	tasklet_kill(&tasklet);
+}
+
+module_init(planted_init);
+module_exit(planted_exit);
+MODULE_DESCRIPTION("Delays a real-time process in ways that are known beforehand");
+MODULE_LICENSE("GPL");
