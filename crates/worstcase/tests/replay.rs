@@ -216,7 +216,7 @@ fn is_whole(breakdown: &Breakdown) {
     };
     let length: u64 = of_cause().map(|s| s.length_ns.0).sum();
     assert_eq!(cause.length_ns.0, length, "{what}");
-    let function = cause.function.as_deref().expect("a cause has a name");
+    let function = cause.function.as_deref().unwrap_or_else(|| panic!("no name in {what}"));
     assert!(
         of_cause().any(|s| mentions(s, function)),
         "no span with {function}: {what}"

@@ -110,10 +110,17 @@ pub fn one(
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 
-/// Explains the worst samples of every cell, so many of each.
-pub fn all(means: &Means, run: &Run, records: &[Record], each: usize) -> Result<Vec<Breakdown>, ExplainError> {
+/// Explains the worst samples of every cell, so many of each; or of `only` one.
+pub fn all(
+    means: &Means,
+    run: &Run,
+    records: &[Record],
+    only: Option<&Record>,
+    each: usize,
+) -> Result<Vec<Breakdown>, ExplainError> {
     let mut breakdowns: Vec<Breakdown> = Vec::new();
-    for record in records.iter().filter(|r| r.accounting.rows() > 0 && has_latency(r)) {
+    let cells = records.iter().filter(|r| only.is_none_or(|only| only.id == r.id));
+    for record in cells.filter(|r| r.accounting.rows() > 0 && has_latency(r)) {
         if record.subject.venue() == Venue::Host {
             breakdowns.extend(host::worst(run, records, record, each)?);
             continue;

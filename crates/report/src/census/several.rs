@@ -28,13 +28,13 @@ pub fn run(ensembles: &[Ensemble], most: usize, style: Style) -> String {
         out.extend(seeds(ensemble));
         out.extend(growth(ensemble));
         out.push(format!(
-            "{:>9}{:>9}{:>9}  {:<8}from -> to",
+            "{:>9}{:>9}{:>9}  {:<10}from -> to",
             "longest", "net", "times", "seeds"
         ));
         for common in ensemble.union.iter().take(most) {
             let top = &common.top;
             out.push(cut(&plain(&format!(
-                "{:>9}{:>9}{:>9}  {:<8}{}",
+                "{:>9}{:>9}{:>9}  {:<10}{}",
                 micros(top.longest.length_ns),
                 micros(top.longest_net_ns),
                 grouped(top.times),

@@ -125,9 +125,9 @@ fn a_run() {
              1      51.0      52.4      50.0  cannot tell
              2      81.0      82.4      80.0  cannot tell
         longest section of 1, 2 ... seeds, on average: 65.0, 80.0
-          longest      net    times  seeds   from -> to
-             80.0     80.0        2  2 of 2  free_pages -> shm_close
-             4.00     4.00        2  2 of 2  do_exit -> do_exit
+          longest      net    times  seeds     from -> to
+             80.0     80.0        2  2 of 2    free_pages -> shm_close
+             4.00     4.00        2  2 of 2    do_exit -> do_exit
 
         bound: the largest sum of a section of this run and a wake-up path that a sample of it took, in which no interrupt's
                handler and no thread of higher priority counts twice: what this load with this seed did on this one path

@@ -35,7 +35,7 @@ pub struct ExplainArgs {
     /// The run's folder
     run: PathBuf,
     /// The cell [default: the one with the highest latency]
-    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    #[arg(long, value_name = "ID")]
     cell: Option<String>,
     /// Which sample: worst, its number, or a percentile such as p99.9
     #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
@@ -116,9 +116,14 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The worst samples of every cell, by cause.
+/// The worst samples of every cell, or of one, by cause.
 fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let breakdowns = explain::all(means, run, records, args.each.get())?;
+    let only = args
+        .cell
+        .as_ref()
+        .map(|id| run.record(&run.entry(id)?.id))
+        .transpose()?;
+    let breakdowns = explain::all(means, run, records, only.as_ref(), args.each.get())?;
     let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {
         true => json::breakdowns(&breakdowns),

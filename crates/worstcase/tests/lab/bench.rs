@@ -28,8 +28,8 @@ fn a_known_wait_in_each_hop_is_found() {
     let (plain, _) = hop("switch:2x0");
     let (spun, _) = hop("switch:2x0+spin20us");
     let found = spun - plain;
-    // A turn of the wait asks for the thread's CPU time, about a microsecond of instructions.
-    assert!((20_000.0..22_000.0).contains(&found), "{found}");
+    // A turn of the wait asks for the thread's CPU time, one to two microseconds of instructions.
+    assert!((20_000.0..23_000.0).contains(&found), "{found}");
 }
 
 #[test]

@@ -102,7 +102,12 @@ fn the_sums_add_up() {
                 .sum()
         };
         let (count, total) = (number(kind, "/count"), number(kind, "/total_ns"));
-        assert!(count > 1_000 && total < observed, "{}: {count}, {total}", kind["kind"]);
+        let may_be_none = kind["kind"] == "higher-priority";
+        let enough = count > 1_000 || may_be_none;
+        assert!(enough && total < observed, "{}: {count}, {total}", kind["kind"]);
+        if count == 0 {
+            continue;
+        }
         assert_eq!((sum("histogram", "count"), sum("places", "count")), (count, count));
         assert_eq!(
             (sum("histogram", "total_ns"), sum("places", "total_ns")),
@@ -197,7 +202,7 @@ fn threads_above_the_probe_are_listed_and_in_the_bound() {
     let cell = under(&format!("above {BUSY}"), 500);
     assert_eq!(cell["kinds"][1]["kind"], "higher-priority");
     let listed = longest_from(&cell, 1, &["planted-above"]);
-    assert!((BUSY..BUSY * 11 / 10).contains(&listed), "{listed}");
+    assert!((BUSY..BUSY * 12 / 10).contains(&listed), "{listed}");
     assert!(number(&cell, "/kinds/0/longest_ns") >= BUSY);
     assert_bound_is_near(&cell, 15);
 }

@@ -3,7 +3,7 @@
 use crate::controller::{Controller, GENERIC, entries, folder, qemu_that, shared, tree};
 use crate::failures::machine_failed;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -22,12 +22,26 @@ fn start(controller: &Controller, words: &str) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Processes that have this folder on their command line.
+/// Processes that have this folder on their command line: where /proc has them, and that line.
+fn found_at(folder: &Path) -> Vec<(PathBuf, String)> {
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let lines = all.filter_map(|process| Some((process.clone(), fs::read(process.join("cmdline")).ok()?)));
+    let lines = lines.map(|(process, line)| (process, String::from_utf8_lossy(&line).replace('\0', " ")));
+    lines
+        .filter(|(_, line)| line.contains(folder.to_str().unwrap()))
+        .collect()
+}
+
 fn processes_at(folder: &Path) -> Vec<String> {
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    let lines = all.filter_map(|p| fs::read(p.path().join("cmdline")).ok());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(folder.to_str().unwrap())).collect()
+    found_at(folder).into_iter().map(|(_, line)| line).collect()
+}
+
+/// Whether one of them may only make the system calls that a filter lets pass (seccomp).
+fn is_filtered(folder: &Path) -> bool {
+    let status = |(process, _): &(PathBuf, String)| fs::read_to_string(process.join("status")).unwrap_or_default();
+    found_at(folder)
+        .iter()
+        .any(|found| status(found).contains("\nSeccomp:\t2\n"))
 }
 
 /// Waits for what a command does on its way; however slow the controller is, the command's own limits end it.
@@ -63,6 +77,9 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
     let mut child = start(&controller, &words);
     wait_until("a boot", &mut child, || {
         !processes_at(&controller.cache().join("snapshots")).is_empty()
+    });
+    wait_until("its sandbox", &mut child, || {
+        is_filtered(&controller.cache().join("snapshots"))
     });
     kill(child, &controller);
     assert!(
@@ -124,7 +141,7 @@ fn ctrl_c_ends_a_run_in_order_and_the_same_in_other_words_goes_on() {
 
 #[test]
 fn combined_loads_run_at_once() {
-    let words = format!("--kernel {GENERIC} --preempt full --load find+compile+compile --samples 100 --seed 1");
+    let words = format!("--kernel {GENERIC} --preempt full --load find+compile+compile --samples 1000 --seed 1");
     let record = &shared().measure(&words)[0];
     assert_eq!(record.cell.load, "find+compile+compile");
     for part in ["find.", "compile.", "compile2."] {

@@ -139,14 +139,14 @@ fn a_disk_that_is_full_of_cache() {
     let mut refused = at_disk("run");
     refused.arg("--qemu").arg(&broken);
     one_line(refused, 5, &says);
-    disk.resize("400m");
+    disk.resize("1300m");
     at_disk("run").assert().success();
     // Enough for nothing more: the cell cannot be kept.
     fs::remove_dir_all(disk.0.join("cells")).unwrap();
     disk.resize(&format!("{}k", disk.used_kib() + 8));
     one_line(at_disk("second"), 5, &says);
     assert_eq!(entries(&disk.0.join("cells")), Vec::<String>::new());
-    disk.resize("400m");
+    disk.resize("1300m");
     at_disk("second").assert().success();
 }
 
