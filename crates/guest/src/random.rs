@@ -37,7 +37,9 @@ fn is_ready() -> bool {
 /// As for the kernel, the last word counts.
 fn starves(command_line: &str) -> bool {
     let words = command_line.split_ascii_whitespace();
-    let last = words.filter_map(|word| word.strip_prefix("random.trust_cpu=")).last();
+    let last = words
+        .filter_map(|word| word.strip_prefix("random.trust_cpu="))
+        .next_back();
     matches!(last, Some("off" | "0" | "n" | "N"))
 }
 

@@ -231,7 +231,7 @@ fn mentions(span: &Span, function: &str) -> bool {
         Kind::PreemptOff { lock, released } => at(lock) || at(released),
         _ => false,
     };
-    place || span.chain.iter().any(|f| f.function == function)
+    place || span.chain.iter().any(|f| f.function == function) || span.functions.iter().any(|f| f.function == function)
 }
 
 #[test]

@@ -191,13 +191,15 @@ fn culprit(span: &Span) -> Place {
         }),
         _ => None,
     };
+    // Where no frame is common, what took most.
+    let most = || span.functions.first().map(|f| f.function.clone());
     let common = || {
         let seen = || span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
         let mut frames = seen().filter(|f| !super::roles::is_helper(&f.function));
         // Where all are helpers, the innermost.
         let function = frames.next().or_else(|| seen().next());
         Place {
-            function: function.map(|f| f.function.clone()).unwrap_or_default(),
+            function: function.map(|f| f.function.clone()).or_else(most).unwrap_or_default(),
             caller: frames.next().map(|f| f.function.clone()),
             offset_ns: None,
             source: function.and_then(|f| f.source.clone()),

@@ -156,7 +156,7 @@ mod tests {
             schedule: vec![5],
             points: vec![],
             bystanders: vec![1..2, 3..4],
-            leaving: vec![5..6],
+            leaving: vec![5..6, 7..9],
         };
         assert_eq!(facts.to_string().parse(), Ok(facts));
         assert!("entries x".parse::<Facts>().unwrap_err().to_string().contains("line 1"));

@@ -29,11 +29,11 @@ use worstcase_results::record::{Run, RunPlan, execute};
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Measure every combination of kernels, preemption models, loads, probes and seeds
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Measure one cell on other machines: does its maximum hold there?
-    Sensitivity(sensitivity::SensitivityArgs),
+    Sensitivity(Box<sensitivity::SensitivityArgs>),
     /// Run one cell again and again, also on a busy machine, and fail on the first different digest
-    Verify(VerifyArgs),
+    Verify(Box<VerifyArgs>),
 }
 
 /// Examples of the group.
