@@ -224,7 +224,7 @@ fn explain_of_a_sample_that_cannot_be_meant() {
             .code(2)
             .stderr(contains("a percentile such as p99.9"));
     }
-    for clash in [["--cell", "x"], ["--compare", "x"], ["--flame", "x"], ["--sample", "3"]] {
+    for clash in [["--compare", "x"], ["--flame", "x"], ["--sample", "3"]] {
         let mut command = worstcase();
         command.arg("explain").arg(&path).arg("--all").args(clash);
         command.assert().code(2).stderr(contains("cannot be used with"));
