@@ -131,7 +131,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
         matrix,
         executor::How {
             cache: &options.cache,
-            jobs: how.jobs(),
+            jobs: how.jobs.count(),
             limit: how.qemu.limit(),
         },
     );
@@ -150,7 +150,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
             limit: how.qemu.limit(),
             audit: false,
         };
-        census::summary(&run, &what, how.jobs())?;
+        census::summary(&run, &what, how.jobs.count())?;
     }
     Ok(shown)
 }

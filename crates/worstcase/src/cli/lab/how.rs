@@ -20,12 +20,20 @@ pub struct QemuArgs {
     timeout: Option<u64>,
 }
 
-/// How to run a matrix; changes nothing of the result.
+/// How many at once.
 #[derive(Debug, Args)]
-pub struct How {
+pub struct Jobs {
     /// QEMUs at once [default: one for each CPU]
     #[arg(long, short, value_name = "N", value_parser = positive)]
     jobs: Option<NonZeroUsize>,
+}
+
+/// How to run a matrix; changes nothing of the result.
+#[derive(Debug, Args)]
+pub struct How {
+    /// How many at once.
+    #[command(flatten)]
+    pub jobs: Jobs,
     /// Take the census of every cell, too (see `worstcase census --help`)
     #[arg(long)]
     pub census: bool,
@@ -46,9 +54,9 @@ impl QemuArgs {
     }
 }
 
-impl How {
+impl Jobs {
     /// QEMUs at once.
-    pub fn jobs(&self) -> NonZeroUsize {
+    pub fn count(&self) -> NonZeroUsize {
         self.jobs
             .or_else(|| std::thread::available_parallelism().ok())
             .unwrap_or(NonZeroUsize::MIN)

@@ -1,6 +1,6 @@
 //! `worstcase lab sensitivity`.
 
-use super::How;
+use super::how::{Jobs, QemuArgs};
 use crate::cli::Error;
 use crate::cli::output::print;
 use crate::cli::progress::{Bar, Terminal};
@@ -25,9 +25,9 @@ Examples:
   worstcase lab sensitivity RUN
   worstcase lab sensitivity RUN --cell 6.1.0-56-amd64.full.shm.wakeup.s1 --seeds 5
 
-One thing is varied at a time: memory, whether the random generator is ready, CPU, speed, interval, and
-phase (other seeds). A maximum that moves by more than a factor of two depends on it: then it says
-something about that, too, and not about the kernel alone.
+One thing is varied at a time: memory, whether the random generator is ready, CPU, speed,
+interval, and phase (other seeds). A maximum that moves by more than a factor of two depends on
+it: then it says something about that, too, and not about the kernel alone.
 
 Exit code: 0 everything was measured, whatever it depends on.";
 
@@ -50,7 +50,9 @@ pub struct SensitivityArgs {
     #[arg(long = "add", value_name = "PATH[:DEST]")]
     added: Vec<Added>,
     #[command(flatten)]
-    how: How,
+    jobs: Jobs,
+    #[command(flatten)]
+    qemu: QemuArgs,
 }
 
 /// Runs the command.
@@ -70,12 +72,12 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
 
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
-    let qemu = args.how.qemu.find(&options.cache)?;
+    let qemu = args.qemu.find(&options.cache)?;
     let matrix = Matrix::prepare(&cells, &args.added, &qemu, &options)?;
     let how = executor::How {
         cache: &options.cache,
-        jobs: args.how.jobs(),
-        limit: args.how.qemu.limit(),
+        jobs: args.jobs.count(),
+        limit: args.qemu.limit(),
     };
     let bar = Bar::new();
     let all = records(&matrix, &how, &bar);
