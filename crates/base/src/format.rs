@@ -1,5 +1,6 @@
 //! Numbers and foreign text, ready to be shown.
 
+use crate::digest::sha256_hex;
 use worstcase_probe::Nanos;
 
 /// Microseconds with three digits that matter: `0.116`, `4.71`, `83.7`, `217`, `15402`.
@@ -17,6 +18,27 @@ pub fn micros(value: Nanos) -> String {
 /// Microseconds to the nanosecond: `100.412`.
 pub fn micros_exact(value: Nanos) -> String {
     format!("{}.{:03}", value.0 / 1_000, value.0 % 1_000)
+}
+
+/// Whether text can be a file's name as it is.
+pub fn is_file_name(text: &str, longest: usize) -> bool {
+    let is_short = !text.is_empty() && text.len() <= longest;
+    is_short && text.chars().all(is_plain) && !text.starts_with('.')
+}
+
+/// The beginning of text that is no file's name, as far as one can read it in a name.
+pub fn readable(text: &str) -> String {
+    let shown = |c| if is_plain(c) && c != '.' { c } else { '-' };
+    text.chars().take(24).map(shown).collect()
+}
+
+/// That, and a piece of the text's SHA-256: two different texts never share a name.
+pub fn file_name(text: &str) -> String {
+    format!("{}-{}", readable(text), &sha256_hex(text.as_bytes())[..8])
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._+-".contains(c)
 }
 
 /// A whole number in groups of three: `10 000`.

@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
-use worstcase_results::record::{Executor, Progress, Record, Run, Task, parallel};
+use worstcase_results::record::{CellResult, Executor, Progress, Record, Run, Task, parallel};
 
 /// Runs a matrix.
 pub struct LabExecutor<'a> {
@@ -60,6 +60,35 @@ impl<'a> LabExecutor<'a> {
         subjects
     }
 
+    /// Measures all tasks without a run folder; their records, in order.
+    pub fn records(&mut self, progress: &dyn Progress) -> Result<Vec<Record>, LabError> {
+        let all: Vec<usize> = (0..self.tasks.len()).collect();
+        progress.begin(self.preparations(&all), all.len());
+        self.begin(&all, progress)?;
+        parallel(self.how.jobs, &all, |task| {
+            let record = self.result(*task)?.record;
+            progress.measured(&record.id);
+            Ok(record)
+        })
+    }
+
+    /// What a task gives, from the cache or from running it; its subject is booted.
+    fn result(&self, task: usize) -> Result<CellResult, LabError> {
+        let cell = &self.matrix.cells[task];
+        let prepared = self.matrix.subject(cell);
+        let snapshot = &self.snapshots[&cell.subject];
+        let raw = cell::obtain(
+            self.how.cache,
+            &CellRun {
+                prepared,
+                snapshot,
+                spec: &cell.spec,
+                limit: self.how.limit,
+            },
+        )?;
+        matrix::result(prepared, snapshot, &raw)
+    }
+
     fn is_booted(&self, subject: usize) -> bool {
         Snapshot::is_cached(self.how.cache, &self.matrix.subjects[subject])
     }
@@ -103,19 +132,7 @@ impl Executor for LabExecutor<'_> {
     }
 
     fn measure(&self, task: usize, run: &Run, _stop: &AtomicBool) -> Result<(), LabError> {
-        let cell = &self.matrix.cells[task];
-        let prepared = self.matrix.subject(cell);
-        let snapshot = &self.snapshots[&cell.subject];
-        let raw = cell::obtain(
-            self.how.cache,
-            &CellRun {
-                prepared,
-                snapshot,
-                spec: &cell.spec,
-                limit: self.how.limit,
-            },
-        )?;
-        run.write_cell(&matrix::result(prepared, snapshot, &raw)?)?;
+        run.write_cell(&self.result(task)?)?;
         Ok(())
     }
 

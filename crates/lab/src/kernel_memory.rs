@@ -3,6 +3,7 @@
 //! Kernels of the lab are not relocated (`nokaslr`), so a symbol's address tells where its bytes are in the file.
 
 use super::LabError;
+use btf_rs::Btf;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,8 +18,18 @@ const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 /// Most BTF that is read; kernels have 4 to 8 MiB.
 const MAX_BTF: u64 = 64 << 20;
 
-/// Where this kernel keeps its tasks, and where in a task its priority in force is. The error says what is missing.
-pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<(TaskPlaces, u64), String> {
+/// Where a kernel keeps what a replay and a census read.
+pub struct Places {
+    /// Its tasks.
+    pub tasks: TaskPlaces,
+    /// Where in a task its priority in force is.
+    pub prio: u64,
+    /// Its modules; none if it has none, or keeps them in another way.
+    pub modules: Option<ModulePlaces>,
+}
+
+/// Finds them. The error says what is missing.
+pub fn places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<Places, String> {
     let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
 
     let mut places = TaskPlaces {
@@ -39,13 +50,20 @@ pub fn task_places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<(Task
     places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
     places.page_table = physical(&places, symbol("init_top_pgt")?)?;
 
-    let btf = btf(memory, &places, symbols)?;
+    let bytes = btf(memory, &places, symbols)?;
+    let btf = Btf::from_bytes(&bytes).ok();
     let members = ["pid", "comm", "stack", "prio"];
-    let [pid, comm, stack, prio] = offsets(&btf, "task_struct", members)
+    let [pid, comm, stack, prio] = btf
+        .as_ref()
+        .and_then(|btf| offsets(btf, "task_struct", members))
         .ok_or("its BTF does not describe task_struct's pid, comm, stack and prio")?;
     (places.pid, places.comm, places.stack) = (pid, comm, stack);
     check(memory, &places)?;
-    Ok((places, prio))
+    Ok(Places {
+        tasks: places,
+        prio,
+        modules: btf.and_then(|btf| module_places(&btf, &places, symbols)),
+    })
 }
 
 /// Where the count of reasons not to preempt is, relative to a CPU's own memory.
@@ -56,11 +74,9 @@ pub fn preempt_count(symbols: &SymbolTable) -> Result<u64, String> {
     count.ok_or_else(|| "it has no symbol __preempt_count".into())
 }
 
-/// Where it keeps what it knows of its modules; none if it has no modules, or keeps them in another way.
-pub fn module_places(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Option<ModulePlaces> {
-    let btf = btf(memory, places, symbols).ok()?;
-    let [list, name, of_module] = offsets(&btf, "module", ["list", "name", "kallsyms"])?;
-    let [table, count, strings] = offsets(&btf, "mod_kallsyms", ["symtab", "num_symtab", "strtab"])?;
+fn module_places(btf: &Btf, places: &TaskPlaces, symbols: &SymbolTable) -> Option<ModulePlaces> {
+    let [list, name, of_module] = offsets(btf, "module", ["list", "name", "kallsyms"])?;
+    let [table, count, strings] = offsets(btf, "mod_kallsyms", ["symtab", "num_symtab", "strtab"])?;
     Some(ModulePlaces {
         head: symbols.data("modules")?,
         list,
@@ -180,8 +196,7 @@ fn check(memory: &KernelMemory, places: &TaskPlaces) -> Result<(), String> {
 }
 
 /// Offsets of a structure's members, from the kernel's BTF.
-fn offsets<const N: usize>(btf: &[u8], structure: &str, members: [&str; N]) -> Option<[u64; N]> {
-    let btf = btf_rs::Btf::from_bytes(btf).ok()?;
+fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
     let types = btf.resolve_types_by_name(structure).ok()?;
     let structure = types.into_iter().find_map(|t| match t {
         btf_rs::Type::Struct(found) => Some(found),
@@ -225,6 +240,9 @@ mod tests {
 
     #[test]
     fn offsets_come_from_btf() {
+        fn offsets<const N: usize>(bytes: &[u8], structure: &str, members: [&str; N]) -> Option<[u64; N]> {
+            super::offsets(&Btf::from_bytes(bytes).ok()?, structure, members)
+        }
         assert_eq!(offsets(&btf(), "task_struct", ["pid", "comm"]), Some([4, 8]));
         assert_eq!(offsets(&btf(), "task_struct", ["pid", "prio"]), None);
         assert_eq!(offsets(&btf()[..40], "task_struct", ["pid"]), None);

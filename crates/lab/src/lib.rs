@@ -44,7 +44,6 @@ mod process;
 pub mod qemu;
 mod qemu_files;
 mod qmp;
-pub mod records;
 pub mod replay;
 pub mod snapshot;
 pub mod stamps;

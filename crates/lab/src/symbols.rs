@@ -73,12 +73,12 @@ impl KernelSymbols {
             again: "the symbols are read again",
         })?;
         let memory = KernelMemory::open(&snapshot.memory())?;
-        let (tasks, prio) = kernel_memory::task_places(&memory, &table).map_err(unreadable(prepared))?;
+        let places = kernel_memory::places(&memory, &table).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
-            code: Symbols::from(&table).with_system_calls(kernel_memory::system_calls(&memory, &tasks, &table)),
-            modules: kernel_memory::module_places(&memory, &tasks, &table),
-            tasks,
-            prio,
+            code: Symbols::from(&table).with_system_calls(kernel_memory::system_calls(&memory, &places.tasks, &table)),
+            modules: places.modules,
+            tasks: places.tasks,
+            prio: places.prio,
             table,
         })
     }

@@ -6,8 +6,8 @@ use worstcase_base::distinct;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_plan::sensitivity::Property;
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Machine, Quantity, Record};
-use worstcase_results::stats::{Ensemble, ensembles};
+use worstcase_results::record::{Quantity, Record};
+use worstcase_results::stats::ensembles;
 
 /// Schema of the JSON form.
 pub const SCHEMA: &str = "worstcase-sensitivity/1";
@@ -37,6 +37,13 @@ pub struct Row {
     pub max_instructions: u64,
     /// The maximum over that of the cell as it was measured.
     pub ratio: f64,
+}
+
+impl Row {
+    /// The factor by which the maximum moved, up or down.
+    fn moved(&self) -> f64 {
+        self.ratio.max(1.0 / self.ratio)
+    }
 }
 
 /// What was found.
@@ -69,7 +76,7 @@ impl Sensitivity {
                 varied: property.name(),
                 value: value.clone(),
                 seeds: ensemble.seeds.len(),
-                samples: Ensemble::taken(&ensemble),
+                samples: ensemble.taken(),
                 median_instructions: instructions(ensemble.median()),
                 p99_instructions: ensemble.p99().map(instructions),
                 max_instructions: max,
@@ -79,7 +86,7 @@ impl Sensitivity {
         let properties = distinct(rows.iter().skip(1).map(|row| row.property));
         let moves = |property: &&Property| {
             let mut of = rows.iter().filter(|row| row.property == **property);
-            of.any(|row| row.ratio.max(1.0 / row.ratio) > LARGEST)
+            of.any(|row| row.moved() > LARGEST)
         };
         let (depends, holds): (Vec<&Property>, Vec<&Property>) = properties.iter().partition(moves);
         let names = |all: &[&Property]| all.iter().map(|p| p.name()).collect::<Vec<_>>();
@@ -125,10 +132,8 @@ impl Sensitivity {
 
 /// Path lengths do not depend on the speed by which virtual time counts them.
 fn instructions(record: &Record, time: Nanos) -> u64 {
-    match &record.subject.machine {
-        Machine::Lab(lab) => time.0 * u64::from(lab.machine.mips) / 1_000,
-        Machine::Host(_) => time.0,
-    }
+    let mips = record.subject.virtual_machine().map_or(1_000, |machine| machine.mips);
+    time.0 * u64::from(mips) / 1_000
 }
 
 fn sentence(rows: &[Row], holds: &[&Property], depends: &[&Property]) -> String {
@@ -145,7 +150,7 @@ fn sentence(rows: &[Row], holds: &[&Property], depends: &[&Property]) -> String 
     if !depends.is_empty() {
         let far = |property: &&&Property| {
             let of = rows.iter().filter(|row| row.property == ***property);
-            let far = of.max_by(|a, b| a.ratio.max(1.0 / a.ratio).total_cmp(&b.ratio.max(1.0 / b.ratio)))?;
+            let far = of.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
             Some(format!(
                 "{} ({}: {})",
                 far.varied,

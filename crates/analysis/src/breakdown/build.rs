@@ -8,7 +8,7 @@ use super::lines::Lines;
 use super::milestones::Milestones;
 use super::shares::Shares;
 use super::sources::Sources;
-use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
+use super::spans::{AtDue, Breakdown, BreakdownError, Sample, Span, Task};
 use std::ops::Range;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_probe::{Instructions, Nanos};
@@ -37,8 +37,10 @@ pub struct Around {
     pub peers: Vec<Peer>,
 }
 
-/// Models that take the CPU at any instruction at which preemption is on, for a real-time thread.
-pub(super) const PREEMPTS: [&str; 4] = ["full", "lazy", "rt", "rt lazy"];
+/// Whether a model takes the CPU at any instruction at which preemption is on, for a real-time thread.
+pub(super) fn preempts(model: &str) -> bool {
+    ["full", "lazy", "rt", "rt lazy"].contains(&model)
+}
 
 /// Makes the breakdown of an execution, with the lines of source code that `lines` knows.
 pub fn tell(
@@ -57,23 +59,23 @@ pub fn tell(
         walk: &walk,
         lines,
     };
+    let call_in = |range| system_call(execution, symbols, range);
     let classifier = Classifier {
         walk: &walk,
         points: &points,
         chance: chance(execution, &walk, &points),
-        preempts: PREEMPTS.contains(&sample.preempt.as_str()),
+        preempts: preempts(&sample.preempt),
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,
-        call_in: &|range| system_call(execution, symbols, range),
+        call_in: &call_in,
         sources: &sources,
     };
     let stretches = classifier.stretches();
-    let call_in = |range| system_call(execution, symbols, range);
     let spans = spans(&sources, &points, &stretches, &task_of, &call_in);
     let cause = cause(&sample, &spans, around.floor, &around.peers);
     let at_due = walk.at(points.due).map_or_else(AtDue::default, |i| AtDue {
         task: task_of(i.pid),
-        system_call: system_call(execution, symbols, points.due..points.due + 1),
+        system_call: call_in(points.due..points.due + 1),
         chain: sources.chain_at(points.due),
     });
     let notes = notes(&walk, &points);
@@ -119,17 +121,9 @@ fn spans(
         after => part + execution.time_of(after),
     };
     let mut spans = Vec::new();
-    let unexplained = |from: u64, to: u64| Span {
-        what: Kind::Unexplained,
-        start_ns: time(from),
-        length_ns: time(to) - time(from),
-        instructions: Some(Instructions(to - from)),
-        task: Task::default(),
-        system_call: None,
-        chain: Vec::new(),
-        most: None,
-        functions: Vec::new(),
-        lines: Vec::new(),
+    let unexplained = |from: u64, to: u64| {
+        let length = time(to) - time(from);
+        Span::unexplained(time(from), length, Some(Instructions(to - from)))
     };
     let mut at = points.due;
     for stretch in stretches {

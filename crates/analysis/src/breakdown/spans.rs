@@ -204,6 +204,24 @@ pub struct Span {
     pub lines: Vec<LineShare>,
 }
 
+impl Span {
+    /// Nothing is known of it.
+    pub(super) fn unexplained(start_ns: Nanos, length_ns: Nanos, instructions: Option<Instructions>) -> Span {
+        Span {
+            what: Kind::Unexplained,
+            start_ns,
+            length_ns,
+            instructions,
+            task: Task::default(),
+            system_call: None,
+            chain: Vec::new(),
+            most: None,
+            functions: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+}
+
 /// Which sample a breakdown is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {

@@ -18,7 +18,7 @@ pub enum Asked<'a> {
 
 /// The records of the cells.
 pub fn records(run: &Run, asked: Asked) -> Result<Vec<Record>, CensusError> {
-    let cell = |id: &str| run.record(&run.entry(id)?.id);
+    let cell = |id: &str| run.record_of(id);
     Ok(match asked {
         Asked::Run => all(run)?,
         Asked::Cell(id) => vec![cell(id)?],
@@ -54,7 +54,7 @@ fn measured(run: &Run) -> Result<Vec<Record>, RunError> {
 /// The cell to compare with.
 fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError> {
     if run.plan().cells.iter().any(|c| c.id.as_str() == asked) {
-        return Ok(run.record(&run.entry(asked)?.id)?);
+        return Ok(run.record_of(asked)?);
     }
     let path = Path::new(asked);
     let of_cell = path
@@ -63,7 +63,7 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError>
         .zip(path.file_name().and_then(|n| n.to_str()));
     if let Some((dir, id)) = of_cell.filter(|(dir, _)| dir.join(RUN_FILE).exists()) {
         let run = Run::open(dir)?;
-        return Ok(run.record(&run.entry(id)?.id)?);
+        return Ok(run.record_of(id)?);
     }
     let no_other = |reason: String| CensusError::NoOther {
         asked: asked.escape_debug().to_string(),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 pub use worstcase_base::distinct;
-use worstcase_base::format::plain;
+use worstcase_base::format::{file_name, is_file_name, plain, readable};
 use worstcase_kernels::{Flavour, version};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Bench;
-use worstcase_results::record::{CellEntry, Machine, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
+use worstcase_results::record::{CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
 use super::{MOST_SERIES, Of};
@@ -181,25 +181,18 @@ fn quantities(probe: &str, records: &[&Record]) -> Vec<Quantity> {
     about.iter().filter(measured).copied().collect()
 }
 
+/// Longest part of a picture's name that stays as it is.
+const SLUG_LEN: usize = 60;
+
 /// Text that can be part of a picture's name, and so of a file's.
 pub fn slug(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
-    if !text.is_empty() && text.len() <= 60 && text.chars().all(plain) && !text.starts_with('.') {
-        return text.to_string();
-    }
-    let readable: String = text
-        .chars()
-        .take(24)
-        .map(|c| if plain(c) && c != '.' { c } else { '-' })
-        .collect();
+    let readable = readable(text);
     // `apps:30` is as readable as any name; other text gets what tells it from its like.
-    if text.replacen(':', "-", 1) == readable {
-        return readable;
+    match text {
+        plain if is_file_name(plain, SLUG_LEN) => plain.to_string(),
+        text if text.replacen(':', "-", 1) == readable => readable,
+        text => file_name(text),
     }
-    format!(
-        "{readable}-{}",
-        &worstcase_base::digest::sha256_hex(text.as_bytes())[..8]
-    )
 }
 
 /// Groups that one panel bears, as even as they can be.
@@ -277,32 +270,20 @@ pub fn model(subject: &Subject) -> &str {
 
 /// The lab's speed.
 pub fn mips(subject: &Subject) -> Option<u32> {
-    match &subject.machine {
-        Machine::Lab(lab) => Some(lab.machine.mips),
-        Machine::Host(_) => None,
-    }
+    subject.virtual_machine().map(|machine| machine.mips)
 }
 
 /// The lab's memory: of a host it tells nothing.
 pub fn memory_mb(subject: &Subject) -> Option<u32> {
-    match &subject.machine {
-        Machine::Lab(lab) => Some(lab.machine.memory_mb),
-        Machine::Host(_) => None,
-    }
+    subject.virtual_machine().map(|machine| machine.memory_mb)
 }
 
 fn cpu(subject: &Subject) -> Option<CpuModel> {
-    match &subject.machine {
-        Machine::Lab(lab) => Some(lab.machine.cpu),
-        Machine::Host(_) => None,
-    }
+    subject.virtual_machine().map(|machine| machine.cpu)
 }
 
 fn appended(subject: &Subject) -> Option<BootParameters> {
-    match &subject.machine {
-        Machine::Lab(lab) => Some(lab.machine.append.clone()),
-        Machine::Host(_) => None,
-    }
+    subject.virtual_machine().map(|machine| machine.append.clone())
 }
 
 /// Series, or the label of what has none, and flavour. The flavour rt is told by its model.
@@ -323,6 +304,7 @@ fn kernel(subject: &Subject) -> (String, Option<Flavour>) {
 mod tests {
     use super::super::testing::subject;
     use super::*;
+    use worstcase_results::record::Machine;
 
     fn labels_of(subjects: &[Subject]) -> Vec<String> {
         let named: Vec<(SubjectId, &Subject)> = subjects.iter().map(|s| (s.id(), s)).collect();

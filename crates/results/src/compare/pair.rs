@@ -1,7 +1,7 @@
 //! What belongs together on the two sides: first subjects, then their cells.
 
 use super::{CompareError, Group, How, Side};
-use crate::record::{Machine, Subject, SubjectId};
+use crate::record::{Subject, SubjectId};
 use serde::Serialize;
 use worstcase_base::duration;
 
@@ -190,11 +190,7 @@ fn subjects(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Vec<(Su
 /// Whether two subjects are alike in all but the kernel.
 fn alike(x: &Subject, y: &Subject) -> bool {
     let asked = |s: &Subject| s.preempt.asked.clone().unwrap_or(s.preempt.in_force.clone());
-    let machine = |s: &Subject| match &s.machine {
-        Machine::Lab(lab) => Some(lab.machine.clone()),
-        Machine::Host(_) => None,
-    };
-    asked(x) == asked(y) && machine(x) == machine(y)
+    asked(x) == asked(y) && x.virtual_machine() == y.virtual_machine()
 }
 
 /// The subject of this name, or the only one whose name has this part.

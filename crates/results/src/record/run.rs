@@ -229,6 +229,11 @@ impl Run {
         })
     }
 
+    /// The record of the measured cell of this name.
+    pub fn record_of(&self, id: &str) -> Result<Record, RunError> {
+        self.record(&self.entry(id)?.id)
+    }
+
     /// A measured cell's record.
     pub fn record(&self, id: &CellId) -> Result<Record, RunError> {
         if !self.has_cell(id) {

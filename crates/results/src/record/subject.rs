@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use worstcase_base::digest::sha256_hex;
+use worstcase_base::format::{file_name, is_file_name};
 use worstcase_plan::VirtualMachine;
 pub use worstcase_probe::Venue;
 
@@ -90,6 +90,14 @@ impl Subject {
         match self.machine {
             Machine::Lab(_) => Venue::Lab,
             Machine::Host(_) => Venue::Host,
+        }
+    }
+
+    /// The lab's machine that was asked for.
+    pub fn virtual_machine(&self) -> Option<&VirtualMachine> {
+        match &self.machine {
+            Machine::Lab(lab) => Some(&lab.machine),
+            Machine::Host(_) => None,
         }
     }
 
@@ -184,8 +192,7 @@ impl CellId {
 impl TryFrom<String> for CellId {
     type Error = CellIdError;
     fn try_from(text: String) -> Result<CellId, CellIdError> {
-        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
-        if text.is_empty() || text.len() > Self::MAX_LEN || text.starts_with('.') || !plain {
+        if !is_file_name(&text, Self::MAX_LEN) {
             return Err(CellIdError(text));
         }
         Ok(CellId(text))
@@ -210,16 +217,10 @@ const PART_LEN: usize = 56;
 /// A part of a name. Text that cannot stay as it is keeps its readable beginning and gets a piece of its
 /// SHA-256, so that two different texts never share a name.
 fn safe(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
-    if !text.is_empty() && text.len() <= PART_LEN && text.chars().all(plain) && !text.starts_with('.') {
-        return text.to_string();
+    match is_file_name(text, PART_LEN) {
+        true => text.to_string(),
+        false => file_name(text),
     }
-    let readable: String = text
-        .chars()
-        .take(24)
-        .map(|c| if plain(c) && c != '.' { c } else { '-' })
-        .collect();
-    format!("{readable}-{}", &sha256_hex(text.as_bytes())[..8])
 }
 
 #[cfg(test)]

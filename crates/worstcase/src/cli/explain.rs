@@ -118,11 +118,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
 
 /// The worst samples of every cell, or of one, by cause.
 fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let only = args
-        .cell
-        .as_ref()
-        .map(|id| run.record(&run.entry(id)?.id))
-        .transpose()?;
+    let only = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
     let breakdowns = explain::all(means, run, records, only.as_ref(), args.each.get())?;
     let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {
@@ -134,11 +130,11 @@ fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Resu
 /// One sample, or two side by side.
 fn one(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
     let record = match &args.cell {
-        Some(id) => run.record(&run.entry(id)?.id)?,
+        Some(id) => run.record_of(id)?,
         None => worst_cell(run, records)?.clone(),
     };
     let compared = match &args.compare {
-        Some(id) => Some(run.record(&run.entry(id)?.id)?),
+        Some(id) => Some(run.record_of(id)?),
         None => None,
     };
     if let Some(other) = &compared {

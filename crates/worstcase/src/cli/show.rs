@@ -98,7 +98,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let run = Run::open(&args.run)?;
     let style = terminal::Style::of_stdout();
     if let Some(id) = &args.cell {
-        let record = run.record(&run.entry(id)?.id)?;
+        let record = run.record_of(id)?;
         let mut gathered = cell::Gathered::default();
         run.for_each_sample(&record, |row| gathered.add(row))?;
         print(&cell::details(&record, &gathered, style))?;

@@ -1,6 +1,7 @@
 //! What would remove a cause, with a maximum that was measured where it is removed.
 
 use super::{Mechanism, Peer};
+use crate::breakdown::build::preempts;
 use crate::breakdown::spans::Sample;
 use worstcase_base::format::micros;
 
@@ -47,10 +48,6 @@ fn cited<'p>(sample: &Sample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'
     };
     let is_far_better = |p: &&Peer| spoken_of.is_none_or(|s| p.maximum.0 * 2 < s.maximum.0);
     spoken_of.into_iter().chain(of_all.filter(is_far_better)).collect()
-}
-
-fn preempts(model: &str) -> bool {
-    !["none", "voluntary"].contains(&model)
 }
 
 fn words(mechanism: Mechanism) -> &'static str {

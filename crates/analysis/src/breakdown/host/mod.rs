@@ -55,7 +55,7 @@ pub fn tell(
         symbols,
         points: &points,
         ordinary: &around.ordinary,
-        preempts: super::build::PREEMPTS.contains(&sample.preempt.as_str()),
+        preempts: super::build::preempts(&sample.preempt),
     };
     let mut spans = Vec::new();
     let mut at = ask.due;
@@ -122,18 +122,7 @@ fn push(spans: &mut Vec<Span>, span: Span) {
 }
 
 fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {
-    Span {
-        what: Kind::Unexplained,
-        start_ns: from - due,
-        length_ns: to - from,
-        instructions: None,
-        task: Task::default(),
-        system_call: None,
-        chain: Vec::new(),
-        most: None,
-        functions: Vec::new(),
-        lines: Vec::new(),
-    }
+    Span::unexplained(from - due, to - from, None)
 }
 
 fn task(thread: &Thread) -> Task {

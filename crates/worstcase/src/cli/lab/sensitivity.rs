@@ -11,9 +11,8 @@ use worstcase_analysis::explain::{has_latency, worst_cell};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::added::Added;
-use worstcase_lab::executor;
+use worstcase_lab::executor::{How, LabExecutor};
 use worstcase_lab::matrix::{self, Matrix};
-use worstcase_lab::records::records;
 use worstcase_plan::PlannedCell;
 use worstcase_plan::sensitivity::variations;
 use worstcase_report::sensitivity::Sensitivity;
@@ -60,7 +59,7 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
     let run = Run::open(&args.run)?;
     let measured = run.records()?;
     let record = match &args.cell {
-        Some(id) => run.record(&run.entry(id)?.id)?,
+        Some(id) => run.record_of(id)?,
         None => worst_cell(&run, &measured)?.clone(),
     };
     if !has_latency(&record) {
@@ -74,13 +73,13 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options.cache)?;
     let matrix = Matrix::prepare(&cells, &args.added, &qemu, &options)?;
-    let how = executor::How {
+    let how = How {
         cache: &options.cache,
         jobs: args.jobs.count(),
         limit: args.qemu.limit(),
     };
     let bar = Bar::new();
-    let all = records(&matrix, &how, &bar);
+    let all = LabExecutor::new(matrix, how).records(&bar);
     bar.finish();
     let all = all?;
     let mut rest = &all[..];
