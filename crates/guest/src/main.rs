@@ -2,8 +2,8 @@
 //! resuming reads its cell, measures, sends the record and powers off.
 //!
 //! ```text
-//! boot -> mounts -> settle -> ready message -> stop point | resume -> cell text -> modules -> probe + load -> record -> power off
-//!                                              (snapshot)
+//! boot -> mounts -> own modules -> settle -> ready message -> stop point | resume -> cell text -> modules -> probe + load -> record -> power off
+//!                                                             (snapshot)
 //! ```
 //! A fork can also be asked for the kernel's symbols instead of a record (`symbols`).
 //! Everything before the stop point is the same for all cells of a subject; nothing before it may depend on the cell.
@@ -57,10 +57,11 @@ fn main() {
 fn run() -> Result<Vec<u8>, GuestError> {
     ports::allow()?;
     mounts::mount_all()?;
+    let has_own_modules = modules::load_own()?;
     stop::settle();
     let random = random::prepare()?;
     console::send(ready::message(random)?.as_bytes());
-    let gap = stop::wait_for_resume()?;
+    let gap = stop::wait_for_resume(has_own_modules)?;
     let text = fwcfg::read("opt/worstcase/cell")?;
     match symbols::asked(&text) {
         Some(modules) => symbols::message(modules),

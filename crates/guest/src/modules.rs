@@ -2,11 +2,21 @@
 //!
 //! `/modules/index` has a line a module that a load may ask for: its name, a colon, and the files to load, dependencies
 //! first (none for one that is built in).
+//!
+//! `/modules/own/list` is there if the user has modules of his own: a line each, its name and its parameters, in the order
+//! in which they are loaded; `/modules/own/NAME.ko` is the file. They are loaded once, before the machine settles.
 
 use crate::GuestError;
 use crate::image::read_text;
 use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// See the module.
+const OWN: &str = "/modules/own/list";
 
 /// Loads a module with what it depends on; one that is loaded already is no error.
 pub fn load(name: &str) -> Result<(), GuestError> {
@@ -20,14 +30,67 @@ pub fn load(name: &str) -> Result<(), GuestError> {
     files.split_whitespace().try_for_each(insert)
 }
 
+/// Loads the user's own modules; false if there are none.
+pub fn load_own() -> Result<bool, GuestError> {
+    if !Path::new(OWN).exists() {
+        return Ok(false);
+    }
+    for line in read_text(OWN)?.lines() {
+        let (name, parameters) = line.split_once(' ').unwrap_or((line, ""));
+        let mut log = KernelLog::from_now();
+        let refused = |e: io::Error| {
+            let said = log
+                .said()
+                .map_or(String::new(), |said| format!("; the kernel's log: {said}"));
+            GuestError::new(format!("the kernel refused the module {name}: {e}{said}"))
+        };
+        finit(&format!("/modules/own/{name}.ko"), parameters)?.map_err(refused)?;
+    }
+    Ok(true)
+}
+
 fn insert(file: &str) -> Result<(), GuestError> {
-    let path = format!("/modules/{file}");
-    let ko = std::fs::File::open(&path).map_err(|e| GuestError::new(format!("{path}: {e}")))?;
-    let parameters = CString::default();
+    match finit(&format!("/modules/{file}"), "")? {
+        Err(e) if e.raw_os_error() != Some(libc::EEXIST) => {
+            Err(GuestError::new(format!("the kernel refused the module {file}: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the kernel answers.
+fn finit(path: &str, parameters: &str) -> Result<io::Result<()>, GuestError> {
+    let says = |e: io::Error| GuestError::new(format!("{path}: {e}"));
+    let ko = File::open(path).map_err(says)?;
+    let parameters = CString::new(parameters).map_err(GuestError::new)?;
     // SAFETY: the descriptor is open and the parameter string is NUL-terminated.
     let result = unsafe { libc::syscall(libc::SYS_finit_module, ko.as_raw_fd(), parameters.as_ptr(), 0) };
-    if result == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EEXIST) {
-        return Ok(());
+    Ok(match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    })
+}
+
+/// The kernel's log from a moment on; empty if the kernel keeps none.
+struct KernelLog(Option<File>);
+
+impl KernelLog {
+    fn from_now() -> KernelLog {
+        let mut options = File::options();
+        let log = options.read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
+        KernelLog(log.ok().filter(|mut log| log.seek(SeekFrom::End(0)).is_ok()))
     }
-    Err(GuestError::os(format!("the kernel refused the module {file}")))
+
+    /// The last line; not that a module of somebody else's taints it.
+    fn said(&mut self) -> Option<String> {
+        let mut last = None;
+        let mut entry = [0; 8192];
+        // An entry a read: `6,123,4567,-;text` and lines that tell more.
+        while let Ok(len) = self.0.as_mut()?.read(&mut entry) {
+            let text = String::from_utf8_lossy(&entry[..len]).into_owned();
+            let line = text.split_once(';')?.1.lines().next()?.to_string();
+            last = Some(line).filter(|line| !line.contains("taint")).or(last);
+        }
+        last
+    }
 }

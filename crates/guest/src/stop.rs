@@ -21,7 +21,10 @@ pub fn settle() {
 /// Stops the machine; returns after a fork of the snapshot has been resumed, with the time that the guest saw pass.
 ///
 /// A snapshot whose clock jumped at the pause shows a gap of hundreds of us instead of about one; the controller rejects it.
-pub fn wait_for_resume() -> Result<Nanos, GuestError> {
+///
+/// On a machine that is never quiet (`busy`) it waits for a moment at which the kernel has just done the longest work that
+/// comes again and again: the next is not due at once, and the clock that is read around the stop shows the stop alone.
+pub fn wait_for_resume(busy: bool) -> Result<Nanos, GuestError> {
     let says = |e: std::io::Error| GuestError::new(format!("the device that stops the machine, {DEVICE}: {e}"));
     std::fs::write(format!("{DEVICE}/enable"), "1").map_err(says)?;
     let registers = File::options()
@@ -31,9 +34,31 @@ pub fn wait_for_resume() -> Result<Nanos, GuestError> {
     let registers = Mapping::of_file(&registers.map_err(says)?, 0, 4096).map_err(says)?;
     // The page is there before time is taken.
     registers.read(0);
+    if busy {
+        wait_for_a_pause();
+    }
     let before = ports::tsc();
     registers.write_stop(1);
     Ok(Nanos(ports::tsc() - before))
+}
+
+/// How long is looked for the longest interruption, in ns, and how long for another one like it.
+const LOOKED: u64 = 20_000_000;
+const LOOKED_AGAIN: u64 = 200_000_000;
+
+/// Returns right behind an interruption that is at least half as long as the longest that was seen.
+fn wait_for_a_pause() {
+    let (begin, mut last, mut longest) = (ports::tsc(), ports::tsc(), 0);
+    loop {
+        let now = ports::tsc();
+        let gap = now - last;
+        if now - begin < LOOKED {
+            longest = longest.max(gap);
+        } else if gap >= longest / 2 || now - begin > LOOKED + LOOKED_AGAIN {
+            return;
+        }
+        last = now;
+    }
 }
 
 /// Powers the machine off. PID 1 must not return.

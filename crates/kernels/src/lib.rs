@@ -30,7 +30,7 @@ pub mod debuginfo;
 mod error;
 mod files;
 pub mod headers;
-mod modinfo;
+pub mod modinfo;
 pub mod modules;
 pub mod name;
 mod packages;

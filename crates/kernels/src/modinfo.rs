@@ -1,12 +1,17 @@
-//! What a kernel module says of itself: its name and the modules it needs, from the ELF section `.modinfo`.
+//! What a kernel module says of itself: its name, the modules it needs, the kernel it was built for and its parameters,
+//! from the ELF section `.modinfo`.
 
-/// Name and dependencies of a module, as modpost wrote them.
+/// What the compiler and modpost wrote of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModInfo {
     /// `name=`, if the kernel is new enough to write it.
     pub name: Option<String>,
     /// `depends=`: names of modules, complete but not in order.
     pub depends: Vec<String>,
+    /// The first word of `vermagic=`: the `uname -r` of the kernel that it was built for.
+    pub release: Option<String>,
+    /// `parmtype=`: names of its parameters.
+    pub parameters: Vec<String>,
 }
 
 /// Reads `.modinfo` from the bytes of an uncompressed module; `None` if it is not a 64-bit little-endian ELF object
@@ -22,6 +27,11 @@ pub fn parse(elf: &[u8]) -> Option<ModInfo> {
             Some(("name", name)) => info.name = Some(name.to_string()),
             Some(("depends", list)) => {
                 info.depends = list.split(',').filter(|n| !n.is_empty()).map(Into::into).collect()
+            }
+            Some(("vermagic", words)) => info.release = words.split_whitespace().next().map(Into::into),
+            Some(("parmtype", parameter)) => {
+                let name = parameter.split_once(':').map_or(parameter, |(name, _)| name);
+                info.parameters.push(name.to_string());
             }
             _ => {}
         }
@@ -106,6 +116,12 @@ mod tests {
         let info = parse(&sample(b"license=GPL\0depends=configfs,dm-mod\0name=null_blk\0")).unwrap();
         assert_eq!(info.name.as_deref(), Some("null_blk"));
         assert_eq!(info.depends, ["configfs", "dm-mod"]);
+        let info = parse(&sample(
+            b"parmtype=work:charp\0parm=work:what\0vermagic=6.1.0-1-amd64 SMP \0",
+        ))
+        .unwrap();
+        assert_eq!(info.release.as_deref(), Some("6.1.0-1-amd64"));
+        assert_eq!(info.parameters, ["work"]);
         assert_eq!(parse(&sample(b"depends=\0")).unwrap().depends, Vec::<String>::new());
     }
 

@@ -240,11 +240,13 @@ fn is_module(path: &Path) -> bool {
         .any(|suffix| name.ends_with(suffix))
 }
 
-fn canonical(name: &str) -> String {
+/// A name as the kernel has it.
+pub fn canonical(name: &str) -> String {
     name.replace('-', "_")
 }
 
-fn name_of(path: &Path) -> String {
+/// The name of the module in a file.
+pub fn name_of(path: &Path) -> String {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     canonical(file.split(".ko").next().unwrap_or(&file))
 }

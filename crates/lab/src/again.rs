@@ -1,7 +1,7 @@
 //! A recorded cell, ready to be run again: the same subject from the same inputs, or an error that says they changed.
 
 use super::LabError;
-use super::added::Added;
+use super::additions::Additions;
 use super::cell::{self, Raw, Run};
 use super::census::{self, CensusReplay};
 use super::machine::Mips;
@@ -32,11 +32,11 @@ pub struct Again {
 }
 
 impl Again {
-    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or an added program is another
+    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or what was added is another
     /// one than when the record was made, or if the cell gives other samples.
     pub fn of(
         record: &Record,
-        added: &[Added],
+        additions: &Additions,
         qemu: &Qemu,
         options: &ResolveOptions<'_>,
         limit: Option<Duration>,
@@ -46,7 +46,7 @@ impl Again {
             what: what.to_string(),
         };
         let planned = matrix::planned(record)?;
-        let matrix = Matrix::prepare(std::slice::from_ref(&planned), added, qemu, options)?;
+        let matrix = Matrix::prepare(std::slice::from_ref(&planned), additions, qemu, options)?;
         let prepared = matrix.subject(&matrix.cells()[0]);
         if let Some(what) = prepared.changed_since(record) {
             return Err(other(&what));

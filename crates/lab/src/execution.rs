@@ -3,7 +3,7 @@
 //! All counts are instructions since QEMU started, as in the cell's events; `Execution::time_of` turns a distance
 //! into virtual time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use worstcase_probe::symbols::SymbolTable;
 pub use worstcase_probe::window::{Block, ContextFrom, Step, TaskFrom};
@@ -141,6 +141,16 @@ impl Symbols {
     /// The kernel's function of a system call.
     pub fn system_call(&self, number: u32) -> Option<&str> {
         self.system_calls.get(number as usize).map(String::as_str)
+    }
+
+    /// The modules that are known.
+    pub fn modules(&self) -> BTreeSet<&str> {
+        self.entries.iter().filter_map(|s| s.module.as_deref()).collect()
+    }
+
+    /// What is known of a module.
+    pub fn of_module(&self, module: &str) -> impl Iterator<Item = &Symbol> {
+        self.entries.iter().filter(move |s| s.module.as_deref() == Some(module))
     }
 
     /// Takes in the modules of another list; what was known of one of them is replaced.

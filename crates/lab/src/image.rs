@@ -1,22 +1,24 @@
-//! The initramfs of a subject: the guest as `/init`, the modules that loads may ask for, and added programs.
+//! The initramfs of a subject: the guest as `/init`, the modules that loads may ask for, and what the user adds.
 //!
 //! All loads of a subject share one image: what a cell does not use lies there untouched.
 
 use super::LabError;
-use super::added::Added;
+use super::additions::Additions;
 use super::cpio::Archive;
+use super::own_module;
 use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use worstcase_kernels::{Kernel, KernelError, modules};
 use worstcase_probe::loads;
 
-/// Builds the archive. The same kernel and programs give the same bytes.
-pub fn build(kernel: &Kernel, added: &[Added]) -> Result<Vec<u8>, LabError> {
+/// Builds the archive. The same kernel and additions give the same bytes.
+pub fn build(kernel: &Kernel, additions: &Additions) -> Result<Vec<u8>, LabError> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     files.insert("init".into(), payload::GUEST.to_vec());
     add_modules(kernel, &mut files)?;
-    for program in added {
+    own_module::add(kernel, &additions.modules, &mut files)?;
+    for program in &additions.programs {
         program.collect(&mut files)?;
     }
     let mut archive = Archive::default();

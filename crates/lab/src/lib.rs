@@ -3,7 +3,8 @@
 //! ```text
 //! Qemu      which QEMU is here, the files that it is made of, and which plugin fits it
 //! VirtualMachine   the virtual machine: speed, memory; its arguments, to the byte
-//! image     the initramfs: guest, modules, added programs
+//! additions what the user puts into the machines: programs, kernel modules of his own
+//! image     the initramfs: guest, modules, additions
 //! Subject   kernel + preemption model + VirtualMachine + image
 //! watchdog  when a QEMU that does not get on is given up
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
@@ -23,6 +24,7 @@
 //! Every value that reaches the guest is an input of the content keys; nothing of the controller (time, paths, load) is.
 
 pub mod added;
+pub mod additions;
 pub mod again;
 mod boot_state;
 pub mod cell;
@@ -38,6 +40,7 @@ pub mod machine;
 pub mod matrix;
 pub mod models;
 pub mod moments;
+pub mod own_module;
 mod payload;
 mod plugin_log;
 mod process;

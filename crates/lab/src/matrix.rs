@@ -1,6 +1,6 @@
 //! Many cells, with the subjects that they run on.
 
-use super::added::Added;
+use super::additions::Additions;
 use super::cell::Raw;
 use super::machine::{self, Mips};
 use super::qemu::Qemu;
@@ -33,7 +33,7 @@ impl Matrix {
     /// Finds the kernels, checks that they can boot what is asked of them, and builds the images.
     pub fn prepare(
         planned: &[PlannedCell],
-        added: &[Added],
+        additions: &Additions,
         qemu: &Qemu,
         options: &ResolveOptions<'_>,
     ) -> Result<Matrix, LabError> {
@@ -51,7 +51,7 @@ impl Matrix {
                     if !found.contains_key(key.0) {
                         found.insert(key.0, kernels::resolve(key.0, options)?);
                     }
-                    let subject = subject(&found[key.0], cell, added)?;
+                    let subject = subject(&found[key.0], cell, additions)?;
                     matrix.subjects.push(subject.prepare(qemu)?);
                     indices.insert(key, matrix.subjects.len() - 1);
                     matrix.subjects.len() - 1
@@ -83,14 +83,14 @@ impl Matrix {
     }
 }
 
-fn subject(kernel: &Kernel, cell: &PlannedCell, added: &[Added]) -> Result<Subject, LabError> {
+fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result<Subject, LabError> {
     let mips: Mips = cell.machine.mips.to_string().parse()?;
     Ok(Subject {
         kernel: kernel.clone(),
         preempt: preempt::choose(kernel, cell.preempt.parse()?)?,
         machine: cell.machine.clone(),
         mips,
-        added: added.to_vec(),
+        additions: additions.clone(),
     })
 }
 
@@ -145,6 +145,7 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
             machine: subject.machine.clone(),
             qemu_cpu: machine::qemu_cpu(subject.machine.cpu).to_string(),
             command_line: prepared.command_line.clone(),
+            modules: subject.modules(),
             key: prepared.key.clone(),
         }),
     };

@@ -1,15 +1,16 @@
 //! What is measured in the lab: a kernel, its preemption model, and the machine under it.
 
 use super::LabError;
-use super::added::Added;
+use super::additions::Additions;
 use super::image;
 use super::machine::{self, Mips};
+use super::own_module::OwnModule;
 use super::qemu::Qemu;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
 use worstcase_plan::VirtualMachine;
-use worstcase_results::record::{Machine, Record};
+use worstcase_results::record::{LoadedModule, Machine, Record};
 
 /// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
@@ -26,8 +27,8 @@ pub struct Subject {
     pub machine: VirtualMachine,
     /// Its speed.
     pub mips: Mips,
-    /// Programs that the user put into the image.
-    pub added: Vec<Added>,
+    /// What the user puts into it.
+    pub additions: Additions,
 }
 
 /// A subject with the bytes that make it: everything its snapshot depends on.
@@ -50,6 +51,11 @@ impl Subject {
         format!("{} {}", self.kernel.label, self.preempt.model)
     }
 
+    /// The user's modules, as a record has them.
+    pub fn modules(&self) -> Vec<LoadedModule> {
+        self.additions.modules.iter().map(OwnModule::described).collect()
+    }
+
     /// Builds the image and computes the key.
     pub fn prepare(self, qemu: &Qemu) -> Result<Prepared, LabError> {
         let mut command_line = COMMAND_LINE.to_string();
@@ -57,7 +63,7 @@ impl Subject {
         for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
         }
-        let initrd = image::build(&self.kernel, &self.added)?;
+        let initrd = image::build(&self.kernel, &self.additions)?;
         let mut digest = Digest::new("worstcase-subject/3");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
@@ -90,7 +96,23 @@ impl Prepared {
             () if self.subject.kernel.digest != record.subject.kernel.digest => {
                 format!("{} is another kernel now", record.subject.kernel.name)
             }
+            () if self.subject.modules() != machine.modules => format!(
+                "it was measured {}, here it would be {}",
+                with(&machine.modules),
+                with(&self.subject.modules())
+            ),
             () => "QEMU's files, worstcase itself or an added program (--add) changed".into(),
         })
+    }
+}
+
+/// Modules in words: `with planted work=spin (sha256:ab12...)`.
+fn with(modules: &[LoadedModule]) -> String {
+    match modules {
+        [] => "without a module (--module)".into(),
+        some => {
+            let some: Vec<String> = some.iter().map(ToString::to_string).collect();
+            format!("with {}", some.join(", "))
+        }
     }
 }

@@ -45,6 +45,10 @@ impl Experiment {
             let what = format!("the path {} is not absolute", added.source.display());
             return Err(Problem::new("add", what));
         }
+        if let Some(module) = self.modules.iter().find(|module| !module.source.is_absolute()) {
+            let what = format!("the path {} is not absolute", module.source.display());
+            return Err(Problem::new("module", what));
+        }
         self.parts.iter().try_for_each(|part| part.check(self.venue))
     }
 

@@ -60,6 +60,9 @@ fn of_experiment(words: &mut Words, experiment: &Experiment) {
     for added in &experiment.added {
         words.option("add", format!("{}:{}", added.source.display(), added.dest));
     }
+    for module in &experiment.modules {
+        words.option("module", module);
+    }
     words.maybe("work-dir", experiment.setup.work_dir.as_ref().map(|d| d.display()));
     words.flag("apply", experiment.setup.apply);
     words.maybe("criterion", experiment.criterion.map(typed));

@@ -58,6 +58,7 @@ impl Experiment {
             ("venue", self.venue.to_string()),
             ("criterion", optional(self.criterion)),
             ("add", list(added)),
+            ("module", list(self.modules.iter().map(ToString::to_string))),
             ("apply", self.setup.apply.to_string()),
             (
                 "work_dir",

@@ -28,6 +28,9 @@ pub struct Experiment {
     /// Lab: programs put into every subject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<Added>,
+    /// Lab: kernel modules put into every subject and loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<Module>,
     /// Host: what is set up around every cell.
     #[serde(default, skip_serializing_if = "HostSetup::is_usual")]
     pub setup: HostSetup,
@@ -163,6 +166,27 @@ pub struct Added {
     pub dest: String,
 }
 
+/// A kernel module that the lab's machines load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    /// On the controller; absolute, so that the command works from everywhere.
+    pub source: PathBuf,
+    /// As insmod takes them: `work=spin instructions=1000`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub parameters: String,
+}
+
+impl fmt::Display for Module {
+    /// As it is typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.display().fmt(f)?;
+        match self.parameters.is_empty() {
+            true => Ok(()),
+            false => write!(f, " {}", self.parameters),
+        }
+    }
+}
+
 /// An experiment with what is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -205,6 +229,7 @@ impl Experiment {
             criterion: None,
             parts: vec![part],
             added: Vec::new(),
+            modules: Vec::new(),
             setup: HostSetup::default(),
         }
     }

@@ -32,7 +32,8 @@ pub use command::command;
 pub use cpus::{CpuList, NoCpuList};
 pub use difference::Difference;
 pub use experiment::{
-    Added, Experiment, HostSetup, Length, Method, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects, Timing,
+    Added, Experiment, HostSetup, Length, Method, Module, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects,
+    Timing,
 };
 pub use method::{Policy, Timer, UnknownWord};
 pub use model::{Model, UnknownModel};

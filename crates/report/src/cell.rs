@@ -81,6 +81,9 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
                 )),
             );
             line("cmdline", plain(&lab.command_line));
+            for module in &lab.modules {
+                line("module", plain(&module.to_string()));
+            }
         }
         Machine::Host(host) => {
             line(

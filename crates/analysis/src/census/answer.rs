@@ -1,14 +1,14 @@
 //! From what is asked of a run to what its censuses say.
 
 use super::CensusError;
-use super::choice::{Asked, records};
+use super::choice::{Asked, Chosen, chosen};
 use super::diff::{Difference, diff};
 use super::ensemble::{Ensemble, ensembles};
 use super::findings::{Findings, findings};
 use super::take::{How, take};
 use std::num::NonZeroUsize;
 use worstcase_probe::census::Kind;
-use worstcase_results::record::{Progress, Record, Run, parallel};
+use worstcase_results::record::{Progress, Run, parallel};
 
 /// What censuses say.
 #[derive(Clone, Debug)]
@@ -30,13 +30,13 @@ pub fn answer(
     kept: usize,
     progress: &dyn Progress,
 ) -> Result<Answer, CensusError> {
-    let records = records(run, asked)?;
+    let cells = chosen(run, asked, how.additions)?;
     // A difference is looked for among all that were replayed, not only those that are shown.
     let kept = match asked {
         Asked::Difference(..) => usize::MAX,
         _ => kept,
     };
-    let cells = all(&records, how, jobs, kept, progress)?;
+    let cells = all(&cells, how, jobs, kept, progress)?;
     let cells = match (<[Findings; 2]>::try_from(cells), asked) {
         (Ok(two), Asked::Difference(..)) => {
             let lists = two.each_ref().map(|cell| &cell.of(Kind::NonPreemptible).longest);
@@ -60,25 +60,27 @@ pub fn of_run(
     kept: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Ensemble>, CensusError> {
-    Ok(ensembles(&all(&run.records()?, how, jobs, kept, progress)?))
+    let cells = chosen(run, Asked::Run, how.additions)?;
+    Ok(ensembles(&all(&cells, how, jobs, kept, progress)?))
 }
 
 /// The census of every cell; one alone in detail.
 fn all(
-    records: &[Record],
+    cells: &[Chosen],
     how: &How,
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Findings>, CensusError> {
-    if let Some(record) = records.iter().find(|r| r.details.is_some()) {
+    if let Some(Chosen { record, .. }) = cells.iter().find(|c| c.record.details.is_some()) {
         return Err(CensusError::NoTimer {
             cell: record.id.clone(),
         });
     }
-    progress.begin(0, records.len());
-    parallel(jobs, records, |record| {
-        let (taken, longest) = take(record, how, records.len() == 1)?;
+    progress.begin(0, cells.len());
+    parallel(jobs, cells, |cell| {
+        let (taken, longest) = take(cell, how, cells.len() == 1)?;
+        let record = &cell.record;
         let found = findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
             cell: record.id.clone(),
             source,

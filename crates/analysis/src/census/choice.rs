@@ -2,6 +2,8 @@
 
 use super::CensusError;
 use std::path::Path;
+use std::sync::Arc;
+use worstcase_lab::additions::Additions;
 use worstcase_results::record::run::RUN_FILE;
 use worstcase_results::record::{CellEntry, Record, Run, RunError};
 
@@ -16,18 +18,37 @@ pub enum Asked<'a> {
     Difference(&'a str, &'a str),
 }
 
-/// The records of the cells.
-pub fn records(run: &Run, asked: Asked) -> Result<Vec<Record>, CensusError> {
+/// A cell.
+pub struct Chosen {
+    /// What it gave.
+    pub record: Record,
+    /// What was added when it was measured.
+    pub additions: Arc<Additions>,
+}
+
+/// The cells; `given` is what was added to all of them, if not what their runs name.
+pub fn chosen(run: &Run, asked: Asked, given: &Additions) -> Result<Vec<Chosen>, CensusError> {
     let cell = |id: &str| run.record_of(id);
     Ok(match asked {
-        Asked::Run => all(run)?,
-        Asked::Cell(id) => vec![cell(id)?],
+        Asked::Run => of_run(run, all(run)?, given)?,
+        Asked::Cell(id) => of_run(run, vec![cell(id)?], given)?,
         Asked::Difference(id, against) => {
             let record = cell(id)?;
-            let other = other(run, &record, against)?;
-            vec![record, other]
+            let (others, other) = other(run, &record, against)?;
+            let mut both = of_run(run, vec![record], given)?;
+            both.extend(of_run(others.as_ref().unwrap_or(run), vec![other], given)?);
+            both
         }
     })
+}
+
+fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<Chosen>, CensusError> {
+    let additions = Arc::new(given.or_of(&run.plan().experiment)?);
+    let chosen = records.into_iter().map(|record| Chosen {
+        record,
+        additions: additions.clone(),
+    });
+    Ok(chosen.collect())
 }
 
 /// Those that wait for a timer, or all if none does; there must be one.
@@ -51,10 +72,10 @@ fn measured(run: &Run) -> Result<Vec<Record>, RunError> {
     }
 }
 
-/// The cell to compare with.
-fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError> {
+/// The cell to compare with, and its run if it is another one.
+fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record), CensusError> {
     if run.plan().cells.iter().any(|c| c.id.as_str() == asked) {
-        return Ok(run.record_of(asked)?);
+        return Ok((None, run.record_of(asked)?));
     }
     let path = Path::new(asked);
     let of_cell = path
@@ -63,7 +84,8 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError>
         .zip(path.file_name().and_then(|n| n.to_str()));
     if let Some((dir, id)) = of_cell.filter(|(dir, _)| dir.join(RUN_FILE).exists()) {
         let run = Run::open(dir)?;
-        return Ok(run.record_of(id)?);
+        let record = run.record_of(id)?;
+        return Ok((Some(run), record));
     }
     let no_other = |reason: String| CensusError::NoOther {
         asked: asked.escape_debug().to_string(),
@@ -80,7 +102,10 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<Record, CensusError>
         |c: &&CellEntry| c.load == record.cell.load && c.probe == record.cell.probe && c.seed == record.cell.seed;
     let found: Vec<_> = run.plan().cells.iter().filter(same).collect();
     match found[..] {
-        [one] => Ok(run.record(&one.id)?),
+        [one] => {
+            let record = run.record(&one.id)?;
+            Ok((Some(run), record))
+        }
         [] => Err(no_other(format!(
             "that run has no cell with load {}, probe {} and seed {}",
             record.cell.load, record.cell.probe, record.cell.seed

@@ -1,6 +1,7 @@
 //! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
 
 use super::cell_census::{About, CellCensus};
+use super::choice::Chosen;
 use super::findings::KINDS;
 use super::replays::{self, Seen};
 use super::top::{self, TopList};
@@ -8,21 +9,20 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_lab::added::Added;
+use worstcase_lab::additions::Additions;
 use worstcase_lab::again::Again;
 use worstcase_lab::moments::Moment;
 use worstcase_lab::qemu::Qemu;
 use worstcase_probe::Instructions;
 use worstcase_probe::census::Kind;
 use worstcase_probe::census::log::Section;
-use worstcase_results::record::Record;
 
 /// What taking needs beside the record.
 pub struct How<'a> {
     /// The QEMU that measured the cell.
     pub qemu: &'a Qemu,
-    /// Programs that were added when it was measured.
-    pub added: &'a [Added],
+    /// What was added when it was measured, if not what its run names.
+    pub additions: &'a Additions,
     /// Where kernels and results are.
     pub options: &'a ResolveOptions<'a>,
     /// Real time for one machine, if not the default.
@@ -33,8 +33,9 @@ pub struct How<'a> {
 
 /// The census, and the longest sections of each of [`KINDS`] by owner: if not in detail, only of those that delay a wake-up,
 /// with one replay less.
-pub fn take(record: &Record, how: &How, in_detail: bool) -> Result<(CellCensus, Vec<TopList>), LabError> {
-    let mut again = Again::of(record, how.added, how.qemu, how.options, how.limit)?;
+pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, Vec<TopList>), LabError> {
+    let Chosen { record, additions } = chosen;
+    let mut again = Again::of(record, additions, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
     let found = again.census(cache, how.audit)?;
     let mut taken = CellCensus {

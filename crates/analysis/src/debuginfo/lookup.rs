@@ -12,7 +12,7 @@ use worstcase_kernels::debuginfo::elf::Elf;
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
 use worstcase_lab::execution::Symbols;
 
-type Reader = EndianRcSlice<LittleEndian>;
+pub(super) type Reader = EndianRcSlice<LittleEndian>;
 
 /// Functions of every kernel, and the file in which each is: they tell where the source's top is. The assembler is told
 /// other paths than the compiler.
@@ -23,10 +23,15 @@ const LANDMARKS: [(&str, &str); 2] = [
 
 /// A kernel's debug information.
 pub struct DebugInfo {
-    context: Context<Reader>,
+    table: Table,
     build_id: BuildId,
+}
+
+/// What looks addresses up.
+pub(super) struct Table {
+    context: Context<Reader>,
     /// The top of the source, by all its names.
-    tops: Vec<String>,
+    pub tops: Vec<String>,
     known: RefCell<HashMap<u64, Option<Source>>>,
 }
 
@@ -42,19 +47,13 @@ impl DebugInfo {
         if dwarf.debug_info.reader().bytes().is_empty() || dwarf.debug_line.reader().bytes().is_empty() {
             return Err(elf.wrong("it has no .debug_info and .debug_line"));
         }
-        let context = Context::from_dwarf(dwarf).map_err(|e| elf.wrong(e))?;
-        let mut info = DebugInfo {
-            context,
-            build_id,
-            tops: Vec::new(),
-            known: RefCell::default(),
-        };
+        let mut table = Table::new(dwarf).map_err(|e| elf.wrong(e))?;
         let tops = LANDMARKS.iter().filter_map(|(function, file)| {
-            let landmark = info.find(symbols.address_of(function)?)?;
+            let landmark = table.find(symbols.address_of(function)?)?;
             landmark.file.strip_suffix(file).map(str::to_string)
         });
-        info.tops = tops.filter(|top| !top.is_empty()).collect();
-        Ok(info)
+        table.tops = tops.filter(|top| !top.is_empty()).collect();
+        Ok(DebugInfo { table, build_id })
     }
 
     /// An error unless it is of this kernel.
@@ -70,6 +69,17 @@ impl DebugInfo {
                 expected: id.clone(),
             }),
         }
+    }
+}
+
+impl Table {
+    /// Of DWARF with addresses as they are in memory.
+    pub fn new(dwarf: Dwarf<Reader>) -> Result<Table, gimli::Error> {
+        Ok(Table {
+            context: Context::from_dwarf(dwarf)?,
+            tops: Vec::new(),
+            known: RefCell::default(),
+        })
     }
 
     fn find(&self, address: u64) -> Option<Source> {
@@ -103,6 +113,12 @@ impl DebugInfo {
 }
 
 impl Lines for DebugInfo {
+    fn source(&self, address: u64) -> Option<Source> {
+        self.table.source(address)
+    }
+}
+
+impl Lines for Table {
     fn source(&self, address: u64) -> Option<Source> {
         let known = self.known.borrow().get(&address).cloned();
         known.unwrap_or_else(|| {

@@ -3,12 +3,14 @@
 //! ```text
 //! worstcase_kernels::debuginfo (sections, build-id, what is kept) ──> lookup ──> breakdown::lines::Source
 //!                                                          paths: file names from the top of the source
+//! module: the same of a kernel module, whose file holds no addresses: its sections are moved to where they lie in memory
 //! ```
 //!
 //! Kernels of the lab are not relocated, so the addresses in the file are those that ran. That it is the same build is
 //! told by the build-id, which the linker wrote into both.
 
 mod lookup;
+mod module;
 mod paths;
 #[cfg(test)]
 mod testing;
@@ -16,3 +18,4 @@ mod testing;
 mod tests;
 
 pub use lookup::DebugInfo;
+pub use module::Modules;

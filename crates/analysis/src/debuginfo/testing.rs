@@ -50,6 +50,37 @@ pub fn program(flags: &[&str]) -> Program {
     Program { folder, file }
 }
 
+/// Two functions in sections of their own; where they are in them, no two functions agree.
+const MODULE: &str = "\
+int first(int a) {
+	return a * 5;
+}
+int second(int a)
+{
+	return a / 3;
+}
+__attribute__((section(\".text.unlikely\"))) int rare(int a) {
+	return a / 7;
+}
+__attribute__((section(\".init.text\"))) int once(int a) {
+	return a * 9;
+}
+";
+
+/// Compiles them to an object, which is what a kernel module is, in `driver/m.c` of a folder of its own.
+pub fn module(flags: &[&str]) -> Program {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("driver/m.c");
+    std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+    std::fs::write(&source, MODULE).unwrap();
+    let file = folder.path().join("m.ko");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-g", "-O1", "-fno-pie", "-c"]).args(flags);
+    let done = compiler.arg("-o").arg(&file).arg(&source).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Program { folder, file }
+}
+
 /// The address of a function, and its size.
 pub fn function(file: &Path, name: &str) -> (u64, u64) {
     use object::read::{Object, ObjectSymbol};

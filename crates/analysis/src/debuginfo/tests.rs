@@ -1,5 +1,5 @@
-use super::DebugInfo;
-use super::testing::{Program, function, program};
+use super::testing::{Program, function, module, program};
+use super::{DebugInfo, Modules};
 use crate::breakdown::lines::{Lines, Source};
 use std::path::Path;
 use worstcase_base::Exit;
@@ -59,6 +59,73 @@ fn the_copy_that_is_kept_finds_the_same() {
         slim(&program.file, &copy).unwrap();
         finds_lines(&open(&copy, &program.file).unwrap(), &program);
     }
+}
+
+/// Where sections of the module are put.
+const TEXT: u64 = 0xffff_ffff_c012_3000;
+const UNLIKELY: u64 = 0xffff_ffff_c045_6040;
+
+/// The lines of a module's functions, as `m.c:2`, when its functions are there.
+fn module_lines(module: &Program, functions: &[(&str, u64)], of: &str) -> Vec<String> {
+    let at = |name: &str| function(&module.file, name);
+    let symbols = functions.iter().map(|(name, section)| Symbol {
+        address: section + at(name).0,
+        name: name.to_string(),
+        module: Some("m".into()),
+    });
+    let symbols = Symbols::new(symbols.collect());
+    let file = |name: &str| (name == "m").then(|| std::fs::read(&module.file).unwrap().into());
+    let lines = Modules::of(Box::new(()), &symbols, file);
+    let (offset, size) = at(of);
+    let section = functions.iter().find(|(name, _)| *name == of).unwrap().1;
+    let mut found: Vec<String> = (section + offset..section + offset + size)
+        .filter_map(|address| lines.source(address))
+        .map(|source| source.whole())
+        .collect();
+    found.dedup();
+    found
+}
+
+#[test]
+fn lines_of_a_module_are_those_of_where_its_sections_lie() {
+    for flags in [
+        &["-gdwarf-5"][..],
+        &["-gdwarf-4"],
+        &["-gz=zlib"],
+        &["-gdwarf-5", "-gz=zlib"],
+    ] {
+        let module = module(flags);
+        let functions = [("first", TEXT), ("second", TEXT), ("rare", UNLIKELY)];
+        let of = |name| module_lines(&module, &functions, name);
+        for (name, from, to) in [("first", 1, 3), ("second", 5, 7), ("rare", 8, 10)] {
+            let found = of(name);
+            let expected: Vec<String> = (from..=to).map(|line| format!("m.c:{line}")).collect();
+            assert!(found.contains(&expected[1]), "{flags:?}, {name}: {found:?}");
+            let strange = found
+                .iter()
+                .find(|line| !expected.contains(line) && **line != format!("m.c:{}", from - 1));
+            assert_eq!(strange, None, "{flags:?}, {name}");
+        }
+    }
+}
+
+#[test]
+fn most_functions_of_a_section_say_where_it_is() {
+    let module = module(&[]);
+    // A function of that name somewhere else, once.
+    let functions = [
+        ("first", TEXT),
+        ("second", TEXT),
+        ("rare", UNLIKELY),
+        ("first", UNLIKELY + 0x5000),
+    ];
+    assert!(module_lines(&module, &functions, "second").contains(&"m.c:6".to_string()));
+}
+
+#[test]
+fn a_module_without_debug_information_has_no_lines() {
+    let module = module(&["-g0"]);
+    assert_eq!(module_lines(&module, &[("first", TEXT)], "first"), Vec::<String>::new());
 }
 
 #[test]

@@ -22,7 +22,7 @@ use choice::choose;
 use replay::{Replayed, replay};
 use std::path::Path;
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::added::Added;
+use worstcase_lab::additions::Additions;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Details;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue};
@@ -32,8 +32,8 @@ use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venu
 pub struct Means<'a> {
     /// The QEMU that measured the run, if not the one on the search path.
     pub qemu: Option<&'a Path>,
-    /// The programs that were added when the run was measured.
-    pub added: &'a [Added],
+    /// What was added when the run was measured, if not what the run names.
+    pub additions: &'a Additions,
     /// A vmlinux with debug information, if not what the cache has.
     pub debug_info: Option<&'a Path>,
     /// Where kernels are found.
@@ -106,7 +106,7 @@ pub fn one(
         cell: record.id.clone(),
         asked: choice,
     })?;
-    let (mut explanation, lines) = tell(means, record, records, &[chosen])?;
+    let (mut explanation, lines) = tell(means, run, record, records, &[chosen])?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 
@@ -128,7 +128,7 @@ pub fn all(
         let mut rows = rows(run, record)?;
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
         rows.truncate(each);
-        let (explanation, _) = tell(means, record, records, &rows)?;
+        let (explanation, _) = tell(means, run, record, records, &rows)?;
         breakdowns.extend(explanation.into_iter().map(|t| t.breakdown));
     }
     Ok(breakdowns)
@@ -144,7 +144,7 @@ pub fn worst_of_lab(
     let Some(worst) = choose(&rows(run, record)?, Choice::Worst) else {
         return Ok(None);
     };
-    let (mut explanation, _) = tell(means, record, records, &[worst])?;
+    let (mut explanation, _) = tell(means, run, record, records, &[worst])?;
     Ok(explanation.pop())
 }
 
@@ -167,6 +167,7 @@ fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainEr
 /// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
 fn tell(
     means: &Means,
+    run: &Run,
     record: &Record,
     records: &[Record],
     rows: &[(usize, SampleRow)],
@@ -175,7 +176,7 @@ fn tell(
         executions,
         symbols,
         lines,
-    } = replay(means, record, rows)?;
+    } = replay(means, run, record, rows)?;
     let around = Around {
         floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
         peers: peers(record, records),

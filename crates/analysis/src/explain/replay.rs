@@ -2,14 +2,15 @@
 
 use super::{ExplainError, Means};
 use crate::breakdown::lines::Lines;
-use crate::debuginfo::DebugInfo;
+use crate::debuginfo::{DebugInfo, Modules};
 use std::path::Path;
+use std::rc::Rc;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::debuginfo::kept;
 use worstcase_lab::again::Again;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
-use worstcase_results::record::{Record, SampleRow};
+use worstcase_results::record::{Record, Run, SampleRow};
 
 /// What a cell's breakdowns are made of.
 pub struct Replayed {
@@ -22,17 +23,25 @@ pub struct Replayed {
 }
 
 /// Runs the record's cell again, for these samples (place in the record, row).
-pub fn replay(means: &Means, record: &Record, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
+pub fn replay(
+    means: &Means,
+    run: &Run,
+    record: &Record,
+    rows: &[(usize, SampleRow)],
+) -> Result<Replayed, ExplainError> {
     let cache = &means.options.cache;
     let qemu = Qemu::find(means.qemu, cache)?;
-    let mut again = Again::of(record, means.added, &qemu, means.options, None)?;
+    let additions = means.additions.or_of(&run.plan().experiment)?;
+    let mut again = Again::of(record, &additions, &qemu, means.options, None)?;
     let lines = lines(means.debug_info, record, &again, cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
     let executions = again.replay(cache, &places)?;
+    let own = |name: &str| additions.module(name).map(|module| Rc::from(&*module.bytes));
+    let lines = Modules::of(lines, again.symbols(), own);
     Ok(Replayed {
         executions,
         symbols: again.into_symbols(),
-        lines,
+        lines: Box::new(lines),
     })
 }
 

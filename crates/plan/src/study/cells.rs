@@ -78,6 +78,7 @@ pub(super) fn experiment(
         criterion,
         parts: parts.collect::<Checked<Vec<Part>>>()?,
         added: Vec::new(),
+        modules: Vec::new(),
         setup: HostSetup::default(),
     };
     if criterion.is_none() {

@@ -74,18 +74,21 @@ fn facts(subject: &Subject) -> Vec<Fact> {
         fact("preemption", &preempt.in_force),
     ];
     match &subject.machine {
-        Machine::Lab(lab) => facts.extend([
-            fact("where", "lab: QEMU, instruction-counted virtual time, one CPU"),
-            fact("QEMU", &lab.qemu),
-            fact(
-                "speed",
-                format!("{} MIPS: million instructions a virtual second", lab.machine.mips),
-            ),
-            fact("memory", format!("{} MB", lab.machine.memory_mb)),
-            fact("CPU", format!("{} (-cpu {})", lab.machine.cpu, lab.qemu_cpu)),
-            fact("command line", &lab.command_line),
-            fact("key", &lab.key),
-        ]),
+        Machine::Lab(lab) => {
+            facts.extend([
+                fact("where", "lab: QEMU, instruction-counted virtual time, one CPU"),
+                fact("QEMU", &lab.qemu),
+                fact(
+                    "speed",
+                    format!("{} MIPS: million instructions a virtual second", lab.machine.mips),
+                ),
+                fact("memory", format!("{} MB", lab.machine.memory_mb)),
+                fact("CPU", format!("{} (-cpu {})", lab.machine.cpu, lab.qemu_cpu)),
+                fact("command line", &lab.command_line),
+                fact("key", &lab.key),
+            ]);
+            facts.extend(lab.modules.iter().map(|module| fact("module", module.to_string())));
+        }
         Machine::Host(host) => facts.extend([
             fact("where", "a real machine"),
             fact("CPU", &host.cpu),

@@ -28,6 +28,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             machine: VirtualMachine::default(),
             qemu_cpu: "max".into(),
             command_line: String::new(),
+            modules: Vec::new(),
             key: "0".repeat(64),
         }),
     }

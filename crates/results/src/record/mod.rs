@@ -31,7 +31,7 @@ pub use judged::{is_host, judged};
 pub use plan::{CellEntry, RunPlan};
 pub use run::{Run, RunError};
 pub use samples::{HostRow, RowParts, SampleRow};
-pub use subject::{CellId, HostMachine, Kernel, LabMachine, Machine, Preempt, Subject, SubjectId, Venue};
+pub use subject::{CellId, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue};
 pub use summary::{Quantity, Summary};
 pub use worstcase_plan::Published;
 

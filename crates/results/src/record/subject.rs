@@ -45,9 +45,37 @@ pub struct LabMachine {
     pub qemu_cpu: String,
     /// The kernel's command line, to the byte.
     pub command_line: String,
-    /// Digest of everything that makes the subject (kernel, guest, plugin, added programs, all arguments): equal keys,
-    /// equal machines.
+    /// Modules of the user's own that it loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<LoadedModule>,
+    /// Digest of everything that makes the subject (kernel, guest, plugin, added programs and modules, all arguments):
+    /// equal keys, equal machines.
     pub key: String,
+}
+
+/// A kernel module of the user's own, in the lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedModule {
+    /// Its name in the kernel.
+    pub name: String,
+    /// As insmod takes them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub parameters: String,
+    /// SHA-256 of its file, `sha256:` and hexadecimal digits.
+    pub digest: String,
+}
+
+/// Digits of a digest that tell two modules apart.
+const DIGEST_LEN: usize = "sha256:".len() + 12;
+
+impl fmt::Display for LoadedModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if !self.parameters.is_empty() {
+            write!(f, " {}", self.parameters)?;
+        }
+        write!(f, " ({})", self.digest.get(..DIGEST_LEN).unwrap_or(&self.digest))
+    }
 }
 
 /// A real machine.

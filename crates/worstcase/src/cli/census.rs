@@ -3,6 +3,7 @@
 use super::Error;
 use super::output::print;
 use super::progress::{Bar, Terminal};
+use super::replay::ReplayArgs;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,7 +12,6 @@ pub use worstcase_analysis::census::take::How;
 use worstcase_analysis::census::{Answer, Asked, CensusError, answer, of_run};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_lab::added::Added;
 use worstcase_lab::qemu::Qemu;
 use worstcase_report::census;
 use worstcase_report::terminal::Style;
@@ -53,12 +53,9 @@ pub struct CensusArgs {
     /// QEMUs at once [default: one for each CPU]
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
-    #[arg(long, value_name = "PATH")]
-    qemu: Option<PathBuf>,
-    /// The programs that were added when the run was measured
-    #[arg(long = "add", value_name = "PATH[:DEST]")]
-    added: Vec<Added>,
+    /// What replays it
+    #[command(flatten)]
+    replay: ReplayArgs,
 }
 
 /// Runs the command.
@@ -75,10 +72,10 @@ fn taken(args: &CensusArgs) -> Result<Answer, CensusError> {
     let run = Run::open(&args.run)?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let qemu = Qemu::find(args.qemu.as_deref(), &options.cache)?;
+    let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache)?;
     let how = How {
         qemu: &qemu,
-        added: &args.added,
+        additions: &args.replay.added.named(),
         options: &options,
         limit: None,
         audit: args.audit,

@@ -174,7 +174,8 @@ fn breakdown(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<Stri
     };
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let means = args.replay.means(&options, None);
+    let additions = args.replay.added.named();
+    let means = args.replay.means(&additions, &options, None);
     let left = explain::one(&means, &run_a, &records_a, &left, Choice::Worst)?;
     let right = explain::one(&means, &run_b, &records_b, &right, Choice::Worst)?;
     Ok(worstcase_report::breakdown::compare::terminal(

@@ -107,7 +107,8 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     }
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let means = args.replay.means(&options, args.debug_info.as_deref());
+    let additions = args.replay.added.named();
+    let means = args.replay.means(&additions, &options, args.debug_info.as_deref());
     let text = match args.all {
         true => all(args, &means, &run, &records)?,
         false => one(args, &means, &run, &records)?,

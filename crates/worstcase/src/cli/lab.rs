@@ -17,7 +17,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::added::Added;
+use worstcase_lab::additions::Additions;
 use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::models::planned;
@@ -58,6 +58,7 @@ Examples:
   worstcase lab run --kernel debian:6.1 --probe switch:2/16x0/16k,inversion
   worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
+  worstcase lab run --kernel debian:6.1 --preempt full --module './driver.ko budget=64' --load idle
 
 A run that was interrupted (Ctrl-C ends it) goes on where it stopped when the same is asked again.
 Times are virtual: instructions at a stated rate. A cell that was measured before, with the same
@@ -123,8 +124,8 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = how.qemu.find(&options.cache)?;
-    let added = Added::all(&plan.experiment);
-    let matrix = Matrix::prepare(&planned(&plan.experiment, &options)?, &added, &qemu, &options)?;
+    let additions = Additions::of(&plan.experiment)?;
+    let matrix = Matrix::prepare(&planned(&plan.experiment, &options)?, &additions, &qemu, &options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(output, RunPlan::new(plan, entries))?;
     let mut executor = LabExecutor::new(
@@ -145,7 +146,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     if how.census && outcome.measured == outcome.of {
         let what = census::How {
             qemu: &qemu,
-            added: &added,
+            additions: &additions,
             options: &options,
             limit: how.qemu.limit(),
             audit: false,
@@ -161,7 +162,7 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let qemu = args.qemu.find(&options.cache)?;
     let experiment = args.selection.experiment(None)?;
     let planned = planned(&experiment, &options)?;
-    let matrix = Matrix::prepare(&planned, &Added::all(&experiment), &qemu, &options)?;
+    let matrix = Matrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
     if !args.fresh_boots {
         for prepared in matrix.subjects() {
             boot_again(&options.cache, prepared, args.qemu.limit())?;

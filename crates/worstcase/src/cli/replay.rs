@@ -5,6 +5,19 @@ use std::path::{Path, PathBuf};
 use worstcase_analysis::explain::Means;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::added::Added;
+use worstcase_lab::additions::Additions;
+use worstcase_lab::own_module::OwnModule;
+
+/// What was put into the machines.
+#[derive(Debug, Args)]
+pub struct AddedArgs {
+    /// The programs that were added when the run was measured [default: those that the run names]
+    #[arg(long = "add", value_name = "PATH[:DEST]")]
+    added: Vec<Added>,
+    /// The kernel modules that were loaded when the run was measured [default: those that the run names]
+    #[arg(long = "module", value_name = "PATH.ko[ PARAMETERS]")]
+    modules: Vec<OwnModule>,
+}
 
 /// What a cell of the lab is replayed with.
 #[derive(Debug, Args)]
@@ -12,17 +25,31 @@ pub struct ReplayArgs {
     /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
-    /// The programs that were added when the run was measured
-    #[arg(long = "add", value_name = "PATH[:DEST]")]
-    pub added: Vec<Added>,
+    #[command(flatten)]
+    pub added: AddedArgs,
+}
+
+impl AddedArgs {
+    /// Those that are named; what is not is taken from the run.
+    pub fn named(&self) -> Additions {
+        Additions {
+            programs: self.added.clone(),
+            modules: self.modules.clone(),
+        }
+    }
 }
 
 impl ReplayArgs {
     /// With these, and where kernels are found.
-    pub fn means<'a>(&'a self, options: &'a ResolveOptions<'a>, debug_info: Option<&'a Path>) -> Means<'a> {
+    pub fn means<'a>(
+        &'a self,
+        additions: &'a Additions,
+        options: &'a ResolveOptions<'a>,
+        debug_info: Option<&'a Path>,
+    ) -> Means<'a> {
         Means {
             qemu: self.qemu.as_deref(),
-            added: &self.added,
+            additions,
             debug_info,
             options,
         }

@@ -148,7 +148,8 @@ fn breakdowns(
 ) -> Result<Vec<BreakdownPart>, ReportError> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let means = args.replay.means(&options, None);
+    let additions = args.replay.added.named();
+    let means = args.replay.means(&additions, &options, None);
     let mut breakdowns = Vec::new();
     for record in worst_cells(records) {
         steps.say(&format!("telling why {} was late", record.id));

@@ -42,6 +42,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             machine: VirtualMachine::default(),
             qemu_cpu: "max,-erms,-fsrm".into(),
             command_line: format!("nokaslr preempt={preempt}"),
+            modules: Vec::new(),
             key: "0".repeat(64),
         }),
     }

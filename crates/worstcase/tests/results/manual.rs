@@ -267,6 +267,9 @@ fn refused(line: &str) -> Option<String> {
         Ok(cli) => return not_repeated(&cli).map(|why| format!("{line}\n{why}")),
         Err(error) => error,
     };
+    if error.to_string().contains(".ko: there is no such file; build it") {
+        return None;
+    }
     let is_help = matches!(
         error.kind(),
         clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion

@@ -3,8 +3,9 @@
 use crate::cli::Error;
 use crate::cli::asked::{Asked, judged};
 use clap::Args;
-use worstcase_lab::LabError;
 use worstcase_lab::added::Added;
+use worstcase_lab::additions::Additions;
+use worstcase_lab::own_module::OwnModule;
 use worstcase_plan::{
     BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Subject, Subjects, Venue,
     VirtualMachine,
@@ -36,6 +37,9 @@ pub struct Selection {
     /// A program for cmd: loads, put into the machine with its libraries; may be given again
     #[arg(long = "add", value_name = "PATH[:DEST]")]
     added: Vec<Added>,
+    /// A kernel module of your own, loaded in every machine before it measures; may be given again, in the order of loading
+    #[arg(long = "module", value_name = "PATH.ko[ PARAMETERS]")]
+    modules: Vec<OwnModule>,
     #[command(flatten)]
     asked: Asked,
 }
@@ -44,8 +48,11 @@ impl Selection {
     /// What it asks for.
     pub fn experiment(&self, criterion: Option<Nanos>) -> Result<Experiment, Error> {
         let mut experiment = self.asked.of(Venue::Lab, Subjects::Kernels(self.subjects()));
-        let added = self.added.iter().map(Added::to_plan);
-        experiment.added = added.collect::<Result<_, LabError>>()?;
+        let additions = Additions {
+            programs: self.added.clone(),
+            modules: self.modules.clone(),
+        };
+        additions.plan_into(&mut experiment)?;
         Ok(judged(experiment, criterion)?)
     }
 

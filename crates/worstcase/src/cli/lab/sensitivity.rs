@@ -4,13 +4,13 @@ use super::how::{Jobs, QemuArgs};
 use crate::cli::Error;
 use crate::cli::output::print;
 use crate::cli::progress::{Bar, Terminal};
+use crate::cli::replay::AddedArgs;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_analysis::explain::{has_latency, worst_cell};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_lab::added::Added;
 use worstcase_lab::executor::{How, LabExecutor};
 use worstcase_lab::matrix::{self, Matrix};
 use worstcase_plan::PlannedCell;
@@ -45,9 +45,8 @@ pub struct SensitivityArgs {
     /// Print JSON (worstcase-sensitivity/1), times in instructions
     #[arg(long)]
     json: bool,
-    /// The programs that were added when the run was measured
-    #[arg(long = "add", value_name = "PATH[:DEST]")]
-    added: Vec<Added>,
+    #[command(flatten)]
+    added: AddedArgs,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -72,7 +71,8 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options.cache)?;
-    let matrix = Matrix::prepare(&cells, &args.added, &qemu, &options)?;
+    let additions = args.added.named().or_of(&run.plan().experiment)?;
+    let matrix = Matrix::prepare(&cells, &additions, &qemu, &options)?;
     let how = How {
         cache: &options.cache,
         jobs: args.jobs.count(),
