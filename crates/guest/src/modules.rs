@@ -42,7 +42,7 @@ pub fn load_own() -> Result<bool, GuestError> {
             let said = log
                 .said()
                 .map_or(String::new(), |said| format!("; the kernel's log: {said}"));
-            GuestError::new(format!("the kernel refused the module {name}: {e}{said}"))
+            GuestError::new(format!("the kernel refused the module {}: {e}{said}", line.trim()))
         };
         finit(&format!("/modules/own/{name}.ko"), parameters)?.map_err(refused)?;
     }

@@ -24,12 +24,23 @@ pub struct DebInfo {
 
 /// Reads what a .deb says of itself; nothing is unpacked.
 pub fn info(deb: &Path) -> Result<DebInfo, KernelError> {
-    unpack_some(deb, Path::new(""), &|_| None)
+    read_all(deb, &|_| Ok(()))
 }
 
 /// Unpacks the kernel files of a .deb into a folder; `usr/lib/modules` becomes `lib/modules`.
 pub fn unpack(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
     unpack_some(deb, into, &kernel_file)
+}
+
+/// Unpacks everything into a folder, links too.
+pub fn unpack_all(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
+    read_all(deb, &|reader| {
+        let unpacked = tar::Archive::new(reader).unpack(into);
+        unpacked.map_err(|e| KernelError::BadDeb {
+            path: deb.into(),
+            why: e.to_string(),
+        })
+    })
 }
 
 /// Unpacks the kernel's own debug file, as `vmlinux`.
@@ -47,6 +58,14 @@ pub fn unpack_vmlinux(deb: &Path, into: &Path) -> Result<PathBuf, KernelError> {
 type Wanted<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
 fn unpack_some(deb: &Path, into: &Path, wanted: Wanted<'_>) -> Result<DebInfo, KernelError> {
+    let bad = |why: String| KernelError::BadDeb { path: deb.into(), why };
+    read_all(deb, &|reader| unpack_data(reader, into, wanted, &bad))
+}
+
+/// What is done with the files of a package.
+type OfData<'a> = &'a dyn Fn(&mut dyn Read) -> Result<(), KernelError>;
+
+fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<DebInfo, KernelError> {
     let bad = |why: String| KernelError::BadDeb { path: deb.into(), why };
     let file = File::open(deb).map_err(|source| KernelError::Unreadable {
         path: deb.into(),
@@ -67,8 +86,8 @@ fn unpack_some(deb: &Path, into: &Path, wanted: Wanted<'_>) -> Result<DebInfo, K
         match name.split_once(".tar") {
             Some(("control", compression)) => info = Some(read_control(&mut counted, compression).map_err(&bad)?),
             Some(("data", compression)) => {
-                let reader = decompress(&mut counted, compression).map_err(&bad)?;
-                unpack_data(reader, into, wanted, &bad)?;
+                let mut reader = decompress(&mut counted, compression).map_err(&bad)?;
+                of_data(&mut *reader)?;
                 unpacked = true;
             }
             _ => {}

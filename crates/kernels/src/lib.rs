@@ -7,7 +7,7 @@
 //!                                                       └──> Kernel ──> config, preempt, modules
 //! ```
 //!
-//! [`debug`] brings a kernel's debug package, [`headers`] what a module is built with.
+//! [`debug`] brings a kernel's debug package, [`headers`] what a module for it is built with.
 //!
 //! [`resolve`] is the way in. A [`Kernel`] is a value: paths, what it is, and a digest that names its content. What
 //! it can do follows from its files: [`config`], [`preempt`], [`modules`].

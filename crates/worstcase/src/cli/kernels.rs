@@ -12,7 +12,7 @@ use worstcase_kernels::config::Features;
 use worstcase_kernels::debuginfo::kept::{self, Kept};
 use worstcase_kernels::modules::{ModuleIndex, Presence};
 use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
-use worstcase_kernels::{self as kernels, Kernel, KernelError, Lists, ResolveOptions, debug};
+use worstcase_kernels::{self as kernels, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [
@@ -46,7 +46,8 @@ Examples:
 const GET_HELP: &str = "\
 Examples:
   worstcase kernels get debian:6.1 debian:6.1-rt
-  worstcase kernels get --debug debian:6.12                explain then tells lines of source code";
+  worstcase kernels get --debug debian:6.12                explain then tells lines of source code
+  worstcase kernels get --headers debian:6.1               to build a module: make -C FOLDER M=$PWD modules";
 
 const SHOW_HELP: &str = "\
 Examples:
@@ -98,6 +99,9 @@ pub struct GetArgs {
     /// Also bring the debug package, of which a small part is kept: then explain tells lines of source code
     #[arg(long)]
     debug: bool,
+    /// Also bring the headers, against which a module for this kernel is built: make -C FOLDER M=$PWD modules
+    #[arg(long)]
+    headers: bool,
     /// Fetch the package lists now (otherwise: if they are older than a day)
     #[arg(long)]
     refresh: bool,
@@ -211,6 +215,10 @@ fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
         if args.debug {
             let kept = debug::get(&kernel, &options)?;
             print(&format!("{name}: debug information {}\n", describe_kept(&kept)))?;
+        }
+        if args.headers {
+            let folder = headers::get(&kernel, &options)?;
+            print(&format!("{name}: headers {}\n", folder.display()))?;
         }
         // Once is enough for one command.
         if options.lists == Lists::Renew {

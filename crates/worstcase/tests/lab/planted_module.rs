@@ -28,27 +28,21 @@ fn module() -> Option<&'static Path> {
 }
 
 fn build() -> Result<PathBuf, String> {
-    for tool in ["gcc", "make", "dpkg-deb"] {
+    for tool in ["gcc", "make"] {
         let found = Command::new(tool).arg("--version").output();
         found.map_err(|e| format!("{tool}: {e}"))?;
     }
-    let work = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (release, headers) = headers_in(work)?;
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../culprit/module");
-    let module = work.join("module");
+    let options = ResolveOptions::from_cache(&Silent).map_err(|e| e.to_string())?;
+    let kernel = resolve(GENERIC, &options).map_err(|e| e.to_string())?;
+    let headers = headers::get(&kernel, &options).map_err(|e| e.to_string())?;
+    let module = Path::new(env!("CARGO_TARGET_TMPDIR")).join("module");
     std::fs::create_dir_all(&module).map_err(|e| e.to_string())?;
     for name in ["Kbuild", "planted.c"] {
-        std::fs::copy(source.join(name), module.join(name)).map_err(|e| e.to_string())?;
+        std::fs::copy(source().join(name), module.join(name)).map_err(|e| e.to_string())?;
     }
-    let folder = headers.join("usr/src").join(format!("linux-headers-{release}"));
-    let makefile = folder.join("Makefile");
-    let text = std::fs::read_to_string(&makefile).map_err(|e| e.to_string())?;
-    // The package includes the common headers from where it would be installed.
-    let here = format!("include {}/usr/src", headers.display());
-    std::fs::write(&makefile, text.replace("include /usr/src", &here)).map_err(|e| e.to_string())?;
     let made = Command::new("make")
         .arg("-C")
-        .arg(&folder)
+        .arg(&headers)
         .arg(format!("M={}", module.display()))
         .arg("modules")
         .output()
@@ -59,22 +53,8 @@ fn build() -> Result<PathBuf, String> {
     }
 }
 
-/// The kernel's release, and its headers, unpacked; downloaded once.
-fn headers_in(work: &Path) -> Result<(String, PathBuf), String> {
-    let options = ResolveOptions::from_cache(&Silent).map_err(|e| e.to_string())?;
-    let kernel = resolve(GENERIC, &options).map_err(|e| e.to_string())?;
-    let name = format!("headers-{}", kernel.package_version.as_deref().unwrap_or_default());
-    let unpacked = work.join(name);
-    if !unpacked.exists() {
-        let fresh = tempfile::tempdir_in(work).map_err(|e| e.to_string())?;
-        for deb in headers::download(&kernel, &options, fresh.path()).map_err(|e| e.to_string())? {
-            let unpack = Command::new("dpkg-deb").arg("-x").arg(&deb).arg(fresh.path()).status();
-            unpack.map_err(|e| e.to_string())?;
-            std::fs::remove_file(deb).map_err(|e| e.to_string())?;
-        }
-        std::fs::rename(fresh.keep(), &unpacked).map_err(|e| e.to_string())?;
-    }
-    Ok((kernel.release, unpacked))
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../culprit/module")
 }
 
 /// The breakdowns of the latest samples while the module does its work; none where it cannot be built.
