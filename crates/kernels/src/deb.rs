@@ -3,12 +3,15 @@
 //! Only what a kernel consists of is written: the image, config, System.map and modules; no links, no scripts. Paths are
 //! checked, so that a package can write nothing outside of its folder. A package that ends too early is an error.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use worstcase_base::cache::CacheError;
 
+use super::debuginfo::kept::MODULES;
+use super::modules::name_of;
 use super::{KernelError, packages};
 
 /// What a .deb says of itself.
@@ -43,9 +46,11 @@ pub fn unpack_all(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
     })
 }
 
-/// Unpacks the kernel's own debug file, as `vmlinux`.
-pub fn unpack_vmlinux(deb: &Path, into: &Path) -> Result<PathBuf, KernelError> {
-    unpack_some(deb, into, &debug_file)?;
+/// Unpacks the kernel's own debug file, as `vmlinux`, and those of some modules, as `modules/NAME.ko`; gives the kernel's.
+pub fn unpack_debug(deb: &Path, modules: &BTreeSet<String>, into: &Path) -> Result<PathBuf, KernelError> {
+    unpack_some(deb, into, &|path| {
+        debug_file(path).or_else(|| debug_module(path, modules))
+    })?;
     Some(into.join(VMLINUX))
         .filter(|p| p.is_file())
         .ok_or_else(|| KernelError::BadDeb {
@@ -204,6 +209,14 @@ fn debug_file(path: &Path) -> Option<PathBuf> {
     (is_it && path.starts_with("usr/lib/debug")).then(|| VMLINUX.into())
 }
 
+/// Where a module's debug file goes, if it is one of these.
+fn debug_module(path: &Path, modules: &BTreeSet<String>) -> Option<PathBuf> {
+    let path = path.strip_prefix(".").unwrap_or(path);
+    let is_debug = path.starts_with("usr/lib/debug") && path.extension().is_some_and(|end| end == "ko");
+    let name = name_of(path);
+    (is_debug && modules.contains(&name)).then(|| Path::new(MODULES).join(format!("{name}.ko")))
+}
+
 /// Where a member goes, if it is part of a kernel.
 fn kernel_file(path: &Path) -> Option<PathBuf> {
     let normal = |c: Component<'_>| match c {
@@ -273,23 +286,27 @@ mod tests {
     }
 
     #[test]
-    fn of_a_debug_package_only_the_kernel_itself_is_wanted() {
+    fn of_a_debug_package_only_the_kernel_itself_and_some_modules_are_wanted() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("dbg.deb");
         let module: (&str, &[u8]) = ("./usr/lib/debug/lib/modules/6.1/kernel/brd.ko", b"module");
+        let wanted: (&str, &[u8]) = ("./usr/lib/debug/lib/modules/6.1/kernel/null-blk.ko", b"wanted");
+        let modules = BTreeSet::from(["null_blk".to_string()]);
         for place in [
             "./usr/lib/debug/boot/vmlinux-6.1",
             "./usr/lib/debug/lib/modules/6.1/vmlinux",
         ] {
-            let deb = sample("linux-image-6.1-dbg", "6.1-1", &[module, (place, b"debug")]);
+            let deb = sample("linux-image-6.1-dbg", "6.1-1", &[module, wanted, (place, b"debug")]);
             fs::write(&path, deb).unwrap();
-            let found = unpack_vmlinux(&path, dir.path()).unwrap();
+            let found = unpack_debug(&path, &modules, dir.path()).unwrap();
             assert_eq!(fs::read(&found).unwrap(), b"debug");
-            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
+            assert_eq!(fs::read(dir.path().join("modules/null_blk.ko")).unwrap(), b"wanted");
+            assert_eq!(fs::read_dir(dir.path().join("modules")).unwrap().count(), 1);
             fs::remove_file(found).unwrap();
         }
         fs::write(&path, sample("linux-image-6.1-dbg", "6.1-1", &[module])).unwrap();
-        let error = unpack_vmlinux(&path, dir.path()).unwrap_err();
+        let error = unpack_debug(&path, &modules, dir.path()).unwrap_err();
         assert!(error.to_string().contains("no vmlinux"), "{error}");
     }
 

@@ -3,13 +3,14 @@
 use super::apt::Apt;
 use super::{Kernel, KernelError, ResolveOptions, deb};
 use crate::debuginfo::kept::{self, Kept};
+use std::collections::BTreeSet;
 use worstcase_base::cache::Cache;
 
 /// What is needed on the disk while a package is taken apart, beside its size: the kernel's debug file.
 const VMLINUX_BYTES: u64 = 1_200_000_000;
 
-/// The kernel's debug information, from the cache or from the archive.
-pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<Kept, KernelError> {
+/// The debug information of the kernel and of these modules, from the cache or from the archive.
+pub fn get(kernel: &Kernel, modules: &BTreeSet<String>, options: &ResolveOptions<'_>) -> Result<Kept, KernelError> {
     let none = |why: String| KernelError::NoDebugPackage {
         kernel: kernel.label.clone(),
         why,
@@ -36,7 +37,7 @@ pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<Kept, Kernel
     kept::keep(&options.cache, &kernel.release, version, |into| {
         let debs = apt.download(&[part], into)?;
         options.observer.progress(&format!("unpacking {package}"), 100.0);
-        let vmlinux = deb::unpack_vmlinux(&debs[0], into);
+        let vmlinux = deb::unpack_debug(&debs[0], modules, into);
         options.observer.done();
         vmlinux
     })

@@ -36,6 +36,7 @@ mod fork;
 pub mod image;
 mod kernel_facts;
 mod kernel_memory;
+mod labels;
 pub mod machine;
 pub mod matrix;
 pub mod models;

@@ -6,7 +6,7 @@ use super::machine::{self, Mips};
 use super::qemu::Qemu;
 use super::snapshot::Snapshot;
 use super::subject::{Prepared, Subject};
-use super::{LabError, stamps};
+use super::{LabError, labels, stamps};
 use std::collections::BTreeMap;
 use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
 use worstcase_plan::{PlannedCell, VirtualMachine};
@@ -38,6 +38,12 @@ impl Matrix {
         options: &ResolveOptions<'_>,
     ) -> Result<Matrix, LabError> {
         let mut found: BTreeMap<&str, Kernel> = BTreeMap::new();
+        for cell in planned {
+            if !found.contains_key(cell.kernel.as_str()) {
+                found.insert(&cell.kernel, kernels::resolve(&cell.kernel, options)?);
+            }
+        }
+        labels::make_unique(found.values_mut());
         let mut indices: BTreeMap<(&str, &str, &VirtualMachine), usize> = BTreeMap::new();
         let mut matrix = Matrix {
             subjects: Vec::new(),
@@ -48,9 +54,6 @@ impl Matrix {
             let subject = match indices.get(&key) {
                 Some(index) => *index,
                 None => {
-                    if !found.contains_key(key.0) {
-                        found.insert(key.0, kernels::resolve(key.0, options)?);
-                    }
                     let subject = subject(&found[key.0], cell, additions)?;
                     matrix.subjects.push(subject.prepare(qemu)?);
                     indices.insert(key, matrix.subjects.len() - 1);

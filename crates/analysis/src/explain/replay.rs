@@ -36,8 +36,12 @@ pub fn replay(
     let lines = lines(means.debug_info, record, &again, cache)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
     let executions = again.replay(cache, &places)?;
-    let own = |name: &str| additions.module(name).map(|module| Rc::from(&*module.bytes));
-    let lines = Modules::of(lines, again.symbols(), own);
+    let kept = again.build_id()?.and_then(|id| kept::of_build(cache, &id));
+    let file = |name: &str| match additions.module(name) {
+        Some(own) => Some(Rc::from(&*own.bytes)),
+        None => std::fs::read(kept.as_ref()?.module(name)?).ok().map(Rc::from),
+    };
+    let lines = Modules::of(lines, again.symbols(), file);
     Ok(Replayed {
         executions,
         symbols: again.into_symbols(),

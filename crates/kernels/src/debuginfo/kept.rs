@@ -3,6 +3,7 @@
 //! ```text
 //! <cache>/debug/<package>_<version>/manifest.json    of which package and kernel, and its build-id
 //!                                   vmlinux.debug    see `slim`
+//!                                   modules/NAME.ko  of modules, as they are
 //! ```
 
 use super::slim::slim;
@@ -16,6 +17,8 @@ const AREA: &str = "debug";
 const SCHEMA: &str = "worstcase-debug/1";
 const MANIFEST: &str = "manifest.json";
 const FILE: &str = "vmlinux.debug";
+/// The folder of the modules, beside the vmlinux and where they are kept.
+pub const MODULES: &str = "modules";
 
 #[derive(Serialize, Deserialize)]
 struct Manifest {
@@ -40,7 +43,16 @@ pub fn package(release: &str) -> String {
     format!("linux-image-{release}-dbg")
 }
 
-/// Keeps what is needed of the vmlinux that `fetch` brings (into the folder that it is given) for a release in a version.
+impl Kept {
+    /// The debug file of a module; none if it was not kept.
+    pub fn module(&self, name: &str) -> Option<PathBuf> {
+        let path = self.path.with_file_name(MODULES).join(format!("{name}.ko"));
+        path.is_file().then_some(path)
+    }
+}
+
+/// Keeps what is needed of the vmlinux that `fetch` brings (into the folder that it is given) for a release in a version, and
+/// the modules that it puts beside it.
 pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
     cache: &Cache,
     release: &str,
@@ -53,6 +65,10 @@ pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
         let stored = |path: &Path, result: std::io::Result<()>| result.map_err(|e| CacheError::from_io(path, e));
         stored(&fetched, fs::create_dir(&fetched))?;
         let build_id = slim(&fetch(&fetched)?, &building.join(FILE))?;
+        let modules = fetched.join(MODULES);
+        if modules.is_dir() {
+            stored(&modules, fs::rename(&modules, building.join(MODULES)))?;
+        }
         stored(&fetched, fs::remove_dir_all(&fetched))?;
         let manifest = Manifest {
             schema: SCHEMA.into(),

@@ -114,7 +114,7 @@ impl RunPlan {
             }
             if !seen.insert(&cell.id) {
                 return Err(format!(
-                    "two cells are called '{}'; name each kernel, load and probe once, and measure kernels of one release in runs of their own",
+                    "two cells are called '{}'; name each kernel, load and probe once",
                     cell.id
                 ));
             }

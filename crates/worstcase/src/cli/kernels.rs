@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 use super::Error;
 use super::output::{print, print_json};
@@ -10,9 +11,10 @@ use worstcase_base::cache::Cache;
 use worstcase_kernels::catalog::{Entry, usable};
 use worstcase_kernels::config::Features;
 use worstcase_kernels::debuginfo::kept::{self, Kept};
-use worstcase_kernels::modules::{ModuleIndex, Presence};
+use worstcase_kernels::modules::{self, ModuleIndex, Presence};
 use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
 use worstcase_kernels::{self as kernels, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
+use worstcase_probe::loads::LOADS;
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [
@@ -203,6 +205,12 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Names of the modules that loads bring into the lab's kernels.
+fn loads_modules() -> BTreeSet<String> {
+    let modules = LOADS.iter().flat_map(|load| load.modules);
+    modules.map(|name| modules::canonical(name)).collect()
+}
+
 fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
     for name in &args.names {
         let kernel = kernels::resolve(name, &options)?;
@@ -213,7 +221,7 @@ fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
             kernel.bzimage.display()
         ))?;
         if args.debug {
-            let kept = debug::get(&kernel, &options)?;
+            let kept = debug::get(&kernel, &loads_modules(), &options)?;
             print(&format!("{name}: debug information {}\n", describe_kept(&kept)))?;
         }
         if args.headers {

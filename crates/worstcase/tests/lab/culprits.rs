@@ -69,8 +69,13 @@ pub fn explained(cell: &str, load: &str, add: &str, chosen: &str, folder: &Path)
     let mut measure = shared().run(cell, &run);
     measure.arg("--load").arg(load);
     measure.assert().success();
-    let mut explain = shared().worstcase(&format!("explain --json {add} {chosen}"));
-    let done = explain.arg(&run).assert().success();
+    told_of(&run, &format!("{add} {chosen}"))
+}
+
+/// The breakdowns of a run, with these words.
+pub fn told_of(run: &Path, words: &str) -> Vec<BreakdownAsJson> {
+    let mut explain = shared().worstcase(&format!("explain --json {words}"));
+    let done = explain.arg(run).assert().success();
     let said = serde_json::from_slice::<serde_json::Value>(&done.get_output().stdout).unwrap();
     match said.is_array() {
         true => serde_json::from_value(said).unwrap(),

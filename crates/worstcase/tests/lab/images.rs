@@ -100,3 +100,24 @@ fn a_kernel_without_memory_panics_and_says_so() {
     command.args(["--kernel", GENERIC, "--add"]).arg(&big);
     machine_failed(command, &["QEMU ended unexpectedly"], "Kernel panic");
 }
+
+#[test]
+fn two_kernels_of_one_release_have_names_of_their_own() {
+    let folder = folder();
+    let KernelFiles { bzimage, config, .. } = kernel(GENERIC);
+    let copy = |name: &str| {
+        let image = folder.path().join(name).join("bzImage");
+        fs::create_dir_all(image.parent().unwrap()).unwrap();
+        fs::copy(&bzimage, &image).unwrap();
+        format!("--kernel {},config={}", image.display(), config.display())
+    };
+    let kernels = format!("{} {}", copy("old"), copy("new"));
+    let cells = "--preempt none --load idle --seeds 1 --samples 200";
+    let records = shared().measure(&format!("{kernels} {cells}"));
+    let ids: Vec<&str> = records.iter().map(|r| r.id.as_str()).collect();
+    let release = &records[0].subject.kernel.release;
+    let of = |name: &str| format!("{release}+{name}.none.idle.wakeup.s1");
+    assert_eq!(ids, [of("old"), of("new")]);
+    // It is the same kernel.
+    assert_eq!(records[0].digest, records[1].digest);
+}

@@ -1,14 +1,17 @@
 //! Ground truth from inside the kernel: a module (crates/culprit/module) that delays the probe in ways that are known by
 //! construction, built against the headers of the lab's kernel.
 
-use crate::controller::{GENERIC, folder};
-use crate::culprits::{BreakdownAsJson, explained, program};
+use crate::controller::{GENERIC, RT, folder, shared};
+use crate::culprits::{BreakdownAsJson, explained, program, told_of};
+use crate::failures::{failure, one_line};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use worstcase_analysis::breakdown::cause::Mechanism;
-use worstcase_analysis::breakdown::spans::Kind;
+use worstcase_analysis::breakdown::lines::Source;
+use worstcase_analysis::breakdown::spans::{Kind, Span};
 use worstcase_kernels::{ResolveOptions, Silent, headers, resolve};
+use worstcase_results::record::{Machine, Run};
 
 const WORK: u64 = 150_000;
 /// The module's timer comes 1 us earlier from each of the probe's to the next, and so once at every phase of it.
@@ -117,4 +120,137 @@ fn a_section_with_preemption_off_is_one_under_every_model() {
             }
         }
     }
+}
+
+/// Measures with `--module` and these parameters, in a folder.
+fn with_module(module: &Path, parameters: &str, preempt: &str, run: &Path) -> assert_cmd::Command {
+    let mut measure = shared().run(
+        &format!("--kernel {GENERIC} --preempt {preempt} --samples {SAMPLES} --seeds 1"),
+        run,
+    );
+    measure
+        .arg("--module")
+        .arg(format!("{} {parameters}", module.display()));
+    measure
+}
+
+/// The text of a line of the module's source.
+fn line_of(source: &Source) -> String {
+    assert_eq!(source.file, "planted.c");
+    let text = std::fs::read_to_string(self::source().join("planted.c")).unwrap();
+    let line = text.lines().nth(source.line as usize - 1);
+    line.expect("a line of the source").trim().to_string()
+}
+
+/// What the source says where frames of a chain and the hottest lines are: (function, line) each.
+fn lines_of(span: &Span) -> Vec<(String, String)> {
+    let frames = span
+        .chain
+        .iter()
+        .filter_map(|f| Some((&f.function, f.source.as_ref()?)));
+    let hottest = span.lines.iter().map(|share| (&share.function, &share.source));
+    let all = frames.chain(hottest);
+    all.map(|(function, source)| (function.clone(), line_of(source)))
+        .collect()
+}
+
+const LOOP: &str = r#"asm volatile("1: dec %0; jnz 1b" : "+r"(rounds));"#;
+const CALL: &str = "planted_work();";
+
+/// Nothing but the run is named when it is explained: it knows the module.
+#[test]
+fn a_module_of_ones_own_is_explained_with_the_lines_of_its_source() {
+    let Some(module) = module() else { return };
+    let folder = folder();
+    for (preempt, work, mechanism, function) in [
+        ("none", "timer", Mechanism::OtherTimer, "planted_timer"),
+        ("full", "spin", Mechanism::PreemptionOff, "planted_spin"),
+    ] {
+        let run = folder.path().join(work);
+        let parameters = format!("work={work} instructions={WORK}");
+        with_module(module, &parameters, preempt, &run).assert().success();
+        let record = &Run::open(&run).unwrap().records().unwrap()[0];
+        let Machine::Lab(machine) = &record.subject.machine else {
+            unreachable!()
+        };
+        assert_eq!(machine.modules[0].name, "planted");
+        assert_eq!(machine.modules[0].parameters, parameters);
+        for breakdown in told_of(&run, "--all -k 3") {
+            breakdown.names_cause(mechanism, &[function], WORK / 2..=WORK + 2_000);
+            let long = breakdown.spans.iter().max_by_key(|s| s.length_ns).unwrap();
+            let lines = lines_of(long);
+            let is = |function: &str, line: &str| lines.contains(&(function.into(), line.into()));
+            assert!(is("planted_work", LOOP), "{work}: {lines:?}");
+            assert!(is(function, CALL), "{work}: {lines:?}");
+            let strange = lines.iter().find(|(f, line)| f == "planted_work" && line != LOOP);
+            assert_eq!(strange, None);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_module_of_this_kernel_is_refused_before_anything_is_booted() {
+    let Some(module) = module() else { return };
+    let folder = folder();
+    let run = folder.path().join("run");
+    for (words, says) in [
+        ("/no/such.ko", "--module /no/such.ko: there is no such file"),
+        ("/bin/true", "--module /bin/true: it is no kernel module"),
+        (
+            &format!("{} wrok=timer", module.display()),
+            "planted has no parameter 'wrok'; it has",
+        ),
+    ] {
+        let mut asked = shared().run(&format!("--kernel {GENERIC}"), &run);
+        asked.arg("--module").arg(words);
+        let said = failure(asked, 2);
+        assert!(said.line.contains(says), "{words}: {}", said.line);
+    }
+    let planted = format!("--module {0}", module.display());
+    for (words, says) in [
+        (
+            format!("--kernel {RT} {planted}"),
+            &["it was built for 6.1.0-", "and the kernel debian:6.1-rt is 6.1.0-"][..],
+        ),
+        (
+            format!("--kernel {GENERIC} {planted} {planted}"),
+            &["planted is there twice"],
+        ),
+    ] {
+        one_line(shared().run(&words, &run), 2, says);
+    }
+    assert!(!run.exists(), "no run is begun");
+}
+
+#[test]
+fn a_module_that_the_kernel_refuses() {
+    let Some(module) = module() else { return };
+    let folder = folder();
+    let says = ["the kernel refused the module planted work=nonsense: Invalid argument"];
+    one_line(
+        with_module(module, "work=nonsense", "none", &folder.path().join("run")),
+        4,
+        &says,
+    );
+}
+
+/// The file of a module is an input of the subject, to the byte.
+#[test]
+fn a_module_that_was_built_again_is_another_one() {
+    let Some(module) = module() else { return };
+    let folder = folder();
+    let copy = folder.path().join("planted.ko");
+    let run = folder.path().join("run");
+    std::fs::copy(module, &copy).unwrap();
+    with_module(&copy, "instructions=1000", "none", &run).assert().success();
+    // Behind the last section nobody looks.
+    let bytes = [std::fs::read(&copy).unwrap(), vec![0]].concat();
+    std::fs::write(&copy, bytes).unwrap();
+    let mut explain = shared().worstcase("explain");
+    explain.arg(&run);
+    let says = [
+        "cannot be replayed: it was measured with planted instructions=1000 (sha256:",
+        "here it would be with planted instructions=1000 (sha256:",
+    ];
+    one_line(explain, 2, &says);
 }

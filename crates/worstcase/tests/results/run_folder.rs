@@ -247,7 +247,7 @@ fn two_kernels_of_one_release_need_labels() {
     plan.cells.push(twin);
     let dir = tempfile::tempdir().unwrap();
     let error = Run::create(dir.path(), plan).unwrap_err().to_string();
-    assert!(error.contains("runs of their own"), "{error}");
+    assert!(error.contains("name each kernel, load and probe once"), "{error}");
 }
 
 #[test]
