@@ -130,9 +130,9 @@ pub fn add(kernel: &Kernel, own: &[OwnModule], files: &mut BTreeMap<String, Vec<
             return Err(LabError::Request(what));
         }
         let is_own = |name: &str| own.iter().any(|other| other.name == modules::canonical(name));
-        let needed: Vec<&str> = module.info.depends.iter().map(String::as_str).collect();
-        let needed: Vec<&str> = needed.into_iter().filter(|name| !is_own(name)).collect();
-        for path in modules::load_order(kernel, &needed)? {
+        let needed = module.info.depends.iter().map(String::as_str);
+        let of_kernel: Vec<&str> = needed.filter(|name| !is_own(name)).collect();
+        for path in modules::load_order(kernel, &of_kernel)? {
             if needed_so_far.insert(path.clone()) {
                 put(files, &mut list, &modules::name_of(&path), &modules::read(&path)?, "");
             }

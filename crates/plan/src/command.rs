@@ -147,6 +147,28 @@ mod tests {
     }
 
     #[test]
+    fn a_module_is_one_word_with_its_parameters() {
+        let mut experiment = lab();
+        experiment.modules = [("/d/a.ko", ""), ("/d/b.ko", "x=1 y=2")]
+            .map(|(source, parameters)| crate::Module {
+                source: source.into(),
+                parameters: parameters.into(),
+            })
+            .into();
+        let words = command(&experiment, None, "r".as_ref());
+        let at = words.iter().position(|word| word == "--module").unwrap();
+        assert_eq!(
+            words[at..at + 4],
+            ["--module", "/d/a.ko", "--module", "/d/b.ko x=1 y=2"]
+        );
+        let difference = lab().difference(&experiment).unwrap();
+        assert_eq!(
+            difference.to_string(),
+            "module (none there, /d/a.ko, /d/b.ko x=1 y=2 here)"
+        );
+    }
+
+    #[test]
     fn a_study_is_named() {
         let study = StudySource {
             study: "/home/me/mine.toml".into(),

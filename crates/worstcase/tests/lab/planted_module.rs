@@ -169,7 +169,11 @@ fn a_module_of_ones_own_is_explained_with_the_lines_of_its_source() {
         let run = folder.path().join(work);
         let parameters = format!("work={work} instructions={WORK}");
         with_module(module, &parameters, preempt, &run).assert().success();
-        let record = &Run::open(&run).unwrap().records().unwrap()[0];
+        let measured = Run::open(&run).unwrap();
+        // The command that is kept asks for the same.
+        let again = measured.command();
+        shared().worstcase("").args(&again[1..]).assert().success();
+        let record = &measured.records().unwrap()[0];
         let Machine::Lab(machine) = &record.subject.machine else {
             unreachable!()
         };
