@@ -199,6 +199,24 @@ mod tests {
         assert_eq!(&image[JOURNAL as usize * BLOCK..][..4], [0xc0, 0x3b, 0x39, 0x98]);
     }
 
+    /// Where e2fsprogs is installed, as on every Debian with a disk.
+    #[test]
+    fn e2fsck_finds_no_fault() {
+        let path = std::env::temp_dir().join(format!("worstcase-ext4-{}", std::process::id()));
+        let mut image = std::fs::File::create(&path).unwrap();
+        image.set_len(64 << 20).unwrap();
+        format(&mut image, 64 << 20).unwrap();
+        let checked = std::process::Command::new("/sbin/e2fsck")
+            .arg("-fn")
+            .arg(&path)
+            .output();
+        std::fs::remove_file(&path).unwrap();
+        match checked {
+            Ok(checked) => assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout)),
+            Err(e) => eprintln!("(no e2fsck: this test checks nothing here: {e})"),
+        }
+    }
+
     #[test]
     fn a_device_of_another_size_is_refused() {
         for bytes in [4 << 20, 256 << 20] {
