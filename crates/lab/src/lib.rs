@@ -5,6 +5,7 @@
 //! VirtualMachine   the virtual machine: speed, memory; its arguments, to the byte
 //! image     the initramfs: guest, modules, added programs
 //! Subject   kernel + preemption model + VirtualMachine + image
+//! confine   what a QEMU may touch of the controller
 //! watchdog  when a QEMU that does not get on is given up
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
@@ -27,6 +28,7 @@ pub mod again;
 mod boot_state;
 pub mod cell;
 pub mod census;
+mod confine;
 pub mod cpio;
 pub mod execution;
 pub mod executor;
