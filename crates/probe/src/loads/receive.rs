@@ -5,7 +5,6 @@
 
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
-use crate::sys::rlimit::Resource;
 use crate::sys::{device, signal, udp};
 use crate::venue::Venue;
 use std::io::{self, ErrorKind};
@@ -17,8 +16,6 @@ const EVERYBODY: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
 const USUAL_SOCKETS: u32 = 64;
 const READERS: usize = 4;
 const DATAGRAM: usize = 512;
-/// Files that this process has open besides.
-const OTHER_FILES: u64 = 64;
 const BROADCASTS: usize = 0;
 const DATAGRAMS: usize = 1;
 
@@ -27,9 +24,6 @@ pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError>
         device::loopback_up().map_err(load.preparing("bringing up the loopback interface"))?;
     }
     let sockets = load.part().number().unwrap_or(USUAL_SOCKETS);
-    let _raised = Resource::Files
-        .raise(u64::from(sockets) + OTHER_FILES)
-        .map_err(load.preparing("opening a file for each socket"))?;
     let sockets = receivers(sockets).map_err(load.preparing("making UDP sockets"))?;
     let to = sockets[0].local_addr().map_err(load.preparing("asking for a port"))?;
     for own in sockets.chunks(sockets.len().div_ceil(READERS)) {

@@ -273,7 +273,7 @@ pub const LOADS: [LoadInfo; 22] = [
         kind: LoadKind::Rcu,
         name: "rcu",
         takes: Takes::Nothing,
-        about: "opens and closes 1000 sockets at a time, which the kernel frees through RCU callbacks",
+        about: "opens and closes 500 sockets at a time, which the kernel frees through RCU callbacks",
         units: &["freed"],
         rate: Some(0),
         modules: &[],
@@ -282,7 +282,8 @@ pub const LOADS: [LoadInfo; 22] = [
     LoadInfo {
         kind: LoadKind::Receive,
         name: "receive",
-        takes: number("N", 1000),
+        // A process may usually have 1024 files open.
+        takes: number("N", 900),
         about: "broadcasts over loopback to N (64) UDP sockets, which four processes read (receive soft interrupts)",
         units: &["broadcasts", "datagrams"],
         rate: Some(0),
