@@ -16,7 +16,7 @@ pub fn run(areas: u32) -> io::Result<Infallible> {
                 unsafe { libc::_exit(i32::from(done.is_err())) }
             }
             child if child < 0 => return Err(io::Error::last_os_error()),
-            child => ended_well(child)?,
+            child => ended_well(child, "map its areas")?,
         }
     }
 }
@@ -39,12 +39,13 @@ fn map(areas: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn ended_well(child: libc::pid_t) -> io::Result<()> {
+/// Waits for a child that was to do something.
+pub fn ended_well(child: libc::pid_t, what: &str) -> io::Result<()> {
     let mut status = 0;
     // SAFETY: `status` outlives the call.
     match unsafe { libc::waitpid(child, &raw mut status, 0) } {
         pid if pid == child && status == 0 => Ok(()),
-        pid if pid == child => Err(io::Error::other("a process could not map its areas")),
+        pid if pid == child => Err(io::Error::other(format!("a process could not {what}"))),
         _ => Err(io::Error::last_os_error()),
     }
 }

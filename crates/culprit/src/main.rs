@@ -16,6 +16,7 @@
 //! | `truncate` | MiB | truncations of a file, whose pages' tree is freed through RCU |
 //! | `cgroups` | groups | removals of control groups, freed through RCU |
 //! | `areas` | areas | exits of processes with so many areas of memory |
+//! | `filters` | instructions | processes that install a system call filter of so many instructions |
 //! | `console` | characters | writes of lines of so many characters to a serial console |
 //! | `calls` | MiB | system calls that work on so much memory: mmap, mprotect, madvise, munmap |
 //!
@@ -27,6 +28,7 @@ mod cgroups;
 mod console;
 mod copy;
 mod expire;
+mod filters;
 mod flood;
 mod insmod;
 mod mutex;
@@ -75,6 +77,7 @@ fn by_number(name: &str, number: u32) -> io::Result<Infallible> {
         "truncate" => truncate::run(number),
         "cgroups" => cgroups::run(number),
         "areas" => areas::run(number),
+        "filters" => filters::run(number),
         "console" => console::run(number as usize),
         "calls" => calls::run(number as usize),
         _ => Err(io::Error::other("there is no such culprit")),

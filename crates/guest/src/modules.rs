@@ -14,20 +14,28 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use worstcase_probe::loads::ModuleInfo;
 
 /// See the module.
 const OWN: &str = "/modules/own/list";
 
 /// Loads a module with what it depends on; one that is loaded already is no error.
 pub fn load(name: &str) -> Result<(), GuestError> {
+    let ModuleInfo { parameters, optional } = ModuleInfo::of(name);
     let index = read_text("/modules/index")?;
-    let files = index
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(module, _)| *module == name)
-        .map(|(_, files)| files)
-        .ok_or_else(|| GuestError::new(format!("this kernel has no module '{name}', which the load needs")))?;
-    files.split_whitespace().try_for_each(insert)
+    let mut modules = index.lines().filter_map(|line| line.split_once(':'));
+    let Some((_, files)) = modules.find(|(module, _)| *module == name) else {
+        return match optional {
+            true => Ok(()),
+            false => Err(GuestError::new(format!(
+                "this kernel has no module '{name}', which the load needs"
+            ))),
+        };
+    };
+    let mut files = files.split_whitespace();
+    let own = files.next_back();
+    files.try_for_each(|file| insert(file, ""))?;
+    own.map_or(Ok(()), |file| insert(file, parameters))
 }
 
 /// Loads the user's own modules; false if there are none.
@@ -49,8 +57,8 @@ pub fn load_own() -> Result<bool, GuestError> {
     Ok(true)
 }
 
-fn insert(file: &str) -> Result<(), GuestError> {
-    match finit(&format!("/modules/{file}"), "")? {
+fn insert(file: &str, parameters: &str) -> Result<(), GuestError> {
+    match finit(&format!("/modules/{file}"), parameters)? {
         Err(e) if e.raw_os_error() != Some(libc::EEXIST) => {
             Err(GuestError::new(format!("the kernel refused the module {file}: {e}")))
         }

@@ -11,9 +11,10 @@ use std::path::Path;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
+use worstcase_probe::loads::{self, LoadKind, LoadSpec};
 use worstcase_probe::spec::CellSpec;
 use worstcase_probe::trace::Event;
-use worstcase_probe::{Instructions, RawRecord};
+use worstcase_probe::{Instructions, Nanos, RawRecord};
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
@@ -105,12 +106,16 @@ pub fn describe(run: &Run) -> String {
 /// Most instructions of a cell whose work nobody knows beforehand: half an hour of a usual host.
 const UNKNOWN_WORK: Instructions = Instructions(500_000_000_000);
 
-/// As many as a boot to get ready, and four times as many as fit into the time to measure.
+/// As many as a boot to get ready, as many as a program may take to say that it is, and four times as many as fit into
+/// the time to measure.
 fn most_instructions(run: &Run) -> Instructions {
     if !run.spec.probe.is_periodic() {
         return UNKNOWN_WORK;
     }
-    let virtual_ns = run.spec.warmup.0 + run.spec.period.0 * u64::from(run.spec.periods);
+    let load: Result<LoadSpec, _> = run.spec.load.parse();
+    let is_awaited = load.is_ok_and(|load| load.parts().iter().any(|part| part.kind() == LoadKind::CmdReady));
+    let set_up = if is_awaited { loads::SET_UP } else { Nanos(0) };
+    let virtual_ns = set_up.0 + run.spec.warmup.0 + run.spec.period.0 * u64::from(run.spec.periods);
     let instructions = virtual_ns >> run.prepared.subject.mips.shift();
     Instructions(BOOT.0 + 4 * instructions)
 }

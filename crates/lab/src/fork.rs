@@ -66,6 +66,8 @@ impl Fork<'_> {
         let ended = Process::start(
             program,
             &args,
+            // QEMU opens the memory to write, though it maps it privately.
+            &[folder, &self.snapshot.memory()],
             errors.into(),
             Some(&at("progress")),
             Some(&state),

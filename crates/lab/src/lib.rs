@@ -6,6 +6,7 @@
 //! additions what the user puts into the machines: programs, kernel modules of his own
 //! image     the initramfs: guest, modules, additions
 //! Subject   kernel + preemption model + VirtualMachine + image
+//! confine   what a QEMU may touch of the controller
 //! watchdog  when a QEMU that does not get on is given up
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
@@ -29,6 +30,7 @@ pub mod again;
 mod boot_state;
 pub mod cell;
 pub mod census;
+mod confine;
 pub mod cpio;
 pub mod execution;
 pub mod executor;

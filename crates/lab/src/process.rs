@@ -1,6 +1,7 @@
 //! A QEMU process: its arguments, its end, and that it never outlives us.
 
 use super::LabError;
+use super::confine::Confinement;
 use super::qmp::Qmp;
 use super::watchdog::{Limits, Watchdog};
 use std::fs::File;
@@ -22,10 +23,12 @@ pub const STATE_FD: i32 = 200;
 
 impl Process {
     /// Starts QEMU within these limits; `progress` is where the plugin, if there is one, tells how far it has come. What
-    /// QEMU says on standard error goes to `stderr`. It has `state` open as [`STATE_FD`].
+    /// QEMU says on standard error goes to `stderr`. It has `state` open as [`STATE_FD`], and writes to no file but what is
+    /// `writable`, or in such a folder.
     pub fn start(
         program: &Path,
         args: &[String],
+        writable: &[&Path],
         stderr: Stdio,
         progress: Option<&Path>,
         state: Option<&File>,
@@ -42,10 +45,11 @@ impl Process {
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
+        let confinement = Confinement::to(writable)?;
         let parent = std::process::id();
         let state = state.map(AsRawFd::as_raw_fd);
-        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, dup2, setrlimit, _exit. The
-        // file behind `state` is borrowed until the process has started.
+        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, dup2, setrlimit, _exit, and
+        // what `enter` calls. The file behind `state` is borrowed until the process has started.
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -62,7 +66,7 @@ impl Process {
                     rlim_max: 0,
                 };
                 libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
-                Ok(())
+                confinement.enter()
             });
         }
         let mut child = command

@@ -83,7 +83,7 @@ fn read(kept: &Path) -> Option<Found> {
 fn look(program: &Path, version: &str) -> Result<Found, String> {
     let args: Vec<String> = ALONE.split(' ').map(str::to_string).collect();
     let limits = Limits::new(Instructions(0), None);
-    let qemu = Process::start(program, &args, Stdio::null(), None, None, limits).map_err(|e| e.to_string())?;
+    let qemu = Process::start(program, &args, &[], Stdio::null(), None, None, limits).map_err(|e| e.to_string())?;
     let process = procfs::process::Process::new(qemu.id().cast_signed()).map_err(|e| e.to_string())?;
     let executable = process.exe().map_err(|e| e.to_string())?;
     let maps = process.maps().map_err(|e| e.to_string())?;

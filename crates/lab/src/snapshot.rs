@@ -179,7 +179,8 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     };
     let args = machine::arguments(&prepared.subject, &prepared.command_line, Memory::Shared, &files);
     let (program, limits) = (&prepared.qemu.program, Limits::new(BOOT, limit));
-    let booted = Process::start(program, &args, errors.into(), Some(&at("progress")), None, limits)
+    let (progress, own) = (at("progress"), [folder]);
+    let booted = Process::start(program, &args, &own, errors.into(), Some(&progress), None, limits)
         .and_then(|qemu| save(qemu, &at("state")));
     let message = std::fs::read(at("message")).unwrap_or_default();
     if let Err(error) = booted {

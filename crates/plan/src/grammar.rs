@@ -2,7 +2,7 @@
 
 use crate::Length;
 use worstcase_probe::bench::{Bench, Inversion};
-use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::loads::{LOADS, LoadSpec, Takes};
 use worstcase_probe::spec::SpecError;
 use worstcase_probe::{Nanos, Probe, Venue};
 
@@ -59,15 +59,19 @@ pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option
         .then_some(Inversion::CRITERION)
 }
 
-/// Loads that are separated by commas. What follows `cmd:` or `compile:` belongs to a program or a path, to the end.
+/// Loads that are separated by commas. What follows `cmd:`, `cmd-ready:` or `compile:` belongs to a program or a path, to the end.
 pub fn loads(text: &str) -> Result<Vec<LoadSpec>, SpecError> {
     split(text).iter().map(|load| load.parse()).collect()
 }
 
 fn split(text: &str) -> Vec<String> {
+    let open_names = LOADS
+        .iter()
+        .filter(|load| matches!(load.takes, Takes::Command(_) | Takes::Path(_)));
+    let prefixes: Vec<String> = open_names.map(|load| format!("{}:", load.name)).collect();
     let takes_the_rest = |load: &str| {
         let mut parts = load.split('+');
-        parts.any(|part| part.starts_with("cmd:") || part.starts_with("compile:"))
+        parts.any(|part| prefixes.iter().any(|prefix| part.starts_with(prefix)))
     };
     let mut loads: Vec<String> = Vec::new();
     for word in text.split(',') {
@@ -89,6 +93,7 @@ mod tests {
         assert_eq!(split("cmd:a b,c"), ["cmd:a b,c"]);
         assert_eq!(split("shm,find+cmd:a,b,idle"), ["shm", "find+cmd:a,b,idle"]);
         assert_eq!(split("compile:/a,b,shm"), ["compile:/a,b,shm"]);
+        assert_eq!(split("cmd-ready:a,idle"), ["cmd-ready:a,idle"]);
         assert_eq!(split("idle,"), ["idle", ""]);
     }
 

@@ -43,6 +43,10 @@ const TESTS: &[(&str, fn())] = &[
     ("a_killed_parent_leaves_nothing", a_killed_parent_leaves_nothing),
     ("programs_that_hide_are_ended_too", programs_that_hide_are_ended_too),
     (
+        "a_program_is_measured_once_it_is_ready",
+        a_program_is_measured_once_it_is_ready,
+    ),
+    (
         "a_load_that_does_nothing_is_an_error",
         a_load_that_does_nothing_is_an_error,
     ),
@@ -206,11 +210,16 @@ fn every_load_works_and_leaves_nothing() {
             "cpu:2",
             "proc",
             "timers:8",
+            "timerfd",
+            "rcu",
+            "receive:8",
             "shm@50",
             "find@2000+compile+compile",
             "fork@100+procread@20",
+            "rcu@5000+receive:3@100",
             "cmd:sh -c 'while :; do :; done'",
             "cmd:true",
+            "cmd-ready:sh -c ': > $WORSTCASE_READY; while :; do :; done'",
         ] {
             let folder = Folder::new();
             // A machine that others use too may give a load no CPU for a while.
@@ -343,6 +352,8 @@ fn a_killed_parent_leaves_nothing() {
         "find",
         "sockets",
         "compile",
+        "timerfd:2",
+        "receive:8",
         "cmd:sh -c 'setsid sleep 1000 & while :; do :; done'",
     ] {
         let folder = Folder::new();
@@ -380,6 +391,28 @@ fn programs_that_hide_are_ended_too() {
     load.wait_for_work().expect("work");
     load.stop().expect("stop");
     assert_eq!(process::wait(-1, false).expect("wait"), Waited::NoChild);
+}
+
+fn a_program_is_measured_once_it_is_ready() {
+    let folder = Folder::new();
+    let set_up = folder.0.join("set-up");
+    let text = format!(
+        "cmd-ready:sh -c 'sleep 0.2; : > {}; : > $WORSTCASE_READY; while :; do :; done'",
+        set_up.display()
+    );
+    let mut load = start(&text, &folder);
+    load.wait_for_work().expect("work");
+    assert!(set_up.exists(), "it is measured before it is set up");
+    assert!(std::env::var_os("WORSTCASE_READY").is_none());
+    load.stop().expect("stop");
+    fs::remove_file(set_up).expect("remove");
+    assert!(folder.is_empty());
+    let failed = probes::run(&cell(Probe::Wakeup, "cmd-ready:sh -c 'exit 4'"), &folder.env());
+    let error = failed.expect_err("it ends before it is ready").to_string();
+    assert!(
+        error.starts_with("load 'cmd-ready' ended while it was needed: 'sh' ended with exit code 4"),
+        "{error}"
+    );
 }
 
 fn a_load_that_does_nothing_is_an_error() {

@@ -61,10 +61,12 @@ impl<'a> Shares<'a> {
         chain.unwrap_or_default().into_iter().cloned().collect()
     }
 
-    /// The innermost function that holds more than half of the time, if that is below the common chain.
+    /// The innermost function that holds more than half of the time.
     pub fn most(&self, time_of: impl Fn(u64) -> worstcase_probe::Nanos) -> Option<Share> {
         let stacks = &self.walk.stacks;
-        let id = self.innermost(MOST).filter(|id| Some(*id) != self.common())?;
+        let id = self
+            .innermost(MOST)
+            .filter(|id| stacks.frame(*id).kind != FrameKind::Unknown)?;
         Some(Share {
             function: stacks.frame(id).function.clone(),
             caller: stacks.caller(id).map(|c| stacks.frame(c).function.clone()),

@@ -195,7 +195,7 @@ pub struct Span {
     pub system_call: Option<String>,
     /// The call chain that most of it has in common, outermost first.
     pub chain: Vec<Frame>,
-    /// Further down, the innermost function that holds more than half of it.
+    /// The innermost function that holds more than half of it.
     pub most: Option<Share>,
     /// The functions that took most of it in themselves.
     pub functions: Vec<Share>,

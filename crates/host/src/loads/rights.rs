@@ -41,7 +41,7 @@ impl Account {
         });
         match part.kind() {
             // The user's own program, which may need them.
-            LoadKind::Cmd => None,
+            LoadKind::Cmd | LoadKind::CmdReady => None,
             // They make a device.
             LoadKind::BlockRead | LoadKind::Apps => None,
             // Tells the kernel to kill it first when memory gets short, in a file that is root's.

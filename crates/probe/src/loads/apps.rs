@@ -25,9 +25,6 @@ const MIB: u64 = 1 << 20;
 const PROCESS_COST: u64 = 256 * 1024;
 
 const PAGE_INS: usize = 0;
-/// Not work: applications that have filled their heap and made their first sweep. From the last one on the
-/// memory is full, and page-ins count.
-const READY: usize = 1;
 
 pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let apps = u64::from(load.part().number().unwrap_or(1));
@@ -45,6 +42,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
         .write(true)
         .open(&node)
         .map_err(load.preparing(format!("opening {}", node.display())))?;
+    load.await_workers(apps);
     for app in 0..apps {
         let file = file.try_clone().map_err(load.preparing("opening the device again"))?;
         let random = SplitMix64::new(seed.wrapping_add(app << 32));
@@ -65,7 +63,8 @@ fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64,
     for at in (0..sizes.first_sweep as usize).step_by(PAGE) {
         std::hint::black_box(files.read(at));
     }
-    board.add(READY, 1);
+    // From the last one on the memory is full, and page-ins count.
+    board.set_up();
     let places = sizes.files / PAGE as u64 / NEIGHBOURS;
     let mut seen = usage::own_process().major_faults;
     loop {
@@ -80,7 +79,7 @@ fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64,
             }
         }
         let now = usage::own_process().major_faults;
-        if board.count(READY) == apps {
+        if board.ready() == apps {
             board.add(PAGE_INS, now - seen);
         }
         seen = now;

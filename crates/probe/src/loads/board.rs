@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const COUNTERS: usize = 8;
 /// 0: no message; 1: one is being written; else its length in bytes plus 2.
 const MESSAGE_STATE: usize = COUNTERS;
-const MESSAGE: usize = COUNTERS + 1;
+/// Workers that are set up.
+const READY: usize = COUNTERS + 1;
+const MESSAGE: usize = COUNTERS + 2;
 /// Longest message in bytes.
 const MESSAGE_LEN: usize = 1024;
 
@@ -40,6 +42,16 @@ impl Board {
     pub(crate) fn count(&self, unit: usize) -> u64 {
         assert!(unit < COUNTERS);
         self.word(unit).load(Ordering::Relaxed)
+    }
+
+    /// One more worker has set up what it works on.
+    pub(crate) fn set_up(&self) {
+        self.word(READY).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many workers have.
+    pub(crate) fn ready(&self) -> u64 {
+        self.word(READY).load(Ordering::Relaxed)
     }
 
     /// Leaves a message for the probe; the first one stays.
@@ -84,7 +96,8 @@ mod tests {
         board.add(1, 4);
         board.report("first");
         board.report("second");
-        assert_eq!((board.count(0), board.count(1)), (0, 7));
+        board.set_up();
+        assert_eq!((board.count(0), board.count(1), board.ready()), (0, 7, 1));
         assert_eq!(board.message().as_deref(), Some("first"));
     }
 

@@ -14,6 +14,7 @@ use crate::sys::signal::{self, SignalFd};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 
 /// The counter that [`RunningPart::work`] fills from /proc when it is asked.
 pub(super) const CPU_TIME: usize = 0;
@@ -23,9 +24,26 @@ const CANNOT_RUN: i32 = 127;
 /// Bytes of standard error that are kept.
 const TAIL: usize = 512;
 
+/// Names the file by which a program says that it is ready.
+const READY: &str = "WORSTCASE_READY";
+
 pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    supervise(load, None)
+}
+
+/// The same, and the program says when it is ready.
+pub(super) fn start_ready(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let file = load.folder()?.join("ready");
+    load.await_file(file.clone());
+    supervise(load, Some(file))
+}
+
+fn supervise(load: &mut RunningPart, ready: Option<PathBuf>) -> Result<(), LoadError> {
     let words = load.part().words().to_vec();
     load.spawn(Ending::Asked, move |board| {
+        if let Some(file) = &ready {
+            process::set_variable(READY, file);
+        }
         process::adopt_orphans(true).map_err(|e| format!("becoming the reaper of orphans: {e}"))?;
         let signals =
             SignalFd::new(&[signal::SIGCHLD, signal::SIGTERM]).map_err(|e| format!("waiting for signals: {e}"))?;

@@ -71,6 +71,16 @@ pub enum LoadError {
         /// Its own words, or how it ended.
         cause: String,
     },
+    /// The load never said that it is set up.
+    #[error("load '{load}' was not ready within {seconds} s of its start: {how}")]
+    NotReady {
+        /// The load's name.
+        load: &'static str,
+        /// How long one waited.
+        seconds: u64,
+        /// What makes it ready.
+        how: &'static str,
+    },
     /// The load ran, and did nothing.
     #[error("load '{load}' did no work {when} (counted: {units})")]
     NoWork {
@@ -107,6 +117,7 @@ impl LoadError {
             LoadError::NotAvailable { load, .. }
             | LoadError::Prepare { load, .. }
             | LoadError::Ended { load, .. }
+            | LoadError::NotReady { load, .. }
             | LoadError::NoWork { load, .. }
             | LoadError::Undo { load, .. } => *load = name,
         }

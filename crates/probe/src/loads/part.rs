@@ -8,7 +8,7 @@ use super::error::{BegunPart, LoadEnvironment, LoadError};
 use super::{LoadKind, LoadPart, LoadSpec, process_tree};
 use crate::record::Work;
 use crate::sys::process::{self, Pid, Waited};
-use crate::sys::{clock, sched, signal};
+use crate::sys::{clock, memory, sched, signal};
 use crate::units::Nanos;
 use std::fs;
 use std::io;
@@ -54,6 +54,10 @@ pub struct RunningPart {
     undo: Vec<Undo>,
     helpers: Vec<RunningPart>,
     notes: Vec<String>,
+    /// Workers that say when they have set up what they work on.
+    awaited: u64,
+    /// What a program makes when it has.
+    ready_file: Option<PathBuf>,
 }
 
 impl RunningPart {
@@ -80,6 +84,8 @@ impl RunningPart {
             undo: Vec::new(),
             helpers: Vec::new(),
             notes: begun.notes,
+            awaited: 0,
+            ready_file: None,
         };
         running.body()?(&mut running, seed)?;
         Ok(running)
@@ -100,7 +106,12 @@ impl RunningPart {
             LoadKind::Cpu => super::cpu::start,
             LoadKind::Proc => super::proc::start,
             LoadKind::Timers => super::timers::start,
+            LoadKind::Timerfd => super::timerfd::start,
+            LoadKind::Rcu => super::rcu::start,
+            LoadKind::Receive => super::receive::start,
+            LoadKind::Writeback => super::writeback::start,
             LoadKind::Cmd => super::cmd::start,
+            LoadKind::CmdReady => super::cmd::start_ready,
             LoadKind::Build | LoadKind::Memory | LoadKind::Disk | LoadKind::Desktop => {
                 let brought = self.env.bodies.iter().find(|(kind, _)| *kind == self.part.kind());
                 let (_, body) = brought.ok_or_else(|| self.not_available("this program does not bring it"))?;
@@ -116,10 +127,12 @@ impl RunningPart {
             count: self.board.count(i),
         };
         let mut work: Vec<Work> = self.part.units().iter().enumerate().map(count).collect();
-        if self.part.kind() == LoadKind::Cmd
-            && let Some(&supervisor) = self.workers.first()
-        {
-            work[super::cmd::CPU_TIME].count = process_tree::cpu_time_below(supervisor).0 / 1_000;
+        match (self.part.kind(), self.workers.first()) {
+            (LoadKind::Cmd | LoadKind::CmdReady, Some(&supervisor)) => {
+                work[super::cmd::CPU_TIME].count = process_tree::cpu_time_below(supervisor).0 / 1_000;
+            }
+            (LoadKind::Writeback, _) => work[super::writeback::WRITTEN].count = memory::pages_written(),
+            _ => {}
         }
         for mut other in self.helpers.iter().flat_map(RunningPart::work) {
             if other.unit == RUNS && self.part.units().contains(&BUILDS) {
@@ -143,6 +156,13 @@ impl RunningPart {
             false => (0..self.part.units().len()).any(|unit| self.board.count(unit) > 0),
         };
         all_helpers && (nothing_to_do || own)
+    }
+
+    /// Whether what has to be set up before the load is what it is to be, is: every worker that was awaited, and the file.
+    pub(super) fn is_set_up(&self) -> bool {
+        let all_helpers = self.helpers.iter().all(RunningPart::is_set_up);
+        let file = self.ready_file.as_ref().is_none_or(|file| file.exists());
+        all_helpers && file && self.board.ready() >= self.awaited
     }
 
     /// Whether every worker is still there.
@@ -203,6 +223,18 @@ impl RunningPart {
             }
         }
         result
+    }
+
+    /// The error for a load that is not set up in time.
+    pub(super) fn not_ready(&self, patience: Nanos) -> LoadError {
+        LoadError::NotReady {
+            load: self.name(),
+            seconds: patience.0 / 1_000_000_000,
+            how: match &self.ready_file {
+                Some(_) => "its program has to make the file that $WORSTCASE_READY names",
+                None => "its workers are slow to prepare what they work on",
+            },
+        }
     }
 
     pub(super) fn notes(&self) -> impl Iterator<Item = &String> {
@@ -267,6 +299,16 @@ impl RunningPart {
         // The worker does the same; whoever is first, the group exists before it is needed.
         let _ = process::set_group(pid, self.group);
         Ok(())
+    }
+
+    /// Nothing is measured before so many workers have called [`Board::set_up`].
+    pub(super) fn await_workers(&mut self, workers: u64) {
+        self.awaited = workers;
+    }
+
+    /// Nothing is measured before this file is there.
+    pub(super) fn await_file(&mut self, file: PathBuf) {
+        self.ready_file = Some(file);
     }
 
     /// A folder of this load's own, removed when it stops.

@@ -10,6 +10,9 @@ use std::fs;
 
 /// How long loads may take to do their first work.
 const PATIENCE: Nanos = Nanos::from_millis(30_000);
+/// How long they may take to set up what they work on, and how often one looks meanwhile.
+pub const SET_UP: Nanos = Nanos::from_millis(120_000);
+const LOOK_SET_UP: Nanos = Nanos::from_millis(10);
 /// Part of an error that concerns all loads.
 const ALL: &str = "all";
 
@@ -99,8 +102,9 @@ impl RunningLoad {
         self.parts.iter_mut().try_for_each(RunningPart::check)
     }
 
-    /// Waits until every load has done its first work.
+    /// Waits until every load is set up and has done its first work.
     pub fn wait_for_work(&mut self) -> Result<(), LoadError> {
+        self.wait_until_set_up()?;
         let end = clock::monotonic() + PATIENCE;
         loop {
             self.check()?;
@@ -112,6 +116,18 @@ impl RunningLoad {
             }
             clock::sleep_until(clock::monotonic() + LOOK);
         }
+    }
+
+    fn wait_until_set_up(&mut self) -> Result<(), LoadError> {
+        let end = clock::monotonic() + SET_UP;
+        while let Some(part) = self.parts.iter().find(|part| !part.is_set_up()) {
+            if clock::monotonic() > end {
+                return Err(part.not_ready(SET_UP));
+            }
+            clock::sleep_until(clock::monotonic() + LOOK_SET_UP);
+            self.check()?;
+        }
+        Ok(())
     }
 
     /// Ends and reaps every process of the loads, and undoes what they made. Forks nothing.

@@ -318,6 +318,9 @@ mod tests {
             "compile:/src/a+compile:/src/b",
             "cmd:stress-ng --vm 1",
             "cmd:sh -c 'a b:c'",
+            "cmd-ready:sh -c 'a+b'",
+            "timerfd:4+receive:100@50+rcu@1000",
+            "writeback@100",
             "fork+cmd:stress-ng --vm 1 a+b@c:d",
         ] {
             let load: LoadSpec = text.parse().unwrap();

@@ -2,7 +2,7 @@
 
 use super::check;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
-use rustix::mount::MountFlags;
+use rustix::mount::{MountFlags, UnmountFlags};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
@@ -10,6 +10,16 @@ use std::path::Path;
 /// Mounts the kernel file system `kind` (`configfs`, ...) at `target`.
 pub fn mount(kind: &str, target: &Path) -> io::Result<()> {
     Ok(rustix::mount::mount(kind, target, kind, MountFlags::empty(), None)?)
+}
+
+/// Mounts the file system `kind` that is on `device` at `target`.
+pub fn mount_device(device: &Path, kind: &str, target: &Path) -> io::Result<()> {
+    Ok(rustix::mount::mount(device, target, kind, MountFlags::empty(), None)?)
+}
+
+/// Takes away what is mounted at `target`, once what it holds is written.
+pub fn unmount(target: &Path) -> io::Result<()> {
+    Ok(rustix::mount::unmount(target, UnmountFlags::empty())?)
 }
 
 /// Makes a block device node.

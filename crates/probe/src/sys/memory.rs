@@ -49,6 +49,13 @@ pub fn available() -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Pages that the kernel has written back since it started; 0 where it does not tell.
+pub fn pages_written() -> u64 {
+    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("nr_written "));
+    line.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
 /// Writes to `bytes` of stack below the caller's frame, so that the sampling loop finds it present.
 #[inline(never)]
 pub fn prefault_stack() {

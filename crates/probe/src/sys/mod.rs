@@ -9,7 +9,8 @@
 //! futex    wait for a word of memory                          eventfd   an event counter
 //! gate     one thread lets another one pass                   mutex     the C library's, and its owner's priority
 //! usage    CPU time and switches                              rlimit    resource limits
-//! thread   threads of little stack
+//! thread   threads of little stack                        timerfd   timers that are files
+//! udp      sockets that share a port
 //! ```
 
 pub mod affinity;
@@ -28,6 +29,8 @@ pub mod sched;
 pub mod shm;
 pub mod signal;
 pub mod thread;
+pub mod timerfd;
+pub mod udp;
 pub mod usage;
 
 use std::io;

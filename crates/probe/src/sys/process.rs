@@ -49,6 +49,12 @@ pub fn forget_saved_rights() -> io::Result<()> {
     Ok(())
 }
 
+/// Sets a variable of the environment of what this process starts; it must have one thread only, as a forked one has.
+pub fn set_variable(name: &str, value: impl AsRef<std::ffi::OsStr>) {
+    // SAFETY: no other thread of this process reads the environment meanwhile: there is none.
+    unsafe { std::env::set_var(name, value) };
+}
+
 /// Ends this process at once, without running anything registered for a normal exit.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: never returns; nothing of this process is used afterwards.

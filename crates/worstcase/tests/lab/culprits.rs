@@ -22,6 +22,10 @@ const TIMERS: u64 = 3_000;
 /// Going on to the next timer of a red-black tree takes at least so many.
 const NEXT_TIMER_NS: u64 = 10;
 
+/// Instructions of a filter. Each is tried for some hundred system calls, of two kinds.
+const FILTER: u64 = 100;
+const TRIED_NS: u64 = 4_000;
+
 const EVERY: [&str; 3] = ["none", "full", "rt"];
 
 /// A breakdown as `--json` gives it.
@@ -221,6 +225,18 @@ fn interrupts_are_off_while_timers_are_walked() {
             let length = TIMERS * NEXT_TIMER_NS..=u64::MAX;
             breakdown.names_cause(Mechanism::InterruptsOff, &["print_cpu", "rb_next"], length);
         }
+    }
+}
+
+/// The lock is named, and the function under it that takes the time: all of it is in that one.
+#[test]
+fn interrupts_are_off_while_a_filter_of_system_calls_is_tried() {
+    for breakdown in latest("full", "wakeup", &format!("filters {FILTER}")) {
+        let names = [
+            "do_seccomp kept interrupts off",
+            "in seccomp(2), most of it in seccomp_cache_prepare_bitmap",
+        ];
+        breakdown.names_cause(Mechanism::InterruptsOff, &names, FILTER * TRIED_NS..=u64::MAX);
     }
 }
 

@@ -10,9 +10,13 @@ use std::path::Path;
 const PROGRAMS: &str = "--add /usr/bin/sha256sum --add /usr/bin/chrt --add /bin/sh:/bin/sh";
 
 fn cell(program: &str, run: &Path) -> Command {
+    load_of(&format!("cmd:{program}"), run)
+}
+
+fn load_of(load: &str, run: &Path) -> Command {
     let subject = format!("--kernel {GENERIC} --preempt none {PROGRAMS}");
     let mut command = shared().run(&format!("{subject} --samples 200 --seeds 1"), run);
-    command.arg("--load").arg(format!("cmd:{program}"));
+    command.arg("--load").arg(load);
     command
 }
 
@@ -24,6 +28,33 @@ fn a_dynamically_linked_program_is_a_load() {
     let records = worstcase_results::record::Run::open(&run).unwrap().records().unwrap();
     let count = |unit| records[0].work.iter().find(|w| w.unit == unit).map_or(0, |w| w.count);
     assert!(count("runs") > 0 && count("cpu_time_us") > 0, "{:?}", records[0].work);
+}
+
+/// It holds the CPU above the probe's priority until it is ready, and computes from then on.
+#[test]
+fn what_a_program_does_before_it_is_ready_is_not_measured() {
+    let holds = "chrt -f 99 sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'";
+    let missed = |load: &str| {
+        let folder = folder();
+        let run = folder.path().join("run");
+        let program = format!("{load}:sh -c \"{holds}; : > $WORSTCASE_READY; while :; do :; done\"");
+        load_of(&program, &run).assert().success();
+        let records = worstcase_results::record::Run::open(&run).unwrap().records().unwrap();
+        records[0].accounting.periods().unwrap().missed
+    };
+    assert!(
+        missed("cmd") > 0,
+        "the program does not hold the CPU while it is measured"
+    );
+    assert_eq!(missed("cmd-ready"), 0);
+}
+
+#[test]
+fn a_program_that_is_never_ready() {
+    let folder = folder();
+    let stops = load_of("cmd-ready:sh -c 'kill -STOP $$'", &folder.path().join("run"));
+    let says = ["load 'cmd-ready' was not ready within 120 s", "$WORSTCASE_READY"];
+    one_line(stops, 4, &says);
 }
 
 #[test]

@@ -94,6 +94,24 @@ fn a_wrapper_that_stays_beside_qemu() {
     one_line(cell(shared(), &wrapper, &folder.path().join("run")), 3, &says);
 }
 
+/// A wrapper has QEMU's own rights. It succeeds only if it may not write here.
+#[test]
+fn it_writes_to_no_file_but_its_own() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("file"), "as it was").unwrap();
+    let tries = format!(
+        "for file in {0}/file {0}/new; do if (: > $file) 2> /dev/null; then exit 1; fi; done\n\
+         if rm -f {0}/file 2> /dev/null; then exit 1; fi\n\
+         exec qemu-system-x86_64 \"$@\"",
+        folder.path().display()
+    );
+    qemu_that(&tries, &at("qemu"));
+    cell(&controller, &at("qemu"), &at("run")).assert().success();
+    assert_eq!(fs::read_to_string(at("file")).unwrap(), "as it was");
+    assert!(!at("new").exists());
+}
+
 #[test]
 fn it_ends_before_the_machine_is_ready() {
     let (controller, folder) = (Controller::fresh(), folder());
