@@ -20,6 +20,7 @@ mod stop;
 mod symbols;
 
 use worstcase_probe::loads::{LoadEnvironment, LoadSpec};
+use worstcase_probe::placement::Asked;
 use worstcase_probe::sys::process;
 use worstcase_probe::{CellSpec, Nanos, RawRecord, Venue};
 
@@ -80,6 +81,10 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
         work_dir: "/tmp".into(),
         venue: Venue::Lab,
         bodies: &[],
+        placement: Asked::of_cell(text)
+            .map_err(GuestError::new)?
+            .place()
+            .map_err(GuestError::new)?,
         begin: None,
     };
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;

@@ -18,6 +18,12 @@ pub fn message(random: &str) -> Result<String, GuestError> {
         writeln!(text, "{key}={value}").expect("writing to a string");
     }
     writeln!(text, "random={random}").expect("writing to a string");
+    writeln!(
+        text,
+        "cpus_online={}",
+        read_text("/sys/devices/system/cpu/online")?.trim()
+    )
+    .expect("writing to a string");
     writeln!(text, "not_understood={}", not_understood()).expect("writing to a string");
     writeln!(text, "timer_entry={}", symbol(TIMER_ENTRY)?).expect("writing to a string");
     text.push('\n');

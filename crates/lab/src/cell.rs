@@ -12,7 +12,7 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_probe::loads::{self, LoadKind, LoadSpec};
-use worstcase_probe::spec::CellSpec;
+use worstcase_probe::spec::{CellSpec, MAX_LEN};
 use worstcase_probe::trace::Event;
 use worstcase_probe::{Instructions, Nanos, RawRecord};
 
@@ -49,8 +49,22 @@ pub struct Raw {
 
 /// The cell's content key: equal keys give equal results.
 pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
-    let text = spec.to_text().map_err(|e| LabError::Request(e.to_string()))?;
+    let text = text(prepared, spec)?;
     Ok(Digest::new("worstcase-cell/1").text(&prepared.key).text(&text).hex())
+}
+
+/// What the guest is asked for: the cell, and on several CPUs where probe and load run.
+fn text(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
+    let text = spec.to_text().map_err(|e| LabError::Request(e.to_string()))?;
+    let text = format!("{}{text}", prepared.subject.machine.smp.cell_words());
+    if text.len() > MAX_LEN {
+        let over = text.len() - MAX_LEN;
+        return Err(LabError::Request(format!(
+            "the load '{}' is {over} bytes too long",
+            spec.load
+        )));
+    }
+    Ok(text)
 }
 
 /// Whether the cache has this cell's result.
@@ -82,7 +96,7 @@ pub fn execute_watched(run: &Run, folder: &Path, plugin: &str) -> Result<Raw, La
     let fork = Fork {
         prepared: run.prepared,
         snapshot: run.snapshot,
-        text: &run.spec.to_text().map_err(|e| LabError::Request(e.to_string()))?,
+        text: &text(run.prepared, run.spec)?,
         plugin,
         limits: Limits::new(most_instructions(run), run.limit),
         what: describe(run),

@@ -98,10 +98,6 @@ impl Fork<'_> {
 fn resume(mut qemu: Process) -> Result<(), LabError> {
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
     qemu.qmp.execute("migrate-set-capabilities", capability)?;
-    // A machine that arrived tells its network so, by timers of real time for half a second: they wake the main loop, which
-    // may then meet a CPU that is about to halt (see the plugin's `rest`).
-    qemu.qmp
-        .execute("migrate-set-parameters", json!({"announce-rounds": 0}))?;
     qemu.qmp
         .execute("migrate-incoming", json!({"uri": machine::restore_uri()}))?;
     qemu.qmp

@@ -28,8 +28,8 @@ pub struct Places {
     pub modules: Option<ModulePlaces>,
 }
 
-/// Finds them. The error says what is missing.
-pub fn places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<Places, String> {
+/// Finds them; the current task and its count are those of one CPU. The error says what is missing.
+pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<Places, String> {
     let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
 
     let mut places = TaskPlaces {
@@ -45,7 +45,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<Places, St
         places.direct_map = memory.word(&places, variable)?;
     }
     let current = current_task(symbols).ok_or("it has no symbol current_task")?;
-    let per_cpu = memory.word(&places, symbol("__per_cpu_offset")?)?;
+    let per_cpu = memory.word(&places, symbol("__per_cpu_offset")? + 8 * u64::from(cpu))?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
     places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
     places.page_table = physical(&places, symbol("init_top_pgt")?)?;
@@ -58,7 +58,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable) -> Result<Places, St
         .and_then(|btf| offsets(btf, "task_struct", members))
         .ok_or("its BTF does not describe task_struct's pid, comm, stack and prio")?;
     (places.pid, places.comm, places.stack) = (pid, comm, stack);
-    check(memory, &places)?;
+    check(memory, &places, cpu)?;
     Ok(Places {
         tasks: places,
         prio,
@@ -175,7 +175,7 @@ pub fn physical(places: &TaskPlaces, address: u64) -> Result<u64, String> {
 }
 
 /// A snapshot is taken while the guest's init, process 1, asks for it: that must be what the places show.
-fn check(memory: &KernelMemory, places: &TaskPlaces) -> Result<(), String> {
+fn check(memory: &KernelMemory, places: &TaskPlaces, cpu: u32) -> Result<(), String> {
     let mut current = [0; 8];
     memory
         .file
@@ -185,12 +185,14 @@ fn check(memory: &KernelMemory, places: &TaskPlaces) -> Result<(), String> {
     let (mut pid, mut comm) = ([0; 4], [0; TaskPlaces::COMM_LEN]);
     memory.read(places, current.wrapping_add(places.pid), &mut pid)?;
     memory.read(places, current.wrapping_add(places.comm), &mut comm)?;
-    if u32::from_le_bytes(pid) == 1 && comm.starts_with(b"init\0") {
+    let is_init = u32::from_le_bytes(pid) == 1 && comm.starts_with(b"init\0");
+    let is_idle = u32::from_le_bytes(pid) == 0 && comm.starts_with(format!("swapper/{cpu}\0").as_bytes());
+    if is_init || is_idle {
         return Ok(());
     }
     let comm = String::from_utf8_lossy(&comm).into_owned();
     Err(format!(
-        "its current task is not where it should be (found pid {}, name {comm:?} instead of init)",
+        "its current task is not where it should be (found pid {}, name {comm:?} instead of init or swapper/{cpu})",
         u32::from_le_bytes(pid)
     ))
 }

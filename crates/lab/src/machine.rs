@@ -52,16 +52,21 @@ impl FromStr for Mips {
 /// The CPU in QEMU's words. Each goes without "fast string" instructions, which kernels then use for long copies though
 /// they count one instruction for each iteration. Those that exist go without cmpxchg16b, too: QEMU 7.2 computes its
 /// flags from a state that it has not brought up to date.
-pub fn qemu_cpu(cpu: CpuModel) -> &'static str {
-    match cpu {
+///
+/// Of several CPUs none may wait by `mwait`, which in QEMU is a wait that burns time.
+pub fn qemu_cpu(machine: &VirtualMachine) -> String {
+    let model = match machine.cpu {
         CpuModel::Max => "max,-erms,-fsrm",
         CpuModel::Skylake => "Skylake-Server-v4,-erms,-cx16",
         CpuModel::Rome => "EPYC-Rome-v1,-erms,-cx16",
-    }
+    };
+    let several = if machine.smp.cpus > 1 { ",-monitor" } else { "" };
+    format!("{model}{several}")
 }
 
 /// The arguments that shape the machine, equal for a boot and for every fork of it; part of every content key.
 pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
+    let cpu = qemu_cpu(machine);
     let fixed = [
         "-nodefaults",
         "-no-user-config",
@@ -71,7 +76,7 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
         "-accel",
         "tcg",
         "-cpu",
-        qemu_cpu(machine.cpu),
+        &cpu,
         "-machine",
         "q35,hpet=off,smbus=off,sata=off,memory-backend=ram",
         "-rtc",
@@ -85,6 +90,9 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     ];
     let mut args: Vec<String> = fixed.map(str::to_string).to_vec();
     args.extend(["-m".into(), machine.memory_mb.to_string()]);
+    if machine.smp.cpus > 1 {
+        args.extend(["-smp".into(), machine.smp.cpus.to_string()]);
+    }
     args.extend(["-icount".into(), format!("shift={},sleep=off", mips.shift())]);
     args
 }
@@ -150,8 +158,9 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
     option(
         "-plugin",
         format!(
-            "{},log={},progress={}{}",
+            "{},quantum={},log={},progress={}{}",
             quoted(files.plugin),
+            subject.machine.smp.quantum_ns,
             quoted(files.events),
             quoted(files.progress),
             files.plugin_arguments

@@ -146,7 +146,7 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
         machine: record::Machine::Lab(LabMachine {
             qemu: prepared.qemu.version.clone(),
             machine: subject.machine.clone(),
-            qemu_cpu: machine::qemu_cpu(subject.machine.cpu).to_string(),
+            qemu_cpu: machine::qemu_cpu(&subject.machine),
             command_line: prepared.command_line.clone(),
             modules: subject.modules(),
             key: prepared.key.clone(),

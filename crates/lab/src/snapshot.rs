@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::preempt::Chosen;
+use worstcase_plan::CpuList;
 use worstcase_probe::Probe;
 use worstcase_probe::spec::{CellSpec, MAX_LEN};
 use worstcase_probe::{Instructions, Nanos};
@@ -196,6 +197,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
         )
     })?;
     check_preempt(prepared, &ready)?;
+    check_cpus(prepared, &ready)?;
     let logged = plugin_log::read(&at("events")).and_then(|events| plugin_log::stop(&events));
     let instructions = logged.map_err(|reason| no_result(prepared, &[], &LabError::Qemu(reason), folder))?;
     write("ready", text.as_bytes())?;
@@ -263,6 +265,20 @@ fn check_preempt(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Resul
         asked: asked.model.to_string(),
         in_force: in_force.to_string(),
     })
+}
+
+/// A kernel that was built for fewer CPUs, or told to use fewer, boots with those.
+fn check_cpus(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(), LabError> {
+    let asked = prepared.subject.machine.smp.cpus;
+    let online = ready.get("cpus_online").map(String::as_str).unwrap_or_default();
+    let all = online.parse::<CpuList>().is_ok_and(|cpus| cpus.len() == asked as usize);
+    match all {
+        true => Ok(()),
+        false => Err(LabError::Request(format!(
+            "{}: of {asked} CPUs the kernel uses {online}; ask for fewer (--cpus), or leave out the boot parameter that forbids them",
+            prepared.subject.label()
+        ))),
+    }
 }
 
 /// `WCREADY`, `key=value` lines, an empty line.

@@ -70,6 +70,9 @@ impl Subject {
         for argument in machine::shape(&self.machine, self.mips) {
             digest.text(&argument);
         }
+        if self.machine.smp.cpus > 1 {
+            digest.text(&self.machine.smp.quantum_ns.to_string());
+        }
         Ok(Prepared {
             key: digest.hex(),
             subject: self,

@@ -73,7 +73,8 @@ impl KernelSymbols {
             again: "the symbols are read again",
         })?;
         let memory = KernelMemory::open(&snapshot.memory())?;
-        let places = kernel_memory::places(&memory, &table).map_err(unreadable(prepared))?;
+        let places = kernel_memory::places(&memory, &table, prepared.subject.machine.smp.probe_cpu())
+            .map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
             code: Symbols::from(&table).with_system_calls(kernel_memory::system_calls(&memory, &places.tasks, &table)),
             modules: places.modules,

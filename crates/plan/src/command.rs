@@ -87,6 +87,11 @@ fn kernels_of(words: &mut Words, subjects: &[Subject]) {
     list("mips", &|machine| machine.mips.to_string());
     list("memory", &|machine| machine.memory_mb.to_string());
     list("cpu", &|machine| machine.cpu.to_string());
+    list("cpus", &|machine| machine.smp.cpus.to_string());
+    list("quantum", &|machine| typed(Nanos(machine.smp.quantum_ns.into())));
+    let smp = subjects.first().map(|subject| &subject.machine.smp);
+    words.maybe("probe-cpu", smp.and_then(|smp| smp.probe));
+    words.maybe("load-cpus", smp.and_then(|smp| smp.load.as_ref()));
     let appended = distinct(subjects.iter().map(|s| s.machine.append.to_string()));
     if appended != [""] {
         appended.iter().for_each(|append| words.option("append", append));

@@ -9,7 +9,7 @@ use std::str::FromStr;
 const LIMIT: u32 = 1 << 16;
 
 /// CPUs by their numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList(BTreeSet<u32>);
 
 /// Why a text is no set of CPUs.

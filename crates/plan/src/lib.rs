@@ -8,7 +8,7 @@
 //! experiment  the experiment and its parts        check       what cannot be measured, in one line
 //! cells       an experiment multiplied out        grammar     words for loads and probes, and what is usual
 //! difference  what tells two experiments apart    command     the command line that asks for one
-//! study       study files                         model, method, cpus    words and their values
+//! study       study files                         model, method, cpus, smp    words and their values
 //! ```
 //! A study file and both command lines only fill an [`Experiment`]; whatever runs it knows nothing of them. It is kept
 //! with the run, so that resuming compares what is measured, not how it was typed.
@@ -23,6 +23,7 @@ pub mod grammar;
 mod method;
 mod model;
 pub mod sensitivity;
+mod smp;
 pub mod study;
 mod virtual_machine;
 
@@ -37,6 +38,7 @@ pub use experiment::{
 };
 pub use method::{Policy, Timer, UnknownWord};
 pub use model::{Model, UnknownModel};
+pub use smp::{DEFAULT_QUANTUM_NS, Smp};
 pub use study::{Published, Study, StudyError, Variant};
 pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, VirtualMachine};
 pub use worstcase_probe::Venue;

@@ -1,6 +1,6 @@
 //! The lab's virtual machine: what a subject may ask of it.
 
-use crate::Problem;
+use crate::{Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +21,9 @@ pub struct VirtualMachine {
     pub memory_mb: u32,
     /// CPU.
     pub cpu: CpuModel,
+    /// Its CPUs, if not one.
+    #[serde(default, skip_serializing_if = "Smp::is_usual")]
+    pub smp: Smp,
     /// Boot parameters beside those of every subject.
     #[serde(default, skip_serializing_if = "BootParameters::is_empty")]
     pub append: BootParameters,
@@ -50,6 +53,7 @@ impl Default for VirtualMachine {
             mips: DEFAULT_MIPS,
             memory_mb: DEFAULT_MEMORY_MB,
             cpu: CpuModel::default(),
+            smp: Smp::default(),
             append: BootParameters::default(),
         }
     }
@@ -73,7 +77,7 @@ impl VirtualMachine {
             let what = format!("memory is {min} to {max} MiB, not {}", self.memory_mb);
             return Err(Problem::new("memory_mb", what));
         }
-        Ok(())
+        self.smp.check()
     }
 
     /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`.
@@ -83,6 +87,7 @@ impl VirtualMachine {
         words.extend((self.mips != usual.mips).then(|| format!("{}mips", self.mips)));
         words.extend((self.memory_mb != usual.memory_mb).then(|| format!("{}mb", self.memory_mb)));
         words.extend((self.cpu != usual.cpu).then(|| self.cpu.to_string()));
+        words.extend(self.smp.unusual());
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words
     }
@@ -91,6 +96,7 @@ impl VirtualMachine {
 impl fmt::Display for VirtualMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} MIPS, {} MB, CPU {}", self.mips, self.memory_mb, self.cpu)?;
+        self.smp.unusual().iter().try_for_each(|word| write!(f, ", {word}"))?;
         match self.append.is_empty() {
             true => Ok(()),
             false => write!(f, ", '{}'", self.append),
@@ -210,6 +216,7 @@ mod tests {
             memory_mb: 2_048,
             cpu: CpuModel::Skylake,
             append: " nohz=off  threadirqs".parse().unwrap(),
+            ..VirtualMachine::default()
         };
         assert_eq!(
             machine.unusual(),

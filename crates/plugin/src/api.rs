@@ -9,7 +9,7 @@ mod version;
 
 use crate::count::Access;
 use crate::mark::NOP_LEN;
-use crate::{census, plugin, record, watch};
+use crate::{census, plugin, record, scheduler, watch};
 use qemu_plugin_sys as sys;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -41,8 +41,13 @@ pub trait OnRead {
     fn run(vaddr: u64, physical: u64, data: u64);
 }
 
-/// Instructions counted so far.
+/// Instructions that the CPU that runs has executed so far.
 pub fn count() -> u64 {
+    scheduler::own(version::count())
+}
+
+/// Instructions of all CPUs so far.
+pub fn count_of_all() -> u64 {
     version::count()
 }
 
@@ -241,6 +246,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     version::set_up();
     // SAFETY: called during installation with this plugin's id and functions of the right form.
     unsafe {
+        sys::qemu_plugin_register_vcpu_init_cb(id, Some(on_cpu));
         sys::qemu_plugin_register_vcpu_tb_trans_cb(id, Some(on_translation));
         sys::qemu_plugin_register_atexit_cb(id, Some(on_exit), std::ptr::null_mut());
     }
@@ -251,6 +257,16 @@ pub unsafe extern "C" fn qemu_plugin_install(
 unsafe fn text(string: *const c_char) -> String {
     // SAFETY: the caller's promise.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
+}
+
+/// A CPU was made. Before the first one exists a part of QEMU 7.2 is not there yet.
+unsafe extern "C" fn on_cpu(_id: sys::qemu_plugin_id_t, number: c_uint) {
+    if number == 0
+        && let Err(why) = scheduler::take_over()
+    {
+        eprintln!("worstcase-plugin: cannot schedule this QEMU's CPUs: {why}");
+        std::process::exit(1);
+    }
 }
 
 unsafe extern "C" fn on_translation(_id: sys::qemu_plugin_id_t, block: *mut sys::qemu_plugin_tb) {

@@ -1,4 +1,4 @@
-//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS`, all optional; and those of
+//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS`, all optional; and those of
 //! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; those of a census,
 //! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
@@ -15,6 +15,10 @@ pub struct Args {
     pub progress: Option<PathBuf>,
     /// `timer_entry=0xADDRESS`: the first instruction of the guest's timer interrupt.
     pub timer_entry: Option<u64>,
+    /// `quantum=NS`: how far one CPU may be ahead of another.
+    pub quantum: Option<i64>,
+    /// `kicks=SEED`: a thread interrupts the CPUs at random, as a busy host does. For tests: it may change nothing.
+    pub kicks: Option<u32>,
     /// What a replay logs.
     pub replay: Option<Replay>,
     /// What a census needs.
@@ -65,7 +69,7 @@ pub struct Replay {
 pub enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -92,7 +96,16 @@ pub enum ArgError {
     /// Not an address.
     #[error("timer_entry= needs a hexadecimal address such as 0xffffffff81a00ec0, not '{0}'")]
     BadAddress(String),
+    /// Not a quantum.
+    #[error("quantum= needs a number of ns from 1 to {MOST_QUANTUM}, not '{0}'")]
+    BadQuantum(String),
+    /// Not a seed.
+    #[error("kicks= needs a number, not '{0}'")]
+    BadSeed(String),
 }
+
+/// A second: CPUs that far apart are not side by side.
+const MOST_QUANTUM: i64 = 1_000_000_000;
 
 /// Reads the arguments as QEMU hands them over, `name=value` each.
 pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
@@ -106,6 +119,8 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("log", path)) => set(&mut args.log, "log", non_empty(path, "log")?)?,
             Some(("progress", path)) => set(&mut args.progress, "progress", non_empty(path, "progress")?)?,
             Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
+            Some(("quantum", value)) => set(&mut args.quantum, "quantum", quantum(value)?)?,
+            Some(("kicks", value)) => set(&mut args.kicks, "kicks", seed(value)?)?,
             Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
             Some(("window_log", path)) => set(&mut window_log, "window_log", non_empty(path, "window_log")?)?,
             Some(("tasks", value)) => set(&mut tasks, "tasks", value.parse()?)?,
@@ -169,6 +184,15 @@ fn address(value: &str) -> Result<u64, ArgError> {
         .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(|| ArgError::BadAddress(value.to_owned()))
+}
+
+fn seed(value: &str) -> Result<u32, ArgError> {
+    value.parse().map_err(|_| ArgError::BadSeed(value.to_owned()))
+}
+
+fn quantum(value: &str) -> Result<i64, ArgError> {
+    let number = value.parse().ok().filter(|ns| (1..=MOST_QUANTUM).contains(ns));
+    number.ok_or_else(|| ArgError::BadQuantum(value.to_owned()))
 }
 
 #[cfg(test)]
@@ -235,6 +259,14 @@ mod tests {
                 Err(ArgError::BadAddress(bad.into()))
             );
         }
+        for bad in ["0", "-5", "1s", "1000000001"] {
+            assert_eq!(
+                parse(&[format!("quantum={bad}")]),
+                Err(ArgError::BadQuantum(bad.into()))
+            );
+        }
+        assert_eq!(parse(&["kicks=x"]), Err(ArgError::BadSeed("x".into())));
+        assert_eq!(parse(&["quantum=500"]).unwrap().quantum, Some(500));
         assert_eq!(parse(&["log="]), Err(ArgError::EmptyPath("log")));
         assert_eq!(parse(&["log=a", "log=b"]), Err(ArgError::Twice("log")));
         assert_eq!(parse(&["logs=a"]), Err(ArgError::Unknown("logs=a".into())));

@@ -11,7 +11,7 @@
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
 //! - `census`: every section in which a wake-up would have had to wait.
 //! - `progress`: how far it has come, for whoever waits for it.
-//! - [`rest`]: before a halt, QEMU's main loop is let come to rest, so that it cannot misjudge the time.
+//! - [`scheduler`]: runs the machine's CPUs in QEMU's stead, each in its turn.
 //! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
 //!
 //! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only adds to its
@@ -43,7 +43,7 @@ mod plugin;
 mod progress;
 #[cfg(not(test))]
 mod record;
-mod rest;
+mod scheduler;
 mod tasks;
 #[cfg(not(test))]
 mod watch;

@@ -1,6 +1,7 @@
 //! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
 
 use crate::api::{Block, QemuInfo};
+use crate::scheduler::{self, MOST_CPUS, Settings};
 use crate::{args, census, count, decode, events, modules, progress, record, watch};
 use std::io;
 use std::path::Path;
@@ -11,10 +12,13 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     if machine.target != "x86_64" || !machine.whole_system {
         return Err(format!("measures x86_64 machines, not {}", machine.target));
     }
-    if machine.cpus != 1 {
+    let cpus = usize::try_from(machine.cpus).unwrap_or(0);
+    if !(1..=MOST_CPUS).contains(&cpus) {
+        return Err(format!("schedules 1 to {MOST_CPUS} CPUs, the machine has {cpus}"));
+    }
+    if cpus > 1 && args.census.is_some() {
         return Err(format!(
-            "counts one CPU, the machine has {}; leave out -smp",
-            machine.cpus
+            "a census follows one CPU, the machine has {cpus}; leave out -smp"
         ));
     }
     let unwritable = |path: &Path| {
@@ -28,7 +32,7 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     if let Some(path) = &args.progress {
         progress::start(path).map_err(unwritable(path))?;
     }
-    watch::start(log, args.timer_entry)?;
+    watch::start(log, args.timer_entry);
     if let Some(replay) = args.replay {
         record::start(replay)?;
     }
@@ -38,12 +42,21 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     if let Some(asked) = args.modules {
         modules::start(asked);
     }
+    scheduler::set(Settings {
+        cpus,
+        quantum: args.quantum.unwrap_or(QUANTUM),
+        kicks: args.kicks,
+    });
     Ok(())
 }
+
+/// How far a CPU may be ahead of another if nobody says, in ns.
+const QUANTUM: i64 = 1000;
 
 /// Instruments one freshly translated block.
 pub fn translated(block: &Block) {
     progress::begin();
+    scheduler::begin_kicks();
     let instructions = block.instructions();
     let classes: Vec<_> = instructions.iter().map(|i| decode::classify(i.bytes())).collect();
     let placements = count::place(&classes);

@@ -37,7 +37,7 @@ fn tell(file: &File) {
     let mut told = 0;
     loop {
         std::thread::sleep(PAUSE);
-        let count = api::count();
+        let count = api::count_of_all();
         // What cannot be written now is written with the next change.
         if count != told && file.write_all_at(&count.to_le_bytes(), 0).is_ok() {
             told = count;

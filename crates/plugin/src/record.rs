@@ -7,6 +7,7 @@
 use crate::api::{self, Block, Instruction, OnStart};
 use crate::args::Replay;
 use crate::guest_memory::LateMemory;
+use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
 use std::collections::HashMap;
 use std::fs::File;
@@ -82,7 +83,13 @@ pub fn observe(block: &Block, instructions: &[Instruction]) {
         lengths: instructions.iter().map(|i| i.bytes().len() as u8).collect(),
         code: instructions.iter().flat_map(|i| i.bytes()).copied().collect(),
     };
-    block.on_start_from::<BlockStart>(FROM.load(Ordering::Relaxed), recorder.number(code).into());
+    // Of several CPUs, the count that QEMU could compare is not that of the one which measures.
+    let from = if scheduler::is_alone() {
+        FROM.load(Ordering::Relaxed)
+    } else {
+        0
+    };
+    block.on_start_from::<BlockStart>(from, recorder.number(code).into());
 }
 
 struct BlockStart;
@@ -91,7 +98,7 @@ impl OnStart for BlockStart {
     fn run(number: u64) {
         let from = FROM.load(Ordering::Relaxed);
         // After the last window even the count is not asked for.
-        if from == u64::MAX {
+        if from == u64::MAX || !scheduler::is_measured() {
             return;
         }
         let count = api::count();

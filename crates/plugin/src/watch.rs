@@ -9,10 +9,10 @@ use crate::count::Placement;
 use crate::events::Log;
 use crate::mark::Marks;
 use crate::modules;
-use crate::rest::{GaveUp, MainLoop};
+use crate::scheduler;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::mark::MarkKind;
-use worstcase_probe::trace::{EventKind, Held};
+use worstcase_probe::trace::EventKind;
 use worstcase_probe::units::Instructions;
 
 /// Addresses below this are the user's on x86-64.
@@ -21,8 +21,7 @@ const USER_END: u64 = 1 << 47;
 /// `rdtsc` and `rdtscp`.
 const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
 
-/// `hlt` and `mwait`.
-const HALTS: [&[u8]; 2] = [&[0xf4], &[0x0f, 0x01, 0xc9]];
+const PAUSE: &[u8] = &[0xf3, 0x90];
 
 /// Bits of a callback's data that hold a number of instructions within a block (QEMU's limit is 512).
 const PENDING_BITS: u32 = 10;
@@ -31,11 +30,10 @@ struct Watch {
     log: Option<Log>,
     timer_entry: Option<u64>,
     marks: Marks,
-    main_loop: MainLoop,
     /// Address and count of the last clock read since the last mark.
     clock_read: Option<(u64, Instructions)>,
-    /// Measuring is over: what follows is the way to the machine's end.
-    measured: bool,
+    /// The CPU that measures, since the first mark.
+    measures: Option<usize>,
 }
 
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
@@ -51,25 +49,21 @@ impl Watch {
         }
     }
 
-    /// Notes a wait that ended without what was waited for: virtual time may be wrong from here on.
-    fn note(&mut self, waited: Result<(), GaveUp>, held: Held, count: Instructions) {
-        if let Err(GaveUp) = waited {
-            self.push(EventKind::GaveUp, held as u64, count);
-        }
+    /// Whether the CPU that runs is the one that measures, or may become it.
+    fn is_measured(&self) -> bool {
+        self.measures.is_none_or(|cpu| cpu == scheduler::running())
     }
 }
 
-/// Begins watching; a failure is one line for the user.
-pub fn start(log: Option<Log>, timer_entry: Option<u64>) -> Result<(), String> {
+/// Begins watching.
+pub fn start(log: Option<Log>, timer_entry: Option<u64>) {
     *lock() = Some(Watch {
         log,
         timer_entry,
         marks: Marks::default(),
-        main_loop: MainLoop::find()?,
         clock_read: None,
-        measured: false,
+        measures: None,
     });
-    Ok(())
 }
 
 /// Registers what is to be watched in a freshly translated block.
@@ -91,8 +85,8 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
         if vaddr < USER_END && CLOCK_READS.contains(&instruction.bytes()) {
             instruction.on_start::<ClockRead>(vaddr << PENDING_BITS | pending);
         }
-        if HALTS.contains(&instruction.bytes()) {
-            instruction.on_start::<Halt>(pending);
+        if instruction.bytes() == PAUSE && !scheduler::is_alone() {
+            instruction.on_start::<Pause>(0);
         }
     }
 }
@@ -112,13 +106,17 @@ impl OnAccess for MarkStore {
         let Some(watch) = guard.as_mut() else {
             return;
         };
+        if !scheduler::has_begun() {
+            watch.push(EventKind::Unscheduled, vaddr, Instructions(count));
+        }
         let event = match kind {
-            MarkKind::Stop => {
-                watch.push(EventKind::MarkStop, vaddr, Instructions(count));
-                let waited = watch.main_loop.await_stop();
-                return watch.note(waited, Held::Stop, Instructions(count));
+            MarkKind::Stop => return watch.push(EventKind::MarkStop, vaddr, Instructions(count)),
+            MarkKind::Begin => {
+                let cpu = scheduler::running();
+                watch.measures = Some(cpu);
+                scheduler::measures(cpu);
+                EventKind::MarkBegin
             }
-            MarkKind::Begin => EventKind::MarkBegin,
             MarkKind::Sample => EventKind::MarkSample,
             MarkKind::End => EventKind::MarkEnd,
         };
@@ -126,7 +124,6 @@ impl OnAccess for MarkStore {
             watch.push(EventKind::UserTsc, read_at, count);
         }
         watch.push(event, vaddr, Instructions(count));
-        watch.measured = kind == MarkKind::End;
     }
 }
 
@@ -135,7 +132,7 @@ struct TimerEntry;
 
 impl OnStart for TimerEntry {
     fn run(pending: u64) {
-        if let Some(watch) = lock().as_mut() {
+        if let Some(watch) = lock().as_mut().filter(|watch| watch.is_measured()) {
             let entry = watch.timer_entry.unwrap_or_default();
             watch.push(EventKind::TimerEntry, entry, Instructions(api::count() + pending));
         }
@@ -148,21 +145,18 @@ struct ClockRead;
 impl OnStart for ClockRead {
     fn run(data: u64) {
         let pending = data & ((1 << PENDING_BITS) - 1);
-        if let Some(watch) = lock().as_mut() {
+        if let Some(watch) = lock().as_mut().filter(|watch| watch.is_measured()) {
             watch.clock_read = Some((data >> PENDING_BITS, Instructions(api::count() + pending)));
         }
     }
 }
 
-/// The CPU is about to halt.
-struct Halt;
+/// The CPU waits in a loop.
+struct Pause;
 
-impl OnStart for Halt {
-    fn run(pending: u64) {
-        if let Some(watch) = lock().as_mut() {
-            let waited = watch.main_loop.await_rest(watch.measured);
-            watch.note(waited, Held::Halt, Instructions(api::count() + pending));
-        }
+impl OnStart for Pause {
+    fn run(_data: u64) {
+        scheduler::paused();
     }
 }
 

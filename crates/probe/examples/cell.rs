@@ -11,6 +11,7 @@ fn main() -> ExitCode {
     let text: Vec<String> = std::env::args().skip(1).collect();
     let spec = text.join(" ").parse::<CellSpec>().map_err(|e| e.to_string());
     let env = LoadEnvironment {
+        placement: None,
         work_dir: std::env::temp_dir(),
         venue: Venue::Host,
         bodies: &[],

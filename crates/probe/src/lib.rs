@@ -3,6 +3,7 @@
 //! ```text
 //! venue   where a cell runs; probe, loads: tables of which venue has what
 //! spec    the text that asks for one cell                        controller  -> measured machine
+//! placement on several CPUs: which is the probe's, which are the load's
 //! schedule which period is due when, and where the first one lies
 //! probes  take samples            \
 //! bench   other probes            |
@@ -19,6 +20,7 @@ pub mod bench;
 pub mod census;
 pub mod loads;
 pub mod mark;
+pub mod placement;
 pub mod prng;
 pub mod probe;
 pub mod probes;

@@ -148,6 +148,11 @@ impl Probe {
         !matches!(self, Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_)))
     }
 
+    /// Whether it is at work on all CPUs itself.
+    pub const fn is_spread(self) -> bool {
+        matches!(self, Probe::Bench(Bench::Hackbench(_)))
+    }
+
     /// Whether its samples are due at regular times.
     pub const fn is_periodic(self) -> bool {
         self.is_real_time()

@@ -8,7 +8,7 @@ use crate::units::Instructions;
 /// First word of the log ("worstcas" as bytes).
 pub const MAGIC: u64 = u64::from_le_bytes(*b"worstcas");
 /// Version of the log's form.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,8 @@ pub enum EventKind {
     UserTsc = 2,
     /// The first instruction of the watched timer-interrupt entry is about to run; `arg` is its address.
     TimerEntry = 3,
-    /// QEMU's main loop did not come to rest, or did not stop the machine, in time, and the CPU went on without: virtual
-    /// time may be wrong from here on. `arg` is a [`Held`].
-    GaveUp = 4,
+    /// A mark was made on a CPU that QEMU itself had scheduled: virtual time may be wrong. `arg` is as for the mark.
+    Unscheduled = 4,
     /// The log is complete; `arg` is the number of events before this one.
     Close = 255,
 }
@@ -43,21 +42,11 @@ impl EventKind {
             20 => EventKind::MarkStop,
             2 => EventKind::UserTsc,
             3 => EventKind::TimerEntry,
-            4 => EventKind::GaveUp,
+            4 => EventKind::Unscheduled,
             255 => EventKind::Close,
             _ => return None,
         })
     }
-}
-
-/// What the CPU was held for when the wait for QEMU's main loop was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Held {
-    /// A halt: the main loop was to rest first.
-    Halt = 0,
-    /// The stop for the snapshot: the main loop was to stop the machine.
-    Stop = 1,
 }
 
 /// One event: kind, argument, and the instructions executed before the instruction that it speaks of.

@@ -126,6 +126,7 @@ impl Folder {
 
     fn env(&self) -> LoadEnvironment {
         LoadEnvironment {
+            placement: None,
             work_dir: self.0.clone(),
             venue: Venue::Host,
             bodies: &[],

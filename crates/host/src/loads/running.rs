@@ -87,6 +87,7 @@ impl RunningHostLoad {
 
     fn start_loads(&self, spec: &LoadSpec, seed: u64) -> Result<RunningLoad, LoadError> {
         let env = LoadEnvironment {
+            placement: None,
             work_dir: self.work_dir.clone(),
             venue: Venue::Host,
             bodies: BODIES,

@@ -2,8 +2,9 @@
 
 use super::file::{Checked, Wrong, time};
 use crate::{
-    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, HostSetup, Length, Method, Part,
-    Policy, Preempt, Problem, Seeds, Subject, Subjects, Timer, Timing, Venue, VirtualMachine, grammar,
+    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM_NS, Experiment, HostSetup,
+    Length, Method, Part, Policy, Preempt, Problem, Seeds, Smp, Subject, Subjects, Timer, Timing, Venue,
+    VirtualMachine, grammar,
 };
 use serde::Deserialize;
 use std::fmt::Display;
@@ -35,6 +36,9 @@ pub(super) struct RawCells {
     mips: Option<Spanned<u32>>,
     memory_mb: Option<Spanned<u32>>,
     cpu: Option<Spanned<String>>,
+    quantum: Option<Spanned<String>>,
+    probe_cpu: Option<Spanned<u32>>,
+    load_cpus: Option<Spanned<String>>,
     append: Option<Spanned<Vec<Spanned<String>>>>,
     /// Cells that differ in some of this; without parts there is one.
     #[serde(default)]
@@ -120,6 +124,9 @@ fn merge(over: RawCells, base: &RawCells) -> RawCells {
         mips: over.mips.or(base.mips),
         memory_mb: over.memory_mb.or(base.memory_mb),
         cpu: over.cpu.or(base.cpu),
+        quantum: over.quantum.or(base.quantum),
+        probe_cpu: over.probe_cpu.or(base.probe_cpu),
+        load_cpus: over.load_cpus.or(base.load_cpus),
         append: over.append.or(base.append),
     }
 }
@@ -193,19 +200,19 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
             raw.mips.as_ref().map(Spanned::span),
             raw.memory_mb.as_ref().map(Spanned::span),
             raw.cpu.as_ref().map(Spanned::span),
+            raw.quantum.as_ref().map(Spanned::span),
+            raw.probe_cpu.as_ref().map(Spanned::span),
+            raw.load_cpus.as_ref().map(Spanned::span),
             raw.append.as_ref().map(Spanned::span),
         ];
         if let Some(at) = of_lab.into_iter().flatten().next() {
             return Err(Wrong(
                 at,
-                "a host has CPUs in place of kernels, mips, memory_mb, cpu and append".into(),
+                "a host has 'cpus' in place of kernels and of the lab's machine".into(),
             ));
         }
         let cpus = raw.cpus.as_ref().map(word::<CpuList>);
         return Ok(Subjects::Cpus(cpus.transpose()?));
-    }
-    if let Some(cpus) = &raw.cpus {
-        return Err(Wrong(cpus.span(), "the lab has kernels in place of CPUs".into()));
     }
     let kernels = needed(&raw.kernels, "kernels", venue, section)?;
     let machines = machines(raw)?;
@@ -239,16 +246,34 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
     Ok(Subjects::Kernels(subjects))
 }
 
-/// One for each of the boot parameters' lines.
+/// One for each number of CPUs and each of the boot parameters' lines.
 fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
     let machine = VirtualMachine {
         mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
         memory_mb: raw.memory_mb.as_ref().map_or(DEFAULT_MEMORY_MB, |m| *m.get_ref()),
         cpu: raw.cpu.as_ref().map(word::<CpuModel>).transpose()?.unwrap_or_default(),
+        smp: Smp::default(),
         append: BootParameters::default(),
     };
+    let numbers = match &raw.cpus {
+        None => vec![1],
+        Some(list) => numbers(list)?,
+    };
+    let smp = |cpus: u32| {
+        Ok(Smp {
+            cpus,
+            quantum_ns: raw.quantum.as_ref().map_or(Ok(DEFAULT_QUANTUM_NS), quantum)?,
+            probe: raw.probe_cpu.as_ref().map(|cpu| *cpu.get_ref()),
+            load: raw.load_cpus.as_ref().map(word::<CpuList>).transpose()?,
+        })
+    };
+    let of_cpus = |cpus: u32| {
+        let smp = smp(cpus)?;
+        Ok(VirtualMachine { smp, ..machine.clone() })
+    };
+    let machines = numbers.into_iter().map(of_cpus).collect::<Checked<Vec<_>>>()?;
     let Some(lines) = &raw.append else {
-        return Ok(vec![machine]);
+        return Ok(machines);
     };
     if lines.get_ref().is_empty() {
         return Err(Wrong(
@@ -256,13 +281,35 @@ fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
             "'append' is empty; \"\" stands for no parameters".into(),
         ));
     }
-    let with = |line: &Spanned<String>| {
-        Ok(VirtualMachine {
-            append: word::<BootParameters>(line)?,
-            ..machine.clone()
-        })
+    let mut all = Vec::new();
+    for machine in machines {
+        for line in lines.get_ref() {
+            all.push(VirtualMachine {
+                append: word::<BootParameters>(line)?,
+                ..machine.clone()
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// Numbers of CPUs: `1,2,4`.
+fn numbers(list: &Spanned<String>) -> Checked<Vec<u32>> {
+    let number = |part: &str| {
+        let what = || {
+            format!(
+                "in the lab 'cpus' is how many, like \"1,2,4\", not '{}'",
+                list.get_ref().escape_debug()
+            )
+        };
+        part.trim().parse().map_err(|_| Wrong(list.span(), what()))
     };
-    lines.get_ref().iter().map(with).collect()
+    list.get_ref().split(',').map(number).collect()
+}
+
+fn quantum(raw: &Spanned<String>) -> Checked<u32> {
+    let Nanos(ns) = time(raw)?;
+    u32::try_from(ns).map_err(|_| Wrong(raw.span(), "the quantum is 50 ns to 1 ms".into()))
 }
 
 fn length(raw: &RawCells) -> Checked<Option<Length>> {
@@ -302,6 +349,9 @@ impl RawCells {
             "mips" => self.mips.as_ref().map(Spanned::span),
             "memory_mb" => self.memory_mb.as_ref().map(Spanned::span),
             "cpu" => self.cpu.as_ref().map(Spanned::span),
+            "quantum" => self.quantum.as_ref().map(Spanned::span),
+            "probe_cpu" => self.probe_cpu.as_ref().map(Spanned::span),
+            "load_cpus" => self.load_cpus.as_ref().map(Spanned::span),
             "append" => self.append.as_ref().map(Spanned::span),
             _ => None,
         };

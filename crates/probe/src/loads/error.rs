@@ -1,6 +1,7 @@
 //! What a load needs to know of its surroundings, and why a load gave no valid disturbance.
 
 use super::{Body, LoadKind, LoadPart};
+use crate::placement::Placement;
 use crate::spec::SpecError;
 use crate::venue::Venue;
 use std::any::Any;
@@ -18,6 +19,8 @@ pub struct LoadEnvironment {
     pub venue: Venue,
     /// Bodies of loads that this crate does not have: a host's own.
     pub bodies: &'static [(LoadKind, Body)],
+    /// On several CPUs: where load and probe run; none if that is left alone.
+    pub placement: Option<Placement>,
     /// What is done around the start of each load.
     pub begin: Option<Rc<dyn BeginPart>>,
 }

@@ -63,8 +63,18 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
     // A host has its own way to measure those that only a host has.
     spec.probe.check_venue(Venue::Lab)?;
     let load_spec: LoadSpec = spec.load.parse()?;
-    let environment = environment::read();
+    let mut environment = environment::read();
+    let on_cpus = |source| ProbeError::System {
+        probe: spec.probe,
+        source,
+    };
+    if let Some(placement) = &env.placement {
+        placement.enter_load().map_err(on_cpus)?;
+    }
     let mut load = RunningLoad::start(&load_spec, spec.seed, env)?;
+    if let Some(placement) = &env.placement {
+        placement.enter_probe(spec.probe).map_err(on_cpus)?;
+    }
     let measured = match spec.probe {
         Probe::Bench(bench) => measure_bench(spec, bench, &mut load),
         _ => measure(spec, &mut load),
@@ -76,6 +86,10 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
         measured
             .warnings
             .push("the kernel changed its clock source while measuring".into());
+    }
+    if let Some(placement) = &env.placement {
+        environment.insert("probe_cpu".into(), placement.probe.to_string());
+        environment.insert("load_cpus".into(), placement.load_list());
     }
     Ok(RawRecord {
         spec: text,

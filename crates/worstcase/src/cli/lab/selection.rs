@@ -3,12 +3,13 @@
 use crate::cli::Error;
 use crate::cli::asked::{Asked, judged};
 use clap::Args;
+use worstcase_base::duration;
 use worstcase_lab::added::Added;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::own_module::OwnModule;
 use worstcase_plan::{
-    BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Subject, Subjects, Venue,
-    VirtualMachine,
+    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Smp, Subject,
+    Subjects, Venue, VirtualMachine,
 };
 use worstcase_probe::Nanos;
 
@@ -31,6 +32,18 @@ pub struct Selection {
     /// CPUs of the machine, separated by commas: rome (AMD), skylake (Intel), max (all that QEMU emulates)
     #[arg(long, value_name = "CPU", value_delimiter = ',', default_values_t = [CpuModel::default()])]
     cpu: Vec<CpuModel>,
+    /// How many CPUs the machine has, 1 to 16; several, separated by commas
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',', default_values_t = [1])]
+    cpus: Vec<u32>,
+    /// How far one CPU may be ahead of another in virtual time; several, separated by commas
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = quantum, default_value = "1us")]
+    quantum: Vec<u32>,
+    /// The CPU that the probe measures on [default: the last]
+    #[arg(long, value_name = "CPU")]
+    probe_cpu: Option<u32>,
+    /// The CPUs that the load runs on, e.g. 0-2 [default: all that are not isolated]
+    #[arg(long, value_name = "CPUS")]
+    load_cpus: Option<CpuList>,
     /// More boot parameters, e.g. 'threadirqs nohz=off'; given again: another subject; "": none
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     append: Vec<BootParameters>,
@@ -86,15 +99,36 @@ impl Selection {
         for mips in &self.mips {
             for memory_mb in &self.memory {
                 for cpu in &self.cpu {
-                    machines.extend(appended.iter().map(|append| VirtualMachine {
-                        mips: *mips,
-                        memory_mb: *memory_mb,
-                        cpu: *cpu,
-                        append: append.clone(),
-                    }));
+                    for smp in self.smp() {
+                        machines.extend(appended.iter().map(|append| VirtualMachine {
+                            mips: *mips,
+                            memory_mb: *memory_mb,
+                            cpu: *cpu,
+                            smp: smp.clone(),
+                            append: append.clone(),
+                        }));
+                    }
                 }
             }
         }
         machines
     }
+
+    fn smp(&self) -> Vec<Smp> {
+        let of = |cpus: u32| {
+            self.quantum.iter().map(move |quantum_ns| Smp {
+                cpus,
+                quantum_ns: *quantum_ns,
+                probe: self.probe_cpu,
+                load: self.load_cpus.clone(),
+            })
+        };
+        self.cpus.iter().flat_map(|cpus| of(*cpus)).collect()
+    }
+}
+
+/// A quantum, in ns.
+fn quantum(text: &str) -> Result<u32, String> {
+    let Nanos(ns) = duration::parse(text).map_err(|e| e.to_string())?;
+    u32::try_from(ns).map_err(|_| "the quantum is 50 ns to 1 ms".into())
 }

@@ -1,0 +1,126 @@
+//! Several CPUs in the lab's machine, and which of them does what.
+
+use crate::{CpuList, Problem};
+use serde::{Deserialize, Serialize};
+
+/// How far one CPU of the lab may be ahead of another unless somebody says, in ns of virtual time.
+pub const DEFAULT_QUANTUM_NS: u32 = 1_000;
+
+/// The CPUs of a virtual machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Smp {
+    /// How many.
+    pub cpus: u32,
+    /// How far one may be ahead of another.
+    pub quantum_ns: u32,
+    /// The one that the probe measures on; the last unless one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<u32>,
+    /// Those that the load runs on; all that are not isolated unless some are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<CpuList>,
+}
+
+impl Default for Smp {
+    fn default() -> Smp {
+        Smp {
+            cpus: 1,
+            quantum_ns: DEFAULT_QUANTUM_NS,
+            probe: None,
+            load: None,
+        }
+    }
+}
+
+impl Smp {
+    /// Most CPUs that the lab schedules.
+    pub const MOST_CPUS: u32 = 16;
+    /// Larger quanta are no side by side.
+    pub const QUANTA_NS: std::ops::RangeInclusive<u32> = 50..=1_000_000;
+
+    /// Whether it is the usual machine.
+    pub fn is_usual(&self) -> bool {
+        *self == Smp::default()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        let cpus = self.cpus;
+        if !(1..=Self::MOST_CPUS).contains(&cpus) {
+            let what = format!("the lab's machine has 1 to {} CPUs, not {cpus}", Self::MOST_CPUS);
+            return Err(Problem::new("cpus", what));
+        }
+        if !Self::QUANTA_NS.contains(&self.quantum_ns) {
+            let what = format!("the quantum is 50 ns to 1 ms, not {} ns", self.quantum_ns);
+            return Err(Problem::new("quantum", what));
+        }
+        let last = cpus - 1;
+        if let Some(cpu) = self.probe.filter(|cpu| *cpu > last) {
+            let what = format!("the probe cannot run on CPU {cpu}: the machine has CPUs 0 to {last}");
+            return Err(Problem::new("probe_cpu", what));
+        }
+        if self.load.as_ref().is_some_and(CpuList::is_empty) {
+            return Err(Problem::new("load_cpus", "the load needs a CPU; write it like 0-1"));
+        }
+        if let Some(cpu) = self.load.as_ref().and_then(|load| load.iter().find(|cpu| *cpu > last)) {
+            let what = format!("the load cannot run on CPU {cpu}: the machine has CPUs 0 to {last}");
+            return Err(Problem::new("load_cpus", what));
+        }
+        Ok(())
+    }
+
+    /// The CPU that the probe measures on.
+    pub fn probe_cpu(&self) -> u32 {
+        self.probe.unwrap_or(self.cpus - 1)
+    }
+
+    /// In what it differs from the usual one, for names: `2cpus`, `q100`, `probe-on-0`, `load-on-1`.
+    pub(crate) fn unusual(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        words.extend((self.cpus != 1).then(|| format!("{}cpus", self.cpus)));
+        words.extend((self.quantum_ns != DEFAULT_QUANTUM_NS).then(|| format!("q{}", self.quantum_ns)));
+        words.extend(self.probe.map(|cpu| format!("probe-on-{cpu}")));
+        words.extend(self.load.as_ref().map(|cpus| format!("load-on-{cpus}")));
+        words
+    }
+
+    /// What a cell's text tells the guest: nothing for the usual machine.
+    pub fn cell_words(&self) -> String {
+        let probe = self.probe.map(|cpu| format!("probe_cpu={cpu} "));
+        let load = self.load.as_ref().map(|cpus| format!("load_cpus={cpus} "));
+        probe.into_iter().chain(load).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let smp = |cpus, probe: Option<u32>, load: Option<&str>| Smp {
+            cpus,
+            probe,
+            load: load.map(|list| list.parse().unwrap()),
+            ..Smp::default()
+        };
+        let refused = |smp: Smp| smp.check().unwrap_err().what;
+        assert!(refused(smp(17, None, None)).contains("1 to 16 CPUs, not 17"));
+        assert!(refused(smp(2, Some(2), None)).contains("CPUs 0 to 1"));
+        assert!(refused(smp(2, None, Some("0-2"))).contains("CPU 2"));
+        assert_eq!(smp(4, Some(3), Some("0-2")).check(), Ok(()));
+    }
+
+    #[test]
+    fn the_usual_machine_says_nothing() {
+        let usual = Smp::default();
+        assert!(usual.is_usual() && usual.unusual().is_empty() && usual.cell_words().is_empty());
+        let other = Smp {
+            cpus: 4,
+            quantum_ns: 100,
+            probe: Some(1),
+            load: Some("2-3".parse().unwrap()),
+        };
+        assert_eq!(other.unusual(), ["4cpus", "q100", "probe-on-1", "load-on-2-3"]);
+        assert_eq!(other.cell_words(), "probe_cpu=1 load_cpus=2-3 ");
+    }
+}

@@ -1,0 +1,127 @@
+//! Schedules the machine's CPUs in QEMU's stead, so that several run side by side and every run is the same.
+//!
+//! Under instruction-counted time QEMU runs all CPUs on one thread, one after the other, and its main loop, another
+//! thread, moves virtual time while they sleep. What comes when then depends on which thread is quicker. Here only the
+//! CPUs' thread moves time, by [`slices`]: nothing that happens outside of it can change what the guest sees.
+//!
+//! QEMU has no interface for that. So a few of its functions are replaced in memory ([`patch`], [`qemu`]), after a check
+//! that this QEMU is one of those that are known.
+
+#[cfg(not(test))]
+mod patch;
+#[cfg(not(test))]
+mod qemu;
+mod slices;
+
+#[cfg(not(test))]
+pub use qemu::{begin_kicks, take_over};
+pub use slices::MOST_CPUS;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// How CPUs are scheduled.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The machine's CPUs.
+    pub cpus: usize,
+    /// How far a CPU may be ahead of another, in ns.
+    pub quantum: i64,
+    /// For tests: the seed of a thread that interrupts CPUs at random.
+    pub kicks: Option<u32>,
+}
+
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+
+/// How CPUs are to be scheduled, before there are any.
+pub fn set(settings: Settings) {
+    // It is set once: QEMU installs a plugin once.
+    let _ = SETTINGS.set(settings);
+}
+
+fn settings() -> Settings {
+    SETTINGS.get().copied().unwrap_or(Settings {
+        cpus: 1,
+        quantum: 1,
+        kicks: None,
+    })
+}
+
+/// Whether there is one CPU only.
+pub fn is_alone() -> bool {
+    settings().cpus == 1
+}
+
+/// A PAUSE, which a CPU executes while it waits for another one, takes as long as so many instructions. On hardware it is
+/// 40 to 140 cycles. It also ends the slice: the other CPU's turn comes sooner.
+const PAUSE: i64 = 50;
+
+/// The CPU that runs has executed a PAUSE.
+static PAUSED: AtomicBool = AtomicBool::new(false);
+
+/// What each CPU has executed.
+struct Counts {
+    own: [AtomicU64; MOST_CPUS],
+    /// What the counter of all CPUs shows more than that of the CPU that runs.
+    others: AtomicU64,
+    running: AtomicUsize,
+    /// Whether a CPU has run.
+    begun: AtomicBool,
+}
+
+static COUNTS: Counts = Counts {
+    own: [const { AtomicU64::new(0) }; MOST_CPUS],
+    others: AtomicU64::new(0),
+    running: AtomicUsize::new(0),
+    begun: AtomicBool::new(false),
+};
+
+impl Counts {
+    /// A CPU begins to run while the counter of all shows `all`.
+    fn begin(&self, cpu: usize, all: u64) {
+        self.begun.store(true, Relaxed);
+        self.running.store(cpu, Relaxed);
+        self.others
+            .store(all.wrapping_sub(self.own[cpu].load(Relaxed)), Relaxed);
+    }
+
+    /// It stops, and has waited as long as `more` instructions take.
+    fn end(&self, cpu: usize, all: u64, more: u64) {
+        let own = all.wrapping_sub(self.others.load(Relaxed)) + more;
+        self.own[cpu].store(own, Relaxed);
+        self.others.store(all.wrapping_sub(own), Relaxed);
+    }
+}
+
+/// Of what the counter of all CPUs shows, the part of the CPU that runs, or ran last.
+pub fn own(all: u64) -> u64 {
+    all.wrapping_sub(COUNTS.others.load(Relaxed))
+}
+
+/// The CPU that runs, or ran last.
+pub fn running() -> usize {
+    COUNTS.running.load(Relaxed)
+}
+
+/// Whether the CPUs are scheduled here.
+pub fn has_begun() -> bool {
+    COUNTS.begun.load(Relaxed)
+}
+
+/// The CPU that runs executes a PAUSE.
+pub fn paused() {
+    PAUSED.store(true, Relaxed);
+}
+
+/// The CPU that measures; none before the first mark.
+static MEASURES: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Marks are made on this CPU.
+pub fn measures(cpu: usize) {
+    MEASURES.store(cpu, Relaxed);
+}
+
+/// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does.
+pub fn is_measured() -> bool {
+    is_alone() || running() == MEASURES.load(Relaxed)
+}

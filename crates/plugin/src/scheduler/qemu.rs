@@ -1,0 +1,428 @@
+//! QEMU's own functions, by name, and those that stand for some of them.
+//!
+//! Debian's builds export what is not static. The names are those of 7.2, 10 and 11; where they differ, both are looked for.
+
+use super::patch::{Finder, replace};
+use super::slices::{Back, Exit, MOST_CPUS, Machine, Ran, Slices, Time};
+use super::{COUNTS, PAUSE, PAUSED, settings};
+use crate::api;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// A CPU of QEMU's.
+type Cpu = *mut c_void;
+
+/// `QEMU_CLOCK_VIRTUAL`, and all kinds of clocks.
+const VIRTUAL: c_int = 1;
+const OTHER_CLOCKS: [c_int; 3] = [0, 2, 3];
+/// Timers of every kind.
+const ALL_TIMERS: c_int = -1;
+/// What a CPU stops for.
+const EXCP_INTERRUPT: c_int = 0x1_0000;
+const EXCP_DEBUG: c_int = 0x1_0002;
+const EXCP_ATOMIC: c_int = 0x1_0005;
+/// Of `TimersState`: `qemu_icount_bias`, what virtual time has more than the instructions executed.
+const BIAS: usize = 40;
+
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// What is called in QEMU.
+        struct Functions { $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)* }
+
+        impl Functions {
+            fn find(finder: &Finder) -> Result<Functions, String> {
+                Ok(Functions { $($name: {
+                    const NAME: &str = concat!(stringify!($name), "\0");
+                    let name = CStr::from_bytes_with_nul(NAME.as_bytes()).expect("one NUL, at the end");
+                    // SAFETY: a function of this name has this form in the QEMUs that the plugin was built for.
+                    unsafe { std::mem::transmute::<*mut c_void, _>(finder.find(name)?) }
+                },)* })
+            }
+        }
+    };
+}
+
+functions! {
+    icount_get: fn() -> i64;
+    icount_get_raw: fn() -> i64;
+    icount_to_ns: fn(i64) -> i64;
+    icount_process_data: fn(Cpu);
+    cpu_exec_start: fn(Cpu);
+    cpu_exec_end: fn(Cpu);
+    cpu_exec: fn(Cpu) -> c_int;
+    cpu_can_run: fn(Cpu) -> bool;
+    cpu_work_list_empty: fn(Cpu) -> bool;
+    cpu_thread_is_idle: fn(Cpu) -> bool;
+    cpu_exit: fn(Cpu);
+    tcg_handle_interrupt: fn(Cpu, c_int);
+    qemu_in_vcpu_thread: fn() -> bool;
+    runstate_is_running: fn() -> bool;
+    qemu_get_cpu: fn(c_int) -> Cpu;
+    qemu_clock_deadline_ns_all: fn(c_int, c_int) -> i64;
+    qemu_clock_run_timers: fn(c_int) -> bool;
+}
+
+/// Those whose names or forms differ between QEMUs.
+struct Versioned {
+    lock: unsafe extern "C" fn(*const c_char, c_int),
+    unlock: unsafe extern "C" fn(),
+    /// 7.2: of the CPU alone; later: and of the instructions it may execute.
+    prepare: *mut c_void,
+}
+
+struct Qemu {
+    call: Functions,
+    versioned: Versioned,
+    bias: &'static AtomicI64,
+    /// An instruction takes 2^shift ns; QEMU knows when its CPUs run.
+    shift: OnceLock<u32>,
+}
+
+// SAFETY: functions and one place of memory of this process, which stay until it ends.
+unsafe impl Send for Qemu {}
+// SAFETY: as above; the place is atomic.
+unsafe impl Sync for Qemu {}
+
+static QEMU: OnceLock<Qemu> = OnceLock::new();
+static SLICES: Mutex<Option<Slices>> = Mutex::new(None);
+/// The CPUs that are there.
+static CPUS: [AtomicPtr<c_void>; MOST_CPUS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_CPUS];
+static FOUND: AtomicUsize = AtomicUsize::new(0);
+/// The CPU that runs.
+static RUNNING: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+/// The CPU that runs has sent another one an interrupt.
+static SENT: AtomicBool = AtomicBool::new(false);
+/// Most instructions that QEMU 7.2 may let a CPU execute.
+static MOST: AtomicI64 = AtomicI64::new(i64::MAX);
+
+fn qemu() -> &'static Qemu {
+    QEMU.get().expect("set before a function is replaced")
+}
+
+/// Takes QEMU's scheduling over; a failure is one line for the user.
+pub fn take_over() -> Result<(), String> {
+    let finder = Finder::new();
+    let call = Functions::find(&finder)?;
+    let versioned = Versioned {
+        // SAFETY: functions of these names have these forms.
+        lock: unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, c_int)>(finder.find(version::LOCK)?)
+        },
+        // SAFETY: as above.
+        unlock: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(finder.find(version::UNLOCK)?) },
+        prepare: finder.find(c"icount_prepare_for_run")?,
+    };
+    let bias = finder.find(c"timers_state")?.cast::<u8>().wrapping_add(BIAS);
+    // SAFETY: eight bytes of QEMU's that are aligned and stay; whoever else uses them does so by atomic operations.
+    let bias = unsafe { AtomicI64::from_ptr(bias.cast()) };
+    let replaced: Vec<_> = version::replacements()
+        .iter()
+        .chain(REPLACEMENTS)
+        .map(|(name, by)| Ok((finder.find(name)?, *by)))
+        .collect::<Result<_, String>>()?;
+    let qemu = Qemu {
+        call,
+        versioned,
+        bias,
+        shift: OnceLock::new(),
+    };
+    qemu.check_bias()?;
+    QEMU.set(qemu).map_err(|_| "set up twice")?;
+    for (function, by) in replaced {
+        // SAFETY: each stands for one of the same form; QEMU has not begun to run its CPUs, and its main loop, which is
+        // here, is not in one of them.
+        unsafe { replace(function, by.0)? };
+    }
+    Ok(())
+}
+
+/// A function that stands for one of QEMU's.
+#[derive(Clone, Copy)]
+struct By(*const c_void);
+
+// SAFETY: the address of a function.
+unsafe impl Sync for By {}
+
+const REPLACEMENTS: &[(&CStr, By)] = &[
+    (c"icount_handle_interrupt", By(handle_interrupt as *const c_void)),
+    (c"icount_start_warp_timer", By(nothing as *const c_void)),
+    (c"icount_handle_deadline", By(nothing as *const c_void)),
+    (c"all_cpu_threads_idle", By(all_idle as *const c_void)),
+    (c"qemu_clock_run_all_timers", By(run_other_timers as *const c_void)),
+];
+
+#[cfg(feature = "api-v1")]
+mod version {
+    use super::{By, CStr, MOST, c_void};
+    use std::sync::atomic::Ordering::Relaxed;
+
+    pub const LOCK: &CStr = c"qemu_mutex_lock_iothread_impl";
+    pub const UNLOCK: &CStr = c"qemu_mutex_unlock_iothread";
+
+    pub fn replacements() -> &'static [(&'static CStr, By)] {
+        &[
+            (c"tcg_cpus_exec", By(super::execute as *const c_void)),
+            (c"icount_round", By(round as *const c_void)),
+        ]
+    }
+
+    /// Instructions that fit into so many ns, but not more than the slice has.
+    unsafe extern "C" fn round(ns: i64) -> i64 {
+        let shift = super::qemu().shift();
+        ((ns + (1 << shift) - 1) >> shift).min(MOST.load(Relaxed))
+    }
+
+    /// Lets a CPU execute at most so many instructions.
+    ///
+    /// # Safety
+    /// `prepare` is 7.2's `icount_prepare_for_run`, called on the thread of the CPUs.
+    pub unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
+        MOST.store(most, Relaxed);
+        // SAFETY: it has this form.
+        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void)>(prepare)(cpu) };
+        MOST.store(i32::MAX.into(), Relaxed);
+    }
+}
+
+#[cfg(feature = "api-v4")]
+mod version {
+    use super::{By, CStr, c_void};
+
+    pub const LOCK: &CStr = c"bql_lock_impl";
+    pub const UNLOCK: &CStr = c"bql_unlock";
+
+    pub fn replacements() -> &'static [(&'static CStr, By)] {
+        &[(c"tcg_cpu_exec", By(super::execute as *const c_void))]
+    }
+
+    /// Lets a CPU execute at most so many instructions.
+    ///
+    /// # Safety
+    /// `prepare` is `icount_prepare_for_run` of QEMU 10, called on the thread of the CPUs.
+    pub unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
+        // SAFETY: it has this form.
+        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, i64)>(prepare)(cpu, most) };
+    }
+}
+
+impl Qemu {
+    /// The place that was taken for the clock's must move the clock.
+    fn check_bias(&self) -> Result<(), String> {
+        const STEP: i64 = 0x1234_5000;
+        let before = self.bias.load(Relaxed);
+        // SAFETY: called without arguments, as it is meant.
+        let show = || unsafe { (self.call.icount_get)() };
+        let at = show();
+        self.bias.store(before + STEP, Relaxed);
+        let moved = show();
+        self.bias.store(before, Relaxed);
+        if moved - at == STEP && show() == at {
+            Ok(())
+        } else {
+            Err("this QEMU keeps its virtual clock elsewhere than 7.2, 10 and 11 do".into())
+        }
+    }
+
+    fn shift(&self) -> u32 {
+        // SAFETY: called with the argument it takes.
+        *self
+            .shift
+            .get_or_init(|| unsafe { (self.call.icount_to_ns)(1) }.trailing_zeros())
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        // SAFETY: called with a clock and a set of timers.
+        let ns = unsafe { (self.call.qemu_clock_deadline_ns_all)(VIRTUAL, ALL_TIMERS) };
+        (ns >= 0).then_some(ns)
+    }
+
+    fn with_lock(&self, work: impl FnOnce()) {
+        // SAFETY: taken and given back on the thread of the CPUs, which does not have it here.
+        unsafe {
+            (self.versioned.lock)(c"worstcase".as_ptr(), 0);
+            work();
+            (self.versioned.unlock)();
+        }
+    }
+}
+
+fn cpu(number: usize) -> Cpu {
+    CPUS[number].load(Relaxed)
+}
+
+/// Starts the thread that interrupts CPUs, if one is asked for, when first called. It inherits its signals from its creator,
+/// so that must be the CPUs' thread, which takes none of QEMU's.
+pub fn begin_kicks() {
+    static BEGUN: Once = Once::new();
+    if let Some(seed) = settings().kicks {
+        BEGUN.call_once(|| {
+            std::thread::spawn(move || kick(seed));
+        });
+    }
+}
+
+/// Interrupts a CPU, any one, about every 70 us, until QEMU ends.
+fn kick(seed: u32) -> ! {
+    let mut random = seed;
+    loop {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        std::thread::sleep(Duration::from_micros(u64::from(20 + (random >> 8) % 100)));
+        let target = cpu((random >> 20) as usize % cpus().max(1));
+        if !target.is_null() {
+            // SAFETY: a CPU that exists; any thread may ask it to look up.
+            unsafe { (qemu().call.cpu_exit)(target) };
+        }
+    }
+}
+
+/// How many CPUs there are by now; all exist before the first one runs.
+fn cpus() -> usize {
+    let found = FOUND.load(Relaxed);
+    if found > 0 {
+        return found;
+    }
+    let mut n = 0;
+    while n < MOST_CPUS {
+        // SAFETY: any number may be asked for.
+        let cpu = unsafe { (qemu().call.qemu_get_cpu)(n as c_int) };
+        if cpu.is_null() {
+            break;
+        }
+        CPUS[n].store(cpu, Relaxed);
+        n += 1;
+    }
+    if n >= settings().cpus {
+        FOUND.store(n, Relaxed);
+    }
+    n
+}
+
+/// QEMU, on the thread of its CPUs.
+struct OnCpuThread;
+
+impl Machine for OnCpuThread {
+    fn cpus(&self) -> usize {
+        cpus()
+    }
+
+    fn interrupted(&self) -> bool {
+        let call = &qemu().call;
+        // SAFETY: CPUs that exist.
+        (0..cpus()).any(|n| unsafe { !(call.cpu_work_list_empty)(cpu(n)) || !(call.cpu_can_run)(cpu(n)) })
+    }
+
+    fn is_idle(&self, number: usize) -> bool {
+        // SAFETY: a CPU that exists.
+        unsafe { (qemu().call.cpu_thread_is_idle)(cpu(number)) }
+    }
+
+    fn set_clock(&mut self, now: Time) {
+        let qemu = qemu();
+        // SAFETY: called without arguments, as it is meant.
+        let executed = unsafe { (qemu.call.icount_get_raw)() };
+        qemu.bias.store(now - (executed << qemu.shift()), Relaxed);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        qemu().deadline()
+    }
+
+    fn run_timers(&mut self) {
+        let qemu = qemu();
+        // SAFETY: with QEMU's lock, as it wants it.
+        qemu.with_lock(|| unsafe {
+            (qemu.call.qemu_clock_run_timers)(VIRTUAL);
+        });
+    }
+
+    fn run(&mut self, number: usize, most: Time) -> Ran {
+        let qemu = qemu();
+        let (call, handle) = (&qemu.call, cpu(number));
+        let shift = qemu.shift();
+        let most = (most + (1 << shift) - 1) >> shift;
+        SENT.store(false, Relaxed);
+        RUNNING.store(handle, Relaxed);
+        COUNTS.begin(number, api::count_of_all());
+        // SAFETY: the order of calls is that of QEMU's own loop, for a CPU that exists and may run.
+        let (code, executed) = unsafe {
+            let before = (call.icount_get_raw)();
+            version::prepare(qemu.versioned.prepare, handle, most);
+            (call.cpu_exec_start)(handle);
+            let code = (call.cpu_exec)(handle);
+            (call.cpu_exec_end)(handle);
+            (call.icount_process_data)(handle);
+            (code, (call.icount_get_raw)() - before)
+        };
+        RUNNING.store(std::ptr::null_mut(), Relaxed);
+        let paused = PAUSED.swap(false, Relaxed);
+        let more = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
+        COUNTS.end(number, api::count_of_all(), more.cast_unsigned());
+        Ran {
+            time: (executed + more) << shift,
+            yields: paused || SENT.load(Relaxed),
+            exit: match code {
+                EXCP_DEBUG | EXCP_ATOMIC => Exit::Special(code),
+                _ => Exit::Any,
+            },
+        }
+    }
+}
+
+/// For `tcg_cpus_exec`: runs not this CPU, but the one whose turn it is.
+unsafe extern "C" fn execute(caller: Cpu) -> c_int {
+    // SAFETY: what QEMU's loop has prepared for the CPU that it chose is taken back.
+    unsafe { (qemu().call.icount_process_data)(caller) };
+    let mut machine = OnCpuThread;
+    let mut guard = SLICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let slices = guard.get_or_insert_with(|| {
+        let quantum = settings().quantum;
+        // SAFETY: called without arguments, as it is meant.
+        let now = unsafe { (qemu().call.icount_get)() };
+        Slices::new(quantum, now, &machine)
+    });
+    match slices.run(&mut machine) {
+        Back::Again => EXCP_INTERRUPT,
+        Back::Special(code) => code,
+    }
+}
+
+/// For `icount_handle_interrupt`: an interrupt for another CPU ends the sender's slice.
+unsafe extern "C" fn handle_interrupt(target: Cpu, mask: c_int) {
+    let call = &qemu().call;
+    // SAFETY: as QEMU called this.
+    unsafe { (call.tcg_handle_interrupt)(target, mask) };
+    let running = RUNNING.load(Relaxed);
+    // SAFETY: called without arguments, as it is meant.
+    if !running.is_null() && target != running && unsafe { (call.qemu_in_vcpu_thread)() } {
+        SENT.store(true, Relaxed);
+        // SAFETY: the CPU that runs.
+        unsafe { (call.cpu_exit)(running) };
+    }
+}
+
+/// For `icount_start_warp_timer` and `icount_handle_deadline`: only the scheduler moves the clock and runs its timers.
+unsafe extern "C" fn nothing() {}
+
+/// For `all_cpu_threads_idle`: while a timer is pending the scheduler has work.
+unsafe extern "C" fn all_idle() -> bool {
+    let call = &qemu().call;
+    // SAFETY: CPUs that exist.
+    if (0..cpus()).any(|n| unsafe { !(call.cpu_thread_is_idle)(cpu(n)) }) {
+        return false;
+    }
+    // SAFETY: called without arguments, as they are meant.
+    let may_run = unsafe { (call.qemu_in_vcpu_thread)() && (call.runstate_is_running)() };
+    !may_run || qemu().deadline().is_none()
+}
+
+/// For `qemu_clock_run_all_timers`: the main loop leaves virtual time alone.
+unsafe extern "C" fn run_other_timers() -> bool {
+    let mut progress = false;
+    for clock in OTHER_CLOCKS {
+        // SAFETY: called with clocks.
+        progress |= unsafe { (qemu().call.qemu_clock_run_timers)(clock) };
+    }
+    progress
+}

@@ -1,0 +1,132 @@
+//! On a machine of several CPUs: where the probe measures and where the load runs.
+
+use crate::probe::Probe;
+use crate::spec::SpecError;
+use crate::sys::affinity;
+use std::collections::BTreeSet;
+use std::io;
+
+/// What a cell's text asks for: `probe_cpu=1 load_cpus=0,2-3`, each optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The probe's CPU.
+    pub probe: Option<u32>,
+    /// The load's.
+    pub load: Option<Vec<u32>>,
+}
+
+/// Where probe and load run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    all: Vec<u32>,
+    /// The probe's CPU.
+    pub probe: u32,
+    /// The load's.
+    pub load: Vec<u32>,
+}
+
+impl Asked {
+    /// From a cell's text; other words are left alone.
+    pub fn of_cell(text: &str) -> Result<Asked, SpecError> {
+        let head = text.split_once(" load=").map_or(text, |(head, _)| head);
+        let mut asked = Asked::default();
+        for (key, value) in head.split(' ').filter_map(|word| word.split_once('=')) {
+            let bad = || SpecError(format!("{key} is not a list of CPUs: '{value}'"));
+            match key {
+                "probe_cpu" => asked.probe = Some(value.parse().map_err(|_| bad())?),
+                "load_cpus" => asked.load = Some(cpu_list(value).ok_or_else(bad)?),
+                _ => {}
+            }
+        }
+        Ok(asked)
+    }
+
+    /// On the CPUs of this machine; none if there is one only. What nobody asked for is the last CPU for the probe, and for
+    /// the load all that are not isolated, or all if that leaves none.
+    pub fn place(self) -> io::Result<Option<Placement>> {
+        let listed = |name: &str| {
+            let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{name}"));
+            text.ok().and_then(|text| cpu_list(text.trim())).unwrap_or_default()
+        };
+        let all = listed("online");
+        if all.len() <= 1 {
+            return Ok(None);
+        }
+        let isolated: BTreeSet<u32> = ["isolated", "nohz_full"].into_iter().flat_map(listed).collect();
+        Ok(Some(self.among(all, &isolated)))
+    }
+
+    fn among(self, all: Vec<u32>, isolated: &BTreeSet<u32>) -> Placement {
+        let others: Vec<u32> = all.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
+        let usual = if others.is_empty() { all.clone() } else { others };
+        Placement {
+            probe: self.probe.unwrap_or(all[all.len() - 1]),
+            load: self.load.unwrap_or(usual),
+            all,
+        }
+    }
+}
+
+impl Placement {
+    /// The calling thread goes where the load is to run: what it starts inherits that.
+    pub fn enter_load(&self) -> io::Result<()> {
+        affinity::set(&self.load)
+    }
+
+    /// The calling thread goes where this probe measures: on its CPU, or on all for one that is itself a load for all.
+    pub fn enter_probe(&self, probe: Probe) -> io::Result<()> {
+        match probe.is_spread() {
+            true => affinity::set(&self.all),
+            false => affinity::set(&[self.probe]),
+        }
+    }
+
+    /// The load's CPUs as text.
+    pub fn load_list(&self) -> String {
+        let words: Vec<String> = self.load.iter().map(u32::to_string).collect();
+        words.join(",")
+    }
+}
+
+/// `0-2,5`: the kernel's lists, and ours.
+fn cpu_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+        cpus.extend(from..=to.min(4096));
+    }
+    Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(text: &str, isolated: &[u32]) -> Placement {
+        let isolated = isolated.iter().copied().collect();
+        Asked::of_cell(text).unwrap().among(vec![0, 1, 2, 3], &isolated)
+    }
+
+    #[test]
+    fn the_probe_is_on_the_last_cpu_and_the_load_where_nothing_is_isolated() {
+        let cell = "probe=wakeup seed=1 load=cmd:a load_cpus=1";
+        let usual = placed(cell, &[]);
+        assert_eq!((usual.probe, usual.load), (3, vec![0, 1, 2, 3]));
+        assert_eq!(placed(cell, &[2, 3]).load, [0, 1]);
+        assert_eq!(placed(cell, &[0, 1, 2, 3]).load, [0, 1, 2, 3]);
+        let asked = placed("probe=wakeup probe_cpu=1 load_cpus=0,2-3 load=idle", &[3]);
+        assert_eq!((asked.probe, asked.load_list().as_str()), (1, "0,2,3"));
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        for bad in [
+            "probe_cpu=x load=a",
+            "load_cpus=1-x load=a",
+            "load_cpus=, load_cpus=a load=a",
+        ] {
+            assert!(Asked::of_cell(bad).is_err(), "{bad}");
+        }
+    }
+}
