@@ -4,7 +4,7 @@ use super::LabError;
 use super::cell::{self, Raw, Run};
 use super::machine::quoted;
 use super::process::last_lines;
-use super::replay::{module_arguments, modules_in, same_again};
+use super::replay::{MODULES, module_arguments, modules_in, same_again};
 use super::symbols::KernelSymbols;
 use crate::execution::Symbols;
 use std::path::Path;
@@ -62,7 +62,7 @@ pub fn take(
     })
 }
 
-/// Leaves the sections and the modules' functions in `out`.
+/// Leaves the sections and the modules' functions in `out`; QEMU may write to `folder` only.
 fn observe(
     run: &Run,
     raw: &Raw,
@@ -72,7 +72,7 @@ fn observe(
     folder: &Path,
     out: &Path,
 ) -> Result<(), LabError> {
-    let census = out.join("census");
+    let census = folder.join("census");
     let facts_file = folder.join("facts");
     std::fs::write(&facts_file, facts).map_err(LabError::io(&facts_file))?;
     let plugin = format!(
@@ -81,7 +81,7 @@ fn observe(
         quoted(&facts_file),
         quoted(&run.snapshot.memory()),
         if audit { ",audit=on" } else { "" },
-        module_arguments(kernel, out)
+        module_arguments(kernel, folder)
     );
     same_again(run, raw, folder, &plugin)?;
     let bytes = std::fs::read(&census).map_err(LabError::io(&census))?;
@@ -90,5 +90,11 @@ fn observe(
         reason: e.to_string(),
         console: last_lines(&folder.join("errors"), 5),
     })?;
+    for file in ["census", MODULES] {
+        match std::fs::rename(folder.join(file), out.join(file)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(LabError::io(out.join(file))(e)),
+            _ => {}
+        }
+    }
     Ok(())
 }

@@ -196,7 +196,7 @@ fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, fold
 }
 
 /// The file of the plugin's list of modules' functions.
-const MODULES: &str = "modules";
+pub(super) const MODULES: &str = "modules";
 
 /// What asks the plugin for the modules' functions, beside `memory=`.
 pub(super) fn module_arguments(kernel: &KernelSymbols, folder: &Path) -> String {
