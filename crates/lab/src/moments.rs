@@ -8,7 +8,7 @@
 use super::cell::Raw;
 use super::machine::Mips;
 use super::stamps;
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
 
 /// One sample in instruction counts, from QEMU's start on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub struct Moment {
     pub index: usize,
     /// Instructions completed when its timer was due.
     pub due: Instructions,
-    /// The first entry of the timer's interrupt at or after the due time, if there was one before the sample.
+    /// The first entry of the timer's interrupt at or after the due time, if there was one before the sample. None for a
+    /// probe that no timer wakes: an entry is then somebody else's.
     pub timer_entry: Option<Instructions>,
     /// The moment that the sample shows: one past the instruction that reads the clock.
     pub sample: Instructions,
@@ -28,7 +29,11 @@ pub struct Moment {
 /// The moments of all samples, in order. The error says why events and samples do not fit each other.
 pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
     let reads = stamps::clock_reads(&raw.events)?;
-    let entries = stamps::timer_entries(&raw.events);
+    let spec = raw.record.spec.parse::<CellSpec>();
+    let entries = match spec.is_ok_and(|spec| matches!(spec.probe, Probe::Bench(_))) {
+        true => Vec::new(),
+        false => stamps::timer_entries(&raw.events),
+    };
     let samples = &raw.record.samples;
     if reads.len() != samples.len() {
         return Err(format!("{} marks for {} samples", reads.len(), samples.len()));
