@@ -49,9 +49,11 @@ impl Watch {
         }
     }
 
-    /// Whether the CPU that runs is the one that measures, or may become it.
+    /// Whether the CPU that runs is the one that measures. Counts of several CPUs would not be in order; so nothing is logged
+    /// of them before one begins to measure.
     fn is_measured(&self) -> bool {
-        self.measures.is_none_or(|cpu| cpu == scheduler::running())
+        self.measures
+            .map_or(scheduler::is_alone(), |cpu| cpu == scheduler::running())
     }
 }
 
