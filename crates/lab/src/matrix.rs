@@ -125,7 +125,8 @@ pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
 pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<CellResult, LabError> {
     let subject = &prepared.subject;
     let label = subject.label();
-    let mut stamps = stamps::join(raw, subject.mips).map_err(|e| LabError::Stamps(label.clone(), e))?;
+    let cpus = subject.machine.smp.cpus;
+    let mut stamps = stamps::join(raw, subject.mips, cpus).map_err(|e| LabError::Stamps(label.clone(), e))?;
     if raw.record.details.is_some() {
         // No timer was due: the interrupt that came before has nothing to do with the sample.
         stamps.samples.iter_mut().for_each(|stamp| stamp.irq_latency = None);

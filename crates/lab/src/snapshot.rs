@@ -271,11 +271,10 @@ fn check_preempt(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Resul
 fn check_cpus(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(), LabError> {
     let asked = prepared.subject.machine.smp.cpus;
     let online = ready.get("cpus_online").map(String::as_str).unwrap_or_default();
-    let all = online.parse::<CpuList>().is_ok_and(|cpus| cpus.len() == asked as usize);
-    match all {
-        true => Ok(()),
-        false => Err(LabError::Request(format!(
-            "{}: of {asked} CPUs the kernel uses {online}; ask for fewer (--cpus), or leave out the boot parameter that forbids them",
+    match online.parse::<CpuList>().map_or(0, |cpus| cpus.len()) {
+        used if used == asked as usize => Ok(()),
+        used => Err(LabError::Request(format!(
+            "{}: the kernel uses {used} of {asked} CPUs; ask for fewer (--cpus), or leave out the boot parameter that forbids them",
             prepared.subject.label()
         ))),
     }

@@ -5,6 +5,9 @@
 //! 2^shift ns of virtual time, as long as the CPU did not idle; between due time and sample it cannot, since the
 //! timer's interrupt is pending. An entry from before the due time comes out too late by the time idled, but still
 //! before the due time: the instructions between it and the sample alone are more than the latency.
+//!
+//! Of several CPUs the log has the entries of the measuring one. A kernel may let another CPU wait for the probe's timer
+//! (one with `nohz_full` does not wait itself), which then wakes the probe: that sample has no interrupt of its own.
 
 use super::cell::Raw;
 use super::machine::Mips;
@@ -21,8 +24,11 @@ pub struct Stamps {
     pub instructions: Instructions,
 }
 
-/// Stamps all samples of a cell.
-pub fn join(raw: &Raw, mips: Mips) -> Result<Stamps, String> {
+/// An interrupt that expires a timer which came due while it ran was entered at most so many instructions before that.
+const LONGEST_EXPIRY: u64 = 20_000;
+
+/// Stamps all samples of a cell that was measured on a machine of so many CPUs.
+pub fn join(raw: &Raw, mips: Mips, cpus: u32) -> Result<Stamps, String> {
     let begin = only(&raw.events, EventKind::MarkBegin)?;
     let end = only(&raw.events, EventKind::MarkEnd)?;
     let clock_reads = clock_reads(&raw.events)?;
@@ -30,10 +36,28 @@ pub fn join(raw: &Raw, mips: Mips) -> Result<Stamps, String> {
     if clock_reads.len() != samples.len() {
         return Err(format!("{} marks for {} samples", clock_reads.len(), samples.len()));
     }
+    // Each CPU has a count of its own, which none of the others continues.
+    if clock_reads.iter().chain([&end]).any(|count| *count < begin) {
+        return Err("the marks were not made on one CPU".into());
+    }
     let entries = timer_entries(&raw.events);
-    let stamp = |latency: Nanos, read: Instructions| Stamp {
-        irq_latency: Some(irq_latency(latency, read, &entries, mips)),
-        instructions: Instructions(read.0 - begin.0),
+    let mut before = begin;
+    let mut stamp = |latency: Nanos, read: Instructions| {
+        let armed = std::mem::replace(&mut before, read);
+        let irq_latency = match cpus {
+            1 => irq_latency(latency, read, &entries, mips).or(Some(Nanos(0))),
+            _ => {
+                // The timer was set after the sample before this one.
+                let own = &entries[entries.partition_point(|e| *e <= armed)..];
+                let expired = Nanos(latency.0 + mips.time_of(LONGEST_EXPIRY).0);
+                let entered_before = || entry_after_due(expired, read, own, mips).map(|_| Nanos(0));
+                irq_latency(latency, read, own, mips).or_else(entered_before)
+            }
+        };
+        Stamp {
+            irq_latency,
+            instructions: Instructions(read.0 - begin.0),
+        }
     };
     let samples = samples
         .iter()
@@ -77,8 +101,9 @@ pub fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
     Ok(reads)
 }
 
-fn irq_latency(latency: Nanos, read: Instructions, entries: &[Instructions], mips: Mips) -> Nanos {
-    entry_after_due(latency, read, entries, mips).map_or(Nanos(0), |entry| latency - since(entry, read, mips))
+/// None if no interrupt was entered after the due time.
+fn irq_latency(latency: Nanos, read: Instructions, entries: &[Instructions], mips: Mips) -> Option<Nanos> {
+    entry_after_due(latency, read, entries, mips).map(|entry| latency - since(entry, read, mips))
 }
 
 /// The first entry of the timer's interrupt at or after the due time of the sample whose clock read this is.
@@ -155,7 +180,7 @@ mod tests {
             event(UserTsc, 2999),
             event(MarkSample, 3010),
         ];
-        let stamps = join(&raw(&[2000], events), Mips::ALL[0]).unwrap();
+        let stamps = join(&raw(&[2000], events), Mips::ALL[0], 1).unwrap();
         assert_eq!(stamps.samples[0].irq_latency, Some(Nanos(92)));
         assert_eq!(stamps.samples[0].instructions, Instructions(2989));
         assert_eq!(stamps.instructions, Instructions(8990));
@@ -165,7 +190,7 @@ mod tests {
     fn slower_machines_count_more_time_an_instruction() {
         use EventKind::*;
         let events = vec![event(TimerEntry, 1000), event(UserTsc, 1499), event(MarkSample, 1510)];
-        let stamps = join(&raw(&[4400], events), Mips::ALL[3]).unwrap();
+        let stamps = join(&raw(&[4400], events), Mips::ALL[3], 1).unwrap();
         assert_eq!(stamps.samples[0].irq_latency, Some(Nanos(400)));
     }
 
@@ -174,9 +199,32 @@ mod tests {
         use EventKind::*;
         let events = vec![event(TimerEntry, 900), event(UserTsc, 3000), event(MarkSample, 3010)];
         assert_eq!(
-            join(&raw(&[2000], events), Mips::ALL[0]).unwrap().samples[0].irq_latency,
+            join(&raw(&[2000], events), Mips::ALL[0], 1).unwrap().samples[0].irq_latency,
             Some(Nanos(0))
         );
+    }
+
+    #[test]
+    fn what_another_cpu_expired_has_no_interrupt() {
+        use EventKind::*;
+        let of_cpus = |cpus, events: &[Event]| {
+            let stamps = join(&raw(&[2_000, 2_000], events.to_vec()), Mips::ALL[0], cpus).unwrap();
+            stamps.samples.iter().map(|s| s.irq_latency).collect::<Vec<_>>()
+        };
+        let sample = |read: u64| [event(UserTsc, read - 1), event(MarkSample, read + 10)];
+        let seen = |entries: &[u64]| {
+            let entries: Vec<Event> = entries.iter().map(|at| event(TimerEntry, *at)).collect();
+            let mut events = [&entries[..], &sample(30_000), &sample(60_000)].concat();
+            events.sort_by_key(|e| e.count);
+            [1, 2].map(|cpus| of_cpus(cpus, &events))
+        };
+        let some = |ns| Some(Nanos(ns));
+        // Both in time, and one that was entered before the due time.
+        assert_eq!(seen(&[28_100, 58_200]), [[some(100), some(200)]; 2]);
+        assert_eq!(seen(&[28_100, 50_000]), [[some(100), some(0)]; 2]);
+        // An entry of the sample before, and one of long ago, are not its own.
+        assert_eq!(seen(&[28_100, 29_900]), [[some(100), some(0)], [some(100), None]]);
+        assert_eq!(seen(&[28_100, 30_100]), [[some(100), some(0)], [some(100), None]]);
     }
 
     #[test]
@@ -187,10 +235,17 @@ mod tests {
                     &[5, 6],
                     vec![event(EventKind::UserTsc, 9), event(EventKind::MarkSample, 10)]
                 ),
-                Mips::ALL[0]
+                Mips::ALL[0],
+                1
             )
             .is_err()
         );
-        assert!(join(&raw(&[5], vec![event(EventKind::MarkSample, 10)]), Mips::ALL[0]).is_err());
+        assert!(join(&raw(&[5], vec![event(EventKind::MarkSample, 10)]), Mips::ALL[0], 1).is_err());
+        let earlier = vec![event(EventKind::UserTsc, 3), event(EventKind::MarkSample, 4)];
+        assert!(
+            join(&raw(&[1], earlier), Mips::ALL[0], 2)
+                .unwrap_err()
+                .contains("on one CPU")
+        );
     }
 }

@@ -116,6 +116,7 @@ fn starved(own: &BootParameters) -> Option<BootParameters> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Smp;
     use worstcase_probe::Probe;
 
     #[test]
@@ -123,7 +124,13 @@ mod tests {
         let cell = PlannedCell {
             kernel: "debian:6.1".into(),
             preempt: "full".into(),
-            machine: VirtualMachine::default(),
+            machine: VirtualMachine {
+                smp: Smp {
+                    cpus: 2,
+                    ..Smp::default()
+                },
+                ..VirtualMachine::default()
+            },
             spec: CellSpec {
                 probe: Probe::Wakeup,
                 load: "shm".into(),
@@ -138,6 +145,7 @@ mod tests {
         assert_eq!(all[0].cells.iter().map(|c| c.spec.seed).collect::<Vec<_>>(), [1, 2, 3]);
         for variation in &all[1..] {
             let first = &variation.cells[0];
+            assert_eq!(first.machine.smp, cell.machine.smp);
             let (machine, spec) = (first.machine == cell.machine, first.spec.period == cell.spec.period);
             assert_eq!(
                 u8::from(!machine) + u8::from(!spec) + u8::from(first.spec.seed != 1),

@@ -2,6 +2,8 @@
 
 use crate::{CpuList, Problem};
 use serde::{Deserialize, Serialize};
+use worstcase_base::duration;
+use worstcase_probe::Nanos;
 
 /// How far one CPU of the lab may be ahead of another unless somebody says, in ns of virtual time.
 pub const DEFAULT_QUANTUM_NS: u32 = 1_000;
@@ -50,19 +52,23 @@ impl Smp {
             return Err(Problem::new("cpus", what));
         }
         if !Self::QUANTA_NS.contains(&self.quantum_ns) {
-            let what = format!("the quantum is 50 ns to 1 ms, not {} ns", self.quantum_ns);
+            let asked = duration::show(Nanos(self.quantum_ns.into()));
+            let what = format!("the quantum is 50 ns to 1 ms, not {asked}");
             return Err(Problem::new("quantum", what));
         }
-        let last = cpus - 1;
-        if let Some(cpu) = self.probe.filter(|cpu| *cpu > last) {
-            let what = format!("the probe cannot run on CPU {cpu}: the machine has CPUs 0 to {last}");
+        let there = match cpus - 1 {
+            0 => "CPU 0 only".to_string(),
+            last => format!("CPUs 0 to {last}"),
+        };
+        if let Some(cpu) = self.probe.filter(|cpu| *cpu >= cpus) {
+            let what = format!("the probe cannot run on CPU {cpu}: the machine has {there}");
             return Err(Problem::new("probe_cpu", what));
         }
         if self.load.as_ref().is_some_and(CpuList::is_empty) {
             return Err(Problem::new("load_cpus", "the load needs a CPU; write it like 0-1"));
         }
-        if let Some(cpu) = self.load.as_ref().and_then(|load| load.iter().find(|cpu| *cpu > last)) {
-            let what = format!("the load cannot run on CPU {cpu}: the machine has CPUs 0 to {last}");
+        if let Some(cpu) = self.load.as_ref().and_then(|load| load.iter().find(|cpu| *cpu >= cpus)) {
+            let what = format!("the load cannot run on CPU {cpu}: the machine has {there}");
             return Err(Problem::new("load_cpus", what));
         }
         Ok(())
@@ -107,6 +113,11 @@ mod tests {
         assert!(refused(smp(17, None, None)).contains("1 to 16 CPUs, not 17"));
         assert!(refused(smp(2, Some(2), None)).contains("CPUs 0 to 1"));
         assert!(refused(smp(2, None, Some("0-2"))).contains("CPU 2"));
+        assert!(refused(smp(2, None, Some(""))).contains("needs a CPU"));
+        assert_eq!(
+            refused(smp(1, Some(1), None)),
+            "the probe cannot run on CPU 1: the machine has CPU 0 only"
+        );
         assert_eq!(smp(4, Some(3), Some("0-2")).check(), Ok(()));
     }
 

@@ -123,15 +123,15 @@ fn errors_name_line_and_what_is_allowed() {
     , line 32: a real-time priority is 1 to 99, not 100
     , line 35: mips is 1000, 500, 250 or 125, not 999
     , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `cpu`, `append`, `part`, `quick`
+    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `cpu`, `quantum`, `probe_cpu`, `load_cpus`, `append`, `part`, `quick`
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
-    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], cmd:PROGRAM [ARGUMENT...]
+    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
     , line 28: invalid type: string "many", expected u32
     , line 29: a cell has 'samples' or 'time', not both
     , line 28: a time of 1 us is shorter than one interval of 251 us
     , line 28: 'timer' is for hosts, not for the lab
-    , line 28: the lab has kernels in place of CPUs
+    , line 28: in the lab 'cpus' is how many, like "1,2,4", not '0-1'
     , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
     , line 24: probe 'noise' is there on the host only: it spins beside the trace of a real machine; in the lab: response, and explain
     , line 5: the schema is 'worstcase-study/1', this worstcase reads 'worstcase-study/2'
@@ -165,6 +165,34 @@ fn each_line_of_boot_parameters_is_a_subject() {
     let machines: Vec<String> = cells.iter().map(|(subject, _)| subject.machine.to_string()).collect();
     let plain = "1000 MIPS, 1024 MB, CPU skylake";
     assert_eq!(machines, [plain.to_string(), format!("{plain}, 'threadirqs'")]);
+}
+
+#[test]
+fn several_cpus_and_who_is_on_which() {
+    let head = "[full]\nkernels = [{ kernel = \"debian:6.1\", preempt = [\"full\"] }]\nloads = [\"idle\"]\n\
+                probes = [\"wakeup\"]\nseeds = 1\n";
+    let study = parsed(&format!(
+        "{head}cpus = \"2, 4\"\nquantum = \"100ns\"\nload_cpus = \"0-1\"\nappend = [\"nohz_full=1\"]\n\
+         [quick]\ncpus = \"2\"\nprobe_cpu = 1\nload_cpus = \"0\"\n"
+    ));
+    let machines = |experiment: &Experiment| -> Vec<String> {
+        let cells = experiment.lab_cells().unwrap();
+        cells
+            .iter()
+            .map(|(subject, _)| subject.machine.unusual().join(" "))
+            .collect()
+    };
+    assert_eq!(
+        machines(&study.lab.full),
+        [
+            "2cpus q100 load-on-0-1 nohz_full=1",
+            "4cpus q100 load-on-0-1 nohz_full=1"
+        ]
+    );
+    assert_eq!(
+        machines(&study.lab.quick),
+        ["2cpus q100 probe-on-1 load-on-0 nohz_full=1"]
+    );
 }
 
 #[test]

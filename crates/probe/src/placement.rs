@@ -73,11 +73,17 @@ impl Placement {
         affinity::set(&self.load)
     }
 
-    /// The calling thread goes where this probe measures: on its CPU, or on all for one that is itself a load for all.
-    pub fn enter_probe(&self, probe: Probe) -> io::Result<()> {
+    /// The calling thread goes where the probe measures. It stays on that one CPU: the lab counts what that one executes
+    /// from mark to mark.
+    pub fn enter_probe(&self) -> io::Result<()> {
+        affinity::set(&[self.probe])
+    }
+
+    /// The CPUs for those whom this probe starts, if it is itself a load for all; none if they stay with it.
+    pub fn spread(&self, probe: Probe) -> &[u32] {
         match probe.is_spread() {
-            true => affinity::set(&self.all),
-            false => affinity::set(&[self.probe]),
+            true => &self.all,
+            false => &[],
         }
     }
 
@@ -117,6 +123,8 @@ mod tests {
         assert_eq!(placed(cell, &[0, 1, 2, 3]).load, [0, 1, 2, 3]);
         let asked = placed("probe=wakeup probe_cpu=1 load_cpus=0,2-3 load=idle", &[3]);
         assert_eq!((asked.probe, asked.load_list().as_str()), (1, "0,2,3"));
+        assert_eq!(asked.spread("hackbench".parse().unwrap()), [0, 1, 2, 3]);
+        assert_eq!(asked.spread("switch:2x0".parse().unwrap()), [0; 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::findings::{Findings, findings};
 use super::take::{How, take};
 use std::num::NonZeroUsize;
 use worstcase_probe::census::Kind;
-use worstcase_results::record::{Progress, Run, parallel};
+use worstcase_results::record::{Machine, Progress, Run, parallel};
 
 /// What censuses say.
 #[derive(Clone, Debug)]
@@ -76,6 +76,16 @@ fn all(
         return Err(CensusError::NoTimer {
             cell: record.id.clone(),
         });
+    }
+    for Chosen { record, .. } in cells {
+        if let Machine::Lab(lab) = &record.subject.machine
+            && lab.machine.smp.cpus > 1
+        {
+            return Err(CensusError::SeveralCpus {
+                cell: record.id.clone(),
+                cpus: lab.machine.smp.cpus,
+            });
+        }
     }
     progress.begin(0, cells.len());
     parallel(jobs, cells, |cell| {

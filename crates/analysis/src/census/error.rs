@@ -16,6 +16,16 @@ pub enum CensusError {
         /// The cell.
         cell: CellId,
     },
+    /// The census follows one CPU.
+    #[error(
+        "{cell}: a census follows one CPU, this machine has {cpus}; measure it with --cpus 1, or choose another --cell"
+    )]
+    SeveralCpus {
+        /// The cell.
+        cell: CellId,
+        /// How many.
+        cpus: u32,
+    },
     /// Nothing to compare with.
     #[error("--diff {asked}: {reason}")]
     NoOther {
@@ -44,7 +54,7 @@ impl CensusError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            CensusError::NoOther { .. } | CensusError::NoTimer { .. } => Exit::Usage,
+            CensusError::NoOther { .. } | CensusError::NoTimer { .. } | CensusError::SeveralCpus { .. } => Exit::Usage,
             CensusError::Contradiction { .. } => Exit::Measured,
             CensusError::Lab(e) => e.exit(),
             CensusError::Run(e) => e.exit(),

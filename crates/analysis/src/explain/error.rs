@@ -59,6 +59,16 @@ pub enum ExplainError {
         /// The cell.
         cell: CellId,
     },
+    /// Another CPU's work is not followed.
+    #[error(
+        "{cell}: the timer of sample {index} was another CPU's, which woke the probe, and what the others do is not followed; explain another one (--sample)"
+    )]
+    Elsewhere {
+        /// The cell.
+        cell: CellId,
+        /// The sample.
+        index: u32,
+    },
     /// The window does not fit.
     #[error("{cell}, sample {index}: {source}")]
     Breakdown {
@@ -87,6 +97,7 @@ impl ExplainError {
             ExplainError::NoSample { .. }
             | ExplainError::Incomparable { .. }
             | ExplainError::NoLatency { .. }
+            | ExplainError::Elsewhere { .. }
             | ExplainError::NoRecordings { .. }
             | ExplainError::NotRecorded { .. } => Exit::Usage,
             ExplainError::Recordings { .. } => Exit::Storage,

@@ -75,6 +75,12 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
     })
 }
 
+/// Whether another CPU of the lab's machine waited for this sample's timer. Between its due time and the sample the probe's
+/// CPU slept, so that its instructions do not tell when that was.
+fn is_elsewhere(record: &Record, row: &SampleRow) -> bool {
+    record.subject.venue() == Venue::Lab && record.details.is_none() && row.irq_latency.is_none()
+}
+
 /// An error unless breakdowns of the two cells may stand side by side.
 pub fn comparable(left: &Record, right: &Record) -> Result<(), ExplainError> {
     match left.cell.load == right.cell.load && left.cell.probe == right.cell.probe {
@@ -106,6 +112,12 @@ pub fn one(
         cell: record.id.clone(),
         asked: choice,
     })?;
+    if is_elsewhere(record, &chosen.1) {
+        return Err(ExplainError::Elsewhere {
+            cell: record.id.clone(),
+            index: chosen.1.index,
+        });
+    }
     let (mut explanation, lines) = tell(means, run, record, records, &[chosen])?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
@@ -126,6 +138,7 @@ pub fn all(
             continue;
         }
         let mut rows = rows(run, record)?;
+        rows.retain(|(_, row)| !is_elsewhere(record, row));
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
         rows.truncate(each);
         let (explanation, _) = tell(means, run, record, records, &rows)?;
@@ -141,7 +154,8 @@ pub fn worst_of_lab(
     records: &[Record],
     record: &Record,
 ) -> Result<Option<Explanation>, ExplainError> {
-    let Some(worst) = choose(&rows(run, record)?, Choice::Worst) else {
+    let worst = choose(&rows(run, record)?, Choice::Worst);
+    let Some(worst) = worst.filter(|(_, row)| !is_elsewhere(record, row)) else {
         return Ok(None);
     };
     let (mut explanation, _) = tell(means, run, record, records, &[worst])?;

@@ -73,10 +73,14 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
     }
     let mut load = RunningLoad::start(&load_spec, spec.seed, env)?;
     if let Some(placement) = &env.placement {
-        placement.enter_probe(spec.probe).map_err(on_cpus)?;
+        placement.enter_probe().map_err(on_cpus)?;
     }
+    let spread = env
+        .placement
+        .as_ref()
+        .map_or(&[][..], |placement| placement.spread(spec.probe));
     let measured = match spec.probe {
-        Probe::Bench(bench) => measure_bench(spec, bench, &mut load),
+        Probe::Bench(bench) => measure_bench(spec, bench, spread, &mut load),
         _ => measure(spec, &mut load),
     };
     let stopped = load.stop();
@@ -231,7 +235,7 @@ impl Observer for Unobserved {
     }
 }
 
-fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+fn measure_bench(spec: &CellSpec, bench: Bench, cpus: &[u32], load: &mut RunningLoad) -> Result<Measured, ProbeError> {
     let failed = |source| ProbeError::Bench {
         probe: spec.probe,
         source,
@@ -251,7 +255,7 @@ fn measure_bench(spec: &CellSpec, bench: Bench, load: &mut RunningLoad) -> Resul
         start,
         period: spec.period,
         priority: spec.priority,
-        cpus: &[],
+        cpus,
     };
     bench.check_machine(&request).map_err(failed)?;
     let work_before = load.work();

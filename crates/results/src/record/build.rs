@@ -5,6 +5,7 @@ use super::{
     Accounting, Cell, CellId, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries,
     Summary, Work, parquet,
 };
+use std::collections::BTreeMap;
 use worstcase_base::digest::sha256_hex;
 use worstcase_probe::record::RawRecord;
 use worstcase_probe::spec::SpecError;
@@ -84,9 +85,9 @@ impl CellResult {
                 major_faults: raw.self_cost.major_faults,
             },
             work: raw.work.iter().map(Work::from).collect(),
-            warnings: warnings(raw, &rows),
+            warnings: raw.warnings.clone(),
             console: Vec::new(),
-            environment: raw.environment.clone(),
+            environment: environment(raw, stamps),
             digest: digest(raw.expected, &rows),
             causes: Vec::new(),
             details: raw.details.clone(),
@@ -165,17 +166,12 @@ fn accounting(raw: &RawRecord) -> Accounting {
     })
 }
 
-/// The machine's warnings, and one of our own where a quantity could not be summed up.
-fn warnings(raw: &RawRecord, rows: &[SampleRow]) -> Vec<String> {
-    let mut warnings = raw.warnings.clone();
-    let seen = rows.iter().filter(|r| r.irq_latency.is_some()).count();
-    if seen > 0 && seen < rows.len() {
-        warnings.push(format!(
-            "the timer interrupt was seen for {seen} of {} samples only, so there is no {} and no {}",
-            rows.len(),
-            Quantity::IrqLatency,
-            Quantity::AfterIrq
-        ));
+/// What the machine said, and how many of the timers that were due another CPU waited for.
+fn environment(raw: &RawRecord, stamps: &[Stamp]) -> BTreeMap<String, String> {
+    let mut environment = raw.environment.clone();
+    let elsewhere = stamps.iter().filter(|s| s.irq_latency.is_none()).count();
+    if elsewhere > 0 && raw.details.is_none() {
+        environment.insert("timers_elsewhere".into(), format!("{elsewhere} of {}", stamps.len()));
     }
-    warnings
+    environment
 }

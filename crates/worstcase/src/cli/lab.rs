@@ -17,12 +17,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
-use worstcase_plan::{Plan, Venue};
+use worstcase_plan::{Experiment, Plan, Subjects, Venue};
 use worstcase_results::record::{Run, RunPlan, execute};
 
 /// The subcommands.
@@ -121,6 +122,10 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
 
 /// Measures into the run folder and shows what came out.
 pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
+    if how.census && has_several_cpus(&plan.experiment) {
+        let what = "--census follows one CPU; leave it out, or ask for --cpus 1";
+        return Err(LabError::Request(what.into()).into());
+    }
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = how.qemu.find(&options.cache)?;
@@ -154,6 +159,14 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
         census::summary(&run, &what, how.jobs.count())?;
     }
     Ok(shown)
+}
+
+fn has_several_cpus(experiment: &Experiment) -> bool {
+    let machines = experiment.parts.iter().flat_map(|part| match &part.subjects {
+        Subjects::Kernels(subjects) => &subjects[..],
+        Subjects::Cpus(_) => &[],
+    });
+    machines.into_iter().any(|subject| subject.machine.smp.cpus > 1)
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {

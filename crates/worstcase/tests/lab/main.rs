@@ -20,4 +20,5 @@ mod planted_module;
 mod programs;
 mod qemu;
 mod shape;
+mod smp;
 mod storage;

@@ -15,6 +15,7 @@ mod noise;
 mod pictures;
 mod records;
 mod run_folder;
+mod several_cpus;
 mod tables;
 mod verdict_command;
 mod verdicts;

@@ -20,6 +20,8 @@ struct Model {
     /// Of each CPU: where in its program it is, and how far within that piece of work.
     at: Vec<(usize, Time)>,
     halted: Vec<bool>,
+    /// The least that the clock of each CPU can show.
+    times: Vec<Time>,
     timers: Vec<(Time, usize)>,
     clock: Time,
     /// All that the guest could see: which CPU did what, when by its own clock.
@@ -37,12 +39,19 @@ impl Model {
             programs,
             at: vec![(0, 0); cpus],
             halted: vec![false; cpus],
+            times: vec![0; cpus],
             timers: Vec::new(),
             clock: 0,
             seen: Vec::new(),
             chance,
             random: Cell::new(seed),
             left: 4_000,
+        }
+    }
+
+    fn wake(&mut self, cpu: usize, now: Time) {
+        if std::mem::take(&mut self.halted[cpu]) {
+            self.times[cpu] = self.times[cpu].max(now);
         }
     }
 
@@ -75,11 +84,18 @@ impl Machine for Model {
     }
 
     fn run_timers(&mut self) {
+        let awake = self.times.iter().zip(&self.halted).filter(|(_, halted)| !**halted);
+        let slowest = awake.map(|(time, _)| *time).min();
+        assert!(
+            slowest.is_none_or(|time| self.clock <= time),
+            "at {} while a CPU is at {slowest:?}",
+            self.clock
+        );
         let (due, later) = self.timers.iter().partition(|(due, _)| *due <= self.clock);
         self.timers = later;
         for (_, cpu) in due {
             self.seen.push((cpu, usize::MAX, self.clock));
-            self.halted[cpu] = false;
+            self.wake(cpu, self.clock);
         }
     }
 
@@ -105,12 +121,13 @@ impl Machine for Model {
                 }
                 Act::Late => self.timers.push((now - 700, cpu)),
                 Act::Send(other) => {
-                    self.halted[other] = false;
+                    self.wake(other, now);
                     yields = true;
                 }
                 Act::Pause => (yields, more) = (true, 50),
             }
         }
+        self.times[cpu] = self.clock + time + more;
         Ran {
             time: time + more,
             yields,
