@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(placed(cell, &[0, 1, 2, 3]).load, [0, 1, 2, 3]);
         let asked = placed("probe=wakeup probe_cpu=1 load_cpus=0,2-3 load=idle", &[3]);
         assert_eq!((asked.probe, asked.load_list().as_str()), (1, "0,2,3"));
-        assert_eq!(asked.spread("hackbench".parse().unwrap()), [0, 1, 2, 3]);
+        assert_eq!(asked.spread("hackbench:1".parse().unwrap()), [0, 1, 2, 3]);
         assert_eq!(asked.spread("switch:2x0".parse().unwrap()), [0; 0]);
     }
 

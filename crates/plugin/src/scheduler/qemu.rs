@@ -37,7 +37,11 @@ macro_rules! functions {
                     const NAME: &str = concat!(stringify!($name), "\0");
                     let name = CStr::from_bytes_with_nul(NAME.as_bytes()).expect("one NUL, at the end");
                     // SAFETY: a function of this name has this form in the QEMUs that the plugin was built for.
-                    unsafe { std::mem::transmute::<*mut c_void, _>(finder.find(name)?) }
+                    unsafe {
+                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
+                            finder.find(name)?,
+                        )
+                    }
                 },)* })
             }
         }

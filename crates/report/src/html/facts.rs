@@ -75,8 +75,12 @@ fn facts(subject: &Subject) -> Vec<Fact> {
     ];
     match &subject.machine {
         Machine::Lab(lab) => {
+            let cpus = match lab.machine.smp.cpus {
+                1 => "one CPU".into(),
+                n => format!("{n} CPUs"),
+            };
             facts.extend([
-                fact("where", "lab: QEMU, instruction-counted virtual time, one CPU"),
+                fact("where", format!("lab: QEMU, instruction-counted virtual time, {cpus}")),
                 fact("QEMU", &lab.qemu),
                 fact(
                     "speed",
