@@ -98,8 +98,6 @@ static FOUND: AtomicUsize = AtomicUsize::new(0);
 static RUNNING: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// The CPU that runs has sent another one an interrupt.
 static SENT: AtomicBool = AtomicBool::new(false);
-/// Most instructions that QEMU 7.2 may let a CPU execute.
-static MOST: AtomicI64 = AtomicI64::new(i64::MAX);
 
 fn qemu() -> &'static Qemu {
     QEMU.get().expect("set before a function is replaced")
@@ -159,8 +157,10 @@ const REPLACEMENTS: &[(&CStr, By)] = &[
 
 #[cfg(feature = "api-v1")]
 mod version {
-    use super::{By, CStr, MOST, c_void};
-    use std::sync::atomic::Ordering::Relaxed;
+    use super::{AtomicI64, By, CStr, Relaxed, c_void};
+
+    /// Most instructions that a CPU may execute.
+    static MOST: AtomicI64 = AtomicI64::new(i64::MAX);
 
     pub const LOCK: &CStr = c"qemu_mutex_lock_iothread_impl";
     pub const UNLOCK: &CStr = c"qemu_mutex_unlock_iothread";
