@@ -156,7 +156,8 @@ fn the_system_call_is_known_however_long_ago_it_began() {
         .iter()
         .filter(|b| kept_by_a_task.contains(&b.cause.mechanism));
     let calls: Vec<Option<&str>> = late.map(|b| b.cause.system_call.as_deref()).collect();
-    for call in ["mmap", "mprotect", "madvise", "munmap"] {
+    // Those that take longest; which of the shorter ones is met is chance.
+    for call in ["mmap", "madvise", "munmap"] {
         assert!(calls.contains(&Some(call)), "no {call}(2) in {calls:?}");
     }
     assert!(!calls.contains(&None), "a call is not known: {calls:?}");
@@ -233,7 +234,7 @@ fn interrupts_are_off_while_timers_are_walked() {
 fn interrupts_are_off_while_a_filter_of_system_calls_is_tried() {
     for breakdown in latest("full", "wakeup", &format!("filters {FILTER}")) {
         let names = [
-            "do_seccomp kept interrupts off",
+            "do_seccomp (called by do_syscall_64) kept interrupts off",
             "in seccomp(2), most of it in seccomp_cache_prepare_bitmap",
         ];
         breakdown.names_cause(Mechanism::InterruptsOff, &names, FILTER * TRIED_NS..=u64::MAX);
