@@ -92,13 +92,14 @@ pub fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
     for event in events {
         match event.kind {
             EventKind::UserTsc => last = Some(event.count),
-            EventKind::MarkSample => reads.push(last.take().ok_or("a sample's mark without a clock read before it")?),
+            EventKind::MarkSample => reads.push(last.take()),
             // The probe measured its own cost before: those were no samples.
             EventKind::MarkBegin => reads.clear(),
             _ => {}
         }
     }
-    Ok(reads)
+    let known: Option<Vec<Instructions>> = reads.into_iter().collect();
+    known.ok_or_else(|| "a sample's mark without a clock read before it".into())
 }
 
 /// None if no interrupt was entered after the due time.
