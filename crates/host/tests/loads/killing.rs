@@ -1,6 +1,8 @@
 //! Loads whose parents are killed: what [`clean`] has to find.
 
-use crate::bench::{Folder, LeftBehind, assert_nothing_left, children_of, is_root, load, reap_within, start, within};
+use crate::bench::{
+    Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, is_root, load, reap_within, start, within,
+};
 use crate::running::LOADS;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -69,7 +71,7 @@ impl Victims {
 
 /// Reaps what `clean` ended: a dying process has left its group a little before it can be reaped.
 fn reap_the_dead() -> bool {
-    within(Nanos::from_millis(10_000), || {
+    within(PATIENCE, || {
         loop {
             match process::wait(-1, false).expect("wait") {
                 Waited::Ended(..) => {}
@@ -188,11 +190,7 @@ pub fn signals_to_the_worker_leave_nothing() {
         drop(writer);
         reader.read_exact(&mut [0]).expect("the load does not start");
         process::kill(worker, asked).expect("kill");
-        assert_eq!(
-            reap_within(worker, Nanos::from_millis(60_000)),
-            Some(Exit::Code(0)),
-            "{text}"
-        );
+        assert_eq!(reap_within(worker, PATIENCE), Some(Exit::Code(0)), "{text}");
         assert_nothing_left(text, &place, &before);
     }
 }
@@ -235,7 +233,7 @@ pub fn segments_of_the_killed_are_removed() {
         process::kill(supervisor, libc::SIGSTOP).expect("stop");
         let maker = *children_of(supervisor).first().expect("the program");
         let made = || LeftBehind::segments_by(maker) == 1;
-        assert!(within(Nanos::from_millis(10_000), made), "no segment was made");
+        assert!(within(PATIENCE, made), "no segment was made");
         victims.kill();
         clean(&Traces::of(&load(&text), &place, victims.worker)).expect("clean");
         reap_the_dead();

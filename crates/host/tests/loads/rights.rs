@@ -1,6 +1,6 @@
 //! What another user of this machine can make root do: nothing. Each test needs root, and plays that user as 65534.
 
-use crate::bench::{Folder, LeftBehind, assert_nothing_left, children_of, is_root, load, start, within};
+use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, is_root, load, start, within};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
@@ -221,7 +221,7 @@ pub fn a_mark_of_another_user_is_not_believed() {
     };
     let (theirs, ours) = (marked(12_345), marked(0));
     let begun = || fs::read(format!("/proc/{}/environ", ours.pid())).is_ok_and(|all| !all.is_empty());
-    assert!(within(Nanos::from_millis(10_000), begun));
+    assert!(within(PATIENCE, begun));
     clean(&traces(&work_dir)).expect("clean");
     assert!(theirs.lives());
     assert!(!ours.lives());
@@ -264,9 +264,7 @@ pub fn loads_do_not_keep_the_rights_of_root() {
         let workers = children_of(process::own_pid());
         assert!(!workers.is_empty());
         // One that was only just forked has not done so yet.
-        let done = within(Nanos::from_millis(10_000), || {
-            workers.iter().all(|&worker| rights(worker) == nobody)
-        });
+        let done = within(PATIENCE, || workers.iter().all(|&worker| rights(worker) == nobody));
         assert!(
             done,
             "{text}: {:?}",
@@ -312,7 +310,7 @@ pub fn a_tree_is_built_with_its_owners_rights() {
     }
     let told_user = |path: &PathBuf| fs::read_to_string(path).unwrap_or_default();
     let running = start(&format!("compile:{}", tree.display()), &folder.place());
-    assert!(within(Nanos::from_millis(10_000), || !told_user(&told).is_empty()));
+    assert!(within(PATIENCE, || !told_user(&told).is_empty()));
     running.stop().expect("stop");
     assert_eq!(told_user(&told), "12345\n");
 }

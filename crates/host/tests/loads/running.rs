@@ -1,6 +1,6 @@
 //! Loads that are started and stopped as they should be.
 
-use crate::bench::{Folder, LeftBehind, assert_nothing_left, children_of, is_root, load, start, within};
+use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, is_root, load, start, within};
 use std::fs;
 use std::path::Path;
 use worstcase_host::loads::{LoadPlace, RunningHostLoad};
@@ -52,7 +52,7 @@ pub fn every_load_works_and_leaves_nothing() {
         );
         let then = running.work();
         assert!(then.iter().any(|w| w.count > 0), "{text}: {then:?}");
-        let more = within(Nanos::from_millis(30_000), || running.work_since(&then).is_ok());
+        let more = within(PATIENCE, || running.work_since(&then).is_ok());
         assert!(more, "{text} did no more than its first work: {then:?}");
         running.check().unwrap_or_else(|e| panic!("{text}: {e}"));
         if let Some(group) = &place.cgroup {
@@ -82,9 +82,11 @@ pub fn a_rate_is_never_exceeded() {
         let running = start(text, &folder.place());
         clock::sleep_until(clock::monotonic() + Nanos::from_millis(500));
         let unit = usize::from(text.starts_with("procread"));
-        let count = running.work()[unit].count;
+        let count = || running.work()[unit].count;
+        assert!(within(PATIENCE, || count() > 0), "{text} does nothing");
+        let count = count();
         let most = (clock::monotonic() - begin).0 * 50 / 1_000_000_000 + 2;
-        assert!((1..=most).contains(&count), "{text}: {count} where {most} are due");
+        assert!(count <= most, "{text}: {count} where {most} are due");
         running.stop().expect("stop");
     }
 }
@@ -120,11 +122,7 @@ pub fn a_users_tree_is_built_elsewhere() {
             .iter()
             .any(|work| work.unit == "builds" && work.count >= 2)
     };
-    assert!(
-        within(Nanos::from_millis(30_000), built),
-        "no second build: {:?}",
-        running.work()
-    );
+    assert!(within(PATIENCE, built), "no second build: {:?}", running.work());
     running.stop().expect("stop");
     assert!(!place.work_dir.exists());
     assert_eq!(fs::read_to_string(tree.join("built.o")).expect("read"), "stale");
@@ -132,7 +130,7 @@ pub fn a_users_tree_is_built_elsewhere() {
     fs::write(tree.join("Makefile"), "all:\n\t@echo out of luck >&2; exit 3\n").expect("write");
     let mut running = RunningHostLoad::start(&load(&text), 1, &place).expect("start");
     let mut error = String::new();
-    let ended = within(Nanos::from_millis(30_000), || {
+    let ended = within(PATIENCE, || {
         error = running.check().err().map(|e| e.to_string()).unwrap_or_default();
         !error.is_empty()
     });
@@ -221,7 +219,7 @@ pub fn a_worker_that_is_killed_is_an_error() {
     let worker = *children_of(process::own_pid()).first().expect("a worker");
     process::kill(worker, signal::SIGKILL).expect("kill");
     let mut error = String::new();
-    let noticed = within(Nanos::from_millis(10_000), || {
+    let noticed = within(PATIENCE, || {
         error = running.check().err().map(|e| e.to_string()).unwrap_or_default();
         !error.is_empty()
     });

@@ -86,7 +86,7 @@ impl Controller {
 }
 
 fn until(what: &str, done: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(600);
     while !done() {
         assert!(Instant::now() < end, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));

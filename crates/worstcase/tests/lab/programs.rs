@@ -30,15 +30,16 @@ fn a_dynamically_linked_program_is_a_load() {
     assert!(count("runs") > 0 && count("cpu_time_us") > 0, "{:?}", records[0].work);
 }
 
-/// It holds the CPU above the probe's priority until it is ready, and computes from then on.
+/// It takes the CPU above the probe's priority again and again until it is ready, and computes from then on.
 #[test]
 fn what_a_program_does_before_it_is_ready_is_not_measured() {
-    let holds = "chrt -f 99 sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'";
+    let holds = "chrt -f 99 sh -c 'until [ $((i=i+1)) = 999 ]; do :; done'";
+    let prepares = format!("until [ $((n=n+1)) = 99 ]; do {holds}; done");
     let missed = |load: &str| {
         let folder = folder();
         let run = folder.path().join("run");
-        let program = format!("{load}:sh -c \"{holds}; : > $WORSTCASE_READY; while :; do :; done\"");
-        load_of(&program, &run).assert().success();
+        let program = format!("{prepares}; >${{WORSTCASE_READY:-/x}}; while :; do :; done");
+        load_of(&format!("{load}:sh -c \"{program}\""), &run).assert().success();
         let records = worstcase_results::record::Run::open(&run).unwrap().records().unwrap();
         records[0].accounting.periods().unwrap().missed
     };

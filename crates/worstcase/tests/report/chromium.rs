@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Longest wait for an answer: a hang ends, and nothing is timed.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 pub struct Chromium {
     child: Child,
