@@ -50,6 +50,11 @@ impl Confinement {
         Ok(Confinement(rules.into()))
     }
 
+    /// Whether this kernel has Landlock, and uses it.
+    pub fn is_possible() -> Result<bool, LabError> {
+        Ok(Confinement::to(&[])?.0.is_some())
+    }
+
     /// Puts the calling process, and all that it starts, under it. Calls nothing but prctl and landlock_restrict_self, so
     /// that it may be called between fork and exec.
     pub fn enter(&self) -> io::Result<()> {

@@ -1,10 +1,12 @@
 //! Which QEMU is here, and which build of the plugin fits it.
 
 use super::{LabError, qemu_files};
+use crate::confine::Confinement;
 use crate::payload;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use worstcase_base::cache::Cache;
+use worstcase_kernels::Observer;
 
 /// The program's name on the search path.
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -23,8 +25,15 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// Looks at the named QEMU, or at the one on the search path. What takes time is kept in the cache.
-    pub fn find(program: Option<&Path>, cache: &Cache) -> Result<Qemu, LabError> {
+    /// Looks at the named QEMU, or at the one on the search path. What takes time is kept in the cache. The observer is
+    /// told where it cannot be confined here.
+    pub fn find(program: Option<&Path>, cache: &Cache, observer: &dyn Observer) -> Result<Qemu, LabError> {
+        if !Confinement::is_possible()? {
+            observer.note(
+                "this kernel has no Landlock, so QEMU may write to every file that you may write to; \
+                 switch it on (lsm=landlock,...) before you run a kernel that you do not trust",
+            );
+        }
         let program = program.unwrap_or(Path::new(PROGRAM));
         let output = Command::new(program)
             .arg("--version")

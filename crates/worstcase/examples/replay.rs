@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let options = ResolveOptions::from_cache(&Silent)?;
     let cache = &options.cache;
-    let qemu = Qemu::find(words.get(6).map(Path::new), cache)?;
+    let qemu = Qemu::find(words.get(6).map(Path::new), cache, &Silent)?;
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options)?;
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = Snapshot::obtain(cache, prepared, None)?;

@@ -43,7 +43,7 @@ fn cell(mips: u32, probe: Probe) -> PlannedCell {
 fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
     let options = ResolveOptions::from_cache(&Silent).unwrap();
     let named = std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from);
-    let qemu = Qemu::find(named.as_deref(), &options.cache).unwrap();
+    let qemu = Qemu::find(named.as_deref(), &options.cache, &Silent).unwrap();
     let matrix = Matrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = Snapshot::obtain(&options.cache, prepared, None).unwrap();

@@ -30,7 +30,7 @@ pub fn replay(
     rows: &[(usize, SampleRow)],
 ) -> Result<Replayed, ExplainError> {
     let cache = &means.options.cache;
-    let qemu = Qemu::find(means.qemu, cache)?;
+    let qemu = Qemu::find(means.qemu, cache, means.options.observer)?;
     let additions = means.additions.or_of(&run.plan().experiment)?;
     let mut again = Again::of(record, &additions, &qemu, means.options, None)?;
     let lines = lines(means.debug_info, record, &again, cache)?;

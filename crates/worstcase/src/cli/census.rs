@@ -72,7 +72,7 @@ fn taken(args: &CensusArgs) -> Result<Answer, CensusError> {
     let run = Run::open(&args.run)?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache)?;
+    let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache, options.observer)?;
     let how = How {
         qemu: &qemu,
         additions: &args.replay.added.named(),

@@ -128,7 +128,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     }
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
-    let qemu = how.qemu.find(&options.cache)?;
+    let qemu = how.qemu.find(&options)?;
     let additions = Additions::of(&plan.experiment)?;
     let matrix = Matrix::prepare(&planned(&plan.experiment, &options)?, &additions, &qemu, &options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
@@ -172,7 +172,7 @@ fn has_several_cpus(experiment: &Experiment) -> bool {
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
-    let qemu = args.qemu.find(&options.cache)?;
+    let qemu = args.qemu.find(&options)?;
     let experiment = args.selection.experiment(None)?;
     let planned = planned(&experiment, &options)?;
     let matrix = Matrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;

@@ -6,6 +6,7 @@ use assert_cmd::Command;
 use std::fs;
 use std::path::Path;
 use worstcase_base::cache::Cache;
+use worstcase_kernels::Silent;
 use worstcase_lab::qemu::Qemu;
 
 fn cell(controller: &Controller, qemu: &Path, run: &Path) -> Command {
@@ -61,7 +62,7 @@ fn it_is_too_old_or_something_else() {
 fn another_firmware_is_another_qemu_and_a_wrapper_is_not() {
     let folder = folder();
     let cache = Cache::at(folder.path().join("cache"));
-    let digest = |path: &Path| Qemu::find(Some(path), &cache).unwrap().digest;
+    let digest = |path: &Path| Qemu::find(Some(path), &cache, &Silent).unwrap().digest;
     let real = digest(Path::new("qemu-system-x86_64"));
     let at = |name: &str| folder.path().join(name);
     script(&at("wrapper"), "exec qemu-system-x86_64 \"$@\"");

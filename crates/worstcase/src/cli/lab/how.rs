@@ -4,7 +4,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
-use worstcase_base::cache::Cache;
+use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
 
@@ -44,8 +44,8 @@ pub struct How {
 
 impl QemuArgs {
     /// Finds it.
-    pub fn find(&self, cache: &Cache) -> Result<Qemu, LabError> {
-        Qemu::find(self.qemu.as_deref(), cache)
+    pub fn find(&self, options: &ResolveOptions) -> Result<Qemu, LabError> {
+        Qemu::find(self.qemu.as_deref(), &options.cache, options.observer)
     }
 
     /// Real time for one machine, if it is bounded.
