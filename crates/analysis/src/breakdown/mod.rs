@@ -30,7 +30,7 @@ pub mod lines;
 pub mod milestones;
 pub mod roles;
 pub(crate) mod shares;
-mod sources;
+pub(crate) mod sources;
 pub mod spans;
 pub mod stacks;
 #[cfg(any(test, feature = "testing"))]

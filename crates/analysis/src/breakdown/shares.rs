@@ -2,7 +2,7 @@
 
 use super::frames::{Interval, Walk};
 use super::spans::{Place, Share};
-use super::stacks::{Frame, FrameKind, StackId};
+use super::stacks::{FrameKind, StackId};
 use std::collections::BTreeMap;
 
 /// A chain is common if at least this part of the time is in it.
@@ -53,12 +53,6 @@ impl<'a> Shares<'a> {
         let depth = |id: StackId| self.walk.stacks.upwards(id).count();
         let common = self.total.iter().filter(|(_, n)| enough(**n)).map(|(id, _)| *id);
         common.max_by_key(|id| depth(*id))
-    }
-
-    /// The frames of the common chain.
-    pub fn chain(&self) -> Vec<Frame> {
-        let chain = self.common().map(|id| self.walk.stacks.chain(id));
-        chain.unwrap_or_default().into_iter().cloned().collect()
     }
 
     /// The innermost function that holds more than half of the time.

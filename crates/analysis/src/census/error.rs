@@ -2,6 +2,8 @@
 
 use super::join::Contradiction;
 use worstcase_base::Exit;
+use worstcase_base::cache::CacheError;
+use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
 use worstcase_results::record::{CellId, RunError};
 
@@ -45,9 +47,18 @@ pub enum CensusError {
     /// Replaying failed.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// Lines of source code cannot be read.
+    #[error(transparent)]
+    DebugInfo(#[from] DebugInfoError),
     /// The run cannot be read.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl From<CacheError> for CensusError {
+    fn from(error: CacheError) -> CensusError {
+        LabError::from(error).into()
+    }
 }
 
 impl CensusError {
@@ -57,6 +68,7 @@ impl CensusError {
             CensusError::NoOther { .. } | CensusError::NoTimer { .. } | CensusError::SeveralCpus { .. } => Exit::Usage,
             CensusError::Contradiction { .. } => Exit::Measured,
             CensusError::Lab(e) => e.exit(),
+            CensusError::DebugInfo(e) => e.exit(),
             CensusError::Run(e) => e.exit(),
         }
     }

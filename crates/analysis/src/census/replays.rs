@@ -1,6 +1,8 @@
 //! What counting cannot show, from one more replay: who owns the longest sections, and when the probe slept again.
 
+use super::CensusError;
 use super::top::{self, Owned};
+use crate::debuginfo::Origin;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use worstcase_base::cache::Cache;
@@ -37,7 +39,13 @@ pub struct Seen {
 }
 
 /// What a replay shows of these sections and samples, in their order; kept in the cache.
-pub fn seen(again: &Again, cache: &Cache, sections: &[Section], samples: &[Moment]) -> Result<Seen, LabError> {
+pub fn seen(
+    again: &Again,
+    origin: &Origin,
+    cache: &Cache,
+    sections: &[Section],
+    samples: &[Moment],
+) -> Result<Seen, CensusError> {
     if sections.is_empty() && samples.is_empty() {
         return Ok(Seen::default());
     }
@@ -47,22 +55,33 @@ pub fn seen(again: &Again, cache: &Cache, sections: &[Section], samples: &[Momen
         key.text(&format!("{section:?}"));
     }
     key.text(&format!("{} samples", samples.len()));
+    if let Some(build) = origin.kept_build() {
+        key.text(&format!("lines of {build}"));
+    }
     let folder = cache.publish(AREA, &key.hex(), |building| {
         let path = building.join("seen.json");
-        let seen = replay(again, cache, sections, samples)?;
+        let seen = replay(again, origin, cache, sections, samples)?;
         let json = serde_json::to_vec(&seen).expect("what was seen is plain data");
-        std::fs::write(&path, json).map_err(LabError::io(&path))
+        Ok::<_, CensusError>(std::fs::write(&path, json).map_err(LabError::io(&path))?)
     })?;
     let path = folder.join("seen.json");
     let json = std::fs::read(&path).map_err(LabError::io(&path))?;
-    serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
+    let seen = serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
         folder,
         reason: e.to_string(),
         again: "the sections are replayed again",
-    })
+    })?;
+    Ok(seen)
 }
 
-fn replay(again: &Again, cache: &Cache, sections: &[Section], samples: &[Moment]) -> Result<Seen, LabError> {
+fn replay(
+    again: &Again,
+    origin: &Origin,
+    cache: &Cache,
+    sections: &[Section],
+    samples: &[Moment],
+) -> Result<Seen, CensusError> {
+    let lines = origin.open(again)?;
     let around =
         |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
     let after = |m: &Moment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
@@ -79,7 +98,7 @@ fn replay(again: &Again, cache: &Cache, sections: &[Section], samples: &[Moment]
         asleep: vec![None; samples.len()],
     };
     again.replay_stretches(cache, &stretches, |index, execution| match sections.get(index) {
-        Some(section) => seen.owned[index] = top::owned(execution, again.symbols(), section),
+        Some(section) => seen.owned[index] = top::owned(execution, again.symbols(), &*lines, section),
         None => seen.asleep[chosen[index - sections.len()]] = switched(execution),
     })?;
     Ok(seen)

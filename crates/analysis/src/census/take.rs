@@ -1,14 +1,15 @@
 //! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
 
+use super::CensusError;
 use super::cell_census::{About, CellCensus};
 use super::choice::Chosen;
 use super::findings::KINDS;
 use super::replays::{self, Seen};
 use super::top::{self, TopList};
+use crate::debuginfo::Origin;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::Again;
 use worstcase_lab::moments::Moment;
@@ -33,7 +34,7 @@ pub struct How<'a> {
 
 /// The census, and the longest sections of each of [`KINDS`] by owner: if not in detail, only of those that delay a wake-up,
 /// with one replay less.
-pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, Vec<TopList>), LabError> {
+pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, Vec<TopList>), CensusError> {
     let Chosen { record, additions } = chosen;
     let mut again = Again::of(record, additions, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
@@ -47,11 +48,12 @@ pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, 
         asleep: Vec::new(),
         shift: again.mips().shift(),
     };
+    let origin = Origin::of(record, &again, additions, None, cache)?;
     let (delays, others) = KINDS.split_at(1);
-    let (mut lists, asleep) = longest(&again, cache, &taken, delays, &taken.moments)?;
+    let (mut lists, asleep) = longest(&again, &origin, cache, &taken, delays, &taken.moments)?;
     taken.asleep = asleep;
     lists.extend(match in_detail {
-        true => longest(&again, cache, &taken, others, &[])?.0,
+        true => longest(&again, &origin, cache, &taken, others, &[])?.0,
         false => others.iter().map(|kind| top::unnamed(&taken, *kind)).collect(),
     });
     Ok((taken, lists))
@@ -60,13 +62,14 @@ pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, 
 /// The longest sections of these kinds and when the probe slept after these samples, all from one replay.
 fn longest(
     again: &Again,
+    origin: &Origin,
     cache: &Cache,
     taken: &CellCensus,
     kinds: &[Kind],
     samples: &[Moment],
-) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), LabError> {
+) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusError> {
     let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
-    let Seen { owned, asleep } = replays::seen(again, cache, &longest.concat(), samples)?;
+    let Seen { owned, asleep } = replays::seen(again, origin, cache, &longest.concat(), samples)?;
     let mut owned = owned.into_iter();
     let list = |sections: Vec<Section>| {
         let of_kind = owned.by_ref().take(sections.len()).flatten().collect();

@@ -115,6 +115,7 @@ pub fn owned(from: &str, to: &str, length: u64) -> Owned {
         chain: Vec::new(),
         common: Vec::new(),
         functions: Vec::new(),
+        lines: Vec::new(),
         irregular: false,
     }
 }

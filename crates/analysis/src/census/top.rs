@@ -7,9 +7,11 @@
 use super::cell_census::CellCensus;
 use super::places::function;
 use crate::breakdown::frames;
+use crate::breakdown::lines::Lines;
 use crate::breakdown::roles;
 use crate::breakdown::shares::{Shares, place};
-use crate::breakdown::spans::{Share, Task};
+use crate::breakdown::sources::Sources;
+use crate::breakdown::spans::{LineShare, Share, Task};
 use crate::breakdown::stacks::{Frame, FrameKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -49,6 +51,9 @@ pub struct Owned {
     pub common: Vec<Frame>,
     /// The functions that took most of it in themselves.
     pub functions: Vec<Share>,
+    /// The lines that took most of it in themselves, if the source is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineShare>,
     /// Whether returns fit no frame, so that the chain may be wrong.
     pub irregular: bool,
 }
@@ -140,7 +145,7 @@ pub fn unnamed(taken: &CellCensus, kind: Kind) -> TopList {
 }
 
 /// What the replay of a section shows; nothing if the replay does not hold it.
-pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Option<Owned> {
+pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, section: &Section) -> Option<Owned> {
     let (start, end) = (section.start.0, section.start.0 + section.length);
     let walk = frames::walk(execution, symbols);
     let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
@@ -152,7 +157,13 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
     };
     let within: Vec<_> = walk.within(start, end).collect();
     let shares = Shares::of(&walk, &within);
-    let common = shares.chain();
+    let common = shares.common();
+    let sources = Sources {
+        execution,
+        walk: &walk,
+        lines,
+    };
+    let common = common.map_or_else(Vec::new, |id| sources.chain(id, &within));
     let is_entry = |kind| matches!(kind, FrameKind::Syscall | FrameKind::Exception | FrameKind::User);
     let entered = is_entry(walk.stacks.frame(first.stack).kind);
     let another = last.pid != first.pid;
@@ -181,7 +192,8 @@ pub fn owned(execution: &Execution, symbols: &Symbols, section: &Section) -> Opt
             pid: named.pid,
             comm: comm.unwrap_or_default(),
         },
-        chain: walk.stacks.chain(named.stack).into_iter().cloned().collect(),
+        chain: sources.chain(named.stack, &[*named]),
+        lines: sources.hottest(&within),
         functions: shares.functions(|n| execution.time_of(n)),
         common,
         irregular: walk.irregular > 0,
@@ -228,7 +240,7 @@ mod tests {
         let (execution, symbols) = m.execution();
         let mut wanted = section(Kind::NonPreemptible, start, end - start);
         wanted.nested = 4;
-        let found = owned(&execution, &symbols, &wanted).unwrap();
+        let found = owned(&execution, &symbols, &(), &wanted).unwrap();
         assert_eq!((found.from.as_str(), found.to.as_str()), ("shm_close", "shm_close"));
         assert_eq!((found.length_ns.0, found.net_ns.0), (end - start, end - start - 4));
         assert_eq!((found.task.comm.as_str(), found.task.pid), ("load", 7));
@@ -240,7 +252,7 @@ mod tests {
         let first = &found.functions[0];
         assert_eq!((first.function.as_str(), first.self_ns.0), ("free_pages", 32));
         wanted.start.0 += 1_000_000;
-        assert_eq!(owned(&execution, &symbols, &wanted), None);
+        assert_eq!(owned(&execution, &symbols, &(), &wanted), None);
     }
 
     #[test]
@@ -259,7 +271,13 @@ mod tests {
         let end = m.count;
         m.sysret().work(1);
         let (execution, symbols) = m.execution();
-        let found = owned(&execution, &symbols, &section(Kind::NonPreemptible, start, end - start)).unwrap();
+        let found = owned(
+            &execution,
+            &symbols,
+            &(),
+            &section(Kind::NonPreemptible, start, end - start),
+        )
+        .unwrap();
         assert_eq!(found.from, "entry_SYSCALL_64");
         assert_eq!(found.inside.as_deref(), Some("vfs_read"));
         let mut other = named(&found.from, &found.to, 9_000);

@@ -11,6 +11,7 @@
 
 mod lookup;
 mod module;
+mod of_cell;
 mod paths;
 #[cfg(test)]
 mod testing;
@@ -19,3 +20,4 @@ mod tests;
 
 pub use lookup::DebugInfo;
 pub use module::Modules;
+pub use of_cell::Origin;

@@ -2,11 +2,7 @@
 
 use super::{ExplainError, Means};
 use crate::breakdown::lines::Lines;
-use crate::debuginfo::{DebugInfo, Modules};
-use std::path::Path;
-use std::rc::Rc;
-use worstcase_base::cache::Cache;
-use worstcase_kernels::debuginfo::kept;
+use crate::debuginfo::Origin;
 use worstcase_lab::again::Again;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
@@ -33,38 +29,16 @@ pub fn replay(
     let qemu = Qemu::find(means.qemu, cache, means.options.observer)?;
     let additions = means.additions.or_of(&run.plan().experiment)?;
     let mut again = Again::of(record, &additions, &qemu, means.options, None)?;
-    let lines = lines(means.debug_info, record, &again, cache)?;
+    let origin = Origin::of(record, &again, &additions, means.debug_info, cache)?;
+    if means.debug_info.is_some() {
+        // A file that does not fit is told before the replay, which takes long.
+        origin.open(&again)?;
+    }
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
     let executions = again.replay(cache, &places)?;
-    let kept = again.build_id()?.and_then(|id| kept::of_build(cache, &id));
-    let file = |name: &str| match additions.module(name) {
-        Some(own) => Some(Rc::from(&*own.bytes)),
-        None => std::fs::read(kept.as_ref()?.module(name)?).ok().map(Rc::from),
-    };
-    let lines = Modules::of(lines, again.symbols(), file);
     Ok(Replayed {
         executions,
+        lines: origin.open(&again)?,
         symbols: again.into_symbols(),
-        lines: Box::new(lines),
-    })
-}
-
-/// From the file that was named, which must be of this kernel, or from what the cache has of its build.
-fn lines(
-    debug_info: Option<&Path>,
-    record: &Record,
-    again: &Again,
-    cache: &Cache,
-) -> Result<Box<dyn Lines>, ExplainError> {
-    let running = again.build_id()?;
-    if let Some(path) = debug_info {
-        let kernel = &record.subject.kernel.release;
-        let info = DebugInfo::open(path, again.symbols())?;
-        return Ok(Box::new(info.must_be_of(path, kernel, running.as_ref())?));
-    }
-    let kept = running.and_then(|id| kept::of_build(cache, &id));
-    Ok(match kept {
-        Some(kept) => Box::new(DebugInfo::open(&kept.path, again.symbols())?),
-        None => Box::new(()),
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::terminal::Style;
 use worstcase_analysis::breakdown::lines::Source;
-use worstcase_analysis::breakdown::spans::{AtDue, Breakdown, Kind, LockWait, Place, Span};
+use worstcase_analysis::breakdown::spans::{AtDue, Breakdown, Kind, LineShare, LockWait, Place, Share, Span};
 use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
 use worstcase_base::format::{micros, micros_exact, plain};
 use worstcase_probe::Nanos;
@@ -87,24 +87,27 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
         if !span.chain.is_empty() {
             out.extend(chained(&format!("{indent}in "), INDENT + 3, &span.chain));
         }
-        for share in &span.functions {
-            let percent = share.self_ns.0 * 100 / span.length_ns.0.max(1);
-            let by = share.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
-            let text = format!(
-                "{indent}{percent:>3} % {:>8} us  {}{by}",
-                micros(share.self_ns),
-                share.function
-            );
-            out.push(cut(&plain(&text)));
-        }
-        for line in &span.lines {
-            let percent = line.self_ns.0 * 100 / span.length_ns.0.max(1);
-            let (time, whole) = (micros(line.self_ns), line.source.whole());
-            let lead = format!("{indent}{percent:>3} % {time:>8} us  at {} ", plain(&line.function));
-            out.extend(wrapped(&lead, &whole));
-        }
+        out.extend(shares(INDENT, span.length_ns, &span.functions, &span.lines));
     }
     out
+}
+
+/// The functions, and the lines of source code, that took most of a stretch of this length.
+pub fn shares(indent: usize, length: Nanos, functions: &[Share], lines: &[LineShare]) -> Vec<String> {
+    let part = |time: Nanos| {
+        let percent = time.0 * 100 / length.0.max(1);
+        format!("{:indent$}{percent:>3} % {:>8} us  ", "", micros(time))
+    };
+    let function = |share: &Share| {
+        let by = share.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+        cut(&plain(&format!("{}{}{by}", part(share.self_ns), share.function)))
+    };
+    let line = |share: &LineShare| {
+        let lead = format!("{}at {} ", part(share.self_ns), plain(&share.function));
+        wrapped(&lead, &share.source.whole())
+    };
+    let functions = functions.iter().map(function);
+    functions.chain(lines.iter().flat_map(line)).collect()
 }
 
 /// What happens, with what belongs to the kind.
@@ -157,7 +160,7 @@ pub fn shown(place: &Place) -> String {
 }
 
 /// A call chain: in one line, wrapped; or a line for each frame behind `indent`, if the source is known.
-fn chained(lead: &str, indent: usize, frames: &[Frame]) -> Vec<String> {
+pub fn chained(lead: &str, indent: usize, frames: &[Frame]) -> Vec<String> {
     if frames.iter().all(|f| f.source.is_none()) {
         let (first, rest) = lead.split_at(lead.len().min(indent));
         return wrapped(first, &format!("{rest}{}", chain(frames)));

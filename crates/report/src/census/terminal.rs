@@ -1,6 +1,6 @@
 //! One cell's census for the terminal.
 
-use crate::breakdown::terminal::{chain, cut, wrapped};
+use crate::breakdown::terminal::{chained, cut, shares, wrapped};
 use crate::terminal::Style;
 use worstcase_analysis::census::findings::{Findings, OfKind};
 use worstcase_analysis::census::histogram::Bucket;
@@ -13,6 +13,8 @@ use worstcase_probe::census::Kind;
 
 /// Longest bar of a histogram.
 const BAR: usize = 40;
+/// Where what is known of an owner begins.
+const INDENT: usize = 32;
 /// Of so many owners the call chain and the functions are shown.
 const TOLD: usize = 3;
 
@@ -177,29 +179,17 @@ fn row(longest: Nanos, net: Nanos, times: u64, name: &str) -> String {
 
 /// Call chain and functions of one section.
 pub fn details(owned: &Owned) -> Vec<String> {
-    let indent = " ".repeat(32);
     let shown = if owned.inside.is_some() {
         &owned.common
     } else {
         &owned.chain
     };
-    let mut lines = wrapped(
-        &format!("{indent}in {} ({}): ", plain(&owned.task.comm), owned.task.pid),
-        &chain(shown),
-    );
+    let lead = format!("{:INDENT$}in {} ({}): ", "", plain(&owned.task.comm), owned.task.pid);
+    let mut lines = chained(&lead, INDENT, shown);
     if owned.irregular {
-        lines.push(format!("{indent}returns fit no frame: the chain may be wrong"));
+        lines.push(format!("{:INDENT$}returns fit no frame: the chain may be wrong", ""));
     }
-    for share in &owned.functions {
-        let percent = share.self_ns.0 * 100 / owned.length_ns.0.max(1);
-        let by = share.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
-        let text = format!(
-            "{indent}{percent:>3} % {:>8} us  {}{by}",
-            micros(share.self_ns),
-            share.function
-        );
-        lines.push(cut(&plain(&text)));
-    }
+    lines.extend(shares(INDENT, owned.length_ns, &owned.functions, &owned.lines));
     lines
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use worstcase_analysis::breakdown::cause::Mechanism;
 use worstcase_analysis::breakdown::lines::Source;
-use worstcase_analysis::breakdown::spans::{Kind, Span};
+use worstcase_analysis::breakdown::spans::{Kind, LineShare, Span};
 use worstcase_kernels::{ResolveOptions, Silent, headers, resolve};
 use worstcase_results::record::{Machine, Run};
 
@@ -189,7 +189,24 @@ fn a_module_of_ones_own_is_explained_with_the_lines_of_its_source() {
             let strange = lines.iter().find(|(f, line)| f == "planted_work" && line != LOOP);
             assert_eq!(strange, None);
         }
+        if work == "spin" {
+            census_has_lines(&run, record.id.as_str());
+        }
     }
+}
+
+fn census_has_lines(run: &Path, cell: &str) {
+    let mut census = shared().worstcase("census");
+    census.arg(run).args(["--cell", cell, "--json"]);
+    let output = census.assert().success().get_output().stdout.clone();
+    let census: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    let owners = census["kinds"].as_array().unwrap().iter();
+    let mut owners = owners.flat_map(|kind| kind["longest"]["owners"].as_array().unwrap());
+    let planted = owners.find(|o| o["from"] == "planted_spin" && o["longest"]["length_ns"].as_u64() > Some(WORK / 2));
+    let planted = &planted.expect("the module's section")["longest"];
+    let lines: Vec<LineShare> = serde_json::from_value(planted["lines"].clone()).unwrap();
+    let first = (lines[0].function.as_str(), line_of(&lines[0].source));
+    assert_eq!(first, ("planted_work", LOOP.to_string()));
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Lines of a cell's code: its kernel's, from a named file or what the cache keeps, and its modules'.
+
+use super::{DebugInfo, Modules};
+use crate::breakdown::lines::Lines;
+use std::path::Path;
+use std::rc::Rc;
+use worstcase_base::cache::Cache;
+use worstcase_kernels::debuginfo::kept::{self, Kept};
+use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
+use worstcase_lab::LabError;
+use worstcase_lab::additions::Additions;
+use worstcase_lab::again::Again;
+use worstcase_results::record::Record;
+
+/// Where the lines of a cell's code are looked up.
+pub struct Origin<'a> {
+    /// `uname -r` of its kernel.
+    release: String,
+    build_id: Option<BuildId>,
+    kept: Option<Kept>,
+    /// A file that the user named.
+    named: Option<&'a Path>,
+    additions: &'a Additions,
+}
+
+impl<'a> Origin<'a> {
+    /// Of a cell, and what was added when it was measured.
+    pub fn of(
+        record: &Record,
+        again: &Again,
+        additions: &'a Additions,
+        named: Option<&'a Path>,
+        cache: &Cache,
+    ) -> Result<Origin<'a>, LabError> {
+        let build_id = again.build_id()?;
+        Ok(Origin {
+            release: record.subject.kernel.release.clone(),
+            kept: build_id.as_ref().and_then(|id| kept::of_build(cache, id)),
+            build_id,
+            named,
+            additions,
+        })
+    }
+
+    /// The build whose lines the cache keeps.
+    pub fn kept_build(&self) -> Option<&BuildId> {
+        self.build_id.as_ref().filter(|_| self.kept.is_some())
+    }
+
+    /// Reads them, for a cell that was replayed, so that its modules are known. The file that was named must be of its kernel.
+    pub fn open(&self, again: &Again) -> Result<Box<dyn Lines>, DebugInfoError> {
+        let kernel: Box<dyn Lines> = match (self.named, &self.kept) {
+            (Some(path), _) => {
+                let info = DebugInfo::open(path, again.symbols())?;
+                Box::new(info.must_be_of(path, &self.release, self.build_id.as_ref())?)
+            }
+            (None, Some(kept)) => Box::new(DebugInfo::open(&kept.path, again.symbols())?),
+            (None, None) => Box::new(()),
+        };
+        let file = |name: &str| match self.additions.module(name) {
+            Some(own) => Some(Rc::from(&*own.bytes)),
+            None => std::fs::read(self.kept.as_ref()?.module(name)?).ok().map(Rc::from),
+        };
+        Ok(Box::new(Modules::of(kernel, again.symbols(), file)))
+    }
+}
