@@ -4,9 +4,7 @@ use crate::{CpuList, Problem};
 use serde::{Deserialize, Serialize};
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
-
-/// How far one CPU of the lab may be ahead of another unless somebody says, in ns of virtual time.
-pub const DEFAULT_QUANTUM_NS: u32 = 1_000;
+use worstcase_probe::placement::{DEFAULT_QUANTUM_NS, MOST_CPUS};
 
 /// The CPUs of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,8 +33,6 @@ impl Default for Smp {
 }
 
 impl Smp {
-    /// Most CPUs that the lab schedules.
-    pub const MOST_CPUS: u32 = 16;
     /// Larger quanta are no side by side.
     pub const QUANTA_NS: std::ops::RangeInclusive<u32> = 50..=1_000_000;
 
@@ -47,8 +43,8 @@ impl Smp {
 
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let cpus = self.cpus;
-        if !(1..=Self::MOST_CPUS).contains(&cpus) {
-            let what = format!("the lab's machine has 1 to {} CPUs, not {cpus}", Self::MOST_CPUS);
+        if !(1..=MOST_CPUS).contains(&(cpus as usize)) {
+            let what = format!("the lab's machine has 1 to {MOST_CPUS} CPUs, not {cpus}");
             return Err(Problem::new("cpus", what));
         }
         if !Self::QUANTA_NS.contains(&self.quantum_ns) {

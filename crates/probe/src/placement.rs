@@ -6,6 +6,12 @@ use crate::spec::SpecError;
 use crate::sys::affinity;
 use std::io;
 
+/// Most CPUs of the lab's machine.
+pub const MOST_CPUS: usize = 16;
+
+/// How far one CPU of the lab may be ahead of another unless somebody says, in ns of virtual time.
+pub const DEFAULT_QUANTUM_NS: u32 = 1_000;
+
 /// What a cell's text asks for: `probe_cpu=1 load_cpus=0,2-3`, each optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {

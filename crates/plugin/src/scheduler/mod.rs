@@ -15,10 +15,9 @@ mod slices;
 
 #[cfg(not(test))]
 pub use qemu::{begin_kicks, take_over};
-pub use slices::MOST_CPUS;
-
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use worstcase_probe::placement::MOST_CPUS;
 
 /// How CPUs are scheduled.
 #[derive(Clone, Copy, Debug)]

@@ -3,13 +3,14 @@
 //! Debian's builds export what is not static. The names are those of 7.2, 10 and 11; where they differ, both are looked for.
 
 use super::patch::{Finder, replace};
-use super::slices::{Back, Exit, MOST_CPUS, Machine, Ran, Slices, Time};
+use super::slices::{Back, Exit, Machine, Ran, Slices, Time};
 use super::{COUNTS, PAUSE, PAUSED, settings};
 use crate::api;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
+use worstcase_probe::placement::MOST_CPUS;
 
 /// A CPU of QEMU's.
 type Cpu = *mut c_void;
