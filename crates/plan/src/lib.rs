@@ -41,4 +41,4 @@ pub use study::{Published, Study, StudyError, Variant};
 pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, VirtualMachine};
 pub use worstcase_probe::Venue;
 pub use worstcase_probe::cpus::{CpuList, NoCpuList};
-pub use worstcase_probe::placement::DEFAULT_QUANTUM_NS;
+pub use worstcase_probe::placement::DEFAULT_QUANTUM;

@@ -4,7 +4,7 @@ use crate::{CpuList, Problem};
 use serde::{Deserialize, Serialize};
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
-use worstcase_probe::placement::{DEFAULT_QUANTUM_NS, MOST_CPUS};
+use worstcase_probe::placement::{DEFAULT_QUANTUM, MOST_CPUS};
 
 /// The CPUs of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -12,7 +12,8 @@ pub struct Smp {
     /// How many.
     pub cpus: u32,
     /// How far one may be ahead of another.
-    pub quantum_ns: u32,
+    #[serde(rename = "quantum_ns")]
+    pub quantum: Nanos,
     /// The one that the probe measures on; the last unless one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<u32>,
@@ -25,7 +26,7 @@ impl Default for Smp {
     fn default() -> Smp {
         Smp {
             cpus: 1,
-            quantum_ns: DEFAULT_QUANTUM_NS,
+            quantum: DEFAULT_QUANTUM,
             probe: None,
             load: None,
         }
@@ -34,7 +35,7 @@ impl Default for Smp {
 
 impl Smp {
     /// Larger quanta are no side by side.
-    pub const QUANTA_NS: std::ops::RangeInclusive<u32> = 50..=1_000_000;
+    pub const QUANTA: std::ops::RangeInclusive<Nanos> = Nanos(50)..=Nanos(1_000_000);
 
     /// Whether it is the usual machine.
     pub fn is_usual(&self) -> bool {
@@ -47,8 +48,8 @@ impl Smp {
             let what = format!("the lab's machine has 1 to {MOST_CPUS} CPUs, not {cpus}");
             return Err(Problem::new("cpus", what));
         }
-        if !Self::QUANTA_NS.contains(&self.quantum_ns) {
-            let asked = duration::show(Nanos(self.quantum_ns.into()));
+        if !Self::QUANTA.contains(&self.quantum) {
+            let asked = duration::show(self.quantum);
             let what = format!("the quantum is 50 ns to 1 ms, not {asked}");
             return Err(Problem::new("quantum", what));
         }
@@ -79,7 +80,7 @@ impl Smp {
     pub(crate) fn unusual(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.extend((self.cpus != 1).then(|| format!("{}cpus", self.cpus)));
-        words.extend((self.quantum_ns != DEFAULT_QUANTUM_NS).then(|| format!("q{}", self.quantum_ns)));
+        words.extend((self.quantum != DEFAULT_QUANTUM).then(|| format!("q{}", self.quantum.0)));
         words.extend(self.probe.map(|cpu| format!("probe-on-{cpu}")));
         words.extend(self.load.as_ref().map(|cpus| format!("load-on-{cpus}")));
         words
@@ -123,7 +124,7 @@ mod tests {
         assert!(usual.is_usual() && usual.unusual().is_empty() && usual.cell_words().is_empty());
         let other = Smp {
             cpus: 4,
-            quantum_ns: 100,
+            quantum: Nanos(100),
             probe: Some(1),
             load: Some("2-3".parse().unwrap()),
         };

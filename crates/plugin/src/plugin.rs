@@ -5,7 +5,7 @@ use crate::scheduler::{self, Settings};
 use crate::{args, census, count, decode, events, modules, progress, record, watch};
 use std::io;
 use std::path::Path;
-use worstcase_probe::placement::{DEFAULT_QUANTUM_NS, MOST_CPUS};
+use worstcase_probe::placement::{DEFAULT_QUANTUM, MOST_CPUS};
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
@@ -45,7 +45,7 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     }
     scheduler::set(Settings {
         cpus,
-        quantum: args.quantum.unwrap_or(DEFAULT_QUANTUM_NS.into()),
+        quantum: args.quantum.unwrap_or(DEFAULT_QUANTUM.0.cast_signed()),
         kicks: args.kicks,
     });
     Ok(())

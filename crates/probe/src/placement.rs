@@ -4,13 +4,14 @@ use crate::cpus::CpuList;
 use crate::probe::Probe;
 use crate::spec::SpecError;
 use crate::sys::affinity;
+use crate::units::Nanos;
 use std::io;
 
 /// Most CPUs of the lab's machine.
 pub const MOST_CPUS: usize = 16;
 
-/// How far one CPU of the lab may be ahead of another unless somebody says, in ns of virtual time.
-pub const DEFAULT_QUANTUM_NS: u32 = 1_000;
+/// How far one CPU of the lab may be ahead of another unless somebody says.
+pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000);
 
 /// What a cell's text asks for: `probe_cpu=1 load_cpus=0,2-3`, each optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
