@@ -4,7 +4,7 @@ use crate::{CpuList, Problem};
 use serde::{Deserialize, Serialize};
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
-use worstcase_probe::placement::{DEFAULT_QUANTUM, MOST_CPUS};
+use worstcase_probe::placement::{Asked, DEFAULT_QUANTUM, MOST_CPUS};
 
 /// The CPUs of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,11 +86,12 @@ impl Smp {
         words
     }
 
-    /// What a cell's text tells the guest: nothing for the usual machine.
-    pub fn cell_words(&self) -> String {
-        let probe = self.probe.map(|cpu| format!("probe_cpu={cpu} "));
-        let load = self.load.as_ref().map(|cpus| format!("load_cpus={cpus} "));
-        probe.into_iter().chain(load).collect()
+    /// What the guest is asked for.
+    pub fn asked(&self) -> Asked {
+        Asked {
+            probe: self.probe,
+            load: self.load.clone(),
+        }
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn the_usual_machine_says_nothing() {
         let usual = Smp::default();
-        assert!(usual.is_usual() && usual.unusual().is_empty() && usual.cell_words().is_empty());
+        assert!(usual.is_usual() && usual.unusual().is_empty());
         let other = Smp {
             cpus: 4,
             quantum: Nanos(100),
@@ -129,6 +130,5 @@ mod tests {
             load: Some("2-3".parse().unwrap()),
         };
         assert_eq!(other.unusual(), ["4cpus", "q100", "probe-on-1", "load-on-2-3"]);
-        assert_eq!(other.cell_words(), "probe_cpu=1 load_cpus=2-3 ");
     }
 }

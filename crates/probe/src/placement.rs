@@ -5,6 +5,7 @@ use crate::probe::Probe;
 use crate::spec::SpecError;
 use crate::sys::affinity;
 use crate::units::Nanos;
+use std::fmt;
 use std::io;
 
 /// Most CPUs of the lab's machine.
@@ -20,6 +21,19 @@ pub struct Asked {
     pub probe: Option<u32>,
     /// The load's.
     pub load: Option<CpuList>,
+}
+
+impl fmt::Display for Asked {
+    /// The beginning of a cell's text; nothing if nothing is asked for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(cpu) = self.probe {
+            write!(f, "probe_cpu={cpu} ")?;
+        }
+        match &self.load {
+            Some(cpus) => write!(f, "load_cpus={cpus} "),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Where probe and load run.
@@ -124,6 +138,17 @@ mod tests {
         assert_eq!((asked.probe, asked.load_list().as_str()), (1, "0,2,3"));
         assert_eq!(asked.spread("hackbench:1".parse().unwrap()), [0, 1, 2, 3]);
         assert_eq!(asked.spread("switch:2x0".parse().unwrap()), [0; 0]);
+    }
+
+    #[test]
+    fn what_is_asked_is_read_back() {
+        let asked = Asked {
+            probe: Some(1),
+            load: Some("0,2-3".parse().unwrap()),
+        };
+        assert_eq!(asked.to_string(), "probe_cpu=1 load_cpus=0,2-3 ");
+        assert_eq!(Asked::of_cell(&format!("{asked}probe=wakeup load=idle")), Ok(asked));
+        assert_eq!(Asked::default().to_string(), "");
     }
 
     #[test]
