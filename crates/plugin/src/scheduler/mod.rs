@@ -98,7 +98,7 @@ pub fn own(all: u64) -> u64 {
 }
 
 /// The CPU that runs, or ran last.
-pub fn running() -> usize {
+fn running() -> usize {
     COUNTS.running.load(Relaxed)
 }
 
@@ -115,12 +115,13 @@ pub fn paused() {
 /// The CPU that measures; none before the first mark.
 static MEASURES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Marks are made on this CPU.
-pub fn measures(cpu: usize) {
-    MEASURES.store(cpu, Relaxed);
+/// The CPU that runs begins to measure.
+pub fn measures() {
+    MEASURES.store(running(), Relaxed);
 }
 
-/// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does.
+/// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does. Counts of several CPUs
+/// would not be in order in a log, so none is told of before one begins to measure.
 pub fn is_measured() -> bool {
     is_alone() || running() == MEASURES.load(Relaxed)
 }
