@@ -9,14 +9,12 @@ use crate::count::Placement;
 use crate::events::Log;
 use crate::mark::Marks;
 use crate::modules;
+use crate::paging::USER_END;
 use crate::scheduler;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::mark::MarkKind;
 use worstcase_probe::trace::EventKind;
 use worstcase_probe::units::Instructions;
-
-/// Addresses below this are the user's on x86-64.
-const USER_END: u64 = 1 << 47;
 
 /// `rdtsc` and `rdtscp`.
 const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
