@@ -8,6 +8,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+pub use worstcase_analysis::census::follows;
 pub use worstcase_analysis::census::take::How;
 use worstcase_analysis::census::{Answer, Asked, CensusError, answer, of_run};
 use worstcase_kernels::ResolveOptions;
