@@ -10,7 +10,7 @@ use super::progress::{Bar, Terminal};
 use super::{census, show, stop};
 use crate::cli::Error;
 use clap::{Args, Subcommand};
-pub use how::How;
+pub use how::{How, Jobs};
 use how::{QemuArgs, positive};
 use selection::Selection;
 use std::num::NonZeroUsize;
