@@ -3,75 +3,69 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
+use worstcase_plan::{Policy, Timer};
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{Nanos, Probe, schedule};
 
-/// What wakes the measuring thread.
+/// What wakes the measuring threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Timer {
-    /// clock_nanosleep until an absolute time.
-    Nanosleep,
-    /// A periodic timerfd, read.
-    Timerfd,
-    /// A periodic POSIX timer that sends SIGALRM; the handler takes the instant.
-    Posix,
-    /// setitimer(ITIMER_REAL); one CPU only, because a process has one.
-    Setitimer,
-    /// The periodic interrupt of /dev/rtc; no due times, so jitter only.
-    Rtc,
+pub enum Waker {
+    /// A timer that the thread sets, or reads.
+    Timer(Timer),
     /// The high-resolution timer of the kernel's timerlat threads.
     Timerlat,
-    /// No timer: the probe has no due times.
+    /// Nothing: the probe has no due times.
     None,
 }
 
-impl Timer {
+impl Waker {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Timer::Nanosleep => "nanosleep",
-            Timer::Timerfd => "timerfd",
-            Timer::Posix => "posix",
-            Timer::Setitimer => "setitimer",
-            Timer::Rtc => "rtc",
-            Timer::Timerlat => "timerlat",
-            Timer::None => "none",
+            Waker::Timer(timer) => timer.name(),
+            Waker::Timerlat => "timerlat",
+            Waker::None => "none",
         }
     }
 }
 
-/// The scheduling policy of the measuring threads.
+/// How the measuring threads are scheduled: a policy, and a priority where the policy has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Policy {
-    /// SCHED_FIFO at a priority.
-    Fifo(u8),
-    /// SCHED_RR at a priority.
-    Rr(u8),
-    /// SCHED_DEADLINE, the interval as period and deadline.
-    Deadline,
-    /// SCHED_OTHER.
-    Other,
+pub struct Scheduling {
+    policy: Policy,
+    priority: u8,
 }
 
-impl Policy {
+impl Scheduling {
+    /// SCHED_OTHER.
+    pub const OTHER: Scheduling = Scheduling::new(Policy::Other, 0);
+
+    /// Under a policy, at a priority if that has one.
+    pub const fn new(policy: Policy, priority: u8) -> Scheduling {
+        let priority = match policy {
+            Policy::Fifo | Policy::Rr => priority,
+            Policy::Deadline | Policy::Other => 0,
+        };
+        Scheduling { policy, priority }
+    }
+
+    /// The policy.
+    pub const fn policy(self) -> Policy {
+        self.policy
+    }
+
     /// Its priority, 0 where it has none.
     pub const fn priority(self) -> u8 {
-        match self {
-            Policy::Fifo(priority) | Policy::Rr(priority) => priority,
-            Policy::Deadline | Policy::Other => 0,
-        }
+        self.priority
     }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for Scheduling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Policy::Fifo(priority) => write!(f, "fifo:{priority}"),
-            Policy::Rr(priority) => write!(f, "rr:{priority}"),
-            Policy::Deadline => f.write_str("deadline"),
-            Policy::Other => f.write_str("other"),
+        match self.policy {
+            Policy::Fifo | Policy::Rr => write!(f, "{}:{}", self.policy, self.priority),
+            Policy::Deadline | Policy::Other => self.policy.fmt(f),
         }
     }
 }
@@ -82,9 +76,9 @@ pub struct HostSpec {
     /// The instrument.
     pub probe: Probe,
     /// What wakes it.
-    pub timer: Timer,
+    pub waker: Waker,
     /// How it is scheduled.
-    pub policy: Policy,
+    pub scheduling: Scheduling,
     /// A measuring thread on each of these CPUs; or the CPUs that a [`Probe::Bench`] uses.
     pub cpus: Vec<u32>,
     /// Distance of two due times of a thread.
@@ -137,5 +131,28 @@ impl HostSpec {
     /// How long it measures, without the warm-up.
     pub fn length(&self) -> Nanos {
         Nanos(self.interval.0.saturating_mul(u64::from(self.periods)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_name_what_wakes_and_schedules() {
+        let words = [
+            (Scheduling::new(Policy::Fifo, 95), "fifo:95", 95),
+            (Scheduling::new(Policy::Rr, 1), "rr:1", 1),
+            (Scheduling::new(Policy::Deadline, 90), "deadline", 0),
+            (Scheduling::new(Policy::Other, 90), "other", 0),
+        ];
+        for (scheduling, word, priority) in words {
+            assert_eq!(
+                (scheduling.to_string().as_str(), scheduling.priority()),
+                (word, priority)
+            );
+        }
+        assert_eq!(Waker::Timer(Timer::Setitimer).name(), "setitimer");
+        assert_eq!([Waker::Timerlat, Waker::None].map(Waker::name), ["timerlat", "none"]);
     }
 }

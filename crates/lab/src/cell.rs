@@ -12,7 +12,7 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_probe::loads::{self, LoadKind, LoadSpec};
-use worstcase_probe::spec::{CellSpec, MAX_LEN};
+use worstcase_probe::spec::CellSpec;
 use worstcase_probe::trace::Event;
 use worstcase_probe::{Instructions, Nanos, RawRecord};
 
@@ -55,16 +55,8 @@ pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
 
 /// What the guest is asked for: the cell, and on several CPUs where probe and load run.
 fn text(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
-    let text = spec.to_text().map_err(|e| LabError::Request(e.to_string()))?;
-    let text = format!("{}{text}", prepared.subject.machine.smp.cell_words());
-    if text.len() > MAX_LEN {
-        let over = text.len() - MAX_LEN;
-        return Err(LabError::Request(format!(
-            "the load '{}' is {over} bytes too long",
-            spec.load
-        )));
-    }
-    Ok(text)
+    let text = spec.to_text_on(&prepared.subject.machine.smp.asked());
+    text.map_err(|e| LabError::Request(e.to_string()))
 }
 
 /// Whether the cache has this cell's result.

@@ -40,11 +40,7 @@ fn parents(path: &str) -> Vec<String> {
 /// Puts each module that some load may need into the image, with the index that the guest reads.
 fn add_modules(kernel: &Kernel, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
     let mut index = String::new();
-    let wanted: BTreeSet<&str> = loads::LOADS
-        .iter()
-        .flat_map(|load| load.modules.iter().copied())
-        .collect();
-    for name in wanted {
+    for name in loads::modules() {
         let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
             Ok(paths) => paths,
             // The guest says so, if a load asks for it.

@@ -160,7 +160,7 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
         format!(
             "{},quantum={},log={},progress={}{}",
             quoted(files.plugin),
-            subject.machine.smp.quantum_ns,
+            subject.machine.smp.quantum.0,
             quoted(files.events),
             quoted(files.progress),
             files.plugin_arguments

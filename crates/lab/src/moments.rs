@@ -28,16 +28,13 @@ pub struct Moment {
 
 /// The moments of all samples, in order. The error says why events and samples do not fit each other.
 pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
-    let reads = stamps::clock_reads(&raw.events)?;
+    let reads = stamps::clock_reads(raw)?;
     let spec = raw.record.spec.parse::<CellSpec>();
     let entries = match spec.is_ok_and(|spec| matches!(spec.probe, Probe::Bench(_))) {
         true => Vec::new(),
         false => stamps::timer_entries(&raw.events),
     };
-    let samples = &raw.record.samples;
-    if reads.len() != samples.len() {
-        return Err(format!("{} marks for {} samples", reads.len(), samples.len()));
-    }
+    let samples = raw.record.samples.iter().enumerate();
     let moment = |((index, sample), read): ((usize, &worstcase_probe::record::Sample), Instructions)| {
         // The clock shows the time after the instruction that reads it.
         let shown = Instructions(read.0 + 1);
@@ -49,7 +46,7 @@ pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
             latency: sample.latency,
         }
     };
-    Ok(samples.iter().enumerate().zip(reads).map(moment).collect())
+    Ok(samples.zip(reads).map(moment).collect())
 }
 
 #[cfg(test)]

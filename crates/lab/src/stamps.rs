@@ -31,11 +31,7 @@ const LONGEST_EXPIRY: u64 = 20_000;
 pub fn join(raw: &Raw, mips: Mips, cpus: u32) -> Result<Stamps, String> {
     let begin = only(&raw.events, EventKind::MarkBegin)?;
     let end = only(&raw.events, EventKind::MarkEnd)?;
-    let clock_reads = clock_reads(&raw.events)?;
-    let samples = &raw.record.samples;
-    if clock_reads.len() != samples.len() {
-        return Err(format!("{} marks for {} samples", clock_reads.len(), samples.len()));
-    }
+    let clock_reads = clock_reads(raw)?;
     // Each CPU has a count of its own, which none of the others continues.
     if clock_reads.iter().chain([&end]).any(|count| *count < begin) {
         return Err("the marks were not made on one CPU".into());
@@ -59,8 +55,8 @@ pub fn join(raw: &Raw, mips: Mips, cpus: u32) -> Result<Stamps, String> {
             instructions: Instructions(read.0 - begin.0),
         }
     };
+    let samples = raw.record.samples.iter();
     let samples = samples
-        .iter()
         .zip(clock_reads)
         .map(|(sample, read)| stamp(sample.latency, read))
         .collect();
@@ -86,10 +82,10 @@ pub fn timer_entries(events: &[Event]) -> Vec<Instructions> {
 }
 
 /// The instruction count at the clock read of each sample, in order.
-pub fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
+pub fn clock_reads(raw: &Raw) -> Result<Vec<Instructions>, String> {
     let mut reads = Vec::new();
     let mut last = None;
-    for event in events {
+    for event in &raw.events {
         match event.kind {
             EventKind::UserTsc => last = Some(event.count),
             EventKind::MarkSample => reads.push(last.take()),
@@ -97,6 +93,10 @@ pub fn clock_reads(events: &[Event]) -> Result<Vec<Instructions>, String> {
             EventKind::MarkBegin => reads.clear(),
             _ => {}
         }
+    }
+    let samples = raw.record.samples.len();
+    if reads.len() != samples {
+        return Err(format!("{} marks for {samples} samples", reads.len()));
     }
     let known: Option<Vec<Instructions>> = reads.into_iter().collect();
     known.ok_or_else(|| "a sample's mark without a clock read before it".into())

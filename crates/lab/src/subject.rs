@@ -71,7 +71,7 @@ impl Subject {
             digest.text(&argument);
         }
         if self.machine.smp.cpus > 1 {
-            digest.text(&self.machine.smp.quantum_ns.to_string());
+            digest.text(&self.machine.smp.quantum.0.to_string());
         }
         Ok(Prepared {
             key: digest.hex(),

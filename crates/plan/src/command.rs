@@ -88,7 +88,7 @@ fn kernels_of(words: &mut Words, subjects: &[Subject]) {
     list("memory", &|machine| machine.memory_mb.to_string());
     list("cpu", &|machine| machine.cpu.to_string());
     list("cpus", &|machine| machine.smp.cpus.to_string());
-    list("quantum", &|machine| typed(Nanos(machine.smp.quantum_ns.into())));
+    list("quantum", &|machine| typed(machine.smp.quantum));
     let smp = subjects.first().map(|subject| &subject.machine.smp);
     words.maybe("probe-cpu", smp.and_then(|smp| smp.probe));
     words.maybe("load-cpus", smp.and_then(|smp| smp.load.as_ref()));

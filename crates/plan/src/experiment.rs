@@ -233,6 +233,15 @@ impl Experiment {
             setup: HostSetup::default(),
         }
     }
+
+    /// The lab's machines, one a subject of each part.
+    pub fn machines(&self) -> impl Iterator<Item = &VirtualMachine> {
+        let subjects = self.parts.iter().flat_map(|part| match &part.subjects {
+            Subjects::Kernels(subjects) => &subjects[..],
+            Subjects::Cpus(_) => &[],
+        });
+        subjects.map(|subject| &subject.machine)
+    }
 }
 
 impl HostSetup {

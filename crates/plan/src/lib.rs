@@ -8,7 +8,7 @@
 //! experiment  the experiment and its parts        check       what cannot be measured, in one line
 //! cells       an experiment multiplied out        grammar     words for loads and probes, and what is usual
 //! difference  what tells two experiments apart    command     the command line that asks for one
-//! study       study files                         model, method, cpus, smp    words and their values
+//! study       study files                         model, method, smp          words and their values
 //! ```
 //! A study file and both command lines only fill an [`Experiment`]; whatever runs it knows nothing of them. It is kept
 //! with the run, so that resuming compares what is measured, not how it was typed.
@@ -16,7 +16,6 @@
 mod cells;
 mod check;
 mod command;
-mod cpus;
 mod difference;
 mod experiment;
 pub mod grammar;
@@ -30,7 +29,6 @@ mod virtual_machine;
 pub use cells::{Combination, PlannedCell};
 pub use check::Problem;
 pub use command::command;
-pub use cpus::{CpuList, NoCpuList};
 pub use difference::Difference;
 pub use experiment::{
     Added, Experiment, HostSetup, Length, Method, Module, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects,
@@ -38,7 +36,9 @@ pub use experiment::{
 };
 pub use method::{Policy, Timer, UnknownWord};
 pub use model::{Model, UnknownModel};
-pub use smp::{DEFAULT_QUANTUM_NS, Smp};
+pub use smp::Smp;
 pub use study::{Published, Study, StudyError, Variant};
 pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, VirtualMachine};
 pub use worstcase_probe::Venue;
+pub use worstcase_probe::cpus::{CpuList, NoCpuList};
+pub use worstcase_probe::placement::DEFAULT_QUANTUM;

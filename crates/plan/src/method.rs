@@ -10,13 +10,13 @@ use std::str::FromStr;
 pub enum Timer {
     /// clock_nanosleep until an absolute time.
     Nanosleep,
-    /// A periodic timerfd.
+    /// A periodic timerfd, read.
     Timerfd,
-    /// A POSIX timer that sends SIGALRM.
+    /// A periodic POSIX timer that sends SIGALRM; the handler takes the instant.
     Posix,
-    /// setitimer, one CPU only.
+    /// setitimer(ITIMER_REAL); one CPU only, because a process has one.
     Setitimer,
-    /// The periodic interrupt of /dev/rtc, jitter on one CPU only.
+    /// The periodic interrupt of /dev/rtc; one CPU only. It has no due times, so jitter only.
     Rtc,
 }
 
@@ -28,7 +28,7 @@ pub enum Policy {
     Fifo,
     /// SCHED_RR.
     Rr,
-    /// SCHED_DEADLINE, the interval as period; not pinned.
+    /// SCHED_DEADLINE, the interval as period and deadline; not pinned.
     Deadline,
     /// SCHED_OTHER.
     Other,

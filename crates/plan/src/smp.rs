@@ -4,9 +4,7 @@ use crate::{CpuList, Problem};
 use serde::{Deserialize, Serialize};
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
-
-/// How far one CPU of the lab may be ahead of another unless somebody says, in ns of virtual time.
-pub const DEFAULT_QUANTUM_NS: u32 = 1_000;
+use worstcase_probe::placement::{Asked, DEFAULT_QUANTUM, MOST_CPUS};
 
 /// The CPUs of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,7 +12,8 @@ pub struct Smp {
     /// How many.
     pub cpus: u32,
     /// How far one may be ahead of another.
-    pub quantum_ns: u32,
+    #[serde(rename = "quantum_ns")]
+    pub quantum: Nanos,
     /// The one that the probe measures on; the last unless one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<u32>,
@@ -27,7 +26,7 @@ impl Default for Smp {
     fn default() -> Smp {
         Smp {
             cpus: 1,
-            quantum_ns: DEFAULT_QUANTUM_NS,
+            quantum: DEFAULT_QUANTUM,
             probe: None,
             load: None,
         }
@@ -35,10 +34,8 @@ impl Default for Smp {
 }
 
 impl Smp {
-    /// Most CPUs that the lab schedules.
-    pub const MOST_CPUS: u32 = 16;
     /// Larger quanta are no side by side.
-    pub const QUANTA_NS: std::ops::RangeInclusive<u32> = 50..=1_000_000;
+    pub const QUANTA: std::ops::RangeInclusive<Nanos> = Nanos(50)..=Nanos(1_000_000);
 
     /// Whether it is the usual machine.
     pub fn is_usual(&self) -> bool {
@@ -47,12 +44,12 @@ impl Smp {
 
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let cpus = self.cpus;
-        if !(1..=Self::MOST_CPUS).contains(&cpus) {
-            let what = format!("the lab's machine has 1 to {} CPUs, not {cpus}", Self::MOST_CPUS);
+        if !(1..=MOST_CPUS).contains(&(cpus as usize)) {
+            let what = format!("the lab's machine has 1 to {MOST_CPUS} CPUs, not {cpus}");
             return Err(Problem::new("cpus", what));
         }
-        if !Self::QUANTA_NS.contains(&self.quantum_ns) {
-            let asked = duration::show(Nanos(self.quantum_ns.into()));
+        if !Self::QUANTA.contains(&self.quantum) {
+            let asked = duration::show(self.quantum);
             let what = format!("the quantum is 50 ns to 1 ms, not {asked}");
             return Err(Problem::new("quantum", what));
         }
@@ -83,17 +80,18 @@ impl Smp {
     pub(crate) fn unusual(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.extend((self.cpus != 1).then(|| format!("{}cpus", self.cpus)));
-        words.extend((self.quantum_ns != DEFAULT_QUANTUM_NS).then(|| format!("q{}", self.quantum_ns)));
+        words.extend((self.quantum != DEFAULT_QUANTUM).then(|| format!("q{}", self.quantum.0)));
         words.extend(self.probe.map(|cpu| format!("probe-on-{cpu}")));
         words.extend(self.load.as_ref().map(|cpus| format!("load-on-{cpus}")));
         words
     }
 
-    /// What a cell's text tells the guest: nothing for the usual machine.
-    pub fn cell_words(&self) -> String {
-        let probe = self.probe.map(|cpu| format!("probe_cpu={cpu} "));
-        let load = self.load.as_ref().map(|cpus| format!("load_cpus={cpus} "));
-        probe.into_iter().chain(load).collect()
+    /// What the guest is asked for.
+    pub fn asked(&self) -> Asked {
+        Asked {
+            probe: self.probe,
+            load: self.load.clone(),
+        }
     }
 }
 
@@ -124,14 +122,13 @@ mod tests {
     #[test]
     fn the_usual_machine_says_nothing() {
         let usual = Smp::default();
-        assert!(usual.is_usual() && usual.unusual().is_empty() && usual.cell_words().is_empty());
+        assert!(usual.is_usual() && usual.unusual().is_empty());
         let other = Smp {
             cpus: 4,
-            quantum_ns: 100,
+            quantum: Nanos(100),
             probe: Some(1),
             load: Some("2-3".parse().unwrap()),
         };
         assert_eq!(other.unusual(), ["4cpus", "q100", "probe-on-1", "load-on-2-3"]);
-        assert_eq!(other.cell_words(), "probe_cpu=1 load_cpus=2-3 ");
     }
 }

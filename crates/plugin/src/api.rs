@@ -1,7 +1,7 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks, instructions, one counter.
 //!
 //! The only module that knows the interface's version (`version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for
-//! QEMU 10). `unsafe` is only here and in `guest_memory`.
+//! QEMU 10). `unsafe` is only here, in `guest_memory`, `census::audit` and `scheduler`.
 
 #[cfg_attr(feature = "api-v1", path = "api/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "api/v4.rs")]

@@ -3,7 +3,7 @@
 //! QEMU calls [`plugin`] once to set it up and then for every block it translates; all that must happen when
 //! the block runs is registered there and then. The parts, from QEMU inwards:
 //!
-//! - `api`: QEMU's plugin interface in the version this build speaks; the only module that knows versions.
+//! - `api`: QEMU's plugin interface in the version this build speaks.
 //! - `plugin`: set-up and translation: what is registered where.
 //! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
@@ -11,7 +11,7 @@
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
 //! - `census`: every section in which a wake-up would have had to wait.
 //! - `progress`: how far it has come, for whoever waits for it.
-//! - [`scheduler`]: runs the machine's CPUs in QEMU's stead, each in its turn.
+//! - [`scheduler`]: runs the machine's CPUs in QEMU's stead, each in its turn; knows QEMU's own functions.
 //! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
 //!
 //! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only adds to its

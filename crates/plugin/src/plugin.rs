@@ -1,10 +1,11 @@
 //! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
 
 use crate::api::{Block, QemuInfo};
-use crate::scheduler::{self, MOST_CPUS, Settings};
+use crate::scheduler::{self, Settings};
 use crate::{args, census, count, decode, events, modules, progress, record, watch};
 use std::io;
 use std::path::Path;
+use worstcase_probe::placement::{DEFAULT_QUANTUM, MOST_CPUS};
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
@@ -44,14 +45,11 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     }
     scheduler::set(Settings {
         cpus,
-        quantum: args.quantum.unwrap_or(QUANTUM),
+        quantum: args.quantum.unwrap_or(DEFAULT_QUANTUM.0.cast_signed()),
         kicks: args.kicks,
     });
     Ok(())
 }
-
-/// How far a CPU may be ahead of another if nobody says, in ns.
-const QUANTUM: i64 = 1000;
 
 /// Instruments one freshly translated block.
 pub fn translated(block: &Block) {

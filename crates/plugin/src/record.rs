@@ -7,6 +7,7 @@
 use crate::api::{self, Block, Instruction, OnStart};
 use crate::args::Replay;
 use crate::guest_memory::LateMemory;
+use crate::paging::USER_END;
 use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
 use std::collections::HashMap;
@@ -19,9 +20,6 @@ use worstcase_probe::units::Instructions;
 use worstcase_probe::window;
 use worstcase_probe::window::ask::TaskPlaces;
 use worstcase_probe::window::log::Writer;
-
-/// Addresses below this are the user's on x86-64.
-const USER_END: u64 = 1 << 47;
 
 /// Blocks that start at this count or later are looked at: the beginning of the window that is open, or comes next.
 static FROM: AtomicU64 = AtomicU64::new(u64::MAX);

@@ -9,14 +9,12 @@ use crate::count::Placement;
 use crate::events::Log;
 use crate::mark::Marks;
 use crate::modules;
+use crate::paging::USER_END;
 use crate::scheduler;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::mark::MarkKind;
 use worstcase_probe::trace::EventKind;
 use worstcase_probe::units::Instructions;
-
-/// Addresses below this are the user's on x86-64.
-const USER_END: u64 = 1 << 47;
 
 /// `rdtsc` and `rdtscp`.
 const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
@@ -32,8 +30,6 @@ struct Watch {
     marks: Marks,
     /// Address and count of the last clock read since the last mark.
     clock_read: Option<(u64, Instructions)>,
-    /// The CPU that measures, since the first mark.
-    measures: Option<usize>,
 }
 
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
@@ -48,13 +44,6 @@ impl Watch {
             log.push(kind, arg, count);
         }
     }
-
-    /// Whether the CPU that runs is the one that measures. Counts of several CPUs would not be in order; so nothing is logged
-    /// of them before one begins to measure.
-    fn is_measured(&self) -> bool {
-        self.measures
-            .map_or(scheduler::is_alone(), |cpu| cpu == scheduler::running())
-    }
 }
 
 /// Begins watching.
@@ -64,7 +53,6 @@ pub fn start(log: Option<Log>, timer_entry: Option<u64>) {
         timer_entry,
         marks: Marks::default(),
         clock_read: None,
-        measures: None,
     });
 }
 
@@ -114,9 +102,7 @@ impl OnAccess for MarkStore {
         let event = match kind {
             MarkKind::Stop => return watch.push(EventKind::MarkStop, vaddr, Instructions(count)),
             MarkKind::Begin => {
-                let cpu = scheduler::running();
-                watch.measures = Some(cpu);
-                scheduler::measures(cpu);
+                scheduler::measures();
                 EventKind::MarkBegin
             }
             MarkKind::Sample => EventKind::MarkSample,
@@ -134,7 +120,10 @@ struct TimerEntry;
 
 impl OnStart for TimerEntry {
     fn run(pending: u64) {
-        if let Some(watch) = lock().as_mut().filter(|watch| watch.is_measured()) {
+        if !scheduler::is_measured() {
+            return;
+        }
+        if let Some(watch) = lock().as_mut() {
             let entry = watch.timer_entry.unwrap_or_default();
             watch.push(EventKind::TimerEntry, entry, Instructions(api::count() + pending));
         }
@@ -147,7 +136,10 @@ struct ClockRead;
 impl OnStart for ClockRead {
     fn run(data: u64) {
         let pending = data & ((1 << PENDING_BITS) - 1);
-        if let Some(watch) = lock().as_mut().filter(|watch| watch.is_measured()) {
+        if !scheduler::is_measured() {
+            return;
+        }
+        if let Some(watch) = lock().as_mut() {
             watch.clock_read = Some((data >> PENDING_BITS, Instructions(api::count() + pending)));
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! venue   where a cell runs; probe, loads: tables of which venue has what
 //! spec    the text that asks for one cell                        controller  -> measured machine
-//! placement on several CPUs: which is the probe's, which are the load's
+//! placement on several CPUs: which is the probe's, which are the load's; cpus: a list of them
 //! schedule which period is due when, and where the first one lies
 //! probes  take samples            \
 //! bench   other probes            |
@@ -18,6 +18,7 @@
 
 pub mod bench;
 pub mod census;
+pub mod cpus;
 pub mod loads;
 pub mod mark;
 pub mod placement;

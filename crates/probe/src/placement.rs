@@ -1,10 +1,18 @@
 //! On a machine of several CPUs: where the probe measures and where the load runs.
 
+use crate::cpus::CpuList;
 use crate::probe::Probe;
 use crate::spec::SpecError;
 use crate::sys::affinity;
-use std::collections::BTreeSet;
+use crate::units::Nanos;
+use std::fmt;
 use std::io;
+
+/// Most CPUs of the lab's machine.
+pub const MOST_CPUS: usize = 16;
+
+/// How far one CPU of the lab may be ahead of another unless somebody says.
+pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000);
 
 /// What a cell's text asks for: `probe_cpu=1 load_cpus=0,2-3`, each optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +20,20 @@ pub struct Asked {
     /// The probe's CPU.
     pub probe: Option<u32>,
     /// The load's.
-    pub load: Option<Vec<u32>>,
+    pub load: Option<CpuList>,
+}
+
+impl fmt::Display for Asked {
+    /// The beginning of a cell's text; nothing if nothing is asked for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(cpu) = self.probe {
+            write!(f, "probe_cpu={cpu} ")?;
+        }
+        match &self.load {
+            Some(cpus) => write!(f, "load_cpus={cpus} "),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Where probe and load run.
@@ -34,7 +55,7 @@ impl Asked {
             let bad = || SpecError(format!("{key} is not a list of CPUs: '{value}'"));
             match key {
                 "probe_cpu" => asked.probe = Some(value.parse().map_err(|_| bad())?),
-                "load_cpus" => asked.load = Some(cpu_list(value).ok_or_else(bad)?),
+                "load_cpus" => asked.load = Some(value.parse().map_err(|_| bad())?),
                 _ => {}
             }
         }
@@ -46,22 +67,24 @@ impl Asked {
     pub fn place(self) -> io::Result<Option<Placement>> {
         let listed = |name: &str| {
             let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{name}"));
-            text.ok().and_then(|text| cpu_list(text.trim())).unwrap_or_default()
+            let list = text.ok().and_then(|text| text.trim().parse::<CpuList>().ok());
+            list.unwrap_or_default()
         };
         let all = listed("online");
         if all.len() <= 1 {
             return Ok(None);
         }
-        let isolated: BTreeSet<u32> = ["isolated", "nohz_full"].into_iter().flat_map(listed).collect();
-        Ok(Some(self.among(all, &isolated)))
+        let others = all.without(&listed("isolated")).without(&listed("nohz_full"));
+        Ok(Some(self.among(&all, others)))
     }
 
-    fn among(self, all: Vec<u32>, isolated: &BTreeSet<u32>) -> Placement {
-        let others: Vec<u32> = all.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
+    /// `others` are those that are not isolated.
+    fn among(self, all: &CpuList, others: CpuList) -> Placement {
         let usual = if others.is_empty() { all.clone() } else { others };
+        let all: Vec<u32> = all.iter().collect();
         Placement {
             probe: self.probe.unwrap_or(all[all.len() - 1]),
-            load: self.load.unwrap_or(usual),
+            load: self.load.unwrap_or(usual).iter().collect(),
             all,
         }
     }
@@ -94,24 +117,14 @@ impl Placement {
     }
 }
 
-/// `0-2,5`: the kernel's lists, and ours.
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',').filter(|part| !part.is_empty()) {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
-        cpus.extend(from..=to.min(4096));
-    }
-    Some(cpus)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn placed(text: &str, isolated: &[u32]) -> Placement {
-        let isolated = isolated.iter().copied().collect();
-        Asked::of_cell(text).unwrap().among(vec![0, 1, 2, 3], &isolated)
+        let all: CpuList = (0..4).collect();
+        let others = all.without(&isolated.iter().copied().collect());
+        Asked::of_cell(text).unwrap().among(&all, others)
     }
 
     #[test]
@@ -128,11 +141,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_is_read_back() {
+        let asked = Asked {
+            probe: Some(1),
+            load: Some("0,2-3".parse().unwrap()),
+        };
+        assert_eq!(asked.to_string(), "probe_cpu=1 load_cpus=0,2-3 ");
+        assert_eq!(Asked::of_cell(&format!("{asked}probe=wakeup load=idle")), Ok(asked));
+        assert_eq!(Asked::default().to_string(), "");
+    }
+
+    #[test]
     fn what_is_no_list_is_refused() {
         for bad in [
             "probe_cpu=x load=a",
             "load_cpus=1-x load=a",
-            "load_cpus=, load_cpus=a load=a",
+            "load_cpus=, load=a",
+            "load_cpus=0 load_cpus=a load=a",
         ] {
             assert!(Asked::of_cell(bad).is_err(), "{bad}");
         }

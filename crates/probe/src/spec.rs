@@ -3,6 +3,7 @@
 //! In the lab the text is padded with spaces to exactly [`MAX_LEN`] bytes: its contents may differ from
 //! cell to cell, its length may not, or the machine's state would differ before anything is measured.
 
+use crate::placement::Asked;
 use crate::probe::Probe;
 use crate::schedule::{self, Schedule};
 use crate::units::Nanos;
@@ -70,9 +71,14 @@ impl CellSpec {
 
     /// The text, without padding. Fails if it is longer than [`MAX_LEN`] or a value is out of range.
     pub fn to_text(&self) -> Result<String, SpecError> {
+        self.to_text_on(&Asked::default())
+    }
+
+    /// The same for a machine of several CPUs, with what is asked of them.
+    pub fn to_text_on(&self, cpus: &Asked) -> Result<String, SpecError> {
         self.check()?;
         let text = format!(
-            "probe={} period_ns={} periods={} seed={} warmup_ns={} priority={} load={}",
+            "{cpus}probe={} period_ns={} periods={} seed={} warmup_ns={} priority={} load={}",
             self.probe, self.period.0, self.periods, self.seed, self.warmup.0, self.priority, self.load
         );
         if text.len() > MAX_LEN {

@@ -7,8 +7,9 @@ use super::ensemble::{Ensemble, ensembles};
 use super::findings::{Findings, findings};
 use super::take::{How, take};
 use std::num::NonZeroUsize;
+use worstcase_plan::VirtualMachine;
 use worstcase_probe::census::Kind;
-use worstcase_results::record::{Machine, Progress, Run, parallel};
+use worstcase_results::record::{Progress, Run, parallel};
 
 /// What censuses say.
 #[derive(Clone, Debug)]
@@ -19,6 +20,11 @@ pub enum Answer {
     Difference(Box<[Findings; 2]>, Vec<Difference>),
     /// Every subject, load and probe over its seeds.
     Run(Vec<Ensemble>),
+}
+
+/// Whether a census can follow what this machine does: it follows one CPU.
+pub fn follows(machine: &VirtualMachine) -> bool {
+    machine.smp.cpus == 1
 }
 
 /// Takes the censuses, so many at once; `kept` places and owners of each.
@@ -78,12 +84,10 @@ fn all(
         });
     }
     for Chosen { record, .. } in cells {
-        if let Machine::Lab(lab) = &record.subject.machine
-            && lab.machine.smp.cpus > 1
-        {
+        if let Some(machine) = record.subject.virtual_machine().filter(|machine| !follows(machine)) {
             return Err(CensusError::SeveralCpus {
                 cell: record.id.clone(),
-                cpus: lab.machine.smp.cpus,
+                cpus: machine.smp.cpus,
             });
         }
     }

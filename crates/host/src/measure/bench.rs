@@ -31,7 +31,7 @@ pub(super) fn measure(
         repetitions: spec.periods,
         start: spec.start(clock::monotonic() + LEAD, 0),
         period: spec.interval,
-        priority: spec.policy.priority(),
+        priority: spec.scheduling.priority(),
         cpus: if everywhere { &[] } else { &spec.cpus },
     };
     bench.check_machine(&request)?;

@@ -1,9 +1,10 @@
 //! What a measurement needs of the machine: locked memory, no deep idle states, a CPU, a policy. What is refused becomes a
 //! warning that says what it does to the result.
 
-use crate::spec::{HostSpec, Policy};
+use crate::spec::{HostSpec, Scheduling};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use worstcase_plan::Policy;
 use worstcase_probe::Nanos;
 use worstcase_probe::sys::{affinity, memory, sched};
 
@@ -62,7 +63,7 @@ fn no_deep_idle(warnings: &mut Vec<String>) -> Option<File> {
 
 /// Puts the calling thread on `cpu` under the measurement's policy.
 pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Result<()> {
-    if spec.policy == Policy::Deadline {
+    if spec.scheduling.policy() == Policy::Deadline {
         // The kernel admits SCHED_DEADLINE only to threads that may run on all CPUs of their domain.
         warnings.push(
             "SCHED_DEADLINE threads are not pinned (the kernel refuses it): a CPU's samples may be from another one"
@@ -71,20 +72,20 @@ pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Re
     } else {
         affinity::set(&[cpu])?;
     }
-    if let Err(e) = under(spec.policy, spec.interval) {
+    if let Err(e) = under(spec.scheduling, spec.interval) {
         warnings.push(format!(
             "NOT REAL-TIME: {} is refused ({e}): samples hold the waiting for ordinary processes; run as root, or give CAP_SYS_NICE or `ulimit -r {}`",
-            spec.policy,
-            spec.policy.priority().max(1)
+            spec.scheduling,
+            spec.scheduling.priority().max(1)
         ));
     }
     Ok(())
 }
 
-fn under(policy: Policy, interval: Nanos) -> io::Result<()> {
-    match policy {
-        Policy::Fifo(priority) => sched::Policy::fifo(priority).apply(),
-        Policy::Rr(priority) => sched::Policy::round_robin(priority).apply(),
+fn under(scheduling: Scheduling, interval: Nanos) -> io::Result<()> {
+    match scheduling.policy() {
+        Policy::Fifo => sched::Policy::fifo(scheduling.priority()).apply(),
+        Policy::Rr => sched::Policy::round_robin(scheduling.priority()).apply(),
         // Half of the period is far more than a sample needs, and is admitted on every CPU at once.
         Policy::Deadline => sched::apply_deadline(Nanos(interval.0 / 2), interval),
         Policy::Other => sched::Policy::OTHER.apply(),

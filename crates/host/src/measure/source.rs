@@ -2,7 +2,7 @@
 
 use crate::sys::rtc::Rtc;
 use rustix::fd::OwnedFd;
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::io;
 use worstcase_probe::sys::alarm::{Alarm, OnExpiry};
 use worstcase_probe::sys::clock;
@@ -58,18 +58,11 @@ impl Timerfd {
     }
 }
 
-fn timespec(t: Nanos) -> Timespec {
-    Timespec {
-        tv_sec: (t.0 / 1_000_000_000) as i64,
-        tv_nsec: (t.0 % 1_000_000_000) as i64,
-    }
-}
-
 impl Source for Timerfd {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
         let value = Itimerspec {
-            it_interval: timespec(schedule.interval),
-            it_value: timespec(schedule.start),
+            it_interval: clock::rustix_timespec(schedule.interval),
+            it_value: clock::rustix_timespec(schedule.start),
         };
         rustix::time::timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &value)?;
         Ok(schedule)

@@ -6,12 +6,13 @@ use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Time
 use super::spin::{Windows, spin};
 use super::take::take;
 use crate::message::Seen;
-use crate::spec::{HostSpec, Policy, Timer};
+use crate::spec::{HostSpec, Waker};
 use crate::sys::rtc::Rtc;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
+use worstcase_plan::{Policy, Timer};
 use worstcase_probe::sys::usage::{self, Usage};
 use worstcase_probe::sys::{clock, memory};
 use worstcase_probe::{Nanos, Probe, Schedule};
@@ -68,19 +69,19 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
         return Err(reason);
     }
     memory::prefault_stack();
-    let result = match spec.timer {
+    let result = match spec.waker {
         _ if spec.probe == Probe::Noise => measure_noise(order, warnings),
-        Timer::Nanosleep => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
-        Timer::Timerfd => Timerfd::new().and_then(|source| measure(source, order, warnings)),
-        Timer::Posix => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
-        Timer::Setitimer => IntervalTimer::new().and_then(|source| measure(source, order, warnings)),
-        Timer::Rtc => {
+        Waker::Timer(Timer::Nanosleep) => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(Timer::Timerfd) => Timerfd::new().and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(Timer::Posix) => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(Timer::Setitimer) => IntervalTimer::new().and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(Timer::Rtc) => {
             let hz = (1_000_000_000 / spec.interval.0) as u32;
             Rtc::open(Path::new("/dev/rtc"), hz).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
         }
-        Timer::Timerlat | Timer::None => Err(io::Error::other("no thread waits for it")),
+        Waker::Timerlat | Waker::None => Err(io::Error::other("no thread waits for it")),
     };
-    result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.timer.name()))
+    result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.waker.name()))
 }
 
 /// Says that this thread is ready, and waits for the start.
@@ -99,7 +100,7 @@ const REST_SHARE: u64 = 10;
 
 /// How much of each window `noise` does not look.
 pub(super) fn noise_rest(spec: &HostSpec) -> Nanos {
-    match spec.policy {
+    match spec.scheduling.policy() {
         Policy::Other => Nanos(0),
         _ => Nanos(spec.interval.0 / REST_SHARE),
     }
@@ -160,7 +161,7 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
 
 /// The shortest turn with due times in the past: nothing to wait for. The clock's own interrupt cannot be in the past: 0.
 fn empty_sample<S: Source>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
-    if matches!(spec.timer, Timer::Rtc | Timer::Setitimer) {
+    if matches!(spec.waker, Waker::Timer(Timer::Rtc | Timer::Setitimer)) {
         return Ok(Nanos(0));
     }
     let mut shortest = Nanos(u64::MAX);

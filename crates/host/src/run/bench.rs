@@ -32,7 +32,7 @@ pub(super) fn keep(
         periods: expected,
         seed: spec.seed,
         warmup: spec.warmup,
-        priority: spec.policy.priority(),
+        priority: spec.scheduling.priority(),
     }
     .to_text()
     .map_err(|e| HostError::Argument(e.to_string()))?;
@@ -51,8 +51,8 @@ pub(super) fn keep(
     add_environment(&mut raw.environment, done, taken.measured, taken.steal);
     let mut result = CellResult::new(subject.clone(), &raw, &[], None).map_err(|e| contradiction(e.to_string()))?;
     result.record.cell.method = Some(Method {
-        timer: spec.timer.name().to_string(),
-        policy: spec.policy.to_string(),
+        timer: spec.waker.name().to_string(),
+        policy: spec.scheduling.to_string(),
         cpus: spec.cpus.clone(),
         distance_ns: Nanos(0).0,
         threshold_ns: None,

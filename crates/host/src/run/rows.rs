@@ -3,11 +3,15 @@
 use crate::HostSpec;
 use crate::message::CpuDone;
 use crate::packed::Unpacker;
-use crate::spec::Timer;
+use crate::spec::Waker;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use worstcase_plan::Timer;
 use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::{HostRow, RowParts, SampleRow};
+
+/// The clock's periodic interrupt.
+const CLOCK: Waker = Waker::Timer(Timer::Rtc);
 
 /// Hands every sample of a CPU to `each`, in order.
 pub(super) fn for_each_row(
@@ -89,12 +93,12 @@ impl Rows {
         Rows {
             interval: spec.interval.0,
             start: cpu.start.0,
-            distances: spec.timer == Timer::Rtc,
+            distances: spec.waker == CLOCK,
             jitter: spec.probe == Probe::Jitter,
             gaps: spec.probe == Probe::Noise,
             index: -1,
             // The clock's interrupts are counted from one that came an interval before the first sample is due.
-            before: (spec.timer == Timer::Rtc).then(|| cpu.start.0 - spec.interval.0),
+            before: (spec.waker == CLOCK).then(|| cpu.start.0 - spec.interval.0),
         }
     }
 
@@ -137,15 +141,18 @@ mod tests {
     use super::*;
     use crate::message::Seen;
     use crate::packed::{pack, wide};
-    use crate::spec::Policy;
+    use crate::spec::Scheduling;
     use std::path::Path;
+    use worstcase_plan::Policy;
     use worstcase_probe::record::Periods;
 
-    fn spec(probe: Probe, timer: Timer, dir: &Path) -> HostSpec {
+    const NANOSLEEP: Waker = Waker::Timer(Timer::Nanosleep);
+
+    fn spec(probe: Probe, waker: Waker, dir: &Path) -> HostSpec {
         HostSpec {
             probe,
-            timer,
-            policy: Policy::Fifo(90),
+            waker,
+            scheduling: Scheduling::new(Policy::Fifo, 90),
             cpus: vec![0],
             interval: Nanos(1_000),
             distance: Nanos(0),
@@ -182,9 +189,9 @@ mod tests {
     }
 
     /// (index, due, latency, jitter) of each row.
-    fn rows(probe: Probe, timer: Timer, words: &[u64]) -> Vec<(u32, u64, u64, Option<i64>)> {
+    fn rows(probe: Probe, waker: Waker, words: &[u64]) -> Vec<(u32, u64, u64, Option<i64>)> {
         let dir = tempfile::tempdir().unwrap();
-        let spec = spec(probe, timer, dir.path());
+        let spec = spec(probe, waker, dir.path());
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         std::fs::write(spec.samples_file(0), bytes).unwrap();
         let mut rows = Vec::new();
@@ -203,11 +210,7 @@ mod tests {
 
     #[test]
     fn a_sample_after_a_late_one_is_early_and_a_missed_period_has_no_jitter() {
-        let rows = rows(
-            Probe::Jitter,
-            Timer::Nanosleep,
-            &words(&[(1, 10), (1, 300), (1, 10), (2, 10)]),
-        );
+        let rows = rows(Probe::Jitter, NANOSLEEP, &words(&[(1, 10), (1, 300), (1, 10), (2, 10)]));
         let expected = [
             (0, 50_000, 10, None),
             (1, 51_000, 300, Some(290)),
@@ -219,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_clocks_interrupts_have_distances() {
-        let rows = rows(Probe::Jitter, Timer::Rtc, &words(&[(1, 1_007), (1, 990), (2, 2_100)]));
+        let rows = rows(Probe::Jitter, CLOCK, &words(&[(1, 1_007), (1, 990), (2, 2_100)]));
         let expected = [
             (0, 50_000, 7, Some(7)),
             (1, 51_007, 0, Some(-10)),
@@ -232,13 +235,13 @@ mod tests {
     fn gaps_are_where_they_were() {
         let words: Vec<u64> = [wide(5, 70), wide(900, 3_000)].concat();
         let expected = [(0, 50_005, 70, None), (1, 50_900, 3_000, None)];
-        assert_eq!(rows(Probe::Noise, Timer::Nanosleep, &words), expected);
+        assert_eq!(rows(Probe::Noise, NANOSLEEP, &words), expected);
     }
 
     #[test]
     fn parts_follow_the_samples() {
         let dir = tempfile::tempdir().unwrap();
-        let spec = spec(Probe::Response, Timer::Nanosleep, dir.path());
+        let spec = spec(Probe::Response, NANOSLEEP, dir.path());
         std::fs::write(spec.samples_file(0), words(&[(1, 15)])[0].to_le_bytes()).unwrap();
         let parts: Vec<u8> = [1_u64, 2, 3, 4, 5].iter().flat_map(|n| n.to_le_bytes()).collect();
         std::fs::write(spec.parts_file(0), parts).unwrap();
@@ -267,7 +270,7 @@ mod tests {
     #[test]
     fn timerlat_tells_one_part_and_no_other_is_invented() {
         let dir = tempfile::tempdir().unwrap();
-        let spec = spec(Probe::Timerlat, Timer::Timerlat, dir.path());
+        let spec = spec(Probe::Timerlat, Waker::Timerlat, dir.path());
         let samples: Vec<u8> = words(&[(1, 15), (2, 9)]).iter().flat_map(|w| w.to_le_bytes()).collect();
         std::fs::write(spec.samples_file(0), samples).unwrap();
         let parts: Vec<u8> = [4_u64, 9].iter().flat_map(|n| n.to_le_bytes()).collect();

@@ -6,10 +6,10 @@ use super::{subject, timerlat};
 use crate::HostSpec;
 use crate::doctor::examine;
 use crate::facts::Tree;
-use crate::spec::{Policy, Timer};
+use crate::spec::{Scheduling, Waker};
 use crate::{CpuList, Facts, HostError};
 use std::path::{Path, PathBuf};
-use worstcase_plan::{Combination, Experiment, Part, Subjects, Venue};
+use worstcase_plan::{Combination, Experiment, Part, Policy, Subjects, Timer, Venue};
 use worstcase_probe::bench::Bench;
 use worstcase_probe::probes::environment;
 use worstcase_probe::{Nanos, Probe};
@@ -19,7 +19,7 @@ const CAPTURES: usize = 10;
 /// Gaps that `noise` keeps unless asked otherwise.
 const THRESHOLD: Nanos = Nanos(1_000);
 /// Of the kernel's timerlat threads.
-const TIMERLAT_POLICY: Policy = Policy::Fifo(95);
+const TIMERLAT: Scheduling = Scheduling::new(Policy::Fifo, 95);
 const RTC: &str = "/dev/rtc";
 
 /// What is measured here.
@@ -92,16 +92,8 @@ fn of_part(part: &Part, cpus: &[u32]) -> Result<Vec<HostSpec>, HostError> {
 
 fn timer(part: &Part, probe: Probe, cpus: &[u32]) -> Result<Timer, HostError> {
     let has_rtc = Path::new(RTC).exists();
-    let asked = part.method.timer.map(|timer| match timer {
-        worstcase_plan::Timer::Nanosleep => Timer::Nanosleep,
-        worstcase_plan::Timer::Timerfd => Timer::Timerfd,
-        worstcase_plan::Timer::Posix => Timer::Posix,
-        worstcase_plan::Timer::Setitimer => Timer::Setitimer,
-        worstcase_plan::Timer::Rtc => Timer::Rtc,
-    });
-    let timer = asked.unwrap_or(match probe {
+    let timer = part.method.timer.unwrap_or(match probe {
         Probe::Response => Timer::Posix,
-        Probe::Timerlat => Timer::Timerlat,
         Probe::Jitter if has_rtc && cpus.len() == 1 => Timer::Rtc,
         _ => Timer::Nanosleep,
     });
@@ -119,7 +111,10 @@ fn timer(part: &Part, probe: Probe, cpus: &[u32]) -> Result<Timer, HostError> {
 }
 
 fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> Result<HostSpec, HostError> {
-    let timer = timer(part, probe, cpus)?;
+    let waker = match probe {
+        Probe::Timerlat => Waker::Timerlat,
+        _ => Waker::Timer(timer(part, probe, cpus)?),
+    };
     let method = &part.method;
     let distance = method.distance.unwrap_or(Nanos(0));
     let captures = method.captures.unwrap_or(match probe {
@@ -137,24 +132,16 @@ fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> R
     }
     Ok(HostSpec {
         probe,
-        timer,
-        policy: policy(part, probe),
+        waker,
+        scheduling: match probe {
+            Probe::Timerlat => TIMERLAT,
+            _ => Scheduling::new(method.policy.unwrap_or(Policy::Fifo), method.priority),
+        },
         distance,
         threshold: method.threshold.unwrap_or(THRESHOLD),
         captures,
         ..spec(part, asked, probe, cpus.to_vec())
     })
-}
-
-fn policy(part: &Part, probe: Probe) -> Policy {
-    let priority = part.method.priority;
-    match part.method.policy.unwrap_or(worstcase_plan::Policy::Fifo) {
-        _ if probe == Probe::Timerlat => TIMERLAT_POLICY,
-        worstcase_plan::Policy::Fifo => Policy::Fifo(priority),
-        worstcase_plan::Policy::Rr => Policy::Rr(priority),
-        worstcase_plan::Policy::Deadline => Policy::Deadline,
-        worstcase_plan::Policy::Other => Policy::Other,
-    }
 }
 
 fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> Result<HostSpec, HostError> {
@@ -166,9 +153,9 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     }
     let cpus = placement::place(&bench, &Topology::read(&Tree::at("/".as_ref()), cpus))?;
     Ok(HostSpec {
-        policy: match asked.interval {
-            Nanos(0) => Policy::Other,
-            _ => Policy::Fifo(method.priority),
+        scheduling: match asked.interval {
+            Nanos(0) => Scheduling::OTHER,
+            _ => Scheduling::new(Policy::Fifo, method.priority),
         },
         ..spec(part, asked, Probe::Bench(bench), cpus)
     })
@@ -178,8 +165,8 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
 fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostSpec {
     HostSpec {
         probe,
-        timer: Timer::None,
-        policy: Policy::Other,
+        waker: Waker::None,
+        scheduling: Scheduling::OTHER,
         cpus,
         interval: asked.interval,
         distance: Nanos(0),

@@ -2,9 +2,9 @@
 
 use super::file::{Checked, Wrong, time};
 use crate::{
-    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM_NS, Experiment, HostSetup,
-    Length, Method, Part, Policy, Preempt, Problem, Seeds, Smp, Subject, Subjects, Timer, Timing, Venue,
-    VirtualMachine, grammar,
+    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, Experiment, HostSetup, Length,
+    Method, Part, Policy, Preempt, Problem, Seeds, Smp, Subject, Subjects, Timer, Timing, Venue, VirtualMachine,
+    grammar,
 };
 use serde::Deserialize;
 use std::fmt::Display;
@@ -262,7 +262,7 @@ fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
     let smp = |cpus: u32| {
         Ok(Smp {
             cpus,
-            quantum_ns: raw.quantum.as_ref().map_or(Ok(DEFAULT_QUANTUM_NS), quantum)?,
+            quantum: raw.quantum.as_ref().map_or(Ok(DEFAULT_QUANTUM), time)?,
             probe: raw.probe_cpu.as_ref().map(|cpu| *cpu.get_ref()),
             load: raw.load_cpus.as_ref().map(word::<CpuList>).transpose()?,
         })
@@ -305,11 +305,6 @@ fn numbers(list: &Spanned<String>) -> Checked<Vec<u32>> {
         part.trim().parse().map_err(|_| Wrong(list.span(), what()))
     };
     list.get_ref().split(',').map(number).collect()
-}
-
-fn quantum(raw: &Spanned<String>) -> Checked<u32> {
-    let Nanos(ns) = time(raw)?;
-    u32::try_from(ns).map_err(|_| Wrong(raw.span(), "the quantum is 50 ns to 1 ms".into()))
 }
 
 fn length(raw: &RawCells) -> Checked<Option<Length>> {

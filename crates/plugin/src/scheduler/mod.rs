@@ -15,10 +15,9 @@ mod slices;
 
 #[cfg(not(test))]
 pub use qemu::{begin_kicks, take_over};
-pub use slices::MOST_CPUS;
-
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use worstcase_probe::placement::MOST_CPUS;
 
 /// How CPUs are scheduled.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +98,7 @@ pub fn own(all: u64) -> u64 {
 }
 
 /// The CPU that runs, or ran last.
-pub fn running() -> usize {
+fn running() -> usize {
     COUNTS.running.load(Relaxed)
 }
 
@@ -116,12 +115,13 @@ pub fn paused() {
 /// The CPU that measures; none before the first mark.
 static MEASURES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Marks are made on this CPU.
-pub fn measures(cpu: usize) {
-    MEASURES.store(cpu, Relaxed);
+/// The CPU that runs begins to measure.
+pub fn measures() {
+    MEASURES.store(running(), Relaxed);
 }
 
-/// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does.
+/// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does. Counts of several CPUs
+/// would not be in order in a log, so none is told of before one begins to measure.
 pub fn is_measured() -> bool {
     is_alone() || running() == MEASURES.load(Relaxed)
 }

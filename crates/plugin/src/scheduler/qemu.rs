@@ -1,15 +1,17 @@
 //! QEMU's own functions, by name, and those that stand for some of them.
 //!
-//! Debian's builds export what is not static. The names are those of 7.2, 10 and 11; where they differ, both are looked for.
+//! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
+//! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
 
 use super::patch::{Finder, replace};
-use super::slices::{Back, Exit, MOST_CPUS, Machine, Ran, Slices, Time};
+use super::slices::{Back, Exit, Machine, Ran, Slices, Time};
 use super::{COUNTS, PAUSE, PAUSED, settings};
 use crate::api;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
+use worstcase_probe::placement::MOST_CPUS;
 
 /// A CPU of QEMU's.
 type Cpu = *mut c_void;
@@ -133,8 +135,9 @@ pub fn take_over() -> Result<(), String> {
     qemu.check_bias()?;
     QEMU.set(qemu).map_err(|_| "set up twice")?;
     for (function, by) in replaced {
-        // SAFETY: each stands for one of the same form; QEMU has not begun to run its CPUs, and its main loop, which is
-        // here, is not in one of them.
+        // SAFETY: each stands for one of the same form. No thread is in one of them: QEMU has not begun to run its CPUs, and
+        // its main loop calls them with QEMU's lock only, which this thread has. (It is the main loop's own in 7.2, and that
+        // of the CPUs in 10 and 11.)
         unsafe { replace(function, by.0)? };
     }
     Ok(())

@@ -7,9 +7,6 @@
 
 use std::time::Duration;
 
-/// More CPUs are refused.
-pub const MOST_CPUS: usize = 16;
-
 /// Virtual time in ns.
 pub type Time = i64;
 

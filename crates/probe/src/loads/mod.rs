@@ -52,4 +52,4 @@ pub use pace::Pace;
 pub use part::{Body, Ending, RunningPart};
 pub use running::{RunningLoad, SET_UP};
 pub use spec::{LoadPart, LoadSpec, MAX_RATE};
-pub use table::{LOADS, LoadInfo, LoadKind, ModuleInfo, Takes};
+pub use table::{LOADS, LoadInfo, LoadKind, ModuleInfo, Takes, modules};

@@ -1,6 +1,7 @@
 //! The table of all loads: names, parameters, what they count, and which venue has them.
 
 use crate::venue::{Only, Venue};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 /// Which load.
@@ -353,6 +354,11 @@ pub const LOADS: [LoadInfo; 22] = [
         only: None,
     },
 ];
+
+/// Names of the modules that some load needs.
+pub fn modules() -> BTreeSet<&'static str> {
+    LOADS.iter().flat_map(|load| load.modules).copied().collect()
+}
 
 impl LoadKind {
     /// Its row in [`LOADS`].

@@ -65,3 +65,15 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loads::ModuleInfo;
+
+    #[test]
+    fn the_disk_has_the_size_that_its_module_gives_it() {
+        let parameters = format!("rd_nr=1 rd_size={}", DISK_BYTES / 1024);
+        assert_eq!(ModuleInfo::of("brd").parameters, parameters);
+    }
+}

@@ -23,6 +23,12 @@ pub(super) fn timespec(t: Nanos) -> libc::timespec {
     }
 }
 
+/// The same in the form of rustix.
+pub fn rustix_timespec(t: Nanos) -> rustix::time::Timespec {
+    let libc::timespec { tv_sec, tv_nsec } = timespec(t);
+    rustix::time::Timespec { tv_sec, tv_nsec }
+}
+
 fn nanos(t: libc::timespec) -> Nanos {
     Nanos(t.tv_sec as u64 * NANOS_PER_SECOND + t.tv_nsec as u64)
 }

@@ -1,8 +1,9 @@
 //! Waiting for a word of memory to change (futex).
 
+use super::clock::rustix_timespec;
 use crate::units::Nanos;
 use rustix::io::Errno;
-use rustix::thread::futex::{self, Flags, Timespec};
+use rustix::thread::futex::{self, Flags};
 use std::io;
 use std::num::NonZeroU32;
 use std::sync::atomic::AtomicU32;
@@ -37,10 +38,7 @@ pub fn wait(word: &AtomicU32, expected: u32, scope: Scope) -> io::Result<()> {
 
 /// The same, at the longest until `end` on CLOCK_MONOTONIC; says whether that has passed.
 pub fn wait_until(word: &AtomicU32, expected: u32, scope: Scope, end: Nanos) -> bool {
-    let end = Timespec {
-        tv_sec: (end.0 / 1_000_000_000) as i64,
-        tv_nsec: (end.0 % 1_000_000_000) as i64,
-    };
+    let end = rustix_timespec(end);
     let anybody = NonZeroU32::MAX;
     futex::wait_bitset(word, scope.flags(), expected, Some(&end), anybody) == Err(Errno::TIMEDOUT)
 }

@@ -1,8 +1,9 @@
 //! Signal masks, signals read as data, and waiting for several files at once.
 
 use super::check;
+use super::clock::rustix_timespec;
 use crate::units::Nanos;
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -112,10 +113,7 @@ pub fn poll(first: BorrowedFd<'_>, second: Option<BorrowedFd<'_>>) -> io::Result
 
 /// Waits until `file` can be read (or is at its end), at most for `time`; says whether it can.
 pub fn readable_within(file: BorrowedFd<'_>, time: Nanos) -> io::Result<bool> {
-    let time = Timespec {
-        tv_sec: (time.0 / 1_000_000_000) as i64,
-        tv_nsec: (time.0 % 1_000_000_000) as i64,
-    };
+    let time = rustix_timespec(time);
     match rustix::event::poll(&mut [readable(file)], Some(&time)) {
         Ok(n) => Ok(n > 0),
         Err(Errno::INTR) => Ok(false),

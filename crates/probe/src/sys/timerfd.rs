@@ -1,8 +1,9 @@
 //! Timers that are files.
 
+use super::clock::rustix_timespec;
 use crate::units::Nanos;
 use rustix::io::Errno;
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use rustix::time::{timerfd_create, timerfd_settime};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,8 +18,8 @@ impl TimerFd {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let times = Itimerspec {
-            it_interval: timespec(period),
-            it_value: timespec(first),
+            it_interval: rustix_timespec(period),
+            it_value: rustix_timespec(first),
         };
         timerfd_settime(&timer, TimerfdTimerFlags::ABSTIME, &times)?;
         Ok(TimerFd(timer))
@@ -32,13 +33,6 @@ impl TimerFd {
             Err(Errno::AGAIN) => Ok(0),
             Err(e) => Err(e.into()),
         }
-    }
-}
-
-fn timespec(time: Nanos) -> Timespec {
-    Timespec {
-        tv_sec: (time.0 / 1_000_000_000) as i64,
-        tv_nsec: (time.0 % 1_000_000_000) as i64,
     }
 }
 

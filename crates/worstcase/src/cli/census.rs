@@ -1,6 +1,7 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
 use super::Error;
+use super::lab::Jobs;
 use super::output::print;
 use super::progress::{Bar, Terminal};
 use super::replay::ReplayArgs;
@@ -8,6 +9,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+pub use worstcase_analysis::census::follows;
 pub use worstcase_analysis::census::take::How;
 use worstcase_analysis::census::{Answer, Asked, CensusError, answer, of_run};
 use worstcase_kernels::ResolveOptions;
@@ -50,9 +52,9 @@ pub struct CensusArgs {
     /// Compare the tracked state with the kernel's own at every block, and fail on the first difference
     #[arg(long)]
     audit: bool,
-    /// QEMUs at once [default: one for each CPU]
-    #[arg(long, short, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    /// How many at once.
+    #[command(flatten)]
+    jobs: Jobs,
     /// What replays it
     #[command(flatten)]
     replay: ReplayArgs,
@@ -85,16 +87,8 @@ fn taken(args: &CensusArgs) -> Result<Answer, CensusError> {
         (Some(cell), None) => Asked::Cell(cell),
         (None, _) => Asked::Run,
     };
-    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
     let bar = Bar::new();
-    let answer = answer(
-        &run,
-        asked,
-        &how,
-        jobs.unwrap_or(NonZeroUsize::MIN),
-        args.top.get(),
-        &bar,
-    );
+    let answer = answer(&run, asked, &how, args.jobs.count(), args.top.get(), &bar);
     bar.finish();
     answer
 }

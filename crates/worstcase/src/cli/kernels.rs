@@ -14,7 +14,7 @@ use worstcase_kernels::debuginfo::kept::{self, Kept};
 use worstcase_kernels::modules::{self, ModuleIndex, Presence};
 use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
 use worstcase_kernels::{self as kernels, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
-use worstcase_probe::loads::LOADS;
+use worstcase_probe::loads;
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [
@@ -207,8 +207,7 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
 
 /// Names of the modules that loads bring into the lab's kernels.
 fn loads_modules() -> BTreeSet<String> {
-    let modules = LOADS.iter().flat_map(|load| load.modules);
-    modules.map(|name| modules::canonical(name)).collect()
+    loads::modules().into_iter().map(modules::canonical).collect()
 }
 
 fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use super::progress::{Bar, Terminal};
 use super::{census, show, stop};
 use crate::cli::Error;
 use clap::{Args, Subcommand};
-pub use how::How;
+pub use how::{How, Jobs};
 use how::{QemuArgs, positive};
 use selection::Selection;
 use std::num::NonZeroUsize;
@@ -23,7 +23,7 @@ use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
-use worstcase_plan::{Experiment, Plan, Subjects, Venue};
+use worstcase_plan::{Plan, Venue};
 use worstcase_results::record::{Run, RunPlan, execute};
 
 /// The subcommands.
@@ -122,7 +122,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
 
 /// Measures into the run folder and shows what came out.
 pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
-    if how.census && has_several_cpus(&plan.experiment) {
+    if how.census && !plan.experiment.machines().all(census::follows) {
         let what = "--census follows one CPU; leave it out, or ask for --cpus 1";
         return Err(LabError::Request(what.into()).into());
     }
@@ -159,14 +159,6 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
         census::summary(&run, &what, how.jobs.count())?;
     }
     Ok(shown)
-}
-
-fn has_several_cpus(experiment: &Experiment) -> bool {
-    let machines = experiment.parts.iter().flat_map(|part| match &part.subjects {
-        Subjects::Kernels(subjects) => &subjects[..],
-        Subjects::Cpus(_) => &[],
-    });
-    machines.into_iter().any(|subject| subject.machine.smp.cpus > 1)
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {

@@ -31,7 +31,7 @@ fn what_is_not_understood() {
     let id = plan().cells[0].id.to_string();
     for (words, says) in [
         (vec!["--top", "0"], "number would be zero"),
-        (vec!["--jobs", "two"], "invalid digit"),
+        (vec!["--jobs", "two"], "write a whole number of at least 1"),
         (vec!["--diff", "x"], "--cell <ID>"),
         (
             vec!["--cell", &id, "--add", "/no/such/program"],

@@ -36,8 +36,8 @@ pub struct Selection {
     #[arg(long, value_name = "NUMBER", value_delimiter = ',', default_values_t = [1])]
     cpus: Vec<u32>,
     /// How far one CPU may be ahead of another in virtual time; several, separated by commas
-    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = quantum, default_value = "1us")]
-    quantum: Vec<u32>,
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration::parse, default_value = "1us")]
+    quantum: Vec<Nanos>,
     /// The CPU that the probe measures on [default: the last]
     #[arg(long, value_name = "CPU")]
     probe_cpu: Option<u32>,
@@ -116,19 +116,13 @@ impl Selection {
 
     fn smp(&self) -> Vec<Smp> {
         let of = |cpus: u32| {
-            self.quantum.iter().map(move |quantum_ns| Smp {
+            self.quantum.iter().map(move |quantum| Smp {
                 cpus,
-                quantum_ns: *quantum_ns,
+                quantum: *quantum,
                 probe: self.probe_cpu,
                 load: self.load_cpus.clone(),
             })
         };
         self.cpus.iter().flat_map(|cpus| of(*cpus)).collect()
     }
-}
-
-/// A quantum, in ns.
-fn quantum(text: &str) -> Result<u32, String> {
-    let Nanos(ns) = duration::parse(text).map_err(|e| e.to_string())?;
-    u32::try_from(ns).map_err(|_| "the quantum is 50 ns to 1 ms".into())
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_host::spec::{Policy, Timer};
+use worstcase_host::spec::{Scheduling, Waker};
+use worstcase_plan::{Policy, Timer};
 use worstcase_probe::Nanos;
 use worstcase_probe::Probe;
 use worstcase_probe::record::Work;
@@ -12,8 +13,8 @@ use worstcase_probe::record::Work;
 pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
     HostSpec {
         probe,
-        timer: Timer::Nanosleep,
-        policy: Policy::Fifo(90),
+        waker: Waker::Timer(Timer::Nanosleep),
+        scheduling: Scheduling::new(Policy::Fifo, 90),
         cpus: (0..cpus).collect(),
         interval: Nanos::from_millis(1),
         distance: Nanos(0),

@@ -14,16 +14,19 @@ pub fn title(spec: &HostSpec) -> String {
 pub fn method(spec: &HostSpec) -> String {
     let cpus: worstcase_host::CpuList = spec.cpus.iter().copied().collect();
     let noun = if spec.cpus.len() == 1 { "CPU" } else { "CPUs" };
-    let policy = spec.policy;
+    let scheduling = spec.scheduling;
     match spec.probe {
         worstcase_probe::Probe::Noise => {
-            format!("{noun} {cpus}, gaps from {}, {policy}", duration::show(spec.threshold))
+            format!(
+                "{noun} {cpus}, gaps from {}, {scheduling}",
+                duration::show(spec.threshold)
+            )
         }
-        worstcase_probe::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {policy}"),
+        worstcase_probe::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {scheduling}"),
         _ => format!(
-            "{noun} {cpus}, every {}, {}, {policy}",
+            "{noun} {cpus}, every {}, {}, {scheduling}",
             duration::show(spec.interval),
-            spec.timer.name()
+            spec.waker.name()
         ),
     }
 }
