@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use worstcase_probe::symbols::SymbolTable;
-pub use worstcase_probe::window::{Block, ContextFrom, Step, TaskFrom};
+pub use worstcase_probe::window::{Block, ContextFrom, Sent, Step, TaskFrom};
 use worstcase_probe::{Instructions, Nanos};
 
 /// A window of one execution.
@@ -23,6 +23,8 @@ pub struct Execution {
     pub tasks: Vec<TaskFrom>,
     /// What the kernel was in from when on; the first entry is at or before the first step.
     pub contexts: Vec<ContextFrom>,
+    /// The interrupts that other CPUs sent.
+    pub sent: Vec<Sent>,
     /// When the probe's timer was due.
     pub due: Instructions,
     /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
@@ -45,6 +47,27 @@ impl Execution {
     pub fn span(&self, i: usize) -> Range<u64> {
         let end = self.steps.get(i + 1).map_or(self.end, |next| next.count);
         self.steps[i].count.0..end.0
+    }
+
+    /// What the sender of an interrupt did until it sent it, as an execution of its own CPU.
+    pub fn of_sender(&self, sent: &Sent) -> Execution {
+        Execution {
+            blocks: self.blocks.clone(),
+            steps: sent.steps.clone(),
+            end: sent.count,
+            tasks: vec![TaskFrom {
+                count: sent.steps.first().map_or(sent.count, |step| step.count),
+                pid: sent.task.0,
+                comm: sent.task.1.clone(),
+            }],
+            contexts: Vec::new(),
+            sent: Vec::new(),
+            due: sent.count,
+            timer_entry: None,
+            sample: sent.count,
+            latency: Nanos(0),
+            shift: self.shift,
+        }
     }
 
     /// The first instruction of a range at which the kernel counts no reason not to preempt.
@@ -216,6 +239,7 @@ mod tests {
             end: Instructions(107),
             tasks: Vec::new(),
             contexts: Vec::new(),
+            sent: Vec::new(),
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),
@@ -248,6 +272,7 @@ mod tests {
                 context(110, Some(3), true),
                 context(150, Some(3), false),
             ],
+            sent: Vec::new(),
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),

@@ -40,12 +40,15 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         stack: 0,
         preempt_count: 0,
         page_table: 0,
+        per_cpu: 0,
     };
     if let Ok(variable) = symbol("page_offset_base") {
         places.direct_map = memory.word(&places, variable)?;
     }
     let current = current_task(symbols).ok_or("it has no symbol current_task")?;
-    let per_cpu = memory.word(&places, symbol("__per_cpu_offset")? + 8 * u64::from(cpu))?;
+    let list = symbol("__per_cpu_offset")?;
+    places.per_cpu = physical(&places, list)?;
+    let per_cpu = memory.word(&places, list + 8 * u64::from(cpu))?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
     places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
     places.page_table = physical(&places, symbol("init_top_pgt")?)?;

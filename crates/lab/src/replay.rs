@@ -11,7 +11,7 @@ use super::cell::{self, Raw, Run};
 use super::machine::{Mips, quoted};
 use super::moments::{self, Moment};
 use super::symbols::KernelSymbols;
-use crate::execution::{Execution, Step, Symbols};
+use crate::execution::{Execution, Sent, Step, Symbols};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
@@ -235,22 +235,22 @@ fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
     let first = steps.first()?.count;
     let mut numbers: HashMap<u32, u32> = HashMap::new();
     let mut blocks = Vec::new();
-    let steps = steps
-        .into_iter()
-        .map(|step| {
-            let number = *numbers.entry(step.block).or_insert_with(|| {
-                blocks.push(log.blocks[step.block as usize].clone());
-                blocks.len() as u32 - 1
-            });
-            Step {
-                block: number,
-                count: step.count,
-            }
-        })
-        .collect();
+    let mut own = |step: Step| Step {
+        block: *numbers.entry(step.block).or_insert_with(|| {
+            blocks.push(log.blocks[step.block as usize].clone());
+            blocks.len() as u32 - 1
+        }),
+        count: step.count,
+    };
+    let steps = steps.into_iter().map(&mut own).collect();
+    let mut sent = sent_in(&window.sent, first..end);
+    for step in sent.iter_mut().flat_map(|sent| &mut sent.steps) {
+        *step = own(*step);
+    }
     Some(Execution {
         blocks,
         steps,
+        sent,
         end,
         tasks: since(&window.tasks, |t| t.count, first, end),
         contexts: since(&window.contexts, |c| c.count, first, end),
@@ -260,6 +260,32 @@ fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
         latency: moment.latency,
         shift: mips.shift(),
     })
+}
+
+/// Of a sender's blocks so many are looked at.
+const LOOKED_AT: usize = 20_000;
+
+/// What was sent in the range, each with all that is known of what its sender did before.
+fn sent_in(all: &[Sent], range: Range<Instructions>) -> Vec<Sent> {
+    let within = all.iter().enumerate().filter(|(_, sent)| range.contains(&sent.at));
+    let whole = |(place, sent): (usize, &Sent)| {
+        let mut earlier = all[..place].iter().rev().filter(|other| other.cpu == sent.cpu);
+        let mut parts = vec![&sent.steps];
+        let (mut held, mut goes_on) = (sent.steps.len(), sent.goes_on);
+        while goes_on
+            && held < LOOKED_AT
+            && let Some(before) = earlier.next().filter(|before| before.task == sent.task)
+        {
+            parts.push(&before.steps);
+            held += before.steps.len();
+            goes_on = before.goes_on;
+        }
+        Sent {
+            steps: parts.into_iter().rev().flatten().copied().collect(),
+            ..sent.clone()
+        }
+    };
+    within.map(whole).collect()
 }
 
 /// The steps that start in the range, and one past their last instruction. A block that was left before its first

@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_replay_is_asked_for_whole() {
-        let all = ["windows=5-9", "window_log=/w", "tasks=1:2:3:4:5:6:7", "memory=/m"];
+        let all = ["windows=5-9", "window_log=/w", "tasks=1:2:3:4:5:6:7:8", "memory=/m"];
         let replay = parse(&all).unwrap().replay.unwrap();
         assert_eq!(replay.windows.to_string(), "5-9");
         assert_eq!((replay.log, replay.memory), ("/w".into(), "/m".into()));

@@ -1,6 +1,9 @@
 //! The window log's contents: every block that starts while the count is in a window, who is current then, and what the
 //! kernel is in.
 //!
+//! Of several CPUs that is the one that measures. What the others run is kept for a while only: it is written when one of
+//! them sends the one that measures an interrupt.
+//!
 //! Only with `windows=` is anything registered here. A block's start is then a call that compares the count with the
 //! next window, and no more outside of windows.
 
@@ -10,19 +13,25 @@ use crate::guest_memory::LateMemory;
 use crate::paging::USER_END;
 use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::units::Instructions;
-use worstcase_probe::window;
 use worstcase_probe::window::ask::TaskPlaces;
 use worstcase_probe::window::log::Writer;
+use worstcase_probe::window::{self, Sent, Step};
 
 /// Blocks that start at this count or later are looked at: the beginning of the window that is open, or comes next.
 static FROM: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// A window is open, so what other CPUs run is kept.
+static OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Blocks that are kept of each other CPU.
+const KEPT: usize = 20_000;
 
 static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
 
@@ -40,8 +49,27 @@ struct Recorder {
     numbers: HashMap<window::Block, u32>,
     /// By number: the block, and its number in the log once it is there.
     blocks: Vec<(window::Block, Option<u32>)>,
+    /// What other CPUs ran last, by their number, the latest at the end.
+    others: HashMap<usize, Kept>,
     /// Why the log cannot become whole.
     failed: Option<String>,
+}
+
+/// What another CPU ran.
+#[derive(Default)]
+struct Kept {
+    ran: VecDeque<Ran>,
+    /// Nothing is missing since it sent an interrupt.
+    goes_on: bool,
+}
+
+/// A block that another CPU ran.
+struct Ran {
+    /// By its number here.
+    block: u32,
+    count: Instructions,
+    /// The address of its task.
+    task: u64,
 }
 
 fn lock() -> MutexGuard<'static, Option<Recorder>> {
@@ -63,6 +91,7 @@ pub fn start(replay: Replay) -> Result<(), String> {
         context: None,
         numbers: HashMap::new(),
         blocks: Vec::new(),
+        others: HashMap::new(),
         failed: None,
     };
     recorder.await_next();
@@ -96,7 +125,15 @@ impl OnStart for BlockStart {
     fn run(number: u64) {
         let from = FROM.load(Ordering::Relaxed);
         // After the last window even the count is not asked for.
-        if from == u64::MAX || !scheduler::is_measured() {
+        if from == u64::MAX {
+            return;
+        }
+        if !scheduler::is_measured() {
+            if OPEN.load(Ordering::Relaxed)
+                && let Some(recorder) = lock().as_mut()
+            {
+                recorder.keep(number as u32);
+            }
             return;
         }
         let count = api::count();
@@ -105,6 +142,16 @@ impl OnStart for BlockStart {
         {
             recorder.step(number as usize, Instructions(count));
         }
+    }
+}
+
+/// The CPU that runs sends the one that measures an interrupt.
+pub fn sent() {
+    if OPEN.load(Ordering::Relaxed)
+        && let Some(recorder) = lock().as_mut()
+        && let Err(why) = recorder.sent()
+    {
+        recorder.failed = Some(why);
     }
 }
 
@@ -139,6 +186,8 @@ impl Recorder {
             }
             self.log.end(count);
             self.context = None;
+            self.others.clear();
+            OPEN.store(false, Ordering::Relaxed);
             self.windows.pop();
             self.await_next();
         }
@@ -149,9 +198,80 @@ impl Recorder {
             self.failed = Some(why);
             return;
         }
-        let (block, in_log) = &mut self.blocks[number];
-        let in_log = *in_log.get_or_insert_with(|| self.log.block(block));
+        let in_log = self.in_log(number as u32);
         self.log.step(in_log, count);
+        OPEN.store(!scheduler::is_alone(), Ordering::Relaxed);
+    }
+
+    /// A block's number in the log.
+    fn in_log(&mut self, number: u32) -> u32 {
+        let (block, in_log) = &mut self.blocks[number as usize];
+        *in_log.get_or_insert_with(|| self.log.block(block))
+    }
+
+    /// A block starts on a CPU that does not measure.
+    fn keep(&mut self, block: u32) {
+        let cpu = scheduler::running();
+        // What cannot be read now is asked for again when it is needed.
+        let task = self.places_of(cpu).and_then(|places| {
+            let memory = self.memory.get()?;
+            memory
+                .read(places.current)
+                .map(u64::from_le_bytes)
+                .ok_or_else(String::new)
+        });
+        let kept = self.others.entry(cpu).or_default();
+        if kept.ran.len() == KEPT {
+            kept.ran.pop_front();
+            kept.goes_on = false;
+        }
+        kept.ran.push_back(Ran {
+            block,
+            count: Instructions(api::count()),
+            task: task.unwrap_or_default(),
+        });
+    }
+
+    fn places_of(&mut self, cpu: usize) -> Result<TaskPlaces, String> {
+        let measures = scheduler::measuring().ok_or("no CPU measures")?;
+        let memory = self.memory.get()?;
+        tasks::places_of(memory, &self.places, measures, cpu)
+            .ok_or_else(|| "the list of CPUs is not where it should be in the guest's memory".into())
+    }
+
+    /// The CPU that runs sends an interrupt: what it ran for its task goes into the log. What is written once is not kept.
+    fn sent(&mut self) -> Result<(), String> {
+        let cpu = scheduler::running();
+        let places = self.places_of(cpu)?;
+        let memory = self.memory.get()?;
+        let (pid, name) = tasks::current(memory, &places)
+            .ok_or("the current task of another CPU is not where it should be in the guest's memory")?;
+        let (system_call, _) = Contexts::new(places).now(memory, false).unwrap_or_default();
+        let next = Kept {
+            goes_on: true,
+            ..Kept::default()
+        };
+        let Kept { ran, goes_on } = self.others.insert(cpu, next).unwrap_or_default();
+        let task = ran.back().map_or(0, |ran| ran.task);
+        let of_task = ran
+            .iter()
+            .rposition(|ran| ran.task != task)
+            .map_or(0, |other| other + 1);
+        let steps = ran.iter().skip(of_task).map(|ran| Step {
+            block: self.in_log(ran.block),
+            count: ran.count,
+        });
+        let steps = steps.collect();
+        self.log.sent(Sent {
+            at: Instructions(scheduler::measuring().map_or(0, scheduler::executed)),
+            cpu: cpu as u32,
+            count: Instructions(api::count()),
+            task: (pid, tasks::name(&name)),
+            system_call,
+            steps,
+            goes_on: goes_on && of_task == 0,
+        });
+        Ok(())
     }
 
     fn await_next(&self) {

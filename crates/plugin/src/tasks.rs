@@ -15,6 +15,17 @@ pub fn current(memory: &GuestMemory, places: &TaskPlaces) -> Option<Task> {
     Some((pid, memory.read(task.checked_add(places.comm)?)?))
 }
 
+/// The places of another CPU than the one that `places` are of; none if the list of CPUs is not where it should be.
+pub fn places_of(memory: &GuestMemory, places: &TaskPlaces, measures: usize, cpu: usize) -> Option<TaskPlaces> {
+    let own = |cpu: usize| Some(u64::from_le_bytes(memory.read(places.per_cpu + 8 * cpu as u64)?));
+    let distance = own(cpu)?.wrapping_sub(own(measures)?);
+    Some(TaskPlaces {
+        current: places.current.wrapping_add(distance),
+        preempt_count: places.preempt_count.wrapping_add(distance),
+        ..*places
+    })
+}
+
 /// What the kernel is in: the system call that the current task has made, and whether something beside interrupts keeps it
 /// from being preempted.
 pub type Context = (Option<u32>, bool);
@@ -118,6 +129,7 @@ mod tests {
             stack: 0x10,
             preempt_count: 0x8008,
             page_table: table.root,
+            per_cpu: 0,
         };
         let mut contexts = Contexts::new(places);
         contexts.table.levels = 4;

@@ -6,9 +6,10 @@ use super::classify::{Classifier, Stretch};
 use super::frames::{Walk, walk};
 use super::lines::Lines;
 use super::milestones::Milestones;
+use super::senders::Senders;
 use super::shares::Shares;
 use super::sources::Sources;
-use super::spans::{AtDue, Breakdown, BreakdownError, Sample, Span, Task};
+use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
 use std::ops::Range;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_probe::{Instructions, Nanos};
@@ -71,7 +72,8 @@ pub fn tell(
         sources: &sources,
     };
     let stretches = classifier.stretches();
-    let spans = spans(&sources, &points, &stretches, &task_of, &call_in);
+    let senders = Senders::of(execution, symbols, lines);
+    let spans = spans(&sources, &points, &stretches, senders, &task_of, &call_in);
     let cause = cause(&sample, &spans, around.floor, &around.peers);
     let at_due = walk.at(points.due).map_or_else(AtDue::default, |i| AtDue {
         task: task_of(i.pid),
@@ -108,6 +110,7 @@ fn spans(
     sources: &Sources,
     points: &Milestones,
     stretches: &[Stretch],
+    mut senders: Senders,
     task_of: &dyn Fn(u32) -> Task,
     call_in: &dyn Fn(Range<u64>) -> Option<String>,
 ) -> Vec<Span> {
@@ -141,6 +144,10 @@ fn spans(
             instructions: Some(Instructions(last.end - first.start)),
             task: task_of(first.pid),
             system_call: call_in(first.start..last.end),
+            sender: match &stretch.kind {
+                Kind::OtherIrq { entry } => senders.next(entry, first.start),
+                _ => None,
+            },
             chain: shares
                 .common()
                 .map_or_else(Vec::new, |id| sources.chain(id, &stretch.intervals)),

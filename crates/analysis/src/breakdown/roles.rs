@@ -167,6 +167,36 @@ pub fn is_helper(name: &str) -> bool {
     HELPERS.iter().any(|start| name.starts_with(start)) || role(name).is_some_and(|r| GLUE.contains(&r))
 }
 
+/// Whether an interrupt's entry is one of those that CPUs send each other.
+pub fn is_from_cpu(entry: &str) -> bool {
+    const SENT: [&str; 3] = ["call_function", "reschedule_ipi", "reboot"];
+    SENT.iter().any(|part| entry.contains(part))
+}
+
+/// Whether a function is part of the way from who wants something of another CPU to the interrupt that is sent.
+pub fn is_way_to_cpus(name: &str) -> bool {
+    const WAY: [&str; 17] = [
+        "__default_send_IPI",
+        "__smp_call_single_queue",
+        "__x2apic",
+        "apic_",
+        "arch_send_",
+        "arch_smp_send_",
+        "default_send_IPI",
+        "flat_send_IPI",
+        "generic_exec_single",
+        "native_apic_",
+        "native_send_",
+        "native_smp_send_",
+        "on_each_cpu",
+        "physflat_send_IPI",
+        "send_call_function_single_ipi",
+        "smp_call_function",
+        "x2apic_",
+    ];
+    WAY.iter().any(|start| name.starts_with(start)) || is_helper(name)
+}
+
 /// Whether what calls timers' functions calls this one for itself.
 pub fn is_of_timer_queue(name: &str) -> bool {
     const OWN: [&str; 7] = [

@@ -176,6 +176,29 @@ pub struct LineShare {
     pub self_ns: Nanos,
 }
 
+/// What another CPU did when it sent an interrupt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sender {
+    /// Which CPU.
+    pub cpu: u32,
+    /// The thread that ran there.
+    pub task: Task,
+    /// The system call that it had made, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_call: Option<String>,
+    /// Its call chain, outermost first.
+    pub chain: Vec<Frame>,
+}
+
+impl Sender {
+    /// The innermost function that is not the way to an interrupt itself.
+    pub fn by(&self) -> Option<&str> {
+        let functions = self.chain.iter().rev().map(|frame| frame.function.as_str());
+        let mut functions = functions.filter(|function| !super::roles::is_way_to_cpus(function));
+        functions.next()
+    }
+}
+
 /// One span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
@@ -193,6 +216,9 @@ pub struct Span {
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
+    /// Of an interrupt from another CPU: who sent it, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Sender>,
     /// The call chain that most of it has in common, outermost first.
     pub chain: Vec<Frame>,
     /// The innermost function that holds more than half of it.
@@ -214,6 +240,7 @@ impl Span {
             instructions,
             task: Task::default(),
             system_call: None,
+            sender: None,
             chain: Vec::new(),
             most: None,
             functions: Vec::new(),

@@ -98,8 +98,13 @@ pub fn own(all: u64) -> u64 {
 }
 
 /// The CPU that runs, or ran last.
-fn running() -> usize {
+pub fn running() -> usize {
     COUNTS.running.load(Relaxed)
+}
+
+/// What a CPU that does not run has executed.
+pub fn executed(cpu: usize) -> u64 {
+    COUNTS.own.get(cpu).map_or(0, |own| own.load(Relaxed))
 }
 
 /// Whether the CPUs are scheduled here.
@@ -118,6 +123,11 @@ static MEASURES: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// The CPU that runs begins to measure.
 pub fn measures() {
     MEASURES.store(running(), Relaxed);
+}
+
+/// The CPU that measures, once one does.
+pub fn measuring() -> Option<usize> {
+    Some(MEASURES.load(Relaxed)).filter(|cpu| *cpu < MOST_CPUS)
 }
 
 /// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does. Counts of several CPUs

@@ -147,6 +147,7 @@ mod tests {
                 stack: 0x20,
                 preempt_count: 0xfc1_f948,
                 page_table: 0x261_0000,
+                per_cpu: 8,
             },
             prio: 0x6c,
             resched_mask: 8,

@@ -93,6 +93,8 @@ pub struct TaskPlaces {
     pub preempt_count: u64,
     /// Physical address of the kernel's page table.
     pub page_table: u64,
+    /// Physical address of the list of where each CPU has its own memory.
+    pub per_cpu: u64,
 }
 
 impl TaskPlaces {
@@ -125,10 +127,11 @@ impl fmt::Display for TaskPlaces {
             stack,
             preempt_count,
             page_table,
+            per_cpu,
         } = self;
         write!(
             f,
-            "{current:x}:{direct_map:x}:{pid:x}:{comm:x}:{stack:x}:{preempt_count:x}:{page_table:x}"
+            "{current:x}:{direct_map:x}:{pid:x}:{comm:x}:{stack:x}:{preempt_count:x}:{page_table:x}:{per_cpu:x}"
         )
     }
 }
@@ -137,8 +140,17 @@ impl FromStr for TaskPlaces {
     type Err = AskError;
 
     fn from_str(text: &str) -> Result<TaskPlaces, AskError> {
-        let [current, direct_map, pid, comm, stack, preempt_count, page_table] = numbers(text)
-            .ok_or_else(|| AskError(format!("tasks= needs seven numbers in hexadecimal, not '{text}'")))?;
+        let [
+            current,
+            direct_map,
+            pid,
+            comm,
+            stack,
+            preempt_count,
+            page_table,
+            per_cpu,
+        ] = numbers(text)
+            .ok_or_else(|| AskError(format!("tasks= needs eight numbers in hexadecimal, not '{text}'")))?;
         Ok(TaskPlaces {
             current,
             direct_map,
@@ -147,6 +159,7 @@ impl FromStr for TaskPlaces {
             stack,
             preempt_count,
             page_table,
+            per_cpu,
         })
     }
 }
@@ -270,13 +283,14 @@ mod tests {
             stack: 0x20,
             preempt_count: 0xfc1_f948,
             page_table: 0x2a1_0000,
+            per_cpu: 8,
         };
         assert_eq!(places.to_string().parse(), Ok(places));
         assert_eq!(places.physical(0xffff_ffff_82a1_b000), Some(0x2a1_b000));
         assert_eq!(places.physical(0xffff_8880_0123_4000), Some(0x123_4000));
         assert_eq!(places.physical(0), None);
         assert!("1:2:3".parse::<TaskPlaces>().is_err());
-        assert!("1:2:3:4:5:6:x".parse::<TaskPlaces>().is_err());
+        assert!("1:2:3:4:5:6:7:x".parse::<TaskPlaces>().is_err());
         assert_eq!(places.page_levels(), 4);
         let five = TaskPlaces {
             direct_map: 0xff11_0000_0000_0000,

@@ -4,13 +4,13 @@
 //! Counts are kept as differences: most blocks run whole, and then a step is two or three bytes. The closing entry holds
 //! the number of steps and a checksum of everything before it, so that what is cut short or damaged is refused.
 
-use super::{Block, ContextFrom, Step, TaskFrom};
+use super::{Block, ContextFrom, Sent, Step, TaskFrom};
 use crate::units::Instructions;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// The header: what the file is, and the version of its form.
-const HEADER: [u8; 8] = *b"wcwndow\x02";
+const HEADER: [u8; 8] = *b"wcwndow\x03";
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Entry {
@@ -24,6 +24,8 @@ enum Entry {
     Task(u32, String),
     /// From the next step on: the system call, and whether preemption is off.
     Context(Option<u32>, bool),
+    /// Another CPU sends an interrupt, in the window that is open.
+    Sent(Sent),
     /// A window begins; the count of its first step.
     Open(u64),
     /// The window ends, after so many instructions of the last block.
@@ -43,6 +45,8 @@ pub struct Window {
     pub tasks: Vec<TaskFrom>,
     /// What the kernel was in; the first from the first step on.
     pub contexts: Vec<ContextFrom>,
+    /// What other CPUs sent.
+    pub sent: Vec<Sent>,
 }
 
 /// A whole log.
@@ -117,6 +121,13 @@ impl<W: Write> Writer<W> {
     /// From the next step on; to be said anew in each window.
     pub fn context(&mut self, system_call: Option<u32>, preempt_off: bool) {
         self.entry(&Entry::Context(system_call, preempt_off));
+    }
+
+    /// Another CPU sends an interrupt; left out where no window is open.
+    pub fn sent(&mut self, sent: Sent) {
+        if self.last.is_some() {
+            self.entry(&Entry::Sent(sent));
+        }
     }
 
     /// A defined block starts; the first step after [`Writer::end`] opens a window.
@@ -216,6 +227,12 @@ impl Reader {
                 self.context = Some((system_call, preempt_off));
                 Some(())
             }
+            Entry::Sent(sent) => {
+                let is_known = |step: &Step| (step.block as usize) < self.log.blocks.len();
+                let fits = self.count.is_some() && sent.steps.iter().all(is_known);
+                self.log.windows.last_mut()?.sent.push(sent);
+                fits.then_some(())
+            }
             Entry::Open(count) => {
                 // Who is not named again is who was current when the window before ended.
                 let known = self.log.windows.last().and_then(|window| window.tasks.last());
@@ -275,6 +292,23 @@ mod tests {
         }
     }
 
+    /// Another CPU has run the second block twice.
+    fn sent() -> Sent {
+        let step = |count| Step {
+            block: 1,
+            count: Instructions(count),
+        };
+        Sent {
+            at: Instructions(105),
+            cpu: 2,
+            count: Instructions(7_010),
+            task: (83, "load".into()),
+            system_call: Some(1),
+            steps: vec![step(7_000), step(7_005)],
+            goes_on: false,
+        }
+    }
+
     /// Three windows; the second block is left after two of its five instructions.
     fn written() -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -287,8 +321,10 @@ mod tests {
         writer.context(Some(28), true);
         writer.step(second, Instructions(103));
         writer.task(0, "swapper/0");
+        writer.sent(sent());
         writer.step(first, Instructions(105));
         writer.end(Instructions(108));
+        writer.sent(sent());
         writer.end(Instructions(109));
         writer.task(7, "probe");
         writer.step(second, Instructions(900));
@@ -322,18 +358,21 @@ mod tests {
             end: Instructions(108),
             tasks: vec![task(100, 1, "init"), task(105, 0, "swapper/0")],
             contexts: vec![context(100, false), context(103, true)],
+            sent: vec![sent()],
         };
         let second = Window {
             steps: vec![step(1, 900)],
             end: Instructions(901),
             tasks: vec![task(900, 7, "probe")],
             contexts: Vec::new(),
+            sent: Vec::new(),
         };
         let third = Window {
             steps: vec![step(1, 950)],
             end: Instructions(955),
             tasks: vec![task(950, 7, "probe")],
             contexts: Vec::new(),
+            sent: Vec::new(),
         };
         assert_eq!(log.windows, [first, second, third]);
     }

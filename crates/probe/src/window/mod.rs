@@ -11,6 +11,7 @@ pub mod ask;
 pub mod log;
 
 use crate::units::Instructions;
+use serde::{Deserialize, Serialize};
 
 /// A block of code: straight-line instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +25,7 @@ pub struct Block {
 }
 
 /// One execution of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Which block, as an index.
     pub block: u32,
@@ -41,6 +42,25 @@ pub struct TaskFrom {
     pub pid: u32,
     /// The kernel's name of it (`comm`).
     pub comm: String,
+}
+
+/// Another CPU sends the one that measures an interrupt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// What the CPU that measures had executed by then.
+    pub at: Instructions,
+    /// The sender.
+    pub cpu: u32,
+    /// What the sender had executed.
+    pub count: Instructions,
+    /// The thread that runs on it: its id and its name.
+    pub task: (u32, String),
+    /// The system call that the thread has made and that is not over, by its number.
+    pub system_call: Option<u32>,
+    /// The last blocks that the sender ran for this thread, in order.
+    pub steps: Vec<Step>,
+    /// They go on where those of the interrupt that it sent before, in this window, end.
+    pub goes_on: bool,
 }
 
 /// What the kernel is in from an instruction on.

@@ -83,6 +83,15 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
     for (what, place) in places(&span.what) {
         out.extend(wrapped(&format!("{indent}{what} "), &shown(place)));
     }
+    if let Some(sender) = &span.sender {
+        let call = sender
+            .system_call
+            .as_ref()
+            .map_or(String::new(), |call| format!(" in {call}(2)"));
+        let task = format!("{} ({}){call}", plain(&sender.task.comm), sender.task.pid);
+        let lead = format!("{indent}sent by CPU {}, {task}: ", sender.cpu);
+        out.extend(chained(&lead, INDENT + 3, &sender.chain));
+    }
     if part(100) >= DETAIL {
         if !span.chain.is_empty() {
             out.extend(chained(&format!("{indent}in "), INDENT + 3, &span.chain));

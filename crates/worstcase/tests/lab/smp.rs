@@ -19,9 +19,9 @@ fn cells(words: &str) -> String {
     format!("--kernel {GENERIC} --preempt full --seeds 1 {words}")
 }
 
-/// Cells of one, two and four CPUs.
+/// Cells of one and four CPUs; two are measured with other disturbances.
 fn plain() -> String {
-    cells("--load fork --samples 100 --cpus 1,2,4")
+    cells("--load fork --samples 100 --cpus 1,4")
 }
 
 /// Number of CPUs and digest of the samples of each cell.
@@ -74,15 +74,15 @@ fn disturb(mut command: Child, folder: &Path) {
 #[test]
 fn cpus_repeat_to_the_bit_however_the_host_interferes() {
     let calm = shared().measure(&plain());
-    assert_eq!(calm.len(), 3);
+    assert_eq!(calm.len(), 2);
     let digests: BTreeSet<_> = calm.iter().map(|r| &r.digest).collect();
-    assert_eq!(digests.len(), 3, "another number of CPUs is another machine");
+    assert_eq!(digests.len(), 2, "another number of CPUs is another machine");
 
-    // QEMU's threads are kicked, stopped, and come last.
+    // QEMU's threads are kicked and stopped.
     let (controller, folder) = (Controller::fresh(), folder());
     let (run, qemu) = (folder.path().join("run"), folder.path().join("qemu"));
     let kicked = "for word do shift; case \"$word\" in *plugin.so,*) word=\"$word,kicks=7\";; esac; \
-                  set -- \"$@\" \"$word\"; done\nexec nice -n 19 qemu-system-x86_64 \"$@\"";
+                  set -- \"$@\" \"$word\"; done\nexec qemu-system-x86_64 \"$@\"";
     script(&qemu, kicked);
     let command = Command::new(assert_cmd::cargo::cargo_bin("worstcase"))
         .args(["lab", "run", "--jobs", "2", "--qemu"])
@@ -140,6 +140,28 @@ fn explain_follows_the_cpu_of_the_probe() {
     assert!(!loaded(&apart), "{:?}", tasks(&apart));
     assert!(tasks(&apart).contains("probe"), "{:?}", tasks(&apart));
     assert!(!tasks(&apart).contains("swapper/0"), "{:?}", tasks(&apart));
+}
+
+/// A program on CPU 0 lets the kernel rewrite code that every CPU runs, which it tells them by interrupts.
+#[test]
+fn the_sender_of_another_cpus_interrupt_is_named() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let switch = |on: u32| format!("echo {on} >/proc/sys/kernel/sched_schedstats");
+    let load = format!("cmd:sh -c 'while :; do {}; {}; done'", switch(1), switch(0));
+    let words = cells("--add /bin/sh:/bin/sh --samples 100 --cpus 2 --load-cpus 0");
+    let mut measure = shared().run(&words, &run);
+    measure.args(["--load", &load]).assert().success();
+    let breakdowns = told_of(&run, "--all -k 10");
+    breakdowns.iter().for_each(adds_up);
+    let spans = breakdowns.iter().flat_map(|b| &b.spans);
+    let senders: Vec<_> = spans.filter_map(|span| span.sender.as_ref()).collect();
+    assert!(!senders.is_empty());
+    for sender in senders {
+        assert_eq!((sender.cpu, sender.task.comm.as_str()), (0, "sh"));
+        assert_eq!(sender.system_call.as_deref(), Some("write"));
+        assert_eq!(sender.by(), Some("text_poke_bp_batch"), "{:?}", sender.chain);
+    }
 }
 
 #[test]

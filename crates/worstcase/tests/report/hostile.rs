@@ -48,6 +48,7 @@ fn breakdown() -> Breakdown {
         instructions: None,
         task,
         system_call: None,
+        sender: None,
         chain: Vec::new(),
         most: None,
         functions: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::Mechanism;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{Kind, LockWait, Place, Sample, Span};
+use crate::breakdown::spans::{Kind, LockWait, Place, Sample, Sender, Span};
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
@@ -121,7 +121,10 @@ fn what(cause: &CauseParts) -> String {
         Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
         Mechanism::OtherTimer => format!("{function}, another timer's function, ran first"),
         Mechanism::OtherInterrupt => match &span.what {
-            Kind::OtherIrq { entry } => format!("{} ran first, in {}", entry_name(entry), cause.at.function),
+            Kind::OtherIrq { entry } => {
+                let sender = span.sender.as_ref().map_or(String::new(), sent_by);
+                format!("{} ran first, in {}{sender}", entry_name(entry), cause.at.function)
+            }
             _ => format!("another interrupt ran first, in {}", cause.at.function),
         },
         Mechanism::NotWoken => format!("{doing} ran on in {function} before the probe was woken"),
@@ -130,10 +133,26 @@ fn what(cause: &CauseParts) -> String {
     }
 }
 
-/// `asm_sysvec_apic_timer_interrupt` is another `apic_timer_interrupt`.
+/// `asm_sysvec_apic_timer_interrupt` is another `apic_timer_interrupt`: the probe has one, too.
 fn entry_name(entry: &str) -> String {
     let name = entry.trim_start_matches("asm_").trim_start_matches("sysvec_");
-    format!("another {name}")
+    match roles::is_from_cpu(entry) {
+        true => name.to_string(),
+        false => format!("another {name}"),
+    }
+}
+
+fn sent_by(sender: &Sender) -> String {
+    let call = sender.system_call.as_ref().map(|call| format!(" in {call}(2)"));
+    let by = sender.by().map(|function| format!(", from {function}"));
+    format!(
+        ", sent by {} ({}){} on CPU {}{}",
+        sender.task.comm,
+        sender.task.pid,
+        call.unwrap_or_default(),
+        sender.cpu,
+        by.unwrap_or_default()
+    )
 }
 
 fn lock_owner(kind: &Kind, who: &str, function: &str) -> String {

@@ -52,6 +52,7 @@ impl Classifier<'_> {
             instructions: None,
             task: task(&piece.thread),
             system_call: None,
+            sender: None,
             chain: self.chain(&piece),
             most: None,
             functions: Vec::new(),
