@@ -16,7 +16,7 @@ use worstcase_probe::Instructions;
 pub const LOOK: Duration = Duration::from_millis(500);
 
 /// Standing still for longer than this is the end.
-const STILL: Duration = Duration::from_secs(20);
+const STILL: Duration = Duration::from_secs(60);
 
 /// Seconds of real time for any machine, behind the other limits, which say more; and what its instructions may take.
 const REAL_SECS: u64 = 12 * 3600;

@@ -175,10 +175,7 @@ pub fn is_from_cpu(entry: &str) -> bool {
 
 /// Whether a function is part of the way from who wants something of another CPU to the interrupt that is sent.
 pub fn is_way_to_cpus(name: &str) -> bool {
-    const WAY: [&str; 17] = [
-        "__default_send_IPI",
-        "__smp_call_single_queue",
-        "__x2apic",
+    const WAY: [&str; 14] = [
         "apic_",
         "arch_send_",
         "arch_smp_send_",
@@ -191,10 +188,11 @@ pub fn is_way_to_cpus(name: &str) -> bool {
         "on_each_cpu",
         "physflat_send_IPI",
         "send_call_function_single_ipi",
-        "smp_call_function",
+        "smp_call_",
         "x2apic_",
     ];
-    WAY.iter().any(|start| name.starts_with(start)) || is_helper(name)
+    let stem = name.trim_start_matches('_');
+    WAY.iter().any(|start| stem.starts_with(start)) || is_helper(name)
 }
 
 /// Whether what calls timers' functions calls this one for itself.
