@@ -365,6 +365,7 @@ mod tests {
                 end: Instructions(500),
                 tasks: vec![task(100, 1), task(150, 2), task(250, 3), task(450, 4)],
                 contexts: vec![context(100, false), context(260, true), context(360, false)],
+                sent: Vec::new(),
             }],
         };
         let execution = cut(&log, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
@@ -376,6 +377,38 @@ mod tests {
         let last = cut(&log, &wanted(350, 360, 480), Mips::ALL[0]).unwrap();
         assert_eq!(last.end, Instructions(500));
         assert_eq!(cut(&log, &wanted(600, 610, 700), Mips::ALL[0]), None);
+    }
+
+    #[test]
+    fn what_a_sender_did_before_its_last_interrupt_is_known_too() {
+        let sent = |at, cpu, pid, goes_on, first: u64| Sent {
+            at: Instructions(at),
+            cpu,
+            count: Instructions(first + 20),
+            task: (pid, "load".into()),
+            system_call: None,
+            steps: vec![step(0, first), step(1, first + 10)],
+            goes_on,
+        };
+        let all = [
+            sent(100, 0, 7, false, 1_000),
+            sent(110, 2, 9, false, 5_000),
+            sent(120, 0, 7, true, 1_020),
+            sent(130, 0, 7, true, 1_040),
+            // Another thread; and one of which something is missing.
+            sent(140, 0, 8, true, 1_060),
+            sent(150, 0, 8, false, 1_900),
+        ];
+        let found = sent_in(&all, Instructions(120)..Instructions(200));
+        let firsts: Vec<_> = found
+            .iter()
+            .map(|s| (s.at.0, s.steps.len(), s.steps[0].count.0))
+            .collect();
+        assert_eq!(
+            firsts,
+            [(120, 4, 1_000), (130, 6, 1_000), (140, 2, 1_060), (150, 2, 1_900)]
+        );
+        assert!(found.iter().all(|s| s.steps.is_sorted_by_key(|step| step.count)));
     }
 
     #[test]
