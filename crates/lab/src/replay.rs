@@ -391,6 +391,7 @@ mod tests {
             goes_on,
         };
         let all = [
+            sent(90, 0, 7, false, 500),
             sent(100, 0, 7, false, 1_000),
             sent(110, 2, 9, false, 5_000),
             sent(120, 0, 7, true, 1_020),
