@@ -43,8 +43,8 @@ pub struct Milestones {
     pub waker_blocked: Option<Range<u64>>,
     /// Each time from the interrupt on that the running thread is marked for rescheduling.
     rescheds: Vec<u64>,
-    /// Each time from the interrupt on that another thread begins to run.
-    switches: Vec<u64>,
+    /// Each time from the interrupt on that the scheduler begins to choose, and that another thread begins to run.
+    choices: Vec<u64>,
 }
 
 impl Milestones {
@@ -92,14 +92,15 @@ impl Milestones {
             blocked: blocked.map(|m| m.count),
             waker_blocked: wake.and_then(|wake| waker_blocked(walk, entry, wake)),
             rescheds: rescheds(walk.marks_within(entry, sample)),
-            switches: switches(walk, entry, sample),
+            choices: choices(walk, entry, sample),
         })
     }
 
-    /// Whether the thread that runs at an instruction was marked for rescheduling since it was switched in.
+    /// Whether the thread that runs at an instruction was marked for rescheduling since it was switched in, or since the
+    /// scheduler chose it again.
     pub fn is_marked(&self, count: u64) -> bool {
         let last = |of: &[u64]| of[..of.partition_point(|at| *at <= count)].last().copied();
-        last(&self.rescheds).is_some_and(|marked| last(&self.switches).is_none_or(|began| began <= marked))
+        last(&self.rescheds).is_some_and(|marked| last(&self.choices).is_none_or(|began| began <= marked))
     }
 }
 
@@ -130,10 +131,16 @@ fn rescheds(marks: &[Mark]) -> Vec<u64> {
     marked.map(|m| m.count).collect()
 }
 
-fn switches(walk: &Walk, from: u64, to: u64) -> Vec<u64> {
+fn choices(walk: &Walk, from: u64, to: u64) -> Vec<u64> {
     let intervals: Vec<_> = walk.within(from, to).map(|i| (i.start, i.pid)).collect();
     let pairs = intervals.windows(2).filter(|pair| pair[0].1 != pair[1].1);
-    pairs.map(|pair| pair[1].0).collect()
+    let begins = walk.marks_within(from, to).iter();
+    let begins = begins
+        .filter(|m| m.what == What::Enter(Role::Schedule))
+        .map(|m| m.count);
+    let mut choices: Vec<u64> = pairs.map(|pair| pair[1].0).chain(begins).collect();
+    choices.sort_unstable();
+    choices
 }
 
 /// Whether interrupts were on and none came while soft timers expired.

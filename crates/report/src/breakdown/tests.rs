@@ -219,6 +219,36 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
     assert_eq!(spans, breakdown.spans());
 }
 
+/// Marked for rescheduling, the thread goes through the scheduler, which chooses it again: the fair server's turn.
+#[test]
+fn a_thread_that_the_scheduler_chooses_again_runs_first() {
+    let mut m = Machine::in_user(7, "load");
+    let user = worstcase_analysis::breakdown::testing::USER;
+    m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
+    m.work(10).due().work(1).timer_entry().work(6);
+    m.call("hrtimer_interrupt").work(9).call("hrtimer_wakeup").work(3);
+    m.calls("resched_curr", 2).ret().ret();
+    m.call("irqentry_exit_to_user_mode")
+        .call("schedule")
+        .calls("__schedule", 7)
+        .ret()
+        .ret();
+    m.iret_to_user().work(5_000);
+    m.interrupt("asm_sysvec_apic_timer_interrupt").work(6);
+    m.call("hrtimer_interrupt").work(9).calls("resched_curr", 2).ret();
+    m.call("irqentry_exit_to_user_mode")
+        .call("schedule")
+        .call("__schedule")
+        .work(7);
+    m.switch(9, "probe", "").work(2).ret().work(4).sysret().work(3);
+    let breakdown = told(&m, "full").breakdown;
+    let cause = breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
+    assert!(cause.sentence.contains("load (7) ran first"), "{}", cause.sentence);
+    assert_eq!(cause.length_ns, Nanos(5_000));
+    assert_eq!(breakdown.time_in("preemption off"), Nanos(0));
+}
+
 #[test]
 fn interrupts_off_are_followed_to_where_they_went_off_and_on() {
     let explanation = told(&machine(Due::InLock, 10, false), "none");
