@@ -4,10 +4,17 @@ use super::{Mechanism, Peer};
 use crate::breakdown::build::preempts;
 use crate::breakdown::spans::Sample;
 use worstcase_base::format::micros;
+use worstcase_probe::Nanos;
+
+/// Who waits so long for a thread of lower priority waits for the share of each second that ordinary threads have.
+const SHARE: Nanos = Nanos(10_000_000);
 
 /// In words; cites the run's other subjects where they show it.
 pub fn remedy(sample: &Sample, mechanism: Mechanism, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
+        _ if mechanism == Mechanism::OtherThread && sample.latency_ns >= SHARE => {
+            "give the waiting thread a priority above this one; if it has that, a real-time thread never sleeps, and the kernel keeps a share of each second for the others: let that thread sleep, or end the share (sched_rt_runtime_us=-1; from 6.12 on the fair server, /sys/kernel/debug/sched/fair_server/cpuN/runtime)"
+        }
         rt if rt.starts_with("rt") => words_for_rt(mechanism),
         model if !preempts(model) => words_without_preemption(mechanism),
         _ => words(mechanism),
@@ -111,7 +118,6 @@ fn words_for_rt(mechanism: Mechanism) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::Nanos;
 
     fn said(preempt: &str, mechanism: Mechanism) -> String {
         let sample = Sample {
@@ -160,5 +166,23 @@ mod tests {
             assert!(said("rt", mechanism).starts_with("this is PREEMPT_RT already"));
         }
         assert!(said("rt", Mechanism::NotWoken).contains("ktimers"));
+    }
+
+    #[test]
+    fn a_long_wait_for_another_thread_may_be_for_the_share_of_ordinary_ones() {
+        let advice = |latency| {
+            let sample = Sample {
+                cell: String::new(),
+                subject: String::new(),
+                load: String::new(),
+                preempt: "full".into(),
+                unit: String::new(),
+                index: 0,
+                latency_ns: Nanos(latency),
+            };
+            remedy(&sample, Mechanism::OtherThread, &[])
+        };
+        assert!(advice(50_000_000).contains("fair_server"));
+        assert!(!advice(500_000).contains("fair_server"));
     }
 }
