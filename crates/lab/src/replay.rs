@@ -18,6 +18,7 @@ use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_probe::Instructions;
 use worstcase_probe::symbols::SymbolTable;
+use worstcase_probe::window::SENDERS_BLOCKS;
 use worstcase_probe::window::ask::Windows;
 use worstcase_probe::window::log::{self, Log, Window};
 
@@ -262,18 +263,16 @@ fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
     })
 }
 
-/// Of a sender's blocks so many are looked at.
-const LOOKED_AT: usize = 20_000;
-
 /// What was sent in the range, each with all that is known of what its sender did before.
 fn sent_in(all: &[Sent], range: Range<Instructions>) -> Vec<Sent> {
-    let within = all.iter().enumerate().filter(|(_, sent)| range.contains(&sent.at));
-    let whole = |(place, sent): (usize, &Sent)| {
+    let place_of = |count: Instructions| all.partition_point(|sent| sent.at < count);
+    let whole = |place: usize| {
+        let sent = &all[place];
         let mut earlier = all[..place].iter().rev().filter(|other| other.cpu == sent.cpu);
         let mut parts = vec![&sent.steps];
         let (mut held, mut goes_on) = (sent.steps.len(), sent.goes_on);
         while goes_on
-            && held < LOOKED_AT
+            && held < SENDERS_BLOCKS
             && let Some(before) = earlier.next().filter(|before| before.task == sent.task)
         {
             parts.push(&before.steps);
@@ -282,10 +281,11 @@ fn sent_in(all: &[Sent], range: Range<Instructions>) -> Vec<Sent> {
         }
         Sent {
             steps: parts.into_iter().rev().flatten().copied().collect(),
-            ..sent.clone()
+            task: sent.task.clone(),
+            ..*sent
         }
     };
-    within.map(whole).collect()
+    (place_of(range.start)..place_of(range.end)).map(whole).collect()
 }
 
 /// The steps that start in the range, and one past their last instruction. A block that was left before its first

@@ -9,10 +9,11 @@
 
 use crate::api::{self, Block, Instruction, OnStart};
 use crate::args::Replay;
-use crate::guest_memory::LateMemory;
+use crate::guest_memory::{GuestMemory, LateMemory};
 use crate::paging::USER_END;
 use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
@@ -30,8 +31,8 @@ static FROM: AtomicU64 = AtomicU64::new(u64::MAX);
 /// A window is open, so what other CPUs run is kept.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
-/// Blocks that are kept of each other CPU.
-const KEPT: usize = 20_000;
+const NO_TASK: &str = "the current task is not where it should be in the guest's memory";
+const NO_COUNT: &str = "the count of reasons not to preempt is not where it should be in the guest's memory";
 
 static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
 
@@ -56,8 +57,8 @@ struct Recorder {
 }
 
 /// What another CPU ran.
-#[derive(Default)]
 struct Kept {
+    places: TaskPlaces,
     ran: VecDeque<Ran>,
     /// Nothing is missing since it sent an interrupt.
     goes_on: bool,
@@ -123,6 +124,7 @@ struct BlockStart;
 
 impl OnStart for BlockStart {
     fn run(number: u64) {
+        let number = number as u32;
         let from = FROM.load(Ordering::Relaxed);
         // After the last window even the count is not asked for.
         if from == u64::MAX {
@@ -132,7 +134,7 @@ impl OnStart for BlockStart {
             if OPEN.load(Ordering::Relaxed)
                 && let Some(recorder) = lock().as_mut()
             {
-                recorder.keep(number as u32);
+                recorder.or_fail(|recorder| recorder.keep(number));
             }
             return;
         }
@@ -140,7 +142,7 @@ impl OnStart for BlockStart {
         if count >= from
             && let Some(recorder) = lock().as_mut()
         {
-            recorder.step(number as usize, Instructions(count));
+            recorder.step(number, Instructions(count));
         }
     }
 }
@@ -149,9 +151,8 @@ impl OnStart for BlockStart {
 pub fn sent() {
     if OPEN.load(Ordering::Relaxed)
         && let Some(recorder) = lock().as_mut()
-        && let Err(why) = recorder.sent()
     {
-        recorder.failed = Some(why);
+        recorder.or_fail(Recorder::sent);
     }
 }
 
@@ -179,7 +180,7 @@ impl Recorder {
     }
 
     /// A block starts at a count that is in or after the nearest window.
-    fn step(&mut self, number: usize, count: Instructions) {
+    fn step(&mut self, number: u32, count: Instructions) {
         while let Some(window) = self.windows.last() {
             if count < window.end {
                 break;
@@ -191,16 +192,25 @@ impl Recorder {
             self.windows.pop();
             self.await_next();
         }
-        if self.windows.last().is_none_or(|window| count < window.start) || self.failed.is_some() {
+        if self.windows.last().is_none_or(|window| count < window.start) {
             return;
         }
-        if let Err(why) = self.look(self.blocks[number].0.address) {
-            self.failed = Some(why);
-            return;
-        }
-        let in_log = self.in_log(number as u32);
-        self.log.step(in_log, count);
+        self.or_fail(|recorder| recorder.write(number, count));
         OPEN.store(!scheduler::is_alone(), Ordering::Relaxed);
+    }
+
+    /// Does this unless the log cannot become whole any more, and no more after it failed.
+    fn or_fail(&mut self, it: impl FnOnce(&mut Recorder) -> Result<(), String>) {
+        if self.failed.is_none() {
+            self.failed = it(self).err();
+        }
+    }
+
+    fn write(&mut self, number: u32, count: Instructions) -> Result<(), String> {
+        self.look(self.blocks[number as usize].0.address)?;
+        let in_log = self.in_log(number);
+        self.log.step(in_log, count);
+        Ok(())
     }
 
     /// A block's number in the log.
@@ -210,48 +220,48 @@ impl Recorder {
     }
 
     /// A block starts on a CPU that does not measure.
-    fn keep(&mut self, block: u32) {
-        let cpu = scheduler::running();
-        // What cannot be read now is asked for again when it is needed.
-        let task = self.places_of(cpu).and_then(|places| {
-            let memory = self.memory.get()?;
-            memory
-                .read(places.current)
-                .map(u64::from_le_bytes)
-                .ok_or_else(String::new)
-        });
-        let kept = self.others.entry(cpu).or_default();
-        if kept.ran.len() == KEPT {
+    fn keep(&mut self, block: u32) -> Result<(), String> {
+        let (memory, kept) = self.other(scheduler::running())?;
+        let task = tasks::current_pointer(memory, &kept.places).ok_or(NO_TASK)?;
+        if kept.ran.len() == window::SENDERS_BLOCKS {
             kept.ran.pop_front();
             kept.goes_on = false;
         }
         kept.ran.push_back(Ran {
             block,
             count: Instructions(api::count()),
-            task: task.unwrap_or_default(),
+            task,
         });
+        Ok(())
     }
 
-    fn places_of(&mut self, cpu: usize) -> Result<TaskPlaces, String> {
-        let measures = scheduler::measuring().ok_or("no CPU measures")?;
+    /// What this CPU ran, which does not measure.
+    fn other(&mut self, cpu: usize) -> Result<(&GuestMemory, &mut Kept), String> {
         let memory = self.memory.get()?;
-        tasks::places_of(memory, &self.places, measures, cpu)
-            .ok_or_else(|| "the list of CPUs is not where it should be in the guest's memory".into())
+        let kept = match self.others.entry(cpu) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let measures = scheduler::measuring().ok_or("no CPU measures")?;
+                let places = tasks::places_of(memory, &self.places, measures, cpu)
+                    .ok_or("the list of CPUs is not where it should be in the guest's memory")?;
+                new.insert(Kept {
+                    places,
+                    ran: VecDeque::new(),
+                    goes_on: false,
+                })
+            }
+        };
+        Ok((memory, kept))
     }
 
     /// The CPU that runs sends an interrupt: what it ran for its task goes into the log. What is written once is not kept.
     fn sent(&mut self) -> Result<(), String> {
         let cpu = scheduler::running();
-        let places = self.places_of(cpu)?;
-        let memory = self.memory.get()?;
-        let (pid, name) = tasks::current(memory, &places)
-            .ok_or("the current task of another CPU is not where it should be in the guest's memory")?;
-        let (system_call, _) = Contexts::new(places).now(memory, false).unwrap_or_default();
-        let next = Kept {
-            goes_on: true,
-            ..Kept::default()
-        };
-        let Kept { ran, goes_on } = self.others.insert(cpu, next).unwrap_or_default();
+        let (memory, kept) = self.other(cpu)?;
+        let (pid, name) = tasks::current(memory, &kept.places).ok_or(NO_TASK)?;
+        let (system_call, _) = Contexts::new(kept.places).now(memory, false).ok_or(NO_COUNT)?;
+        let ran = std::mem::take(&mut kept.ran);
+        let goes_on = std::mem::replace(&mut kept.goes_on, true);
         let task = ran.back().map_or(0, |ran| ran.task);
         let of_task = ran
             .iter()
@@ -283,12 +293,8 @@ impl Recorder {
     /// reads of memory are cheaper than knowing where each kernel switches tasks, changes their names and counts.
     fn look(&mut self, address: u64) -> Result<(), String> {
         let memory = self.memory.get()?;
-        let current = tasks::current(memory, &self.places)
-            .ok_or("the current task is not where it should be in the guest's memory")?;
-        let context = self
-            .contexts
-            .now(memory, address < USER_END)
-            .ok_or("the count of reasons not to preempt is not where it should be in the guest's memory")?;
+        let current = tasks::current(memory, &self.places).ok_or(NO_TASK)?;
+        let context = self.contexts.now(memory, address < USER_END).ok_or(NO_COUNT)?;
         if self.current != Some(current) {
             self.current = Some(current);
             self.log.task(current.0, &tasks::name(&current.1));

@@ -7,10 +7,14 @@ use worstcase_probe::window::ask::TaskPlaces;
 /// A task as the log names it: id, name as the kernel keeps it.
 pub type Task = (u32, [u8; TaskPlaces::COMM_LEN]);
 
+/// The address of the current task.
+pub fn current_pointer(memory: &GuestMemory, places: &TaskPlaces) -> Option<u64> {
+    memory.read(places.current).map(u64::from_le_bytes)
+}
+
 /// The current task; none if the pointers lead out of memory.
 pub fn current(memory: &GuestMemory, places: &TaskPlaces) -> Option<Task> {
-    let task = u64::from_le_bytes(memory.read(places.current)?);
-    let task = places.physical(task)?;
+    let task = places.physical(current_pointer(memory, places)?)?;
     let pid = u32::from_le_bytes(memory.read(task.checked_add(places.pid)?)?);
     Some((pid, memory.read(task.checked_add(places.comm)?)?))
 }
@@ -77,7 +81,7 @@ impl Contexts {
     }
 
     fn system_call(&mut self, memory: &GuestMemory) -> Option<u32> {
-        let task = u64::from_le_bytes(memory.read(self.places.current)?);
+        let task = current_pointer(memory, &self.places)?;
         let top = match self.top {
             Some((known, top)) if known == task => top,
             _ => {

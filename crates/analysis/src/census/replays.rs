@@ -2,8 +2,9 @@
 
 use super::CensusError;
 use super::top::{self, Owned};
-use crate::debuginfo::Origin;
+use crate::debuginfo::{Modules, Origin};
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::ops::Range;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
@@ -38,70 +39,87 @@ pub struct Seen {
     pub asleep: Vec<Option<Instructions>>,
 }
 
-/// What a replay shows of these sections and samples, in their order; kept in the cache.
-pub fn seen(
-    again: &Again,
-    origin: &Origin,
-    cache: &Cache,
-    sections: &[Section],
-    samples: &[Moment],
-) -> Result<Seen, CensusError> {
-    if sections.is_empty() && samples.is_empty() {
-        return Ok(Seen::default());
-    }
-    let mut key = Digest::new("worstcase-census-owners");
-    key.text(CODE).text(&again.key()?);
-    for section in sections {
-        key.text(&format!("{section:?}"));
-    }
-    key.text(&format!("{} samples", samples.len()));
-    if let Some(build) = origin.kept_build() {
-        key.text(&format!("lines of {build}"));
-    }
-    let folder = cache.publish(AREA, &key.hex(), |building| {
-        let path = building.join("seen.json");
-        let seen = replay(again, origin, cache, sections, samples)?;
-        let json = serde_json::to_vec(&seen).expect("what was seen is plain data");
-        Ok::<_, CensusError>(std::fs::write(&path, json).map_err(LabError::io(&path))?)
-    })?;
-    let path = folder.join("seen.json");
-    let json = std::fs::read(&path).map_err(LabError::io(&path))?;
-    let seen = serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
-        folder,
-        reason: e.to_string(),
-        again: "the sections are replayed again",
-    })?;
-    Ok(seen)
+/// Replays a cell.
+pub struct Replays<'a> {
+    again: &'a Again,
+    cache: &'a Cache,
+    origin: Origin<'a>,
+    /// Read when the first replay needs them.
+    lines: OnceCell<Modules>,
 }
 
-fn replay(
-    again: &Again,
-    origin: &Origin,
-    cache: &Cache,
-    sections: &[Section],
-    samples: &[Moment],
-) -> Result<Seen, CensusError> {
-    let lines = origin.open(again)?;
-    let around =
-        |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
-    let after = |m: &Moment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
-    let chosen: Vec<usize> = (0..samples.len())
-        .step_by(samples.len().div_ceil(MOST_SAMPLES).max(1))
-        .collect();
-    let stretches: Vec<Range<Instructions>> = sections
-        .iter()
-        .map(around)
-        .chain(chosen.iter().map(|i| after(&samples[*i])))
-        .collect();
-    let mut seen = Seen {
-        owned: vec![None; sections.len()],
-        asleep: vec![None; samples.len()],
-    };
-    again.replay_stretches(cache, &stretches, |index, execution| match sections.get(index) {
-        Some(section) => seen.owned[index] = top::owned(execution, again.symbols(), &*lines, section),
-        None => seen.asleep[chosen[index - sections.len()]] = switched(execution),
-    })?;
-    Ok(seen)
+impl<'a> Replays<'a> {
+    /// Of a cell whose modules are known, with lines of source code from there.
+    pub fn of(again: &'a Again, cache: &'a Cache, origin: Origin<'a>) -> Replays<'a> {
+        Replays {
+            again,
+            cache,
+            origin,
+            lines: OnceCell::new(),
+        }
+    }
+
+    /// What a replay shows of these sections and samples, in their order; kept in the cache.
+    pub fn seen(&self, sections: &[Section], samples: &[Moment]) -> Result<Seen, CensusError> {
+        if sections.is_empty() && samples.is_empty() {
+            return Ok(Seen::default());
+        }
+        let mut key = Digest::new("worstcase-census-owners");
+        key.text(CODE).text(&self.again.key()?);
+        for section in sections {
+            key.text(&format!("{section:?}"));
+        }
+        key.text(&format!("{} samples", samples.len()));
+        if let Some(build) = self.origin.kept_build() {
+            key.text(&format!("lines of {build}"));
+        }
+        let folder = self.cache.publish(AREA, &key.hex(), |building| {
+            let path = building.join("seen.json");
+            let seen = self.replay(sections, samples)?;
+            let json = serde_json::to_vec(&seen).expect("what was seen is plain data");
+            Ok::<_, CensusError>(std::fs::write(&path, json).map_err(LabError::io(&path))?)
+        })?;
+        let path = folder.join("seen.json");
+        let json = std::fs::read(&path).map_err(LabError::io(&path))?;
+        let seen = serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
+            folder,
+            reason: e.to_string(),
+            again: "the sections are replayed again",
+        })?;
+        Ok(seen)
+    }
+
+    fn lines(&self) -> Result<&Modules, CensusError> {
+        if let Some(lines) = self.lines.get() {
+            return Ok(lines);
+        }
+        let kernel = self.origin.kernel(self.again)?;
+        Ok(self.lines.get_or_init(|| self.origin.with_modules(kernel, self.again)))
+    }
+
+    fn replay(&self, sections: &[Section], samples: &[Moment]) -> Result<Seen, CensusError> {
+        let (again, lines) = (self.again, self.lines()?);
+        let around =
+            |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
+        let after = |m: &Moment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
+        let chosen: Vec<usize> = (0..samples.len())
+            .step_by(samples.len().div_ceil(MOST_SAMPLES).max(1))
+            .collect();
+        let stretches: Vec<Range<Instructions>> = sections
+            .iter()
+            .map(around)
+            .chain(chosen.iter().map(|i| after(&samples[*i])))
+            .collect();
+        let mut seen = Seen {
+            owned: vec![None; sections.len()],
+            asleep: vec![None; samples.len()],
+        };
+        again.replay_stretches(self.cache, &stretches, |index, execution| match sections.get(index) {
+            Some(section) => seen.owned[index] = top::owned(execution, again.symbols(), lines, section),
+            None => seen.asleep[chosen[index - sections.len()]] = switched(execution),
+        })?;
+        Ok(seen)
+    }
 }
 
 /// When the CPU went to another task than the first.

@@ -4,11 +4,10 @@ use super::CensusError;
 use super::cell_census::{About, CellCensus};
 use super::choice::Chosen;
 use super::findings::KINDS;
-use super::replays::{self, Seen};
+use super::replays::{Replays, Seen};
 use super::top::{self, TopList};
 use crate::debuginfo::Origin;
 use std::time::Duration;
-use worstcase_base::cache::Cache;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::Again;
@@ -48,12 +47,12 @@ pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, 
         asleep: Vec::new(),
         shift: again.mips().shift(),
     };
-    let origin = Origin::of(record, &again, additions, None, cache)?;
+    let replays = Replays::of(&again, cache, Origin::of(record, &again, additions, None, cache)?);
     let (delays, others) = KINDS.split_at(1);
-    let (mut lists, asleep) = longest(&again, &origin, cache, &taken, delays, &taken.moments)?;
+    let (mut lists, asleep) = longest(&replays, &taken, delays, &taken.moments)?;
     taken.asleep = asleep;
     lists.extend(match in_detail {
-        true => longest(&again, &origin, cache, &taken, others, &[])?.0,
+        true => longest(&replays, &taken, others, &[])?.0,
         false => others.iter().map(|kind| top::unnamed(&taken, *kind)).collect(),
     });
     Ok((taken, lists))
@@ -61,15 +60,13 @@ pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, 
 
 /// The longest sections of these kinds and when the probe slept after these samples, all from one replay.
 fn longest(
-    again: &Again,
-    origin: &Origin,
-    cache: &Cache,
+    replays: &Replays,
     taken: &CellCensus,
     kinds: &[Kind],
     samples: &[Moment],
 ) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusError> {
     let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
-    let Seen { owned, asleep } = replays::seen(again, origin, cache, &longest.concat(), samples)?;
+    let Seen { owned, asleep } = replays.seen(&longest.concat(), samples)?;
     let mut owned = owned.into_iter();
     let list = |sections: Vec<Section>| {
         let of_kind = owned.by_ref().take(sections.len()).flatten().collect();

@@ -47,20 +47,24 @@ impl<'a> Origin<'a> {
         self.build_id.as_ref().filter(|_| self.kept.is_some())
     }
 
-    /// Reads them, for a cell that was replayed, so that its modules are known. The file that was named must be of its kernel.
-    pub fn open(&self, again: &Again) -> Result<Box<dyn Lines>, DebugInfoError> {
-        let kernel: Box<dyn Lines> = match (self.named, &self.kept) {
+    /// Reads the kernel's. The file that was named must be of this kernel.
+    pub fn kernel(&self, again: &Again) -> Result<Box<dyn Lines>, DebugInfoError> {
+        Ok(match (self.named, &self.kept) {
             (Some(path), _) => {
                 let info = DebugInfo::open(path, again.symbols())?;
                 Box::new(info.must_be_of(path, &self.release, self.build_id.as_ref())?)
             }
             (None, Some(kept)) => Box::new(DebugInfo::open(&kept.path, again.symbols())?),
             (None, None) => Box::new(()),
-        };
+        })
+    }
+
+    /// The same with those of its modules, which are known once the cell was replayed.
+    pub fn with_modules(&self, kernel: Box<dyn Lines>, again: &Again) -> Modules {
         let file = |name: &str| match self.additions.module(name) {
             Some(own) => Some(Rc::from(&*own.bytes)),
             None => std::fs::read(self.kept.as_ref()?.module(name)?).ok().map(Rc::from),
         };
-        Ok(Box::new(Modules::of(kernel, again.symbols(), file)))
+        Modules::of(kernel, again.symbols(), file)
     }
 }

@@ -30,15 +30,13 @@ pub fn replay(
     let additions = means.additions.or_of(&run.plan().experiment)?;
     let mut again = Again::of(record, &additions, &qemu, means.options, None)?;
     let origin = Origin::of(record, &again, &additions, means.debug_info, cache)?;
-    if means.debug_info.is_some() {
-        // A file that does not fit is told before the replay, which takes long.
-        origin.open(&again)?;
-    }
+    // A file that does not fit is told before the replay, which takes long.
+    let kernel = origin.kernel(&again)?;
     let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
     let executions = again.replay(cache, &places)?;
     Ok(Replayed {
         executions,
-        lines: origin.open(&again)?,
+        lines: Box::new(origin.with_modules(kernel, &again)),
         symbols: again.into_symbols(),
     })
 }

@@ -44,6 +44,9 @@ pub struct TaskFrom {
     pub comm: String,
 }
 
+/// So many of a sender's last blocks are looked at.
+pub const SENDERS_BLOCKS: usize = 20_000;
+
 /// Another CPU sends the one that measures an interrupt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
