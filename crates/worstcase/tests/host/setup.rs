@@ -3,6 +3,7 @@
 //! The machine is a folder with a few files of /proc and /sys. With root's rights one harmless setting of the real
 //! machine is changed too.
 
+use crate::run::until;
 use assert_cmd::cargo::cargo_bin;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -10,7 +11,6 @@ use rustix::process::Signal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const MIGRATION: &str = "proc/sys/kernel/timer_migration";
@@ -82,14 +82,6 @@ impl Controller {
         names
             .filter(|e| e.path().extension().is_some_and(|e| e == "journal"))
             .count()
-    }
-}
-
-fn until(what: &str, done: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(600);
-    while !done() {
-        assert!(Instant::now() < end, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -72,6 +72,11 @@ fn none_is_reproducible() {
 }
 
 #[test]
+fn full_is_reproducible() {
+    is_reproducible(GENERIC, "full");
+}
+
+#[test]
 fn rt_is_reproducible() {
     is_reproducible(RT, "rt");
 }
