@@ -11,3 +11,4 @@ pub mod breakdown;
 pub mod census;
 pub mod debuginfo;
 pub mod explain;
+pub mod noise;

@@ -79,6 +79,28 @@ impl Again {
         Ok(replay.executions)
     }
 
+    /// Hands over what ran around each of these samples, in the order of time, from so long before the due time on, with the
+    /// names of what ran.
+    pub fn replay_each(
+        &self,
+        cache: &Cache,
+        samples: &[usize],
+        lead: Instructions,
+        mut each: impl FnMut(&Execution, &Symbols),
+    ) -> Result<(), LabError> {
+        let mut symbols = None;
+        let each = |_, execution: Execution, modules: &Symbols| {
+            let symbols = symbols.get_or_insert_with(|| {
+                let mut symbols = self.kernel.code.clone();
+                symbols.add_modules(modules.clone());
+                symbols
+            });
+            each(&execution, symbols);
+            Ok(())
+        };
+        replay::replay_each(cache, &self.run(), &self.raw, &self.kernel, samples, lead, each).map(drop)
+    }
+
     /// The names of what ran; those of modules that the load brought once it was replayed, or its census taken.
     pub fn symbols(&self) -> &Symbols {
         &self.kernel.code

@@ -126,11 +126,7 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
     let subject = &prepared.subject;
     let label = subject.label();
     let cpus = subject.machine.smp.cpus;
-    let mut stamps = stamps::join(raw, subject.mips, cpus).map_err(|e| LabError::Stamps(label.clone(), e))?;
-    if raw.record.details.is_some() {
-        // No timer was due: the interrupt that came before has nothing to do with the sample.
-        stamps.samples.iter_mut().for_each(|stamp| stamp.irq_latency = None);
-    }
+    let stamps = stamps::join(raw, subject.mips, cpus).map_err(|e| LabError::Stamps(label.clone(), e))?;
     let said = |key: &str| snapshot.ready.get(key).cloned().unwrap_or_default();
     let described = record::Subject {
         kernel: record::Kernel {

@@ -8,7 +8,7 @@
 use super::cell::Raw;
 use super::machine::Mips;
 use super::stamps;
-use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
+use worstcase_probe::{Instructions, Nanos};
 
 /// One sample in instruction counts, from QEMU's start on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,9 @@ pub struct Moment {
 /// The moments of all samples, in order. The error says why events and samples do not fit each other.
 pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
     let reads = stamps::clock_reads(raw)?;
-    let spec = raw.record.spec.parse::<CellSpec>();
-    let entries = match spec.is_ok_and(|spec| matches!(spec.probe, Probe::Bench(_))) {
-        true => Vec::new(),
-        false => stamps::timer_entries(&raw.events),
+    let entries = match stamps::awaits_timer(raw) {
+        true => stamps::timer_entries(&raw.events),
+        false => Vec::new(),
     };
     let samples = raw.record.samples.iter().enumerate();
     let moment = |((index, sample), read): ((usize, &worstcase_probe::record::Sample), Instructions)| {

@@ -65,7 +65,7 @@ pub fn replay(
     lead: Instructions,
 ) -> Result<Replay, LabError> {
     let mut found: HashMap<usize, Execution> = HashMap::new();
-    let modules = replay_each(cache, run, raw, kernel, samples, lead, |sample, execution| {
+    let modules = replay_each(cache, run, raw, kernel, samples, lead, |sample, execution, _| {
         found.insert(sample, execution);
         Ok(())
     })?;
@@ -76,8 +76,8 @@ pub fn replay(
     })
 }
 
-/// Like [`replay`], but hands over one sample's execution at a time, in the order of time, each sample once. The cell runs
-/// again for every [`BATCH`] of instructions in windows. Gives the functions of modules.
+/// Like [`replay`], but hands over one sample's execution at a time, in the order of time, each sample once, with the functions
+/// of modules. The cell runs again for every [`BATCH`] of instructions in windows. Gives the functions of modules.
 pub fn replay_each(
     cache: &Cache,
     run: &Run,
@@ -85,7 +85,7 @@ pub fn replay_each(
     kernel: &KernelSymbols,
     samples: &[usize],
     lead: Instructions,
-    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+    each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
 ) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
@@ -100,7 +100,7 @@ pub fn replay_stretches(
     raw: &Raw,
     kernel: &KernelSymbols,
     stretches: &[Range<Instructions>],
-    each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+    mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let mips = run.prepared.subject.mips;
     let one = |(index, stretch): (usize, &Range<Instructions>)| Wanted {
@@ -115,6 +115,7 @@ pub fn replay_stretches(
     };
     let mut wanted: Vec<Wanted> = stretches.iter().enumerate().map(one).collect();
     wanted.sort_by_key(|w| w.window.start);
+    let each = |index, execution, _: &Symbols| each(index, execution);
     replay_wanted(cache, run, raw, kernel, &wanted, each).map(drop)
 }
 
@@ -125,7 +126,7 @@ fn replay_wanted(
     raw: &Raw,
     kernel: &KernelSymbols,
     wanted: &[Wanted],
-    mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
+    mut each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
 ) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
@@ -140,7 +141,7 @@ fn replay_wanted(
         }
         for one in batch {
             let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty"))?;
-            each(one.moment.index, execution)?;
+            each(one.moment.index, execution, &modules)?;
         }
     }
     Ok(modules)

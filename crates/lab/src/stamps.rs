@@ -12,7 +12,7 @@
 use super::cell::Raw;
 use super::machine::Mips;
 use worstcase_probe::trace::{Event, EventKind};
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_probe::{CellSpec, Instructions, Nanos};
 use worstcase_results::record::Stamp;
 
 /// What the plugin knows of a cell.
@@ -37,10 +37,13 @@ pub fn join(raw: &Raw, mips: Mips, cpus: u32) -> Result<Stamps, String> {
         return Err("the marks were not made on one CPU".into());
     }
     let entries = timer_entries(&raw.events);
+    let awaits_timer = awaits_timer(raw);
     let mut before = begin;
     let mut stamp = |latency: Nanos, read: Instructions| {
         let armed = std::mem::replace(&mut before, read);
         let irq_latency = match cpus {
+            // The interrupt that came before has nothing to do with the sample.
+            _ if !awaits_timer => None,
             1 => irq_latency(latency, read, &entries, mips).or(Some(Nanos(0))),
             _ => {
                 // The timer was set after the sample before this one.
@@ -64,6 +67,12 @@ pub fn join(raw: &Raw, mips: Mips, cpus: u32) -> Result<Stamps, String> {
         samples,
         instructions: Instructions(end.0 - begin.0),
     })
+}
+
+/// Whether a timer was due for each sample of a cell.
+pub fn awaits_timer(raw: &Raw) -> bool {
+    let spec = raw.record.spec.parse::<CellSpec>();
+    spec.map_or(true, |spec| spec.probe.awaits_timer())
 }
 
 /// The count at the one event of this kind.

@@ -57,7 +57,7 @@ pub const PROBES: [ProbeInfo; 8] = [
     ProbeInfo {
         name: "noise",
         about: "what takes the CPU away from a thread that never sleeps",
-        only: Only::host("it spins beside the trace of a real machine; in the lab: response, and explain"),
+        only: None,
     },
     ProbeInfo {
         name: "timerlat",
@@ -158,10 +158,16 @@ impl Probe {
         self.is_real_time()
     }
 
+    /// Whether a sample in the lab is the lateness of a timer.
+    pub const fn awaits_timer(self) -> bool {
+        matches!(self, Probe::Wakeup | Probe::Response)
+    }
+
     /// How many samples are taken unless somebody asks for another number or, on a host, for a time.
     pub const fn usual_periods(self) -> u32 {
         match self {
             Probe::Bench(bench) => bench.usual_samples(),
+            Probe::Noise => 50,
             _ => 2_000,
         }
     }
@@ -172,6 +178,7 @@ impl Probe {
     pub const fn usual_period(self, venue: Venue) -> Nanos {
         match (self, venue) {
             (Probe::Bench(bench), _) => bench.usual_period(),
+            (Probe::Noise, Venue::Lab) => Nanos::from_millis(10),
             (_, Venue::Lab) => Nanos::from_micros(251),
             (Probe::Jitter, Venue::Host) => Nanos(1_000_000_000 / REALFEEL_HZ),
             (Probe::Noise, Venue::Host) => Nanos::from_millis(100),
@@ -248,9 +255,9 @@ mod tests {
     #[test]
     fn a_venue_has_some_probes_and_says_why_not_the_others() {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
-        let why = Probe::Noise.check_venue(Venue::Lab).unwrap_err().0;
-        assert!(why.starts_with("probe 'noise' is there on the host only: "), "{why}");
-        assert_eq!(Probe::names(Venue::Lab).count(), 5);
+        let why = Probe::Jitter.check_venue(Venue::Lab).unwrap_err().0;
+        assert!(why.starts_with("probe 'jitter' is there on the host only: "), "{why}");
+        assert_eq!(Probe::names(Venue::Lab).count(), 6);
         assert_eq!(Probe::names(Venue::Host).count(), 8);
     }
 }

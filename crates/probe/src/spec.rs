@@ -64,9 +64,15 @@ impl CellSpec {
             } else {
                 Nanos(0)
             },
-            priority: if self.probe.is_real_time() { self.priority } else { 0 },
+            priority: if self.is_real_time() { self.priority } else { 0 },
             ..self
         }
+    }
+
+    /// Whether the lab gives the probe a real-time priority: not to [`Probe::Noise`], since what other threads want of its CPU
+    /// is part of what it looks for.
+    fn is_real_time(&self) -> bool {
+        self.probe.is_real_time() && self.probe != Probe::Noise
     }
 
     /// The text, without padding. Fails if it is longer than [`MAX_LEN`] or a value is out of range.
@@ -121,7 +127,7 @@ impl CellSpec {
                 self.warmup
             )));
         }
-        if self.probe.is_real_time() && !(1..=99).contains(&self.priority) {
+        if self.is_real_time() && !(1..=99).contains(&self.priority) {
             return Err(SpecError(format!(
                 "a real-time priority is 1 to 99, not {}",
                 self.priority

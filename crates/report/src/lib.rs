@@ -12,6 +12,7 @@ pub mod cell;
 pub mod census;
 pub mod compare;
 pub mod csv;
+pub mod entered;
 pub mod gate;
 pub mod grid;
 pub mod host;

@@ -1,12 +1,14 @@
 //! What `noise` saw, in the words of rtla's osnoise: noise, max single noise, CPU available, and the causes.
 
+use super::View;
+use super::grid::{Grid, Group};
 use super::host::{grid, row_name};
-use super::terminal::{Style, distinct};
+use super::terminal::{Style, WIDTH, distinct, row_label, shortened, units};
 use serde_json::{Value, json};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Gaps, Record};
+use worstcase_results::record::{Gaps, Record, SubjectId};
 
 /// A row a CPU, one of all together, and what took the CPU away.
 pub(super) fn tables(records: &[&Record], style: Style) -> Vec<String> {
@@ -15,6 +17,48 @@ pub(super) fn tables(records: &[&Record], style: Style) -> Vec<String> {
     lines.extend(by_cpu(records, &all, style));
     lines.push(String::new());
     lines.extend(by_cause(records, &all, style));
+    lines
+}
+
+/// The lab's: subjects as rows, loads as groups of columns; of all seeds together.
+pub(super) fn lab_table(view: &View, style: Style) -> Vec<String> {
+    let records = || view.records.iter().filter(|r| r.accounting.gaps().is_some());
+    let subjects = distinct(records().map(|r| r.subject.id()));
+    let row = |load: &str, id: &SubjectId| {
+        let of = records().filter(|r| r.cell.load == load && r.subject.id() == *id);
+        let gaps: Vec<Gaps> = of.filter_map(|r| r.accounting.gaps().copied()).collect();
+        match gaps.is_empty() {
+            true => vec!["-".to_string(); 3],
+            false => {
+                let all = together(gaps.into_iter());
+                let a_second = all.gaps as f64 * 1e9 / all.observed_ns.max(1) as f64;
+                let noise = micros(Nanos(all.noise_ns_a_second()));
+                vec![format!("{a_second:.0}"), noise, micros(Nanos(all.max_single_ns))]
+            }
+        }
+    };
+    let label = |id: &SubjectId| {
+        let subject = records().map(|r| &r.subject).find(|s| s.id() == *id);
+        subject.map_or_else(|| id.to_string(), row_label)
+    };
+    let grid = Grid {
+        heading: "subject".into(),
+        labels: subjects.iter().map(label).collect(),
+        columns: ["gaps", "noise", "max single"].map(String::from).to_vec(),
+        groups: distinct(records().map(|r| r.cell.load.as_str()))
+            .into_iter()
+            .map(|load| Group {
+                title: shortened(&plain(load)),
+                cells: subjects.iter().map(|id| row(load, id)).collect(),
+            })
+            .collect(),
+    };
+    let units = units(records().map(|r| &r.subject)).join(", ");
+    let heading = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
+    let mut lines = vec![style.bold(&heading), String::new()];
+    lines.extend(grid.render(WIDTH));
+    lines.push(String::new());
+    lines.push("What came in them, and who sent it: worstcase explain RUN".into());
     lines
 }
 

@@ -1,7 +1,7 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
 use super::grid::{Grid, Group};
-use super::{View, bench, host, ranking};
+use super::{View, bench, host, noise, ranking};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
@@ -12,7 +12,7 @@ use worstcase_results::stats::{Ensemble, ensembles};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
 /// Widest line of a table.
-const WIDTH: usize = 120;
+pub(super) const WIDTH: usize = 120;
 
 /// How text may look.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,11 @@ pub fn run(view: &View, style: Style) -> String {
 fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
     let mut out = Vec::new();
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
+        if probe == "noise" {
+            out.push(String::new());
+            out.extend(noise::lab_table(view, style));
+            continue;
+        }
         for quantity in view.quantities_of(probe) {
             let all = ensembles(view.records, *quantity);
             let of_probe: Vec<Ensemble> = all.into_iter().filter(|e| e.probe == probe).collect();
@@ -105,7 +110,7 @@ fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
             }
         }
     }
-    if view.timed().next().is_some() {
+    if view.timed().any(|r| r.accounting.periods().is_some()) {
         out.push(String::new());
         out.push("median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;".into());
         out.push("of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.".into());
@@ -289,7 +294,7 @@ pub fn published(figures: &[Published], style: Style) -> Vec<String> {
     lines
 }
 
-fn shortened(title: &str) -> String {
+pub(super) fn shortened(title: &str) -> String {
     match title.chars().count() {
         0..=28 => title.to_string(),
         _ => title.chars().take(27).chain(['…']).collect(),

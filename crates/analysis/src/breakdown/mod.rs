@@ -29,7 +29,7 @@ pub mod host;
 pub mod lines;
 pub mod milestones;
 pub mod roles;
-mod senders;
+pub(crate) mod senders;
 pub(crate) mod shares;
 pub(crate) mod sources;
 pub mod spans;

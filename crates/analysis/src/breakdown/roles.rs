@@ -209,6 +209,43 @@ pub fn is_of_timer_queue(name: &str) -> bool {
     OWN.iter().any(|start| name.starts_with(start))
 }
 
+/// Whether a function calls others on behalf of whoever asked for them: timers, calls from other CPUs, work.
+pub fn is_queue(name: &str) -> bool {
+    const QUEUES: [&str; 9] = [
+        "call_timer_fn",
+        "expire_timers",
+        "flush_smp_call_function_queue",
+        "generic_smp_call_function_single_interrupt",
+        "irq_work_single",
+        "process_one_work",
+        "rcu_do_batch",
+        "run_posix_cpu_timers",
+        "tasklet_action_common",
+    ];
+    let stem = name.trim_start_matches('_');
+    let stem = stem.split_once('.').map_or(stem, |(own, _)| own);
+    QUEUES.contains(&stem) || role(name) == Some(Role::TimerQueue)
+}
+
+/// Whether a function that a queue calls is the queue's own helper, and nothing that somebody asked for.
+pub fn is_of_queue(name: &str) -> bool {
+    const OWN: [&str; 12] = [
+        "csd_",
+        "llist_",
+        "__list_",
+        "rcu_segcblist_",
+        "rcu_cblist_",
+        "__rcu_",
+        "str",
+        "move_linked_works",
+        "wake_up_worker",
+        "kick_pool",
+        "pwq_",
+        "worker_",
+    ];
+    OWN.iter().any(|start| name.starts_with(start)) || is_of_timer_queue(name) || is_queue(name) || is_helper(name)
+}
+
 /// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to; as its manual page
 /// names it.
 pub fn system_call(name: &str) -> Option<&str> {

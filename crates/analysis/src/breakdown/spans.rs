@@ -197,6 +197,16 @@ impl Sender {
         let mut functions = functions.filter(|function| !super::roles::is_way_to_cpus(function));
         functions.next()
     }
+
+    /// Function, thread and system call, as in `text_poke_bp_batch, sh in write(2)`.
+    pub fn summary(&self) -> String {
+        let by = self.by().map_or(String::new(), |by| format!("{by}, "));
+        let call = self
+            .system_call
+            .as_ref()
+            .map_or(String::new(), |call| format!(" in {call}(2)"));
+        format!("{by}{}{call}", self.task.comm)
+    }
 }
 
 /// One span.

@@ -3,16 +3,13 @@
 
 use crate::sys::{memory, sched};
 
-/// Real-time policy and locked memory, given back when dropped.
+/// All memory locked and the stack present, until dropped.
 #[derive(Debug)]
-pub(super) struct RealTime {
-    before: Option<sched::Policy>,
-    locked: bool,
-}
+pub(super) struct Locked(bool);
 
-impl RealTime {
-    /// Takes SCHED_FIFO at `priority` and locks all memory, as far as permitted.
-    pub fn acquire(priority: u8, warnings: &mut Vec<String>) -> RealTime {
+impl Locked {
+    /// As far as permitted.
+    pub fn acquire(warnings: &mut Vec<String>) -> Locked {
         let locked = memory::lock_all();
         if let Err(e) = &locked {
             warnings.push(format!(
@@ -20,6 +17,29 @@ impl RealTime {
             ));
         }
         memory::prefault_stack();
+        Locked(locked.is_ok())
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        if self.0 {
+            memory::unlock_all();
+        }
+    }
+}
+
+/// Real-time policy and locked memory, given back when dropped.
+#[derive(Debug)]
+pub(super) struct RealTime {
+    before: Option<sched::Policy>,
+    _locked: Locked,
+}
+
+impl RealTime {
+    /// Takes SCHED_FIFO at `priority` and locks all memory, as far as permitted.
+    pub fn acquire(priority: u8, warnings: &mut Vec<String>) -> RealTime {
+        let locked = Locked::acquire(warnings);
         let before = sched::Policy::current().ok();
         let fifo = sched::Policy::fifo(priority).apply();
         if let Err(e) = &fifo {
@@ -29,7 +49,7 @@ impl RealTime {
         }
         RealTime {
             before: before.filter(|_| fifo.is_ok()),
-            locked: locked.is_ok(),
+            _locked: locked,
         }
     }
 }
@@ -39,9 +59,6 @@ impl Drop for RealTime {
         if let Some(policy) = self.before {
             // Going back to where one came from needs no right beyond the one that was there.
             let _ = policy.apply();
-        }
-        if self.locked {
-            memory::unlock_all();
         }
     }
 }

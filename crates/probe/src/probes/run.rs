@@ -1,6 +1,7 @@
 //! One cell on the machine that is measured.
 
-use super::real_time::RealTime;
+use super::noise::Noise;
+use super::real_time::{Locked, RealTime};
 use super::recorder::Recorder;
 use super::response::Response;
 use super::{environment, wakeup};
@@ -8,6 +9,7 @@ use crate::bench::{Bench, BenchError, Details, Observer, Request};
 use crate::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
 use crate::probe::Probe;
 use crate::record::{RawRecord, Sample, SelfCost, Work};
+use crate::schedule::Schedule;
 use crate::spec::{CellSpec, SpecError};
 use crate::sys::{clock, usage};
 use crate::units::Nanos;
@@ -81,6 +83,7 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
         .map_or(&[][..], |placement| placement.spread(spec.probe));
     let measured = match spec.probe {
         Probe::Bench(bench) => measure_bench(spec, bench, spread, &mut load),
+        Probe::Noise => measure_noise(spec, &mut load),
         _ => measure(spec, &mut load),
     };
     let stopped = load.stop();
@@ -98,7 +101,7 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
     Ok(RawRecord {
         spec: text,
         start: measured.start,
-        expected: spec.periods,
+        expected: measured.expected,
         samples: measured.samples,
         self_cost: measured.self_cost,
         work: measured.work,
@@ -110,6 +113,8 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
 
 struct Measured {
     start: Nanos,
+    /// Periods that were due, or gaps that were seen.
+    expected: u32,
     samples: Vec<Sample>,
     self_cost: SelfCost,
     work: Vec<Work>,
@@ -130,7 +135,7 @@ impl Instrument {
             Probe::Wakeup => Instrument::Wakeup(recorder),
             Probe::Response => Instrument::Response(Response::new(recorder)?),
             Probe::Bench(_) | Probe::Jitter | Probe::Noise | Probe::Timerlat => {
-                unreachable!("refused, or measure_bench has it")
+                unreachable!("refused, or measured in a way of its own")
             }
         })
     }
@@ -210,7 +215,54 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
     }
     Ok(Measured {
         start: schedule.start,
+        expected: spec.periods,
         samples: recorded.samples,
+        self_cost: SelfCost {
+            clock_read,
+            empty_sample,
+            cpu_time: cpu_after.saturating_sub(cpu_before),
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
+        },
+        work,
+        warnings,
+        details: None,
+    })
+}
+
+/// The probe is scheduled like everybody else: what other threads want of its CPU is part of what it looks for.
+fn measure_noise(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let system = |source| ProbeError::System {
+        probe: spec.probe,
+        source,
+    };
+    let mut warnings = Vec::new();
+    let locked = Locked::acquire(&mut warnings);
+    load.wait_for_work()?;
+    clock::sleep_until(clock::monotonic() + spec.warmup);
+    let clock_read = clock::read_cost(TRIALS);
+    let mut noise = Noise::new(TRIALS);
+    load.check()?;
+
+    let Schedule { start, .. } = spec.schedule(clock::monotonic() + LEAD);
+    clock::sleep_until(start - LEAD);
+    let work_before = load.work();
+    let used_before = usage::own_process();
+    let cpu_before = clock::own_cpu_time().map_err(system)?;
+    clock::sleep_until(start);
+    noise.measure(start + Nanos(spec.period.0 * u64::from(spec.periods)));
+    let cpu_after = clock::own_cpu_time().map_err(system)?;
+    let used = usage::own_process() - used_before;
+    let work = load.work_since(&work_before);
+    load.check()?;
+    let work = work?;
+    drop(locked);
+    let empty_sample = noise.turn;
+    let (expected, samples) = noise.finish();
+    Ok(Measured {
+        start,
+        expected,
+        samples,
         self_cost: SelfCost {
             clock_read,
             empty_sample,
@@ -268,6 +320,7 @@ fn measure_bench(spec: &CellSpec, bench: Bench, cpus: &[u32], load: &mut Running
     load.check()?;
     Ok(Measured {
         start,
+        expected: spec.periods,
         samples: taken.samples,
         self_cost: SelfCost {
             clock_read,

@@ -2,14 +2,14 @@
 
 use super::samples::digest;
 use super::{
-    Accounting, Cell, CellId, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject, Summaries,
-    Summary, Work, parquet,
+    Accounting, Cell, CellId, Gaps, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
+    Summaries, Summary, Work, parquet,
 };
 use std::collections::BTreeMap;
 use worstcase_base::digest::sha256_hex;
-use worstcase_probe::record::RawRecord;
+use worstcase_probe::record::{RawRecord, Sample};
 use worstcase_probe::spec::SpecError;
-use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
 
 /// Name of the samples file beside record.json.
 pub const SAMPLES_FILE: &str = "samples.parquet";
@@ -57,9 +57,16 @@ impl CellResult {
     ) -> Result<CellResult, BuildError> {
         let spec: CellSpec = raw.spec.parse()?;
         check(raw, &spec, stamps)?;
-        let rows = rows(raw, &spec, stamps)?;
+        let time_of = |instructions: Instructions| subject.time_of(instructions);
+        let rows = match spec.probe {
+            Probe::Noise => gap_rows(raw, stamps, time_of),
+            _ => rows(raw, &spec, stamps)?,
+        };
         let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
-        let accounting = accounting(raw);
+        let accounting = match spec.probe {
+            Probe::Noise => Accounting::Gaps(gaps(raw, &spec, instructions.map(time_of))),
+            _ => Accounting::Periods(periods(raw)),
+        };
         let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject), &accounting)?;
         let of = |quantity: Quantity| -> Option<Summary> {
             let values: Vec<(u32, Nanos)> = rows
@@ -87,7 +94,7 @@ impl CellResult {
             work: raw.work.iter().map(Work::from).collect(),
             warnings: raw.warnings.clone(),
             console: Vec::new(),
-            environment: environment(raw, stamps),
+            environment: environment(raw, spec.probe, stamps),
             digest: digest(raw.expected, &rows),
             causes: Vec::new(),
             details: raw.details.clone(),
@@ -105,7 +112,7 @@ impl CellResult {
 
 fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), BuildError> {
     let contradiction = |text: String| Err(BuildError::Contradiction(text));
-    if raw.expected != spec.periods {
+    if raw.expected != spec.periods && spec.probe != Probe::Noise {
         return contradiction(format!("{} periods asked for, {} reported", spec.periods, raw.expected));
     }
     if !raw.samples.is_sorted_by(|a, b| a.index < b.index) {
@@ -121,7 +128,7 @@ fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), Build
 }
 
 fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<SampleRow>, BuildError> {
-    let row = |(i, sample): (usize, &worstcase_probe::record::Sample)| {
+    let row = |(i, sample): (usize, &Sample)| {
         let stamp = stamps.get(i);
         let irq_latency = stamp.and_then(|s| s.irq_latency);
         let after_irq = match irq_latency {
@@ -146,7 +153,38 @@ fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<Sample
     raw.samples.iter().enumerate().map(row).collect()
 }
 
-fn accounting(raw: &RawRecord) -> Accounting {
+/// A gap begins where its sample lies the gap's length before the instruction that saw its end.
+fn gap_rows(raw: &RawRecord, stamps: &[Stamp], time_of: impl Fn(Instructions) -> Nanos) -> Vec<SampleRow> {
+    let row = |(i, gap): (usize, &Sample)| {
+        let instructions = stamps.get(i).map(|s| s.instructions);
+        let end = instructions.map_or(gap.latency, |at| time_of(Instructions(at.0 + 1)));
+        SampleRow {
+            index: gap.index,
+            due: raw.start + end.saturating_sub(gap.latency),
+            latency: gap.latency,
+            irq_latency: None,
+            after_irq: None,
+            instructions,
+            host: None,
+        }
+    };
+    raw.samples.iter().enumerate().map(row).collect()
+}
+
+/// The last gap may end later than was asked.
+fn gaps(raw: &RawRecord, spec: &CellSpec, watched: Option<Nanos>) -> Gaps {
+    let asked = Nanos(spec.period.0 * u64::from(spec.periods));
+    let all = || raw.samples.iter().map(|gap| gap.latency.0);
+    Gaps {
+        observed_ns: watched.map_or(asked, |watched| watched.max(asked)).0,
+        gaps: raw.samples.len() as u64,
+        lost: u64::from(raw.expected) - raw.samples.len() as u64,
+        noise_ns: all().sum(),
+        max_single_ns: all().max().unwrap_or(0),
+    }
+}
+
+fn periods(raw: &RawRecord) -> Periods {
     let expected = u64::from(raw.expected);
     let indexes = || raw.samples.iter().map(|s| u64::from(s.index));
     let first = indexes().next().unwrap_or(expected);
@@ -155,7 +193,7 @@ fn accounting(raw: &RawRecord) -> Accounting {
     for (a, b) in indexes().zip(indexes().skip(1)) {
         longest = longest.max(b - a - 1);
     }
-    Accounting::Periods(Periods {
+    Periods {
         expected,
         taken: raw.samples.len() as u64,
         missed: raw.missed(),
@@ -163,14 +201,14 @@ fn accounting(raw: &RawRecord) -> Accounting {
         lost: 0,
         longest_missed_run: longest,
         missed_at_ends: first + (expected - after_last),
-    })
+    }
 }
 
 /// What the machine said, and how many of the timers that were due another CPU waited for.
-fn environment(raw: &RawRecord, stamps: &[Stamp]) -> BTreeMap<String, String> {
+fn environment(raw: &RawRecord, probe: Probe, stamps: &[Stamp]) -> BTreeMap<String, String> {
     let mut environment = raw.environment.clone();
     let elsewhere = stamps.iter().filter(|s| s.irq_latency.is_none()).count();
-    if elsewhere > 0 && raw.details.is_none() {
+    if elsewhere > 0 && probe.awaits_timer() {
         environment.insert("timers_elsewhere".into(), format!("{elsewhere} of {}", stamps.len()));
     }
     environment

@@ -8,6 +8,7 @@ use std::fmt;
 use worstcase_base::format::{file_name, is_file_name};
 use worstcase_plan::VirtualMachine;
 pub use worstcase_probe::Venue;
+use worstcase_probe::{Instructions, Nanos};
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +144,14 @@ impl Subject {
         match self.venue() {
             Venue::Lab => "virtual us",
             Venue::Host => "us",
+        }
+    }
+
+    /// Lab: virtual time of so many instructions of one CPU.
+    pub fn time_of(&self, instructions: Instructions) -> Nanos {
+        match &self.machine {
+            Machine::Lab(lab) => Nanos(instructions.0 * (1000 / u64::from(lab.machine.mips))),
+            Machine::Host(_) => Nanos(0),
         }
     }
 

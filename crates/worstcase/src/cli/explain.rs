@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
 use worstcase_analysis::explain::{self, Choice, Explained, Means, comparable, has_latency, worst_cell};
+use worstcase_analysis::noise::{self, Entered};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::flame::FlameError;
 use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{Record, Run};
+use worstcase_results::record::{CellId, Record, Run, Venue};
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
 #[derive(Debug, Args)]
@@ -28,6 +29,7 @@ Examples:
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
+Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
 switch and hackbench have no worst wake-up: there is nothing to explain; of inversion, why a blocked thread waited.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
@@ -75,6 +77,11 @@ pub enum ShowBreakdownError {
     /// What needs every instruction.
     #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
     OnlyInTheLab,
+    /// What asks for one sample.
+    #[error(
+        "{0} is a cell of noise, of which all gaps are told at once: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
+    )]
+    AllGaps(CellId),
     /// No picture.
     #[error(transparent)]
     Flame(#[from] FlameError),
@@ -92,7 +99,7 @@ impl ShowBreakdownError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            ShowBreakdownError::OnlyInTheLab => Exit::Usage,
+            ShowBreakdownError::OnlyInTheLab | ShowBreakdownError::AllGaps(_) => Exit::Usage,
             ShowBreakdownError::Flame(_) | ShowBreakdownError::Write { .. } => Exit::Storage,
         }
     }
@@ -109,12 +116,45 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named();
     let means = args.replay.means(&additions, &options, args.debug_info.as_deref());
+    let noise = noise(args, &run, &records)?;
+    if args.cell.is_none() && noise.is_empty() {
+        records.retain(|r| !is_noise(r));
+    }
     let text = match args.all {
+        _ if !noise.is_empty() => entered(args, &means, &run, &noise)?,
         true => all(args, &means, &run, &records)?,
         false => one(args, &means, &run, &records)?,
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn is_noise(record: &Record) -> bool {
+    record.subject.venue() == Venue::Lab && record.accounting.gaps().is_some()
+}
+
+/// The cells of the lab's noise that are asked for: the one that is named, or all if there are no others.
+fn noise(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Vec<Record>, Error> {
+    Ok(match &args.cell {
+        Some(id) => Some(run.record_of(id)?).into_iter().filter(is_noise).collect(),
+        None if records.iter().all(is_noise) => records.to_vec(),
+        None => Vec::new(),
+    })
+}
+
+/// What entered the CPU in each of these cells.
+fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
+    let files = [&args.folded, &args.flame, &args.perfetto];
+    let asks_for_one = args.all || args.compare.is_some() || args.sample != Choice::Worst;
+    if asks_for_one || files.iter().any(|file| file.is_some()) {
+        return Err(ShowBreakdownError::AllGaps(records[0].id.clone()).into());
+    }
+    let cells = records.iter().map(|record| noise::entered(means, run, record));
+    let cells: Vec<Entered> = cells.collect::<Result<_, _>>()?;
+    Ok(match args.json {
+        true => worstcase_report::entered::json(&cells),
+        false => worstcase_report::entered::terminal(&cells, Style::of_stdout()),
+    })
 }
 
 /// The worst samples of every cell, or of one, by cause.

@@ -1,0 +1,121 @@
+//! What enters a CPU: all gaps of a cell of `noise` in the lab, by who took the CPU and who sent it.
+//!
+//! ```text
+//! record, gaps ──replay, a window each──> execution ──parts──> who, how long, from whom ──gather──> rows
+//! ```
+
+mod parts;
+
+pub use parts::{Part, Who, parts};
+
+use crate::breakdown::spans::Sender;
+use crate::debuginfo::Origin;
+use crate::explain::{ExplainError, Means};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use worstcase_lab::again::Again;
+use worstcase_lab::qemu::Qemu;
+use worstcase_probe::Instructions;
+use worstcase_results::record::{Gaps, Record, Run};
+
+/// What a sender did so long before it sent an interrupt is looked at: a window begins by so much earlier than its gap.
+const LEAD: Instructions = Instructions(10_000);
+
+/// One line of a cell's table: who came, from whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Who took the CPU.
+    #[serde(flatten)]
+    pub who: Who,
+    /// As shown.
+    pub name: String,
+    /// In how many gaps.
+    pub gaps: u64,
+    /// How often.
+    pub times: u64,
+    /// Instructions, all together.
+    pub instructions: Instructions,
+    /// The most in one gap.
+    pub longest: Instructions,
+    /// Who sent it, as shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_by: Option<String>,
+    /// The first one that is known to have sent it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Sender>,
+}
+
+/// What entered the CPU in one cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entered {
+    /// The cell's name.
+    pub cell: String,
+    /// The subject's name.
+    pub subject: String,
+    /// The load.
+    pub load: String,
+    /// The CPU.
+    pub cpu: String,
+    /// Its gaps.
+    pub gaps: Gaps,
+    /// Most instructions first.
+    pub rows: Vec<Row>,
+}
+
+/// Replays a cell and tells who took the CPU in each of its gaps.
+pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, ExplainError> {
+    let gaps = *record.accounting.gaps().expect("a cell of noise has gaps");
+    let places: Vec<usize> = (0..gaps.gaps as usize).collect();
+    let rows = match places.is_empty() {
+        true => Vec::new(),
+        false => gather(replayed(means, run, record, &places)?),
+    };
+    let said = |key: &str| record.environment.get(key).cloned().unwrap_or_default();
+    Ok(Entered {
+        cell: record.id.to_string(),
+        subject: record.subject.id().to_string(),
+        load: record.cell.load.clone(),
+        cpu: said("probe_cpu"),
+        gaps,
+        rows,
+    })
+}
+
+fn replayed(means: &Means, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<Vec<Part>>, ExplainError> {
+    let cache = &means.options.cache;
+    let qemu = Qemu::find(means.qemu, cache, means.options.observer)?;
+    let additions = means.additions.or_of(&run.plan().experiment)?;
+    let again = Again::of(record, &additions, &qemu, means.options, None)?;
+    let origin = Origin::of(record, &again, &additions, means.debug_info, cache)?;
+    let lines = origin.kernel(&again)?;
+    let mut all = Vec::new();
+    again.replay_each(cache, places, LEAD, |execution, symbols| {
+        all.push(parts(execution, symbols, &*lines));
+    })?;
+    Ok(all)
+}
+
+/// The parts of all gaps as rows.
+fn gather(gaps: Vec<Vec<Part>>) -> Vec<Row> {
+    let mut rows: BTreeMap<(Who, Option<String>), Row> = BTreeMap::new();
+    for part in gaps.into_iter().flatten() {
+        let sent_by = part.sender.as_ref().map(Sender::summary);
+        let row = rows.entry((part.who.clone(), sent_by.clone())).or_insert_with(|| Row {
+            name: part.who.to_string(),
+            who: part.who,
+            gaps: 0,
+            times: 0,
+            instructions: Instructions(0),
+            longest: Instructions(0),
+            sent_by,
+            sender: part.sender,
+        });
+        row.gaps += 1;
+        row.times += part.times;
+        row.instructions = Instructions(row.instructions.0 + part.instructions);
+        row.longest = row.longest.max(Instructions(part.instructions));
+    }
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
+    rows
+}
