@@ -214,6 +214,7 @@ fn every_load_works_and_leaves_nothing() {
             "timerfd",
             "rcu",
             "receive:8",
+            "bpf",
             "shm@50",
             "find@2000+compile+compile",
             "fork@100+procread@20",

@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = begin();
     let all: Vec<usize> = (0..raw.record.samples.len()).collect();
     let (mut steps, mut odd) = (0, 0);
-    replay_each(cache, &run, &raw, &symbols, &all, LEAD, |_, execution| {
+    replay_each(cache, &run, &raw, &symbols, &all, LEAD, |_, execution, _| {
         steps += execution.steps.len();
         odd += misfits(&execution);
         Ok(())

@@ -111,7 +111,7 @@ fn every_sample_is_replayed_and_every_step_fits() {
     with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
         let all: Vec<usize> = (0..raw.record.samples.len()).collect();
         let mut seen = Vec::new();
-        replay_each(&options.cache, run, raw, kernel, &all, LEAD, |sample, execution| {
+        replay_each(&options.cache, run, raw, kernel, &all, LEAD, |sample, execution, _| {
             check(&execution);
             assert_eq!(execution.latency, raw.record.samples[sample].latency);
             seen.push(sample);
@@ -253,7 +253,7 @@ fn every_sample_of_a_cell_has_a_breakdown_that_adds_up() {
             };
             let all: Vec<usize> = (0..samples.len()).collect();
             let mut told = 0;
-            replay_each(&options.cache, run, raw, kernel, &all, SHORT_LEAD, |i, execution| {
+            replay_each(&options.cache, run, raw, kernel, &all, SHORT_LEAD, |i, execution, _| {
                 let sample = Sample {
                     cell: format!("{preempt}.{load}"),
                     subject: preempt.into(),

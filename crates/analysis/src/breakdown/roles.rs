@@ -211,8 +211,9 @@ pub fn is_of_timer_queue(name: &str) -> bool {
 
 /// Whether a function calls others on behalf of whoever asked for them: timers, calls from other CPUs, work.
 pub fn is_queue(name: &str) -> bool {
-    const QUEUES: [&str; 9] = [
+    const QUEUES: [&str; 10] = [
         "call_timer_fn",
+        "cpu_stopper_thread",
         "expire_timers",
         "flush_smp_call_function_queue",
         "generic_smp_call_function_single_interrupt",

@@ -5,6 +5,8 @@
 //! ```
 
 mod parts;
+#[cfg(test)]
+mod tests;
 
 pub use parts::{Part, Who, parts};
 
@@ -16,7 +18,7 @@ use std::collections::BTreeMap;
 use worstcase_lab::again::Again;
 use worstcase_lab::qemu::Qemu;
 use worstcase_probe::Instructions;
-use worstcase_results::record::{Gaps, Record, Run};
+use worstcase_results::record::{Gaps, Machine, Record, Run};
 
 /// What a sender did so long before it sent an interrupt is looked at: a window begins by so much earlier than its gap.
 const LEAD: Instructions = Instructions(10_000);
@@ -52,6 +54,8 @@ pub struct Entered {
     pub cell: String,
     /// The subject's name.
     pub subject: String,
+    /// Its boot parameters, beside the lab's own.
+    pub append: String,
     /// The load.
     pub load: String,
     /// The CPU.
@@ -74,6 +78,10 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
     Ok(Entered {
         cell: record.id.to_string(),
         subject: record.subject.id().to_string(),
+        append: match &record.subject.machine {
+            Machine::Lab(lab) => lab.machine.append.to_string(),
+            Machine::Host(_) => String::new(),
+        },
         load: record.cell.load.clone(),
         cpu: said("probe_cpu"),
         gaps,

@@ -182,9 +182,12 @@ fn gather(walk: &Walk, range: Range<u64>, own: u32) -> Vec<Gathered> {
         });
         let part = &mut gathered[place];
         part.instructions += interval.end - interval.start;
-        if let Some(function) = found.called.filter(|function| !part.functions.contains(function)) {
-            part.functions.push(function);
-            part.functions.sort();
+        if let Some(called) = found.called.filter(|called| !part.functions.contains(&called.function)) {
+            // What a function that was called jumps to stands in its place.
+            if !called.jumped_to || part.functions.is_empty() {
+                part.functions.push(called.function);
+                part.functions.sort();
+            }
         }
     }
     with_overhead(gathered)
@@ -239,8 +242,14 @@ fn who<'a>(walk: &Walk, owner: Owner, functions: Vec<String>, comm: impl Fn(u32)
 struct Found {
     owner: Owner,
     /// A function that runs on behalf of somebody who asked for it.
-    called: Option<String>,
+    called: Option<Called>,
     /// Another function jumped to the soft interrupt's.
+    jumped_to: bool,
+}
+
+struct Called {
+    function: String,
+    /// Another function jumped to it.
     jumped_to: bool,
 }
 
@@ -264,7 +273,7 @@ fn owner(walk: &Walk, interval: &Interval, own: u32) -> Option<Found> {
             .iter()
             .any(|id| stacks.role(*id).is_some_and(|role| roles.contains(&role)))
     };
-    let called = || called_by_queue(walk, &within).map(str::to_string);
+    let called = || called_by_queue(walk, &within);
     let found = |owner, called| {
         Some(Found {
             owner,
@@ -290,11 +299,13 @@ fn owner(walk: &Walk, interval: &Interval, own: u32) -> Option<Found> {
     }
 }
 
-/// The function that is called on behalf of somebody, of frames from the outermost on. What that one jumps to is itself.
-fn called_by_queue<'a>(walk: &'a Walk, frames: &[StackId]) -> Option<&'a str> {
+/// The function that is called on behalf of somebody, of frames from the outermost on.
+fn called_by_queue(walk: &Walk, frames: &[StackId]) -> Option<Called> {
     let name = |id: &StackId| walk.stacks.frame(*id).function.as_str();
     let queue = frames.iter().rposition(|id| roles::is_queue(name(id)))?;
-    let called = frames.get(queue + 1)?;
-    let jumped_to = walk.stacks.frame(*called).kind == FrameKind::TailCall;
-    (!jumped_to && !roles::is_of_queue(name(called))).then(|| name(called))
+    let called = frames.get(queue + 1).filter(|id| !roles::is_of_queue(name(id)))?;
+    Some(Called {
+        function: name(called).to_string(),
+        jumped_to: walk.stacks.frame(*called).kind == FrameKind::TailCall,
+    })
 }

@@ -32,6 +32,8 @@ pub const LOADS: &[&str] = &[
     "rcu@20000",
     "receive:8",
     "receive:8@200",
+    "bpf",
+    "bpf@100",
     "cmd-ready:sh -c 'sleep 0.1; : > $WORSTCASE_READY; while :; do :; done'",
     "cmd:sh -c 'setsid sleep 1000 & while :; do :; done'",
     "cpu:1+find+disk:2+compile",

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Studies inside the tool: name and text.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("preemption-models", include_str!("built_in/preemption-models.toml")),
     ("realfeel-jitter", include_str!("built_in/realfeel-jitter.toml")),
     ("scheduler-scaling", include_str!("built_in/scheduler-scaling.toml")),
@@ -21,6 +21,7 @@ const BUILT_IN: [(&str, &str); 6] = [
     ),
     ("kernel-flavours", include_str!("built_in/kernel-flavours.toml")),
     ("kernel-history", include_str!("built_in/kernel-history.toml")),
+    ("isolation", include_str!("built_in/isolation.toml")),
 ];
 
 /// Which of a study's experiments in a venue.

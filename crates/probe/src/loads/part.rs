@@ -110,6 +110,10 @@ impl RunningPart {
             LoadKind::Rcu => super::rcu::start,
             LoadKind::Receive => super::receive::start,
             LoadKind::Writeback => super::writeback::start,
+            LoadKind::Bpf => super::bpf::start,
+            LoadKind::Perf => super::perf::start,
+            LoadKind::StaticKeys => super::settings::start_static_keys,
+            LoadKind::Hotplug => super::settings::start_hotplug,
             LoadKind::Cmd => super::cmd::start,
             LoadKind::CmdReady => super::cmd::start_ready,
             LoadKind::Build | LoadKind::Memory | LoadKind::Disk | LoadKind::Desktop => {

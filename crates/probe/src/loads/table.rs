@@ -47,6 +47,14 @@ pub enum LoadKind {
     Disk,
     /// A walk through the root partition and two builds.
     Desktop,
+    /// Filters of packets made and thrown away.
+    Bpf,
+    /// Counters of events opened and closed.
+    Perf,
+    /// Branches that the kernel rewrites.
+    StaticKeys,
+    /// A CPU that goes and comes.
+    Hotplug,
     /// Any program.
     Cmd,
     /// Any program that says when it is ready.
@@ -125,7 +133,7 @@ const fn number(what: &'static str, most: u32) -> Takes {
 }
 
 /// All loads, in the order in which help texts name them.
-pub const LOADS: [LoadInfo; 22] = [
+pub const LOADS: [LoadInfo; 26] = [
     LoadInfo {
         kind: LoadKind::Idle,
         name: "idle",
@@ -332,6 +340,46 @@ pub const LOADS: [LoadInfo; 22] = [
         only: Only::host(
             "the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile",
         ),
+    },
+    LoadInfo {
+        kind: LoadKind::Bpf,
+        name: "bpf",
+        takes: Takes::Nothing,
+        about: "gives a socket one packet filter after the other (code made and freed)",
+        units: &["filters"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Perf,
+        name: "perf",
+        takes: Takes::Nothing,
+        about: "counts its own context switches for a moment, again and again (static keys)",
+        units: &["counters"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::StaticKeys,
+        name: "statickeys",
+        takes: Takes::Nothing,
+        about: "switches the scheduler's statistics on and off (code rewritten on every CPU)",
+        units: &["switches"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::lab("it switches a setting of the whole machine; on the host: perf"),
+    },
+    LoadInfo {
+        kind: LoadKind::Hotplug,
+        name: "hotplug",
+        takes: Takes::Nothing,
+        about: "takes a CPU of the load's away and brings it back (needs three CPUs)",
+        units: &["switches"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::lab("it takes CPUs away from the whole machine"),
     },
     LoadInfo {
         kind: LoadKind::Cmd,

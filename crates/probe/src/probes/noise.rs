@@ -1,6 +1,8 @@
-//! `noise`: read the clock without end. A turn that takes much longer than the shortest is a gap: the CPU did something else.
+//! `noise`: compute a little, read the CPU's counter, without end. A turn that takes longer than the shortest is a gap: the
+//! CPU did something else.
 //!
-//! Nothing is allocated and no system call is made meanwhile, so whatever enters the CPU was not called by this thread.
+//! Nothing is allocated, no system call is made, and the kernel's clock, which another CPU may be setting, is not read: what
+//! enters the CPU was not called by this thread. The counter has to count nanoseconds, as it does in the lab.
 
 use crate::mark::{MarkKind, mark};
 use crate::record::Sample;
@@ -9,8 +11,10 @@ use crate::units::Nanos;
 
 /// Gaps of one cell that are kept.
 const MOST_GAPS: usize = 1 << 17;
-/// A turn that takes more than so many of the shortest is a gap. The shortest way into the kernel and back takes ten.
-const TURNS: u64 = 3;
+/// A turn that takes more than so many of the shortest is a gap. The shortest way into the kernel and back takes three.
+const TURNS: u64 = 2;
+/// What a turn computes.
+const STEPS: u64 = 40;
 
 /// Takes gaps without allocating, faulting or calling the system.
 pub(super) struct Noise {
@@ -37,9 +41,9 @@ impl Noise {
             threshold: Nanos(u64::MAX),
             turn: Nanos(u64::MAX),
         };
-        let mut before = clock::monotonic();
+        let mut before = clock::counter();
         for _ in 0..trials {
-            let now = clock::monotonic();
+            let now = turn();
             noise.turn = noise.turn.min(now - before);
             before = now;
         }
@@ -47,12 +51,13 @@ impl Noise {
         noise
     }
 
-    /// Watches until `end`.
-    pub fn measure(&mut self, end: Nanos) {
+    /// Watches for this long.
+    pub fn measure(&mut self, time: Nanos) {
         mark::<{ MarkKind::Begin as u8 }>(&mut self.slots[0], 0);
-        let mut before = clock::monotonic();
+        let mut before = clock::counter();
+        let end = before + time;
         while before < end {
-            let now = clock::monotonic();
+            let now = turn();
             if now - before > self.threshold {
                 self.keep(now - before);
             }
@@ -86,6 +91,15 @@ impl Noise {
     }
 }
 
+/// Computes, and tells when that is done.
+#[inline(always)]
+fn turn() -> Nanos {
+    for step in 0..STEPS {
+        std::hint::black_box(step);
+    }
+    clock::counter()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,7 +110,7 @@ mod tests {
         assert!(noise.turn < Nanos::from_millis(1));
         noise.threshold = Nanos::from_millis(5);
         let thread = std::thread::spawn(move || {
-            noise.measure(clock::monotonic() + Nanos::from_millis(1));
+            noise.measure(Nanos::from_millis(1));
             noise.keep(Nanos(7));
             noise.finish()
         });

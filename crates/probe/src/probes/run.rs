@@ -250,13 +250,24 @@ fn measure_noise(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, Pr
     let used_before = usage::own_process();
     let cpu_before = clock::own_cpu_time().map_err(system)?;
     clock::sleep_until(start);
-    noise.measure(start + Nanos(spec.period.0 * u64::from(spec.periods)));
+    let (clock_before, counter_before) = (clock::monotonic(), clock::counter());
+    noise.measure(Nanos(spec.period.0 * u64::from(spec.periods)));
+    let (clocked, counted) = (clock::monotonic() - clock_before, clock::counter() - counter_before);
     let cpu_after = clock::own_cpu_time().map_err(system)?;
     let used = usage::own_process() - used_before;
     let work = load.work_since(&work_before);
     load.check()?;
     let work = work?;
     drop(locked);
+    if counted.0.abs_diff(clocked.0) > clocked.0 / 100 {
+        return Err(ProbeError::Accounting {
+            probe: spec.probe,
+            what: format!(
+                "the CPU's counter does not count nanoseconds: {} in {clocked}",
+                counted.0
+            ),
+        });
+    }
     let empty_sample = noise.turn;
     let (expected, samples) = noise.finish();
     Ok(Measured {

@@ -10,7 +10,8 @@
 //! gate     one thread lets another one pass                   mutex     the C library's, and its owner's priority
 //! usage    CPU time and switches                              rlimit    resource limits
 //! thread   threads of little stack                        timerfd   timers that are files
-//! udp      sockets that share a port
+//! udp      sockets that share a port                      filter    of packets
+//! perf     counters of events
 //! ```
 
 pub mod affinity;
@@ -19,10 +20,12 @@ pub mod alarm;
 pub mod clock;
 pub mod device;
 pub mod eventfd;
+pub mod filter;
 pub mod futex;
 pub mod gate;
 pub mod memory;
 pub mod mutex;
+pub mod perf;
 pub mod process;
 pub mod rlimit;
 pub mod sched;

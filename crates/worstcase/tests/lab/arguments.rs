@@ -45,7 +45,7 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
         "--probe switch:2x0 --time 1s",
         "switch and hackbench take a number of samples",
     ),
-    ("--probe noise", "probe 'noise' is there on the host only"),
+    ("--probe jitter", "probe 'jitter' is there on the host only"),
     ("--load desktop", "'desktop'"),
     ("--mips 300", "mips is 1000, 500, 250 or 125, not 300"),
     ("--warmup 2000000s", "a warm-up is at most"),

@@ -1,0 +1,145 @@
+use super::{Part, Row, Who, gather, parts};
+use crate::breakdown::testing::Machine;
+use worstcase_lab::execution::{Execution, Sent};
+use worstcase_probe::Instructions;
+
+/// What is told of a gap that begins where the machine was due: name, times, instructions.
+fn told(m: &Machine) -> Vec<(String, u64, u64)> {
+    let (execution, symbols) = m.execution();
+    let parts = parts(&execution, &symbols, &());
+    let line = |part: &Part| (part.who.to_string(), part.times, part.instructions);
+    parts.iter().map(line).collect()
+}
+
+fn line(name: &str, times: u64, instructions: u64) -> (String, u64, u64) {
+    (name.into(), times, instructions)
+}
+
+/// A thread that computes, and a gap that begins after ten of its instructions.
+fn spinning() -> Machine {
+    let mut m = Machine::in_user(7, "probe");
+    m.work(10).due().work(3);
+    m
+}
+
+#[test]
+fn an_interrupt_is_told_by_what_it_calls_and_soft_interrupts_are_their_own() {
+    let mut m = spinning();
+    m.interrupt("asm_sysvec_apic_timer_interrupt").work(5);
+    m.call("hrtimer_interrupt").call("__hrtimer_run_queues");
+    m.calls("tick_sched_timer", 50).ret().ret();
+    m.call("__do_softirq").work(4);
+    m.call("run_timer_softirq").jump("__run_timers").call("call_timer_fn");
+    m.call("process_timeout").work(2).jump("wake_up_process").work(6).ret();
+    m.ret().ret();
+    m.calls("rcu_core_si", 20).ret();
+    m.iret().work(4);
+    let all = told(&m);
+    // Entry 5, two calls and their returns, the tick's call and 51; the call of the soft interrupts, and the way back.
+    let timer = line("timer interrupt: tick_sched_timer", 1, 5 + 4 + 52 + 2);
+    assert_eq!(all[0], timer);
+    assert_eq!(all[1].0, "soft interrupt run_timer_softirq: process_timeout");
+    assert_eq!(all[2], line("soft interrupt rcu_core_si", 1, 21));
+    assert_eq!(all.len(), 3);
+    let (execution, _) = m.execution();
+    let own = 3 + 4;
+    let sum: u64 = all.iter().map(|part| part.2).sum();
+    assert_eq!(sum + own, execution.sample.0 - execution.due.0);
+}
+
+#[test]
+fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
+    let mut m = spinning();
+    for _ in 0..2 {
+        m.interrupt("asm_sysvec_call_function_single").work(2);
+        m.call("__flush_smp_call_function_queue");
+        m.calls("do_sync_core", 9).ret().iret();
+    }
+    m.work(4);
+    assert_eq!(
+        told(&m),
+        [line("call from another CPU: do_sync_core", 2, 2 * (2 + 1 + 11 + 1 + 1))]
+    );
+
+    let mut sender = Machine::in_user(83, "load");
+    sender.work(3).syscall().call("text_poke_bp_batch").work(4);
+    sender.call("apic_mem_write").work(2);
+    let (ran, _) = sender.execution();
+    let (execution, symbols) = m.execution();
+    let sent = Sent {
+        at: execution.due,
+        cpu: 0,
+        count: Instructions(sender.count),
+        task: (83, "load".into()),
+        system_call: Some(0),
+        steps: Vec::new(),
+        goes_on: false,
+    };
+    let execution = Execution {
+        sent: vec![Sent {
+            steps: ran.steps,
+            ..sent
+        }],
+        ..execution
+    };
+    let parts = parts(&execution, &symbols, &());
+    let sender = parts[0].sender.as_ref().unwrap();
+    assert!(sender.summary().ends_with("load in read(2)"), "{}", sender.summary());
+}
+
+#[test]
+fn a_worker_is_told_by_its_work_and_switching_is_the_scheduler_s() {
+    let mut m = spinning();
+    m.park(20, &[("worker_thread", 8), ("kthread", 8)]);
+    m.interrupt("asm_sysvec_reschedule_ipi")
+        .work(3)
+        .call("__schedule")
+        .work(5);
+    m.switch(20, "kworker/1:0", "process_one_work");
+    m.call("process_one_work").calls("vmstat_update", 30).ret();
+    m.call("__schedule").work(5).switch(7, "probe", "__schedule");
+    m.ret().iret().work(4);
+    let all = told(&m);
+    let names: Vec<&str> = all.iter().map(|part| part.0.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "reschedule from another CPU",
+            "scheduler",
+            "thread kworker: vmstat_update"
+        ]
+    );
+}
+
+#[test]
+fn a_thread_that_nobody_stopped_took_longer_itself() {
+    let mut m = spinning();
+    m.work(200);
+    assert_eq!(told(&m), [line("the thread itself", 1, 203)]);
+}
+
+#[test]
+fn rows_are_of_who_and_from_whom() {
+    let part = |instructions| Part {
+        who: Who::Thread {
+            comm: "ksoftirqd/1".into(),
+            functions: Vec::new(),
+        },
+        times: 1,
+        instructions,
+        sender: None,
+    };
+    let tick = Part {
+        who: Who::Kernel,
+        ..part(5)
+    };
+    let rows = gather(vec![vec![part(100), tick], vec![part(300)]]);
+    let line = |row: &Row| (row.name.clone(), row.gaps, row.times, row.instructions.0, row.longest.0);
+    assert_eq!(
+        rows.iter().map(line).collect::<Vec<_>>(),
+        [
+            ("thread ksoftirqd/1".into(), 2, 2, 400, 300),
+            ("the kernel, for the thread itself".into(), 1, 1, 5, 5)
+        ]
+    );
+}
