@@ -96,7 +96,7 @@ pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
         let other = VirtualMachine { mips, ..own.clone() };
         add(Property::Mips, format!("{mips} MIPS"), other, spec(), 1);
     }
-    if cell.spec.probe.is_periodic() {
+    if cell.spec.probe.awaits_timer() {
         for period in INTERVALS.into_iter().filter(|period| *period != cell.spec.period) {
             let value = format!("{} us", period.0 / 1_000);
             add(Property::Interval, value, own.clone(), CellSpec { period, ..spec() }, 1);

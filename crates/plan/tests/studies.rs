@@ -110,7 +110,7 @@ fn errors_name_line_and_what_is_allowed() {
         said_of("samples = 4_000", "timer = \"posix\""),
         said_of("samples = 4_000", "cpus = \"0-1\""),
         said_of("\"blockread\"]", "\"desktop\"]"),
-        said_of("probes = [\"response\"", "probes = [\"noise\""),
+        said_of("probes = [\"response\"", "probes = [\"jitter\""),
         said_of("worstcase-study/2", "worstcase-study/1"),
         said_of("\n[full]\n", "\n[full\n"),
         said_of("name = \"preemption-models\"", "name = \"../x\""),
@@ -126,14 +126,14 @@ fn errors_name_line_and_what_is_allowed() {
     , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `cpu`, `quantum`, `probe_cpu`, `load_cpus`, `append`, `part`, `quick`
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
-    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
+    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], bpf[@RATE], perf[@RATE], statickeys[@RATE], hotplug[@RATE], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
     , line 28: invalid type: string "many", expected u32
     , line 29: a cell has 'samples' or 'time', not both
     , line 28: a time of 1 us is shorter than one interval of 251 us
     , line 28: 'timer' is for hosts, not for the lab
     , line 28: in the lab 'cpus' is how many, like "1,2,4", not '0-1'
     , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
-    , line 24: probe 'noise' is there on the host only: it spins beside the trace of a real machine; in the lab: response, and explain
+    , line 24: probe 'jitter' is there on the host only: it takes the distances of a real clock's interrupts; in the lab: wakeup
     , line 5: the schema is 'worstcase-study/1', this worstcase reads 'worstcase-study/2'
     , line 17: unclosed table, expected `]`
     , line 6: the name '../x' may have lower-case letters, digits and '-'
@@ -142,7 +142,7 @@ fn errors_name_line_and_what_is_allowed() {
 
 #[test]
 fn a_study_that_does_not_exist() {
-    insta::assert_snapshot!(load("preemption").unwrap_err(), @"there is no study 'preemption'; built in: preemption-models, realfeel-jitter, scheduler-scaling, interrupt-and-switch, kernel-flavours, kernel-history; or name a file, e.g. ./preemption.toml");
+    insta::assert_snapshot!(load("preemption").unwrap_err(), @"there is no study 'preemption'; built in: preemption-models, realfeel-jitter, scheduler-scaling, interrupt-and-switch, kernel-flavours, kernel-history, isolation; or name a file, e.g. ./preemption.toml");
     insta::assert_snapshot!(load("./no.toml").unwrap_err(), @"cannot read the study ./no.toml: No such file or directory (os error 2)");
 }
 

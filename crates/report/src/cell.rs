@@ -76,7 +76,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             line(
                 "machine",
                 plain(&format!(
-                    "lab: QEMU {}, -cpu {}, {} MIPS, {} MB",
+                    "lab: {}, -cpu {}, {} MIPS, {} MB",
                     lab.qemu, lab.qemu_cpu, lab.machine.mips, lab.machine.memory_mb
                 )),
             );

@@ -211,7 +211,7 @@ pub fn is_of_timer_queue(name: &str) -> bool {
 
 /// Whether a function calls others on behalf of whoever asked for them: timers, calls from other CPUs, work.
 pub fn is_queue(name: &str) -> bool {
-    const QUEUES: [&str; 10] = [
+    const QUEUES: [&str; 12] = [
         "call_timer_fn",
         "cpu_stopper_thread",
         "expire_timers",
@@ -221,6 +221,8 @@ pub fn is_queue(name: &str) -> bool {
         "process_one_work",
         "rcu_do_batch",
         "run_posix_cpu_timers",
+        "sysvec_call_function",
+        "sysvec_call_function_single",
         "tasklet_action_common",
     ];
     let stem = name.trim_start_matches('_');
@@ -230,7 +232,9 @@ pub fn is_queue(name: &str) -> bool {
 
 /// Whether a function that a queue calls is the queue's own helper, and nothing that somebody asked for.
 pub fn is_of_queue(name: &str) -> bool {
-    const OWN: [&str; 12] = [
+    const OWN: [&str; 14] = [
+        "complete",
+        "cpu_stop_",
         "csd_",
         "llist_",
         "__list_",

@@ -78,7 +78,7 @@ fn all(
     kept: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Findings>, CensusError> {
-    if let Some(Chosen { record, .. }) = cells.iter().find(|c| c.record.details.is_some()) {
+    if let Some(Chosen { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
         return Err(CensusError::NoTimer {
             cell: record.id.clone(),
         });

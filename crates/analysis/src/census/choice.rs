@@ -54,8 +54,8 @@ fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<Chos
 /// Those that wait for a timer, or all if none does; there must be one.
 fn all(run: &Run) -> Result<Vec<Record>, RunError> {
     let mut records = measured(run)?;
-    if records.iter().any(|r| r.details.is_none()) {
-        records.retain(|r| r.details.is_none());
+    if records.iter().any(Record::awaits_timer) {
+        records.retain(Record::awaits_timer);
     }
     Ok(records)
 }

@@ -74,7 +74,6 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
         true => Vec::new(),
         false => gather(replayed(means, run, record, &places)?),
     };
-    let said = |key: &str| record.environment.get(key).cloned().unwrap_or_default();
     Ok(Entered {
         cell: record.id.to_string(),
         subject: record.subject.id().to_string(),
@@ -83,7 +82,11 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
             Machine::Host(_) => String::new(),
         },
         load: record.cell.load.clone(),
-        cpu: said("probe_cpu"),
+        cpu: record
+            .environment
+            .get("probe_cpu")
+            .map_or("0", String::as_str)
+            .to_string(),
         gaps,
         rows,
     })

@@ -112,8 +112,15 @@ struct Gathered {
 
 /// The parts of a gap, in the order in which they began. With the thread's own instructions they are the gap.
 pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec<Part> {
-    let walk = walk(execution, symbols);
     let (start, end) = (execution.due.0, execution.sample.0);
+    // What lies before is there for its senders.
+    let before = execution.steps.partition_point(|step| step.count.0 < start);
+    let gap = Execution {
+        steps: execution.steps[before.saturating_sub(1)..].to_vec(),
+        sent: Vec::new(),
+        ..execution.clone()
+    };
+    let walk = walk(&gap, symbols);
     let Some(own) = walk.at(end.saturating_sub(1)).map(|i| i.pid) else {
         return Vec::new();
     };

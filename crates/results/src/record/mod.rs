@@ -268,6 +268,11 @@ pub struct Cause {
 }
 
 impl Record {
+    /// Whether its samples are the lateness of a timer.
+    pub fn awaits_timer(&self) -> bool {
+        self.details.is_none() && self.accounting.periods().is_some()
+    }
+
     /// The distribution of a quantity, if it was measured.
     pub fn summary(&self, quantity: Quantity) -> Option<&Summary> {
         match quantity {

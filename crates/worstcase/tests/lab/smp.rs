@@ -163,6 +163,51 @@ fn the_sender_of_another_cpus_interrupt_is_named() {
     }
 }
 
+/// The cells of a run of noise, as `explain` tells them.
+fn entered(run: &Path) -> Vec<serde_json::Value> {
+    let mut explain = shared().worstcase("explain --json");
+    let done = explain.arg(run).assert().success();
+    let said: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(said["schema"], "worstcase-entered/1");
+    said["cells"].as_array().unwrap().clone()
+}
+
+/// What enters a CPU is told to the last instruction: by the tick, and by another CPU that rewrites the kernel's code.
+#[test]
+fn what_enters_a_cpu_is_told_with_who_sent_it() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let words = cells("--probe noise --load statickeys@1000 --time 50ms --cpus 2 --load-cpus 0");
+    let mut measure = shared().run(&words, &run);
+    measure.args(["--append", "", "--append", ISOLATED]).assert().success();
+    let opened = Run::open(&run).unwrap();
+    let cells = entered(&run);
+    assert_eq!(cells.len(), 2);
+    for (cell, record) in cells.iter().zip(opened.records().unwrap()) {
+        let gaps = record.accounting.gaps().unwrap();
+        let rows = cell["rows"].as_array().unwrap();
+        let row = |name: &str| rows.iter().find(|row| row["name"] == name);
+        let told: u64 = rows.iter().map(|row| row["instructions"].as_u64().unwrap()).sum();
+        // The rest of a gap is the thread's own turn of its loop.
+        let own = gaps.gaps * 2 * record.self_cost.empty_sample_ns;
+        assert!(
+            told <= gaps.noise_ns && gaps.noise_ns <= told + own,
+            "{told}, {own}: {gaps:?}"
+        );
+        let call = row("call from another CPU: do_sync_core").unwrap();
+        let sent_by = call["sent_by"].as_str().unwrap();
+        assert_eq!(sent_by, "text_poke_bp_batch, load-statickeys in write(2)");
+        assert!(call["times"].as_u64().unwrap() >= 50, "{call}");
+        let isolated = !cell["append"].as_str().unwrap().is_empty();
+        assert_eq!(row("timer interrupt: tick_sched_timer").is_none(), isolated, "{rows:?}");
+    }
+    let refused = ["--sample", "p99"];
+    let says = ["all gaps are told at once"];
+    let mut explain = shared().worstcase("explain");
+    explain.arg(&run).args(refused);
+    one_line(explain, 2, &says);
+}
+
 #[test]
 fn an_isolated_cpu_is_the_probe_s_and_its_timers_may_be_another_s() {
     let folder = folder();
@@ -195,12 +240,18 @@ fn an_isolated_cpu_is_the_probe_s_and_its_timers_may_be_another_s() {
 
 #[test]
 fn every_probe_works_on_two_cpus() {
-    let probes = "response,switch:2x0,hackbench:1x5x20x100";
+    let probes = "response,noise,switch:2x0,hackbench:1x5x20x100";
     let records = shared().measure(&cells(&format!("--load idle --samples 3 --cpus 2 --probe {probes}")));
-    let [response, switch, hackbench] = &records[..] else {
+    let [response, noise, switch, hackbench] = &records[..] else {
         panic!("{} records", records.len())
     };
     assert_eq!(response.summary(Quantity::IrqLatency).unwrap().count, 3);
+    let gaps = noise.accounting.gaps().unwrap();
+    assert!(
+        (6..=9).contains(&gaps.gaps) && gaps.observed_ns >= 30_000_000,
+        "{gaps:?}"
+    );
+    assert_eq!(noise.cell.priority, 0);
     let Some(Details::Switch(details)) = &switch.details else {
         panic!("{:?}", switch.details)
     };

@@ -38,7 +38,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             in_force: preempt.into(),
         },
         machine: Machine::Lab(LabMachine {
-            qemu: "7.2.22".into(),
+            qemu: "QEMU emulator version 7.2.22".into(),
             machine: VirtualMachine::default(),
             qemu_cpu: "max,-erms,-fsrm".into(),
             command_line: format!("nokaslr preempt={preempt}"),

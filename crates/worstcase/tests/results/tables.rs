@@ -155,7 +155,7 @@ fn one_cell_in_detail() {
     6.1.0-50-amd64.none.shm.wakeup.s1
       kernel       debian:6.1: 6.1.0-50-amd64 #1 SMP Debian 6.1.1
       preemption   none (asked for: none)
-      machine      lab: QEMU 7.2.22, -cpu max,-erms,-fsrm, 1000 MIPS, 1024 MB
+      machine      lab: QEMU emulator version 7.2.22, -cpu max,-erms,-fsrm, 1000 MIPS, 1024 MB
       cmdline      nokaslr preempt=none
       load         shm
       work         1 234 rounds
