@@ -211,7 +211,7 @@ pub fn is_of_timer_queue(name: &str) -> bool {
 
 /// Whether a function calls others on behalf of whoever asked for them: timers, calls from other CPUs, work.
 pub fn is_queue(name: &str) -> bool {
-    const QUEUES: [&str; 12] = [
+    const QUEUES: [&str; 10] = [
         "call_timer_fn",
         "cpu_stopper_thread",
         "expire_timers",
@@ -221,13 +221,16 @@ pub fn is_queue(name: &str) -> bool {
         "process_one_work",
         "rcu_do_batch",
         "run_posix_cpu_timers",
-        "sysvec_call_function",
-        "sysvec_call_function_single",
         "tasklet_action_common",
     ];
     let stem = name.trim_start_matches('_');
     let stem = stem.split_once('.').map_or(stem, |(own, _)| own);
     QUEUES.contains(&stem) || role(name) == Some(Role::TimerQueue)
+}
+
+/// Whether a function is one that its queue jumps to, so that the queue is not among its callers.
+pub fn is_jumped_to_by_queue(name: &str) -> bool {
+    name == "sched_ttwu_pending"
 }
 
 /// Whether a function that a queue calls is the queue's own helper, and nothing that somebody asked for.

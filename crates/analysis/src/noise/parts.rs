@@ -9,7 +9,7 @@ use crate::breakdown::stacks::{FrameKind, StackId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
-use worstcase_lab::execution::{Execution, Symbols};
+use worstcase_lab::execution::{Execution, Sent, Symbols};
 
 /// Who takes the CPU from the thread that runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -113,13 +113,7 @@ struct Gathered {
 /// The parts of a gap, in the order in which they began. With the thread's own instructions they are the gap.
 pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec<Part> {
     let (start, end) = (execution.due.0, execution.sample.0);
-    // What lies before is there for its senders.
-    let before = execution.steps.partition_point(|step| step.count.0 < start);
-    let gap = Execution {
-        steps: execution.steps[before.saturating_sub(1)..].to_vec(),
-        sent: Vec::new(),
-        ..execution.clone()
-    };
+    let gap = gap(execution);
     let walk = walk(&gap, symbols);
     let Some(own) = walk.at(end.saturating_sub(1)).map(|i| i.pid) else {
         return Vec::new();
@@ -133,7 +127,7 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec
             sender: None,
         }];
     }
-    let mut senders = Senders::of(execution, symbols, lines);
+    let mut senders = Senders::of(&gap, symbols, lines);
     for mark in walk.marks_within(start, end) {
         let entered = matches!(mark.what, What::Enter(Role::InterruptEntry | Role::ExceptionEntry));
         let place = gathered.iter().position(|part| part.owner == Owner::Entry(mark.stack));
@@ -160,6 +154,30 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec
         sender: g.sender,
     };
     gathered.into_iter().map(part).collect()
+}
+
+/// Blocks of a sender that are looked at: enough for its last calls. There may be thousands of senders.
+const SENDERS_BLOCKS: usize = 2_000;
+
+/// The gap alone, without what lies before it; that is there for its senders.
+fn gap(execution: &Execution) -> Execution {
+    let before = execution
+        .steps
+        .partition_point(|step| step.count < execution.due)
+        .saturating_sub(1);
+    let last = |sent: &Sent| Sent {
+        steps: sent.steps[sent.steps.len().saturating_sub(SENDERS_BLOCKS)..].to_vec(),
+        task: sent.task.clone(),
+        ..*sent
+    };
+    Execution {
+        blocks: execution.blocks.clone(),
+        steps: execution.steps[before..].to_vec(),
+        tasks: execution.tasks.clone(),
+        contexts: execution.contexts.clone(),
+        sent: execution.sent.iter().map(last).collect(),
+        ..*execution
+    }
 }
 
 fn gather(walk: &Walk, range: Range<u64>, own: u32) -> Vec<Gathered> {
@@ -309,8 +327,10 @@ fn owner(walk: &Walk, interval: &Interval, own: u32) -> Option<Found> {
 /// The function that is called on behalf of somebody, of frames from the outermost on.
 fn called_by_queue(walk: &Walk, frames: &[StackId]) -> Option<Called> {
     let name = |id: &StackId| walk.stacks.frame(*id).function.as_str();
-    let queue = frames.iter().rposition(|id| roles::is_queue(name(id)))?;
-    let called = frames.get(queue + 1).filter(|id| !roles::is_of_queue(name(id)))?;
+    let alone = frames.iter().find(|id| roles::is_jumped_to_by_queue(name(id)));
+    let queue = frames.iter().rposition(|id| roles::is_queue(name(id)));
+    let of_queue = queue.and_then(|queue| frames.get(queue + 1));
+    let called = alone.or(of_queue.filter(|id| !roles::is_of_queue(name(id))))?;
     Some(Called {
         function: name(called).to_string(),
         jumped_to: walk.stacks.frame(*called).kind == FrameKind::TailCall,

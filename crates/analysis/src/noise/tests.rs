@@ -51,8 +51,9 @@ fn an_interrupt_is_told_by_what_it_calls_and_soft_interrupts_are_their_own() {
 fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
     let mut m = spinning();
     for _ in 0..2 {
-        m.interrupt("asm_sysvec_call_function_single").work(2);
-        m.call("__flush_smp_call_function_queue");
+        m.interrupt("asm_sysvec_call_function_single").work(1);
+        m.call("sysvec_call_function_single");
+        m.jump("__flush_smp_call_function_queue");
         m.calls("do_sync_core", 9).ret().iret();
     }
     m.work(4);
@@ -60,6 +61,16 @@ fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
         told(&m),
         [line("call from another CPU: do_sync_core", 2, 2 * (2 + 1 + 11 + 1 + 1))]
     );
+
+    let mut jumps = spinning();
+    jumps
+        .interrupt("asm_sysvec_call_function_single")
+        .calls("irq_enter_rcu", 3);
+    jumps
+        .call("sysvec_call_function_single")
+        .jump("__flush_smp_call_function_queue");
+    jumps.jump("sched_ttwu_pending").work(5).ret().iret().work(4);
+    assert_eq!(told(&jumps)[0].0, "call from another CPU: sched_ttwu_pending");
 
     let mut sender = Machine::in_user(83, "load");
     sender.work(3).syscall().call("text_poke_bp_batch").work(4);
