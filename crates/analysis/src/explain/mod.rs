@@ -19,6 +19,7 @@ use crate::breakdown::lines::Lines;
 use crate::breakdown::spans::Sample;
 use crate::breakdown::{Around, Breakdown, Explanation};
 use choice::choose;
+pub(crate) use replay::again;
 use replay::{Replayed, replay};
 use std::path::Path;
 use worstcase_kernels::ResolveOptions;

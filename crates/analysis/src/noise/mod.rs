@@ -12,11 +12,9 @@ pub use parts::{Part, Who, parts};
 
 use crate::breakdown::spans::Sender;
 use crate::debuginfo::Origin;
-use crate::explain::{ExplainError, Means};
+use crate::explain::{self, ExplainError, Means};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use worstcase_lab::again::Again;
-use worstcase_lab::qemu::Qemu;
 use worstcase_probe::Instructions;
 use worstcase_results::record::{Gaps, Machine, Record, Run};
 
@@ -94,9 +92,7 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
 
 fn replayed(means: &Means, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<Vec<Part>>, ExplainError> {
     let cache = &means.options.cache;
-    let qemu = Qemu::find(means.qemu, cache, means.options.observer)?;
-    let additions = means.additions.or_of(&run.plan().experiment)?;
-    let again = Again::of(record, &additions, &qemu, means.options, None)?;
+    let (again, additions) = explain::again(means, run, record)?;
     let origin = Origin::of(record, &again, &additions, means.debug_info, cache)?;
     let lines = origin.kernel(&again)?;
     let mut all = Vec::new();
