@@ -19,7 +19,7 @@ mod ready;
 mod stop;
 mod symbols;
 
-use worstcase_probe::loads::{LoadEnvironment, LoadSpec};
+use worstcase_probe::loads::{LoadEnvironment, LoadKind, LoadSpec};
 use worstcase_probe::placement::Asked;
 use worstcase_probe::sys::process;
 use worstcase_probe::{CellSpec, Nanos, RawRecord, Venue};
@@ -80,7 +80,7 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
     let place = LoadEnvironment {
         work_dir: "/tmp".into(),
         venue: Venue::Lab,
-        bodies: &[],
+        bodies: &[(LoadKind::Module, modules::start_load)],
         placement: Asked::of_cell(text)
             .map_err(GuestError::new)?
             .place()

@@ -14,7 +14,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use worstcase_probe::loads::ModuleInfo;
+use worstcase_probe::loads::{Board, Ending, LoadError, ModuleInfo, Pace, RunningPart};
 
 /// See the module.
 const OWN: &str = "/modules/own/list";
@@ -36,6 +36,34 @@ pub fn load(name: &str) -> Result<(), GuestError> {
     let own = files.next_back();
     files.try_for_each(|file| insert(file, ""))?;
     own.map_or(Ok(()), |file| insert(file, parameters))
+}
+
+/// The load `module`: its module, which is loaded already, is unloaded and loaded again, for ever.
+pub fn start_load(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let (rate, modules) = (load.part().rate(), load.part().kind().info().modules);
+    load.spawn(Ending::Anywhere, move |board| {
+        reload(board, Pace::alone(rate), modules).map_err(|e| e.to_string())
+    })
+}
+
+fn reload(board: &Board, mut pace: Pace, names: &[&str]) -> Result<(), GuestError> {
+    loop {
+        for name in names {
+            pace.wait();
+            remove(name)?;
+            load(name)?;
+            board.add(0, 1);
+        }
+    }
+}
+
+fn remove(name: &str) -> Result<(), GuestError> {
+    let own = CString::new(name).map_err(GuestError::new)?;
+    // SAFETY: the name is NUL-terminated.
+    match unsafe { libc::syscall(libc::SYS_delete_module, own.as_ptr(), libc::O_NONBLOCK) } {
+        0 => Ok(()),
+        _ => Err(GuestError::os(format!("the kernel keeps the module {name}"))),
+    }
 }
 
 /// Loads the user's own modules; false if there are none.

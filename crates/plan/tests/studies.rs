@@ -126,7 +126,7 @@ fn errors_name_line_and_what_is_allowed() {
     , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `cpu`, `quantum`, `probe_cpu`, `load_cpus`, `append`, `part`, `quick`
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
-    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], bpf[@RATE], perf[@RATE], statickeys[@RATE], hotplug[@RATE], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
+    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], bpf[@RATE], perf[@RATE], statickeys[@RATE], hotplug[@RATE], munmap[@RATE], munmap:own[@RATE], membarrier[@RATE], membarrier:own[@RATE], module[@RATE], sysctl[@RATE], cgroup[@RATE], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
     , line 28: invalid type: string "many", expected u32
     , line 29: a cell has 'samples' or 'time', not both
     , line 28: a time of 1 us is shorter than one interval of 251 us

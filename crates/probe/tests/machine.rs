@@ -215,6 +215,8 @@ fn every_load_works_and_leaves_nothing() {
             "rcu",
             "receive:8",
             "bpf",
+            "munmap",
+            "membarrier",
             "shm@50",
             "find@2000+compile+compile",
             "fork@100+procread@20",

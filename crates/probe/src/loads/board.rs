@@ -10,7 +10,9 @@ const COUNTERS: usize = 8;
 const MESSAGE_STATE: usize = COUNTERS;
 /// Workers that are set up.
 const READY: usize = COUNTERS + 1;
-const MESSAGE: usize = COUNTERS + 2;
+/// Whether a thread of the probe's own process is to end.
+const END: usize = COUNTERS + 2;
+const MESSAGE: usize = COUNTERS + 3;
 /// Longest message in bytes.
 const MESSAGE_LEN: usize = 1024;
 
@@ -52,6 +54,16 @@ impl Board {
     /// How many workers have.
     pub(crate) fn ready(&self) -> u64 {
         self.word(READY).load(Ordering::Relaxed)
+    }
+
+    /// Asks a worker that is a thread to end.
+    pub(crate) fn ask_for_end(&self) {
+        self.word(END).store(1, Ordering::Relaxed);
+    }
+
+    /// Whether it is asked to.
+    pub(crate) fn end_is_asked_for(&self) -> bool {
+        self.word(END).load(Ordering::Relaxed) != 0
     }
 
     /// Leaves a message for the probe; the first one stays.

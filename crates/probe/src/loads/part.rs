@@ -13,6 +13,8 @@ use crate::units::Nanos;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 /// How long workers may take to end when asked to, and how often one looks meanwhile.
 const PATIENCE: Nanos = Nanos::from_millis(10_000);
@@ -41,14 +43,22 @@ struct Undo {
     step: Box<dyn FnOnce() -> io::Result<()>>,
 }
 
+/// A worker that is a thread of this process.
+enum OwnThread {
+    /// To be started once nothing is forked any more.
+    Planned(Box<dyn FnOnce(&Board) -> Result<(), String> + Send>),
+    Running(JoinHandle<()>),
+}
+
 /// A started load of a [`super::RunningLoad`]. Dropping it ends it.
 pub struct RunningPart {
     part: LoadPart,
     /// Its place among the loads that run at once.
     place: usize,
     env: LoadEnvironment,
-    board: Board,
+    board: Arc<Board>,
     workers: Vec<Pid>,
+    thread: Option<OwnThread>,
     group: Pid,
     folder: Option<PathBuf>,
     undo: Vec<Undo>,
@@ -77,8 +87,9 @@ impl RunningPart {
             part: part.clone(),
             place,
             env: env.clone(),
-            board,
+            board: Arc::new(board),
             workers: Vec::new(),
+            thread: None,
             group: 0,
             folder: begun.folder,
             undo: Vec::new(),
@@ -114,9 +125,15 @@ impl RunningPart {
             LoadKind::Perf => super::perf::start,
             LoadKind::StaticKeys => super::settings::start_static_keys,
             LoadKind::Hotplug => super::settings::start_hotplug,
+            LoadKind::Sysctl => super::settings::start_sysctl,
+            LoadKind::Munmap => super::munmap::start,
+            LoadKind::MunmapOwn => super::munmap::start_own,
+            LoadKind::Membarrier => super::membarrier::start,
+            LoadKind::MembarrierOwn => super::membarrier::start_own,
+            LoadKind::Cgroup => super::cgroup::start,
             LoadKind::Cmd => super::cmd::start,
             LoadKind::CmdReady => super::cmd::start_ready,
-            LoadKind::Build | LoadKind::Memory | LoadKind::Disk | LoadKind::Desktop => {
+            LoadKind::Build | LoadKind::Memory | LoadKind::Disk | LoadKind::Desktop | LoadKind::Module => {
                 let brought = self.env.bodies.iter().find(|(kind, _)| *kind == self.part.kind());
                 let (_, body) = brought.ok_or_else(|| self.not_available("this program does not bring it"))?;
                 *body
@@ -152,7 +169,8 @@ impl RunningPart {
 
     /// Whether its own workers and every helper have done something, if they count anything.
     pub(super) fn has_worked(&self) -> bool {
-        let nothing_to_do = self.workers.is_empty() || self.part.units().is_empty();
+        let no_workers = self.workers.is_empty() && self.thread.is_none();
+        let nothing_to_do = no_workers || self.part.units().is_empty();
         let all_helpers = self.helpers.iter().all(RunningPart::has_worked);
         // Without helpers, what is read from /proc counts too.
         let own = match self.helpers.is_empty() {
@@ -187,6 +205,12 @@ impl RunningPart {
             });
         }
         let name = self.name();
+        if matches!(&self.thread, Some(OwnThread::Running(thread)) if thread.is_finished()) {
+            return Err(LoadError::Ended {
+                load: name,
+                cause: self.board.message().unwrap_or("its thread ended by itself".into()),
+            });
+        }
         self.helpers
             .iter_mut()
             .try_for_each(|helper| helper.check().map_err(|e| e.of_load(name)))
@@ -194,6 +218,11 @@ impl RunningPart {
 
     /// Ends and reaps every process, and undoes what was made; the last error is told. May be called again.
     pub(super) fn end(&mut self) -> Result<(), LoadError> {
+        if let Some(OwnThread::Running(thread)) = self.thread.take() {
+            self.board.ask_for_end();
+            // A panic has said so itself.
+            let _ = thread.join();
+        }
         for &worker in &self.workers {
             // A worker that is gone already is just as well.
             let _ = process::kill(worker, signal::SIGTERM);
@@ -302,6 +331,29 @@ impl RunningPart {
         }
         // The worker does the same; whoever is first, the group exists before it is needed.
         let _ = process::set_group(pid, self.group);
+        Ok(())
+    }
+
+    /// Plans a worker that is a thread of this process: `body` runs until it is asked to end, at SCHED_OTHER, where the load runs.
+    pub(super) fn own_thread(&mut self, body: impl FnOnce(&Board) -> Result<(), String> + Send + 'static) {
+        self.thread = Some(OwnThread::Planned(Box::new(body)));
+    }
+
+    /// Starts what was planned: nothing may be forked afterwards.
+    pub(super) fn start_own_thread(&mut self) -> Result<(), LoadError> {
+        let Some(OwnThread::Planned(body)) = self.thread.take() else {
+            return Ok(());
+        };
+        let (board, name) = (Arc::clone(&self.board), format!("load-{}", self.name()));
+        let run = move || {
+            if let Err(message) = body(&board) {
+                board.report(&message);
+            }
+        };
+        let started = thread::Builder::new().name(name).spawn(run);
+        self.thread = Some(OwnThread::Running(
+            started.map_err(self.preparing("starting a thread"))?,
+        ));
         Ok(())
     }
 

@@ -48,6 +48,7 @@ impl RunningLoad {
             load.parts.push(RunningPart::start(part, place, seed, env, begun)?);
             drop(guard);
         }
+        load.parts.iter_mut().try_for_each(RunningPart::start_own_thread)?;
         Ok(load)
     }
 

@@ -1,15 +1,19 @@
-//! `statickeys` and `hotplug`: a setting of the whole machine, switched to and fro. The lab's machine is gone afterwards.
+//! `statickeys`, `hotplug` and `sysctl`: settings of the whole machine, written to again and again. The lab's machine is
+//! gone afterwards.
 
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const SWITCHES: usize = 0;
+const WRITES: usize = 0;
+/// Drops nothing: the kernel no longer notes in its log that somebody drops caches.
+const SILENTLY: &str = "4";
 
 /// The scheduler's statistics: code of the scheduler that the kernel rewrites each time, on every CPU.
 pub(super) fn start_static_keys(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    switch(load, PathBuf::from("/proc/sys/kernel/sched_schedstats"))
+    let file = Path::new("/proc/sys/kernel/sched_schedstats");
+    write_in_turns(load, vec![(file.into(), "0"), (file.into(), "1")])
 }
 
 /// A CPU of the load's goes away and comes back.
@@ -21,23 +25,32 @@ pub(super) fn start_hotplug(load: &mut RunningPart, _seed: u64) -> Result<(), Lo
             "it needs a CPU of its own beside the first one and the probe's: --cpus 3, or more --load-cpus",
         ));
     };
-    let path = PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}/online"));
-    switch(load, path)
+    let file = PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}/online"));
+    write_in_turns(load, vec![(file.clone(), "0"), (file, "1")])
 }
 
-/// Writes 0 and 1 to a file in turns.
-fn switch(load: &mut RunningPart, file: PathBuf) -> Result<(), LoadError> {
-    if !Path::new(&file).exists() {
+/// Orders to the kernel's memory management, some of which every CPU has to carry out.
+pub(super) fn start_sysctl(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let file = |name: &str| Path::new("/proc/sys/vm").join(name);
+    let drop_caches = file("drop_caches");
+    fs::write(&drop_caches, SILENTLY).map_err(load.preparing("writing to vm.drop_caches"))?;
+    let orders = [file("stat_refresh"), drop_caches, file("compact_memory")];
+    write_in_turns(load, orders.map(|file| (file, "1")).into())
+}
+
+/// Writes each value to its file, again and again.
+fn write_in_turns(load: &mut RunningPart, values: Vec<(PathBuf, &'static str)>) -> Result<(), LoadError> {
+    if let Some((file, _)) = values.iter().find(|(file, _)| !file.exists()) {
         return Err(load.not_available(format!("this kernel has no {}", file.display())));
     }
     let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let mut pace = Pace::alone(rate);
         loop {
-            for value in ["0", "1"] {
+            for (file, value) in &values {
                 pace.wait();
-                fs::write(&file, value).map_err(|e| format!("cannot write {value} to {}: {e}", file.display()))?;
-                board.add(SWITCHES, 1);
+                fs::write(file, value).map_err(|e| format!("cannot write {value} to {}: {e}", file.display()))?;
+                board.add(WRITES, 1);
             }
         }
     })

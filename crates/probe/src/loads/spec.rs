@@ -29,6 +29,7 @@ pub struct LoadPart {
 enum Parameter {
     None,
     Number(u32),
+    Word(&'static str),
     Path(PathBuf),
     Command { text: String, words: Vec<String> },
 }
@@ -89,10 +90,10 @@ impl LoadPart {
         self.kind.info().name
     }
 
-    /// Its name, or `compile:PATH` for the one of two loads of a name that takes a path.
+    /// Its name, or `compile:PATH` for the one of two loads of a name that takes something.
     fn usage_name(&self) -> String {
         match &self.kind.info().takes {
-            Takes::Path(what) => format!("{}:{what}", self.name()),
+            Takes::Path(what) | Takes::Word(what) => format!("{}:{what}", self.name()),
             _ => self.name().to_string(),
         }
     }
@@ -148,6 +149,7 @@ impl fmt::Display for LoadPart {
         match &self.parameter {
             Parameter::None => {}
             Parameter::Number(n) => write!(f, ":{n}")?,
+            Parameter::Word(word) => write!(f, ":{word}")?,
             Parameter::Path(path) => write!(f, ":{}", path.display())?,
             Parameter::Command { text, .. } => write!(f, ":{text}")?,
         }
@@ -262,6 +264,8 @@ fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError
                 range.end()
             )),
         },
+        (Takes::Word(word), Some(p)) if p == *word => Ok(Parameter::Word(word)),
+        (Takes::Word(word), Some(p)) => wrong(format!("load '{name}' takes ':{word}' or nothing, not ':{p}'")),
         (Takes::Path(what), Some("")) => wrong(format!("load '{name}:{what}' needs the folder of a Makefile")),
         (Takes::Path(_), Some(p)) => Ok(Parameter::Path(p.into())),
         (Takes::Command(_), Some(p)) => Ok(Parameter::Command {
@@ -282,7 +286,9 @@ fn parse_rate(text: &str) -> Result<u32, SpecError> {
 
 fn paced() -> Vec<&'static str> {
     let paced = LOADS.iter().filter(|info| info.rate.is_some());
-    paced.map(|info| info.name).collect()
+    let mut names: Vec<&str> = paced.map(|info| info.name).collect();
+    names.dedup();
+    names
 }
 
 #[cfg(test)]
@@ -321,6 +327,8 @@ mod tests {
             "cmd-ready:sh -c 'a+b'",
             "timerfd:4+receive:100@50+rcu@1000",
             "writeback@100",
+            "munmap",
+            "munmap:own@1000+membarrier:own+munmap@5",
             "fork+cmd:stress-ng --vm 1 a+b@c:d",
         ] {
             let load: LoadSpec = text.parse().unwrap();
@@ -349,6 +357,7 @@ mod tests {
         assert_eq!(error("apps:0"), "apps:N takes 1 to 200, not '0'");
         assert_eq!(error("cpu:0"), "cpu:N takes 1 to 1024, not '0'");
         assert_eq!(error("disk:x"), "disk:MIB takes 1 to 1048576, not 'x'");
+        assert_eq!(error("munmap:4"), "load 'munmap' takes ':own' or nothing, not ':4'");
         assert_eq!(error("proc:4"), "load 'proc' takes no parameter, not ':4'");
         assert_eq!(error("fork@0"), "a rate is 1 to 1000000 operations a second, not '@0'");
         assert!(error("fork@1.5").contains("not '@1.5'"));
@@ -376,6 +385,7 @@ mod tests {
             "load 'apps' is there in the lab only: it drives the whole machine into paging; on the host: memory"
         );
         assert!(refused("compile:/src", Venue::Lab).starts_with("load 'compile:PATH' is there on the host only"));
+        assert!(refused("munmap:own", Venue::Host).starts_with("load 'munmap:own' is there in the lab only"));
         assert!(refused("desktop", Venue::Lab).contains("find+compile+compile"));
         for venue in [Venue::Host, Venue::Lab] {
             let both: LoadSpec = "find@100+compile+compile+cpu:1".parse().unwrap();

@@ -55,6 +55,20 @@ pub enum LoadKind {
     StaticKeys,
     /// A CPU that goes and comes.
     Hotplug,
+    /// Memory mapped, touched and unmapped.
+    Munmap,
+    /// The same by a thread of the probe's process.
+    MunmapOwn,
+    /// Memory barriers on other CPUs.
+    Membarrier,
+    /// The same by a thread of the probe's process.
+    MembarrierOwn,
+    /// A module that goes and comes.
+    Module,
+    /// Settings that are orders to the whole machine.
+    Sysctl,
+    /// A process that moves between control groups.
+    Cgroup,
     /// Any program.
     Cmd,
     /// Any program that says when it is ready.
@@ -75,6 +89,8 @@ pub enum Takes {
         /// Whether the load has no usual number of its own.
         required: bool,
     },
+    /// This word, which makes it another load than the one without.
+    Word(&'static str),
     /// A folder.
     Path(&'static str),
     /// A program with its arguments.
@@ -116,6 +132,7 @@ impl ModuleInfo {
     pub fn of(name: &str) -> ModuleInfo {
         let (parameters, optional) = match name {
             "brd" => ("rd_nr=1 rd_size=65536", false),
+            "dummy" => ("numdummies=0", false),
             // ext4 asks for it by what it does, not by its name. In newer kernels it is no module.
             "crc32c_generic" => ("", true),
             _ => ("", false),
@@ -132,8 +149,12 @@ const fn number(what: &'static str, most: u32) -> Takes {
     }
 }
 
+/// What makes a load work in the probe's own process.
+const OWN: &str = "own";
+const OWN_IN_THE_LAB: &str = "on the host loads are processes of their own; there the same without ':own'";
+
 /// All loads, in the order in which help texts name them.
-pub const LOADS: [LoadInfo; 26] = [
+pub const LOADS: [LoadInfo; 33] = [
     LoadInfo {
         kind: LoadKind::Idle,
         name: "idle",
@@ -382,6 +403,76 @@ pub const LOADS: [LoadInfo; 26] = [
         only: Only::lab("it takes CPUs away from the whole machine"),
     },
     LoadInfo {
+        kind: LoadKind::Munmap,
+        name: "munmap",
+        takes: Takes::Nothing,
+        about: "maps, touches and unmaps 64 pages, again and again (TLB shootdowns)",
+        units: &["unmappings"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::MunmapOwn,
+        name: "munmap",
+        takes: Takes::Word(OWN),
+        about: "the same by a thread of the probe's own process",
+        units: &["unmappings"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::lab(OWN_IN_THE_LAB),
+    },
+    LoadInfo {
+        kind: LoadKind::Membarrier,
+        name: "membarrier",
+        takes: Takes::Nothing,
+        about: "asks for a memory barrier in every process that takes part, itself alone (membarrier, global expedited)",
+        units: &["barriers"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::MembarrierOwn,
+        name: "membarrier",
+        takes: Takes::Word(OWN),
+        about: "a thread of the probe's own process asks for one in every thread of it (private expedited)",
+        units: &["barriers"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::lab(OWN_IN_THE_LAB),
+    },
+    LoadInfo {
+        kind: LoadKind::Module,
+        name: "module",
+        takes: Takes::Nothing,
+        about: "unloads and loads a module of a network driver",
+        units: &["insertions"],
+        rate: Some(0),
+        modules: &["dummy"],
+        only: Only::lab("it loads a module into the whole machine"),
+    },
+    LoadInfo {
+        kind: LoadKind::Sysctl,
+        name: "sysctl",
+        takes: Takes::Nothing,
+        about: "writes to vm.stat_refresh, vm.drop_caches and vm.compact_memory in turns",
+        units: &["writes"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::lab("it empties the caches of the whole machine"),
+    },
+    LoadInfo {
+        kind: LoadKind::Cgroup,
+        name: "cgroup",
+        takes: Takes::Nothing,
+        about: "one process moves to and fro between two control groups",
+        units: &["moves"],
+        rate: Some(0),
+        modules: &[],
+        only: Only::lab("it mounts a hierarchy of control groups of its own"),
+    },
+    LoadInfo {
         kind: LoadKind::Cmd,
         name: "cmd",
         takes: Takes::Command("PROGRAM [ARGUMENT...]"),
@@ -426,7 +517,9 @@ impl LoadInfo {
             Takes::Number {
                 what, required: false, ..
             } => format!("[:{what}]"),
-            Takes::Number { what, .. } | Takes::Path(what) | Takes::Command(what) => format!(":{what}"),
+            Takes::Number { what, .. } | Takes::Word(what) | Takes::Path(what) | Takes::Command(what) => {
+                format!(":{what}")
+            }
         };
         let rate = if self.rate.is_some() { "[@RATE]" } else { "" };
         format!("{}{parameter}{rate}", self.name)

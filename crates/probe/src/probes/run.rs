@@ -11,7 +11,8 @@ use crate::probe::Probe;
 use crate::record::{RawRecord, Sample, SelfCost, Work};
 use crate::schedule::Schedule;
 use crate::spec::{CellSpec, SpecError};
-use crate::sys::{clock, usage};
+use crate::sys::clock;
+use crate::sys::usage::{self, Usage};
 use crate::units::Nanos;
 use crate::venue::Venue;
 use std::io;
@@ -172,6 +173,59 @@ impl Instrument {
     }
 }
 
+/// What was counted before measuring.
+struct Books {
+    work: Vec<Work>,
+    used: Usage,
+    cpu_time: Nanos,
+}
+
+impl Books {
+    fn open(spec: &CellSpec, load: &RunningLoad) -> Result<Books, ProbeError> {
+        Ok(Books {
+            work: load.work(),
+            used: usage::own_process(),
+            cpu_time: own_cpu_time(spec)?,
+        })
+    }
+
+    /// What measuring itself took, and what the load did meanwhile.
+    fn close(
+        self,
+        spec: &CellSpec,
+        load: &mut RunningLoad,
+        clock_read: Nanos,
+        empty_sample: Nanos,
+    ) -> Result<(SelfCost, Vec<Work>), ProbeError> {
+        let cpu_time = own_cpu_time(spec)?.saturating_sub(self.cpu_time);
+        let used = usage::own_process() - self.used;
+        let work = load.work_since(&self.work);
+        load.check()?;
+        let cost = SelfCost {
+            clock_read,
+            empty_sample,
+            cpu_time,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
+        };
+        Ok((cost, work?))
+    }
+}
+
+fn own_cpu_time(spec: &CellSpec) -> Result<Nanos, ProbeError> {
+    clock::own_cpu_time().map_err(|source| ProbeError::System {
+        probe: spec.probe,
+        source,
+    })
+}
+
+/// Lets the load work for a while, and returns what a clock read costs.
+fn warm_up(spec: &CellSpec, load: &mut RunningLoad) -> Result<Nanos, ProbeError> {
+    load.wait_for_work()?;
+    clock::sleep_until(clock::monotonic() + spec.warmup);
+    Ok(clock::read_cost(TRIALS))
+}
+
 fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
     let system = |source| ProbeError::System {
         probe: spec.probe,
@@ -180,24 +234,16 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
     let mut warnings = Vec::new();
     let mut instrument = Instrument::new(spec).map_err(system)?;
     let rights = RealTime::acquire(spec.priority, &mut warnings);
-    load.wait_for_work()?;
-    clock::sleep_until(clock::monotonic() + spec.warmup);
-    let clock_read = clock::read_cost(TRIALS);
+    let clock_read = warm_up(spec, load)?;
     let empty_sample = instrument.empty_sample().map_err(system)?;
     load.check()?;
 
     let schedule = spec.schedule(clock::monotonic() + LEAD);
     instrument.recorder().restart(schedule.start);
     clock::sleep_until(schedule.start - LEAD);
-    let work_before = load.work();
-    let used_before = usage::own_process();
-    let cpu_before = clock::own_cpu_time().map_err(system)?;
+    let books = Books::open(spec, load)?;
     instrument.measure().map_err(system)?;
-    let cpu_after = clock::own_cpu_time().map_err(system)?;
-    let used = usage::own_process() - used_before;
-    let work = load.work_since(&work_before);
-    load.check()?;
-    let work = work?;
+    let (self_cost, work) = books.close(spec, load, clock_read, empty_sample)?;
     drop(rights);
 
     let recorded = instrument
@@ -217,13 +263,7 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
         start: schedule.start,
         expected: spec.periods,
         samples: recorded.samples,
-        self_cost: SelfCost {
-            clock_read,
-            empty_sample,
-            cpu_time: cpu_after.saturating_sub(cpu_before),
-            minor_faults: used.minor_faults,
-            major_faults: used.major_faults,
-        },
+        self_cost,
         work,
         warnings,
         details: None,
@@ -232,32 +272,20 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
 
 /// The probe is scheduled like everybody else: what other threads want of its CPU is part of what it looks for.
 fn measure_noise(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
-    let system = |source| ProbeError::System {
-        probe: spec.probe,
-        source,
-    };
     let mut warnings = Vec::new();
     let locked = Locked::acquire(&mut warnings);
-    load.wait_for_work()?;
-    clock::sleep_until(clock::monotonic() + spec.warmup);
-    let clock_read = clock::read_cost(TRIALS);
+    let clock_read = warm_up(spec, load)?;
     let mut noise = Noise::new(TRIALS);
     load.check()?;
 
     let Schedule { start, .. } = spec.schedule(clock::monotonic() + LEAD);
     clock::sleep_until(start - LEAD);
-    let work_before = load.work();
-    let used_before = usage::own_process();
-    let cpu_before = clock::own_cpu_time().map_err(system)?;
+    let books = Books::open(spec, load)?;
     clock::sleep_until(start);
     let (clock_before, counter_before) = (clock::monotonic(), clock::counter());
     noise.measure(Nanos(spec.period.0 * u64::from(spec.periods)));
     let (clocked, counted) = (clock::monotonic() - clock_before, clock::counter() - counter_before);
-    let cpu_after = clock::own_cpu_time().map_err(system)?;
-    let used = usage::own_process() - used_before;
-    let work = load.work_since(&work_before);
-    load.check()?;
-    let work = work?;
+    let (self_cost, work) = books.close(spec, load, clock_read, noise.turn)?;
     drop(locked);
     if counted.0.abs_diff(clocked.0) > clocked.0 / 100 {
         return Err(ProbeError::Accounting {
@@ -268,19 +296,12 @@ fn measure_noise(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, Pr
             ),
         });
     }
-    let empty_sample = noise.turn;
     let (expected, samples) = noise.finish();
     Ok(Measured {
         start,
         expected,
         samples,
-        self_cost: SelfCost {
-            clock_read,
-            empty_sample,
-            cpu_time: cpu_after.saturating_sub(cpu_before),
-            minor_faults: used.minor_faults,
-            major_faults: used.major_faults,
-        },
+        self_cost,
         work,
         warnings,
         details: None,
@@ -303,13 +324,7 @@ fn measure_bench(spec: &CellSpec, bench: Bench, cpus: &[u32], load: &mut Running
         probe: spec.probe,
         source,
     };
-    let system = |source| ProbeError::System {
-        probe: spec.probe,
-        source,
-    };
-    load.wait_for_work()?;
-    clock::sleep_until(clock::monotonic() + spec.warmup);
-    let clock_read = clock::read_cost(TRIALS);
+    let clock_read = warm_up(spec, load)?;
     load.check()?;
 
     let start = spec.schedule(clock::monotonic() + LEAD).start;
@@ -321,26 +336,15 @@ fn measure_bench(spec: &CellSpec, bench: Bench, cpus: &[u32], load: &mut Running
         cpus,
     };
     bench.check_machine(&request).map_err(failed)?;
-    let work_before = load.work();
-    let used_before = usage::own_process();
-    let cpu_before = clock::own_cpu_time().map_err(system)?;
+    let books = Books::open(spec, load)?;
     let taken = bench.measure(&request, &mut Unobserved).map_err(failed)?;
-    let cpu_after = clock::own_cpu_time().map_err(system)?;
-    let used = usage::own_process() - used_before;
-    let work = load.work_since(&work_before);
-    load.check()?;
+    let (self_cost, work) = books.close(spec, load, clock_read, Nanos(0))?;
     Ok(Measured {
         start,
         expected: spec.periods,
         samples: taken.samples,
-        self_cost: SelfCost {
-            clock_read,
-            empty_sample: Nanos(0),
-            cpu_time: cpu_after.saturating_sub(cpu_before),
-            minor_faults: used.minor_faults,
-            major_faults: used.major_faults,
-        },
-        work: work?,
+        self_cost,
+        work,
         warnings: taken.warnings,
         details: Some(taken.details),
     })

@@ -11,7 +11,7 @@
 //! usage    CPU time and switches                              rlimit    resource limits
 //! thread   threads of little stack                        timerfd   timers that are files
 //! udp      sockets that share a port                      filter    of packets
-//! perf     counters of events
+//! perf     counters of events                             membarrier  barriers in other threads
 //! ```
 
 pub mod affinity;
@@ -23,6 +23,7 @@ pub mod eventfd;
 pub mod filter;
 pub mod futex;
 pub mod gate;
+pub mod membarrier;
 pub mod memory;
 pub mod mutex;
 pub mod perf;

@@ -177,7 +177,7 @@ fn entered(run: &Path) -> Vec<serde_json::Value> {
 fn what_enters_a_cpu_is_told_with_who_sent_it() {
     let folder = folder();
     let run = folder.path().join("run");
-    let words = cells("--probe noise --load statickeys@1000 --time 50ms --cpus 2 --load-cpus 0");
+    let words = cells("--probe noise --load statickeys@1000+munmap:own@1000 --time 50ms --cpus 2 --load-cpus 0");
     let mut measure = shared().run(&words, &run);
     measure.args(["--append", "", "--append", ISOLATED]).assert().success();
     let opened = Run::open(&run).unwrap();
@@ -194,10 +194,14 @@ fn what_enters_a_cpu_is_told_with_who_sent_it() {
             told <= gaps.noise_ns && gaps.noise_ns <= told + own,
             "{told}, {own}: {gaps:?}"
         );
-        let call = row("call from another CPU: do_sync_core").unwrap();
-        let sent_by = call["sent_by"].as_str().unwrap();
-        assert_eq!(sent_by, "text_poke_bp_batch, load-statickeys in write(2)");
-        assert!(call["times"].as_u64().unwrap() >= 50, "{call}");
+        for (function, sender, times) in [
+            ("do_sync_core", "text_poke_bp_batch, load-statickeys in write(2)", 150),
+            ("flush_tlb_func", "flush_tlb_mm_range, load-munmap in munmap(2)", 50),
+        ] {
+            let call = row(&format!("call from another CPU: {function}")).unwrap();
+            assert_eq!(call["sent_by"], sender, "{call}");
+            assert!(call["times"].as_u64().unwrap().abs_diff(times) <= 6, "{call}");
+        }
         let isolated = !cell["append"].as_str().unwrap().is_empty();
         assert_eq!(row("timer interrupt: tick_sched_timer").is_none(), isolated, "{rows:?}");
     }

@@ -1,0 +1,36 @@
+//! `membarrier`: barriers that one process has others execute.
+//!
+//! By itself it asks for one in every process that has registered for such barriers (global expedited): that is itself
+//! alone. With `membarrier:own` a thread of the probe's process asks for one in every thread of it (private expedited).
+
+use super::board::Board;
+use super::part::{Ending, RunningPart};
+use super::{LoadError, Pace};
+use crate::sys::membarrier::{self, Among};
+
+const BARRIERS: usize = 0;
+
+pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let rate = load.part().rate();
+    load.spawn(Ending::Anywhere, move |board| {
+        ask(board, rate, Among::RegisteredProcesses)
+    })
+}
+
+pub(super) fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let rate = load.part().rate();
+    load.own_thread(move |board| ask(board, rate, Among::OwnThreads));
+    Ok(())
+}
+
+fn ask(board: &Board, rate: Option<u32>, among: Among) -> Result<(), String> {
+    let failed = |e| format!("membarrier: {e}");
+    let mut pace = Pace::alone(rate);
+    membarrier::register(among).map_err(failed)?;
+    while !board.end_is_asked_for() {
+        pace.wait();
+        membarrier::barrier(among).map_err(failed)?;
+        board.add(BARRIERS, 1);
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! `munmap`: pages mapped, touched and unmapped, again and again.
+//!
+//! Every other CPU that may have translations of the process's memory is told to forget those of the pages. With
+//! `munmap:own` that is the probe's CPU: it is a thread of the probe's process that unmaps.
+
+use super::board::Board;
+use super::part::{Ending, RunningPart};
+use super::{LoadError, Pace};
+use crate::sys::memory::{Mapping, PAGE};
+
+const PAGES: usize = 64;
+const UNMAPPINGS: usize = 0;
+
+pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let rate = load.part().rate();
+    load.spawn(Ending::Anywhere, move |board| unmap(board, rate))
+}
+
+pub(super) fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let rate = load.part().rate();
+    load.own_thread(move |board| unmap(board, rate));
+    Ok(())
+}
+
+fn unmap(board: &Board, rate: Option<u32>) -> Result<(), String> {
+    let mut pace = Pace::alone(rate);
+    while !board.end_is_asked_for() {
+        pace.wait();
+        let pages = Mapping::private(PAGES * PAGE).map_err(|e| format!("mapping pages: {e}"))?;
+        (0..PAGES).for_each(|page| pages.write(page * PAGE, 1));
+        drop(pages);
+        board.add(UNMAPPINGS, 1);
+    }
+    Ok(())
+}
