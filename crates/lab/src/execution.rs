@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use worstcase_probe::symbols::SymbolTable;
-pub use worstcase_probe::window::{Block, ContextFrom, Sent, Step, TaskFrom};
+pub use worstcase_probe::window::{Block, ContextFrom, Elsewhere, Step, TaskFrom, Why};
 use worstcase_probe::{Instructions, Nanos};
 
 /// A window of one execution.
@@ -23,8 +23,8 @@ pub struct Execution {
     pub tasks: Vec<TaskFrom>,
     /// What the kernel was in from when on; the first entry is at or before the first step.
     pub contexts: Vec<ContextFrom>,
-    /// The interrupts that other CPUs sent.
-    pub sent: Vec<Sent>,
+    /// What other CPUs did, at the moments at which that matters.
+    pub elsewhere: Vec<Elsewhere>,
     /// When the probe's timer was due.
     pub due: Instructions,
     /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
@@ -49,22 +49,22 @@ impl Execution {
         self.steps[i].count.0..end.0
     }
 
-    /// What the sender of an interrupt did until it sent it, as an execution of its own CPU.
-    pub fn of_sender(&self, sent: &Sent) -> Execution {
+    /// What another CPU did until then, as an execution of its own.
+    pub fn of_other(&self, other: &Elsewhere) -> Execution {
         Execution {
             blocks: self.blocks.clone(),
-            steps: sent.steps.clone(),
-            end: sent.count,
+            steps: other.steps.clone(),
+            end: other.count,
             tasks: vec![TaskFrom {
-                count: sent.steps.first().map_or(sent.count, |step| step.count),
-                pid: sent.task.0,
-                comm: sent.task.1.clone(),
+                count: other.steps.first().map_or(other.count, |step| step.count),
+                pid: other.task.0,
+                comm: other.task.1.clone(),
             }],
             contexts: Vec::new(),
-            sent: Vec::new(),
-            due: sent.count,
+            elsewhere: Vec::new(),
+            due: other.count,
             timer_entry: None,
-            sample: sent.count,
+            sample: other.count,
             latency: Nanos(0),
             shift: self.shift,
         }
@@ -239,7 +239,7 @@ mod tests {
             end: Instructions(107),
             tasks: Vec::new(),
             contexts: Vec::new(),
-            sent: Vec::new(),
+            elsewhere: Vec::new(),
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),
@@ -272,7 +272,7 @@ mod tests {
                 context(110, Some(3), true),
                 context(150, Some(3), false),
             ],
-            sent: Vec::new(),
+            elsewhere: Vec::new(),
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),

@@ -11,14 +11,13 @@ use super::cell::{self, Raw, Run};
 use super::machine::{Mips, quoted};
 use super::moments::{self, Moment};
 use super::symbols::KernelSymbols;
-use crate::execution::{Execution, Sent, Step, Symbols};
+use crate::execution::{Elsewhere, Execution, Step, Symbols};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_probe::Instructions;
 use worstcase_probe::symbols::SymbolTable;
-use worstcase_probe::window::SENDERS_BLOCKS;
 use worstcase_probe::window::ask::Windows;
 use worstcase_probe::window::log::{self, Log, Window};
 
@@ -245,14 +244,14 @@ fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
         count: step.count,
     };
     let steps = steps.into_iter().map(&mut own).collect();
-    let mut sent = sent_in(&window.sent, first..end);
-    for step in sent.iter_mut().flat_map(|sent| &mut sent.steps) {
+    let mut elsewhere = elsewhere_in(&window.elsewhere, first..end);
+    for step in elsewhere.iter_mut().flat_map(|other| &mut other.steps) {
         *step = own(*step);
     }
     Some(Execution {
         blocks,
         steps,
-        sent,
+        elsewhere,
         end,
         tasks: since(&window.tasks, |t| t.count, first, end),
         contexts: since(&window.contexts, |c| c.count, first, end),
@@ -264,26 +263,26 @@ fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
     })
 }
 
-/// What was sent in the range, each with all that is known of what its sender did before.
-fn sent_in(all: &[Sent], range: Range<Instructions>) -> Vec<Sent> {
-    let place_of = |count: Instructions| all.partition_point(|sent| sent.at < count);
+/// What is told of other CPUs in the range, each with all that is known of what it did before.
+fn elsewhere_in(all: &[Elsewhere], range: Range<Instructions>) -> Vec<Elsewhere> {
+    let place_of = |count: Instructions| all.partition_point(|other| other.at < count);
     let whole = |place: usize| {
-        let sent = &all[place];
-        let mut earlier = all[..place].iter().rev().filter(|other| other.cpu == sent.cpu);
-        let mut parts = vec![&sent.steps];
-        let (mut held, mut goes_on) = (sent.steps.len(), sent.goes_on);
+        let last = &all[place];
+        let mut earlier = all[..place].iter().rev().filter(|other| other.cpu == last.cpu);
+        let mut parts = vec![&last.steps];
+        let (mut held, mut goes_on) = (last.steps.len(), last.goes_on);
         while goes_on
-            && held < SENDERS_BLOCKS
-            && let Some(before) = earlier.next().filter(|before| before.task == sent.task)
+            && held < last.why.blocks()
+            && let Some(before) = earlier.next().filter(|before| before.task == last.task)
         {
             parts.push(&before.steps);
             held += before.steps.len();
             goes_on = before.goes_on;
         }
-        Sent {
+        Elsewhere {
             steps: parts.into_iter().rev().flatten().copied().collect(),
-            task: sent.task.clone(),
-            ..*sent
+            task: last.task.clone(),
+            ..*last
         }
     };
     (place_of(range.start)..place_of(range.end)).map(whole).collect()
@@ -311,7 +310,7 @@ fn since<T: Clone>(all: &[T], count: impl Fn(&T) -> Instructions, first: Instruc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::execution::{ContextFrom, TaskFrom};
+    use crate::execution::{ContextFrom, TaskFrom, Why};
     use worstcase_probe::Nanos;
 
     fn wanted(from: u64, due: u64, sample: u64) -> Wanted {
@@ -366,7 +365,7 @@ mod tests {
                 end: Instructions(500),
                 tasks: vec![task(100, 1), task(150, 2), task(250, 3), task(450, 4)],
                 contexts: vec![context(100, false), context(260, true), context(360, false)],
-                sent: Vec::new(),
+                elsewhere: Vec::new(),
             }],
         };
         let execution = cut(&log, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
@@ -381,8 +380,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_did_before_its_last_interrupt_is_known_too() {
-        let sent = |at, cpu, pid, goes_on, first: u64| Sent {
+    fn what_another_cpu_did_before_it_was_last_looked_at_is_known_too() {
+        let other = |at, cpu, pid, goes_on, first: u64| Elsewhere {
+            why: Why::Sends,
             at: Instructions(at),
             cpu,
             count: Instructions(first + 20),
@@ -392,16 +392,16 @@ mod tests {
             goes_on,
         };
         let all = [
-            sent(90, 0, 7, false, 500),
-            sent(100, 0, 7, false, 1_000),
-            sent(110, 2, 9, false, 5_000),
-            sent(120, 0, 7, true, 1_020),
-            sent(130, 0, 7, true, 1_040),
+            other(90, 0, 7, false, 500),
+            other(100, 0, 7, false, 1_000),
+            other(110, 2, 9, false, 5_000),
+            other(120, 0, 7, true, 1_020),
+            other(130, 0, 7, true, 1_040),
             // Another thread; and one of which something is missing.
-            sent(140, 0, 8, true, 1_060),
-            sent(150, 0, 8, false, 1_900),
+            other(140, 0, 8, true, 1_060),
+            other(150, 0, 8, false, 1_900),
         ];
-        let found = sent_in(&all, Instructions(120)..Instructions(200));
+        let found = elsewhere_in(&all, Instructions(120)..Instructions(200));
         let firsts: Vec<_> = found
             .iter()
             .map(|s| (s.at.0, s.steps.len(), s.steps[0].count.0))

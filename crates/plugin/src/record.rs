@@ -2,7 +2,7 @@
 //! kernel is in.
 //!
 //! Of several CPUs that is the one that measures. What the others run is kept for a while only: it is written when one of
-//! them sends the one that measures an interrupt.
+//! them sends the one that measures an interrupt, and when that one has waited in a loop of the kernel's.
 //!
 //! Only with `windows=` is anything registered here. A block's start is then a call that compares the count with the
 //! next window, and no more outside of windows.
@@ -13,8 +13,8 @@ use crate::guest_memory::{GuestMemory, LateMemory};
 use crate::paging::USER_END;
 use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::ops::Range;
@@ -23,10 +23,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::units::Instructions;
 use worstcase_probe::window::ask::TaskPlaces;
 use worstcase_probe::window::log::Writer;
-use worstcase_probe::window::{self, Sent, Step};
+use worstcase_probe::window::{self, Elsewhere, Step, Why};
 
 /// Blocks that start at this count or later are looked at: the beginning of the window that is open, or comes next.
 static FROM: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// So many instructions without a PAUSE, and the CPU that measures waits no more: a PAUSE counts as some, and a loop has some
+/// around it.
+const WAIT_IS_OVER: u64 = 500;
 
 /// A window is open, so what other CPUs run is kept.
 static OPEN: AtomicBool = AtomicBool::new(false);
@@ -51,7 +55,9 @@ struct Recorder {
     /// By number: the block, and its number in the log once it is there.
     blocks: Vec<(window::Block, Option<u32>)>,
     /// What other CPUs ran last, by their number, the latest at the end.
-    others: HashMap<usize, Kept>,
+    others: BTreeMap<usize, Kept>,
+    /// The CPU that measures waits, or did so a moment ago.
+    wait: Option<Wait>,
     /// Why the log cannot become whole.
     failed: Option<String>,
 }
@@ -73,6 +79,20 @@ struct Ran {
     task: u64,
 }
 
+/// The last moment at which the CPU that measures waited in a loop.
+struct Wait {
+    at: Instructions,
+    others: Vec<Moment>,
+}
+
+/// What another CPU did at a moment.
+struct Moment {
+    cpu: usize,
+    count: Instructions,
+    task: Task,
+    system_call: Option<u32>,
+}
+
 fn lock() -> MutexGuard<'static, Option<Recorder>> {
     RECORDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -92,7 +112,8 @@ pub fn start(replay: Replay) -> Result<(), String> {
         context: None,
         numbers: HashMap::new(),
         blocks: Vec::new(),
-        others: HashMap::new(),
+        others: BTreeMap::new(),
+        wait: None,
         failed: None,
     };
     recorder.await_next();
@@ -156,11 +177,21 @@ pub fn sent() {
     }
 }
 
+/// The CPU that measures waits in a loop of the kernel's.
+pub fn waits() {
+    if OPEN.load(Ordering::Relaxed)
+        && let Some(recorder) = lock().as_mut()
+    {
+        recorder.or_fail(Recorder::waits);
+    }
+}
+
 /// QEMU ends: closes the log.
 pub fn finish() {
     let Some(mut recorder) = lock().take() else {
         return;
     };
+    recorder.tell_of_wait();
     recorder.log.end(Instructions(api::count()));
     let result = match recorder.failed {
         Some(why) => Err(why),
@@ -185,6 +216,7 @@ impl Recorder {
             if count < window.end {
                 break;
             }
+            self.tell_of_wait();
             self.log.end(count);
             self.context = None;
             self.others.clear();
@@ -194,6 +226,13 @@ impl Recorder {
         }
         if self.windows.last().is_none_or(|window| count < window.start) {
             return;
+        }
+        if self
+            .wait
+            .as_ref()
+            .is_some_and(|wait| count.0 > wait.at.0 + WAIT_IS_OVER)
+        {
+            self.tell_of_wait();
         }
         self.or_fail(|recorder| recorder.write(number, count));
         OPEN.store(!scheduler::is_alone(), Ordering::Relaxed);
@@ -223,7 +262,7 @@ impl Recorder {
     fn keep(&mut self, block: u32) -> Result<(), String> {
         let (memory, kept) = self.other(scheduler::running())?;
         let task = tasks::current_pointer(memory, &kept.places).ok_or(NO_TASK)?;
-        if kept.ran.len() == window::SENDERS_BLOCKS {
+        if kept.ran.len() == Why::IsWaitedFor.blocks() {
             kept.ran.pop_front();
             kept.goes_on = false;
         }
@@ -254,34 +293,81 @@ impl Recorder {
         Ok((memory, kept))
     }
 
-    /// The CPU that runs sends an interrupt: what it ran for its task goes into the log. What is written once is not kept.
+    /// What another CPU does now.
+    fn moment(memory: &GuestMemory, cpu: usize, kept: &Kept, count: u64) -> Result<Moment, String> {
+        let task = tasks::current(memory, &kept.places).ok_or(NO_TASK)?;
+        let (system_call, _) = Contexts::new(kept.places).now(memory, false).ok_or(NO_COUNT)?;
+        Ok(Moment {
+            cpu,
+            count: Instructions(count),
+            task,
+            system_call,
+        })
+    }
+
+    /// The CPU that runs sends an interrupt.
     fn sent(&mut self) -> Result<(), String> {
+        self.tell_of_wait();
         let cpu = scheduler::running();
         let (memory, kept) = self.other(cpu)?;
-        let (pid, name) = tasks::current(memory, &kept.places).ok_or(NO_TASK)?;
-        let (system_call, _) = Contexts::new(kept.places).now(memory, false).ok_or(NO_COUNT)?;
-        let ran = std::mem::take(&mut kept.ran);
+        let moment = Recorder::moment(memory, cpu, kept, api::count())?;
+        let at = Instructions(scheduler::measuring().map_or(0, scheduler::executed));
+        self.tell(Why::Sends, at, moment);
+        Ok(())
+    }
+
+    /// The CPU that measures executes a PAUSE.
+    fn waits(&mut self) -> Result<(), String> {
+        let memory = self.memory.get()?;
+        let moments = self.others.iter().map(|(&cpu, kept)| {
+            let count = scheduler::executed(cpu);
+            Recorder::moment(memory, cpu, kept, count)
+        });
+        self.wait = Some(Wait {
+            at: Instructions(api::count()),
+            others: moments.collect::<Result<_, _>>()?,
+        });
+        Ok(())
+    }
+
+    /// The CPU that measures waits no more: what the others did until then goes into the log.
+    fn tell_of_wait(&mut self) {
+        if let Some(Wait { at, others }) = self.wait.take() {
+            others
+                .into_iter()
+                .for_each(|moment| self.tell(Why::IsWaitedFor, at, moment));
+        }
+    }
+
+    /// What another CPU ran for its task until a moment goes into the log. What is written once is not kept.
+    fn tell(&mut self, why: Why, at: Instructions, moment: Moment) {
+        let Some(kept) = self.others.get_mut(&moment.cpu) else {
+            return;
+        };
+        let until = kept.ran.partition_point(|ran| ran.count < moment.count);
+        let ran: Vec<Ran> = kept.ran.drain(..until).collect();
         let goes_on = std::mem::replace(&mut kept.goes_on, true);
-        let task = ran.back().map_or(0, |ran| ran.task);
-        let of_task = ran
-            .iter()
-            .rposition(|ran| ran.task != task)
-            .map_or(0, |other| other + 1);
-        let steps = ran.iter().skip(of_task).map(|ran| Step {
+        let task = ran.last().map_or(0, |ran| ran.task);
+        let other_task = ran.iter().rposition(|ran| ran.task != task);
+        let first = other_task
+            .map_or(0, |other| other + 1)
+            .max(ran.len().saturating_sub(why.blocks()));
+        let steps = ran.iter().skip(first).map(|ran| Step {
             block: self.in_log(ran.block),
             count: ran.count,
         });
         let steps = steps.collect();
-        self.log.sent(Sent {
-            at: Instructions(scheduler::measuring().map_or(0, scheduler::executed)),
-            cpu: cpu as u32,
-            count: Instructions(api::count()),
+        let (pid, name) = moment.task;
+        self.log.elsewhere(Elsewhere {
+            why,
+            at,
+            cpu: moment.cpu as u32,
+            count: moment.count,
             task: (pid, tasks::name(&name)),
-            system_call,
+            system_call: moment.system_call,
             steps,
-            goes_on: goes_on && of_task == 0,
+            goes_on: goes_on && first == 0,
         });
-        Ok(())
     }
 
     fn await_next(&self) {

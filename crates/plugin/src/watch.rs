@@ -10,6 +10,7 @@ use crate::events::Log;
 use crate::mark::Marks;
 use crate::modules;
 use crate::paging::USER_END;
+use crate::record;
 use crate::scheduler;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_probe::mark::MarkKind;
@@ -76,7 +77,7 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
             instruction.on_start::<ClockRead>(vaddr << PENDING_BITS | pending);
         }
         if instruction.bytes() == PAUSE && !scheduler::is_alone() {
-            instruction.on_start::<Pause>(0);
+            instruction.on_start::<Pause>((vaddr >= USER_END).into());
         }
     }
 }
@@ -149,8 +150,11 @@ impl OnStart for ClockRead {
 struct Pause;
 
 impl OnStart for Pause {
-    fn run(_data: u64) {
+    fn run(in_kernel: u64) {
         scheduler::paused();
+        if in_kernel != 0 && scheduler::is_measured() {
+            record::waits();
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::classify::{Classifier, Stretch};
 use super::frames::{Walk, walk};
 use super::lines::Lines;
 use super::milestones::Milestones;
-use super::senders::Senders;
+use super::others::Others;
 use super::shares::Shares;
 use super::sources::Sources;
 use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
@@ -72,8 +72,8 @@ pub fn tell(
         sources: &sources,
     };
     let stretches = classifier.stretches();
-    let senders = Senders::of(execution, symbols, lines);
-    let spans = spans(&sources, &points, &stretches, senders, &task_of, &call_in);
+    let others = Others::of(execution, symbols, lines);
+    let spans = spans(&sources, &points, &stretches, others, &task_of, &call_in);
     let cause = cause(&sample, &spans, around.floor, &around.peers);
     let at_due = walk.at(points.due).map_or_else(AtDue::default, |i| AtDue {
         task: task_of(i.pid),
@@ -110,7 +110,7 @@ fn spans(
     sources: &Sources,
     points: &Milestones,
     stretches: &[Stretch],
-    mut senders: Senders,
+    mut others: Others,
     task_of: &dyn Fn(u32) -> Task,
     call_in: &dyn Fn(Range<u64>) -> Option<String>,
 ) -> Vec<Span> {
@@ -145,9 +145,10 @@ fn spans(
             task: task_of(first.pid),
             system_call: call_in(first.start..last.end),
             sender: match &stretch.kind {
-                Kind::OtherIrq { entry } => senders.next(entry, first.start),
+                Kind::OtherIrq { entry } => others.sender(entry, first.start),
                 _ => None,
             },
+            waited_for: others.waited_for(first.start..last.end),
             chain: shares
                 .common()
                 .map_or_else(Vec::new, |id| sources.chain(id, &stretch.intervals)),

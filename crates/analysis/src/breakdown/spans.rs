@@ -176,9 +176,9 @@ pub struct LineShare {
     pub self_ns: Nanos,
 }
 
-/// What another CPU did when it sent an interrupt.
+/// What another CPU did at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sender {
+pub struct OtherCpu {
     /// Which CPU.
     pub cpu: u32,
     /// The thread that ran there.
@@ -186,11 +186,14 @@ pub struct Sender {
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
-    /// Its call chain, outermost first.
+    /// Its call chain, outermost first; over a range of time, what most of it has in common.
     pub chain: Vec<Frame>,
+    /// Over a range of time: the innermost function that holds more than half of what is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<Share>,
 }
 
-impl Sender {
+impl OtherCpu {
     /// The innermost function that is not the way to an interrupt itself.
     pub fn by(&self) -> Option<&str> {
         let functions = self.chain.iter().rev().map(|frame| frame.function.as_str());
@@ -228,7 +231,10 @@ pub struct Span {
     pub system_call: Option<String>,
     /// Of an interrupt from another CPU: who sent it, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sender: Option<Sender>,
+    pub sender: Option<OtherCpu>,
+    /// If it waited in a loop of the kernel's: what each other CPU that did not idle was at, until the last moment of that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_for: Vec<OtherCpu>,
     /// The call chain that most of it has in common, outermost first.
     pub chain: Vec<Frame>,
     /// The innermost function that holds more than half of it.
@@ -251,6 +257,7 @@ impl Span {
             task: Task::default(),
             system_call: None,
             sender: None,
+            waited_for: Vec::new(),
             chain: Vec::new(),
             most: None,
             functions: Vec::new(),

@@ -288,7 +288,7 @@ impl Machine {
             end: Instructions(self.count + 1),
             tasks: self.tasks.clone(),
             contexts: self.contexts.clone(),
-            sent: Vec::new(),
+            elsewhere: Vec::new(),
             due: Instructions(self.due),
             timer_entry: self.timer_entry.map(Instructions),
             sample: Instructions(sample),

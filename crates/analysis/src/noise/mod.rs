@@ -10,7 +10,7 @@ mod tests;
 
 pub use parts::{Part, Who, parts};
 
-use crate::breakdown::spans::Sender;
+use crate::breakdown::spans::OtherCpu;
 use crate::debuginfo::Origin;
 use crate::explain::{self, ExplainError, Means};
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub struct Row {
     pub sent_by: Option<String>,
     /// The first one that is known to have sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sender: Option<Sender>,
+    pub sender: Option<OtherCpu>,
 }
 
 /// What entered the CPU in one cell.
@@ -106,7 +106,7 @@ fn replayed(means: &Means, run: &Run, record: &Record, places: &[usize]) -> Resu
 fn gather(gaps: Vec<Vec<Part>>) -> Vec<Row> {
     let mut rows: BTreeMap<(Who, Option<String>), Row> = BTreeMap::new();
     for part in gaps.into_iter().flatten() {
-        let sent_by = part.sender.as_ref().map(Sender::summary);
+        let sent_by = part.sender.as_ref().map(OtherCpu::summary);
         let row = rows.entry((part.who.clone(), sent_by.clone())).or_insert_with(|| Row {
             name: part.who.to_string(),
             who: part.who,

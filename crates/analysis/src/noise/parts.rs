@@ -2,14 +2,14 @@
 
 use crate::breakdown::frames::{Interval, Walk, What, walk};
 use crate::breakdown::lines::Lines;
+use crate::breakdown::others::Others;
 use crate::breakdown::roles::{self, Role};
-use crate::breakdown::senders::Senders;
-use crate::breakdown::spans::Sender;
+use crate::breakdown::spans::OtherCpu;
 use crate::breakdown::stacks::{FrameKind, StackId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
-use worstcase_lab::execution::{Execution, Sent, Symbols};
+use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
 
 /// Who takes the CPU from the thread that runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ pub struct Part {
     /// Instructions, all together.
     pub instructions: u64,
     /// Of what came from another CPU: who sent it, if that is known.
-    pub sender: Option<Sender>,
+    pub sender: Option<OtherCpu>,
 }
 
 /// Who the CPU runs for, until it is known what for.
@@ -107,7 +107,7 @@ struct Gathered {
     functions: Vec<String>,
     times: u64,
     instructions: u64,
-    sender: Option<Sender>,
+    sender: Option<OtherCpu>,
 }
 
 /// The parts of a gap, in the order in which they began. With the thread's own instructions they are the gap.
@@ -127,7 +127,7 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec
             sender: None,
         }];
     }
-    let mut senders = Senders::of(&gap, symbols, lines);
+    let mut others = Others::of(&gap, symbols, lines);
     for mark in walk.marks_within(start, end) {
         let entered = matches!(mark.what, What::Enter(Role::InterruptEntry | Role::ExceptionEntry));
         let place = gathered.iter().position(|part| part.owner == Owner::Entry(mark.stack));
@@ -136,7 +136,7 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec
         };
         let part = &mut gathered[place];
         part.times += 1;
-        let sender = senders.next(&walk.stacks.frame(mark.stack).function, mark.count);
+        let sender = others.sender(&walk.stacks.frame(mark.stack).function, mark.count);
         part.sender = part.sender.take().or(sender);
     }
     let comm = |pid| {
@@ -165,7 +165,7 @@ fn gap(execution: &Execution) -> Execution {
         .steps
         .partition_point(|step| step.count < execution.due)
         .saturating_sub(1);
-    let last = |sent: &Sent| Sent {
+    let last = |sent: &Elsewhere| Elsewhere {
         steps: sent.steps[sent.steps.len().saturating_sub(SENDERS_BLOCKS)..].to_vec(),
         task: sent.task.clone(),
         ..*sent
@@ -175,7 +175,7 @@ fn gap(execution: &Execution) -> Execution {
         steps: execution.steps[before..].to_vec(),
         tasks: execution.tasks.clone(),
         contexts: execution.contexts.clone(),
-        sent: execution.sent.iter().map(last).collect(),
+        elsewhere: execution.elsewhere.iter().map(last).collect(),
         ..*execution
     }
 }

@@ -1,6 +1,6 @@
 use super::{Part, Row, Who, gather, parts};
 use crate::breakdown::testing::Machine;
-use worstcase_lab::execution::{Execution, Sent};
+use worstcase_lab::execution::{Elsewhere, Execution, Why};
 use worstcase_probe::Instructions;
 
 /// What is told of a gap that begins where the machine was due: name, times, instructions.
@@ -77,7 +77,8 @@ fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
     sender.call("apic_mem_write").work(2);
     let (ran, _) = sender.execution();
     let (execution, symbols) = m.execution();
-    let sent = Sent {
+    let sent = Elsewhere {
+        why: Why::Sends,
         at: execution.due,
         cpu: 0,
         count: Instructions(sender.count),
@@ -87,7 +88,7 @@ fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
         goes_on: false,
     };
     let execution = Execution {
-        sent: vec![Sent {
+        elsewhere: vec![Elsewhere {
             steps: ran.steps,
             ..sent
         }],

@@ -4,13 +4,13 @@
 //! Counts are kept as differences: most blocks run whole, and then a step is two or three bytes. The closing entry holds
 //! the number of steps and a checksum of everything before it, so that what is cut short or damaged is refused.
 
-use super::{Block, ContextFrom, Sent, Step, TaskFrom};
+use super::{Block, ContextFrom, Elsewhere, Step, TaskFrom};
 use crate::units::Instructions;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// The header: what the file is, and the version of its form.
-const HEADER: [u8; 8] = *b"wcwndow\x03";
+const HEADER: [u8; 8] = *b"wcwndow\x04";
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Entry {
@@ -24,8 +24,8 @@ enum Entry {
     Task(u32, String),
     /// From the next step on: the system call, and whether preemption is off.
     Context(Option<u32>, bool),
-    /// Another CPU sends an interrupt, in the window that is open.
-    Sent(Sent),
+    /// What another CPU did, in the window that is open.
+    Elsewhere(Elsewhere),
     /// A window begins; the count of its first step.
     Open(u64),
     /// The window ends, after so many instructions of the last block.
@@ -45,8 +45,8 @@ pub struct Window {
     pub tasks: Vec<TaskFrom>,
     /// What the kernel was in; the first from the first step on.
     pub contexts: Vec<ContextFrom>,
-    /// What other CPUs sent.
-    pub sent: Vec<Sent>,
+    /// What other CPUs did.
+    pub elsewhere: Vec<Elsewhere>,
 }
 
 /// A whole log.
@@ -123,10 +123,10 @@ impl<W: Write> Writer<W> {
         self.entry(&Entry::Context(system_call, preempt_off));
     }
 
-    /// Another CPU sends an interrupt; left out where no window is open.
-    pub fn sent(&mut self, sent: Sent) {
+    /// What another CPU did; left out where no window is open.
+    pub fn elsewhere(&mut self, elsewhere: Elsewhere) {
         if self.last.is_some() {
-            self.entry(&Entry::Sent(sent));
+            self.entry(&Entry::Elsewhere(elsewhere));
         }
     }
 
@@ -227,10 +227,10 @@ impl Reader {
                 self.context = Some((system_call, preempt_off));
                 Some(())
             }
-            Entry::Sent(sent) => {
+            Entry::Elsewhere(elsewhere) => {
                 let is_known = |step: &Step| (step.block as usize) < self.log.blocks.len();
-                let fits = self.count.is_some() && sent.steps.iter().all(is_known);
-                self.log.windows.last_mut()?.sent.push(sent);
+                let fits = self.count.is_some() && elsewhere.steps.iter().all(is_known);
+                self.log.windows.last_mut()?.elsewhere.push(elsewhere);
                 fits.then_some(())
             }
             Entry::Open(count) => {
@@ -282,6 +282,7 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Why;
     use super::*;
 
     fn block(address: u64, instructions: usize) -> Block {
@@ -293,12 +294,13 @@ mod tests {
     }
 
     /// Another CPU has run the second block twice.
-    fn sent() -> Sent {
+    fn elsewhere() -> Elsewhere {
         let step = |count| Step {
             block: 1,
             count: Instructions(count),
         };
-        Sent {
+        Elsewhere {
+            why: Why::Sends,
             at: Instructions(105),
             cpu: 2,
             count: Instructions(7_010),
@@ -321,10 +323,10 @@ mod tests {
         writer.context(Some(28), true);
         writer.step(second, Instructions(103));
         writer.task(0, "swapper/0");
-        writer.sent(sent());
+        writer.elsewhere(elsewhere());
         writer.step(first, Instructions(105));
         writer.end(Instructions(108));
-        writer.sent(sent());
+        writer.elsewhere(elsewhere());
         writer.end(Instructions(109));
         writer.task(7, "probe");
         writer.step(second, Instructions(900));
@@ -358,21 +360,21 @@ mod tests {
             end: Instructions(108),
             tasks: vec![task(100, 1, "init"), task(105, 0, "swapper/0")],
             contexts: vec![context(100, false), context(103, true)],
-            sent: vec![sent()],
+            elsewhere: vec![elsewhere()],
         };
         let second = Window {
             steps: vec![step(1, 900)],
             end: Instructions(901),
             tasks: vec![task(900, 7, "probe")],
             contexts: Vec::new(),
-            sent: Vec::new(),
+            elsewhere: Vec::new(),
         };
         let third = Window {
             steps: vec![step(1, 950)],
             end: Instructions(955),
             tasks: vec![task(950, 7, "probe")],
             contexts: Vec::new(),
-            sent: Vec::new(),
+            elsewhere: Vec::new(),
         };
         assert_eq!(log.windows, [first, second, third]);
     }

@@ -44,25 +44,43 @@ pub struct TaskFrom {
     pub comm: String,
 }
 
-/// So many of a sender's last blocks are looked at.
-pub const SENDERS_BLOCKS: usize = 20_000;
+/// Why another CPU is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Why {
+    /// It sends the one that measures an interrupt.
+    Sends,
+    /// The one that measures waits in a loop of the kernel's: the last moment of that.
+    IsWaitedFor,
+}
 
-/// Another CPU sends the one that measures an interrupt.
+impl Why {
+    /// So many of its last blocks are looked at: there may be thousands of senders, and a wait may be long.
+    pub const fn blocks(self) -> usize {
+        match self {
+            Why::Sends => 20_000,
+            Why::IsWaitedFor => 200_000,
+        }
+    }
+}
+
+/// What another CPU than the one that measures did until a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct Elsewhere {
+    /// Why it is looked at.
+    pub why: Why,
     /// What the CPU that measures had executed by then.
     pub at: Instructions,
-    /// The sender.
+    /// The other one.
     pub cpu: u32,
-    /// What the sender had executed.
+    /// What it had executed.
     pub count: Instructions,
     /// The thread that runs on it: its id and its name.
     pub task: (u32, String),
     /// The system call that the thread has made and that is not over, by its number.
     pub system_call: Option<u32>,
-    /// The last blocks that the sender ran for this thread, in order.
+    /// The last blocks that it ran for this thread, in order.
     pub steps: Vec<Step>,
-    /// They go on where those of the interrupt that it sent before, in this window, end.
+    /// They go on where those end that are told of it before, in this window.
     pub goes_on: bool,
 }
 

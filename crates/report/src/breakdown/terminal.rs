@@ -83,14 +83,20 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
     for (what, place) in places(&span.what) {
         out.extend(wrapped(&format!("{indent}{what} "), &shown(place)));
     }
-    if let Some(sender) = &span.sender {
-        let call = sender
+    let senders = span.sender.iter().map(|sender| ("sent by", sender));
+    let waited_for = span.waited_for.iter().map(|other| ("it waited; meanwhile", other));
+    for (what, other) in senders.chain(waited_for) {
+        let call = other
             .system_call
             .as_ref()
             .map_or(String::new(), |call| format!(" in {call}(2)"));
-        let task = format!("{} ({}){call}", plain(&sender.task.comm), sender.task.pid);
-        let lead = format!("{indent}sent by CPU {}, {task}: ", sender.cpu);
-        out.extend(chained(&lead, INDENT + 3, &sender.chain));
+        let task = format!("{} ({}){call}", plain(&other.task.comm), other.task.pid);
+        let lead = format!("{indent}{what} CPU {}, {task}: ", other.cpu);
+        out.extend(chained(&lead, INDENT + 3, &other.chain));
+        if let Some(most) = &other.most {
+            let (function, time) = (plain(&most.function), micros(most.total_ns));
+            out.push(cut(&format!("{indent}   most of it in {function} ({time} us)")));
+        }
     }
     if part(100) >= DETAIL {
         if !span.chain.is_empty() {

@@ -212,6 +212,30 @@ fn what_enters_a_cpu_is_told_with_who_sent_it() {
     one_line(explain, 2, &says);
 }
 
+/// A CPU that goes away stops all others, and waits a millisecond meanwhile.
+#[test]
+fn what_another_cpu_did_while_this_one_waited_for_it_is_told() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let words = cells("--load hotplug@20 --samples 1000 --cpus 3 --load-cpus 0-1");
+    shared().run(&words, &run).assert().success();
+    let told = told_of(&run, "").remove(0);
+    adds_up(&told);
+    let longest = told.spans.iter().max_by_key(|span| span.length_ns).unwrap();
+    let cpus: Vec<u32> = longest.waited_for.iter().map(|other| other.cpu).collect();
+    assert_eq!(cpus, [0, 1]);
+    let leaving = &longest.waited_for[1];
+    let is_there = |name: &str| leaving.chain.iter().any(|frame| frame.function == name);
+    assert!(is_there("take_cpu_down") && is_there("fixup_irqs"), "{leaving:?}");
+    let most = leaving.most.as_ref().unwrap();
+    assert_eq!(most.function, "delay_tsc");
+    // From when the sample was due until the stop is over.
+    let (waited, whole) = (most.total_ns.0, longest.length_ns.0);
+    assert!(waited <= whole && waited > whole * 9 / 10, "{waited} of {whole}");
+    let sentence = &told.cause.sentence;
+    assert!(sentence.contains("; meanwhile CPU 1, migration/1 ("), "{sentence}");
+}
+
 #[test]
 fn an_isolated_cpu_is_the_probe_s_and_its_timers_may_be_another_s() {
     let folder = folder();

@@ -49,6 +49,7 @@ fn breakdown() -> Breakdown {
         task,
         system_call: None,
         sender: None,
+        waited_for: Vec::new(),
         chain: Vec::new(),
         most: None,
         functions: Vec::new(),

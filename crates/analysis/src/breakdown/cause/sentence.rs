@@ -2,7 +2,7 @@
 
 use super::Mechanism;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{Kind, LockWait, Place, Sample, Sender, Span};
+use crate::breakdown::spans::{Kind, LockWait, OtherCpu, Place, Sample, Span};
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
@@ -73,7 +73,25 @@ pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -
 
 /// What happened, and where.
 pub fn words(cause: &CauseParts) -> String {
-    format!("{}{}", what(cause), most(cause))
+    format!("{}{}{}", what(cause), most(cause), meanwhile(cause))
+}
+
+/// What the other CPUs did that it waited for; those that waited as it did are left out.
+fn meanwhile(cause: &CauseParts) -> String {
+    let own = cause.longest.most.as_ref().map(|share| &share.function);
+    let others = cause.longest.waited_for.iter();
+    let told = others.filter_map(|other| {
+        let most = other.most.as_ref().filter(|most| Some(&most.function) != own)?;
+        Some(format!(
+            "; meanwhile CPU {}, {} ({}), was in {} ({} us)",
+            other.cpu,
+            other.task.comm,
+            other.task.pid,
+            most.function,
+            micros(most.total_ns)
+        ))
+    });
+    told.collect()
 }
 
 /// Further down, where most of it went.
@@ -142,7 +160,7 @@ fn entry_name(entry: &str) -> String {
     }
 }
 
-fn sent_by(sender: &Sender) -> String {
+fn sent_by(sender: &OtherCpu) -> String {
     let call = sender.system_call.as_ref().map(|call| format!(" in {call}(2)"));
     let by = sender.by().map(|function| format!(", from {function}"));
     format!(

@@ -53,6 +53,7 @@ impl Classifier<'_> {
             task: task(&piece.thread),
             system_call: None,
             sender: None,
+            waited_for: Vec::new(),
             chain: self.chain(&piece),
             most: None,
             functions: Vec::new(),
