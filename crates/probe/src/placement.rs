@@ -102,12 +102,17 @@ impl Placement {
         affinity::set(&[self.probe])
     }
 
-    /// The CPUs for those whom this probe starts, if it is itself a load for all; none if they stay with it.
-    pub fn spread(&self, probe: Probe) -> &[u32] {
-        match probe.is_spread() {
-            true => &self.all,
-            false => &[],
+    /// The CPUs of this probe: all, if it is itself a load for all; its own and then all others, if it has threads there; none
+    /// if all that it starts stays with it.
+    pub fn spread(&self, probe: Probe) -> Vec<u32> {
+        if probe.is_spread() {
+            return self.all.clone();
         }
+        if probe.has_helpers() {
+            let others = self.all.iter().copied().filter(|cpu| *cpu != self.probe);
+            return std::iter::once(self.probe).chain(others).collect();
+        }
+        Vec::new()
     }
 
     /// The load's CPUs as text.
@@ -131,13 +136,18 @@ mod tests {
     fn the_probe_is_on_the_last_cpu_and_the_load_where_nothing_is_isolated() {
         let cell = "probe=wakeup seed=1 load=cmd:a load_cpus=1";
         let usual = placed(cell, &[]);
-        assert_eq!((usual.probe, usual.load), (3, vec![0, 1, 2, 3]));
+        assert_eq!((usual.probe, usual.load.as_slice()), (3, &[0, 1, 2, 3][..]));
         assert_eq!(placed(cell, &[2, 3]).load, [0, 1]);
         assert_eq!(placed(cell, &[0, 1, 2, 3]).load, [0, 1, 2, 3]);
         let asked = placed("probe=wakeup probe_cpu=1 load_cpus=0,2-3 load=idle", &[3]);
         assert_eq!((asked.probe, asked.load_list().as_str()), (1, "0,2,3"));
         assert_eq!(asked.spread("hackbench:1".parse().unwrap()), [0, 1, 2, 3]);
         assert_eq!(asked.spread("switch:2x0".parse().unwrap()), [0; 0]);
+        assert_eq!(asked.spread("inversion:1".parse().unwrap()), [0; 0]);
+        for probe in ["remote+futex", "shootdown:1"] {
+            assert_eq!(asked.spread(probe.parse().unwrap()), [1, 0, 2, 3]);
+            assert_eq!(usual.spread(probe.parse().unwrap()), [3, 0, 1, 2]);
+        }
     }
 
     #[test]

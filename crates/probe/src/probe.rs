@@ -38,7 +38,7 @@ pub struct ProbeInfo {
 }
 
 /// All probes, in the order in which help texts name them.
-pub const PROBES: [ProbeInfo; 8] = [
+pub const PROBES: [ProbeInfo; 10] = [
     ProbeInfo {
         name: "wakeup",
         about: "how late a periodic thread wakes up",
@@ -77,6 +77,16 @@ pub const PROBES: [ProbeInfo; 8] = [
     ProbeInfo {
         name: "inversion",
         about: "priority inversion on a mutex, e.g. inversion:1/4+inherit/none (real-time right)",
+        only: None,
+    },
+    ProbeInfo {
+        name: "remote",
+        about: "how long waking a thread on another CPU takes, e.g. remote+futex/pipe (two CPUs, real-time right)",
+        only: None,
+    },
+    ProbeInfo {
+        name: "shootdown",
+        about: "what unmapping takes while threads of the process run on other CPUs, e.g. shootdown:0/1/3+pages16/256 (real-time right)",
         only: None,
     },
 ];
@@ -153,6 +163,11 @@ impl Probe {
         matches!(self, Probe::Bench(Bench::Hackbench(_)))
     }
 
+    /// Whether it has threads on other CPUs than the one that it measures on.
+    pub const fn has_helpers(self) -> bool {
+        matches!(self, Probe::Bench(Bench::Remote(_) | Bench::Shootdown(_)))
+    }
+
     /// Whether its samples are due at regular times.
     pub const fn is_periodic(self) -> bool {
         self.is_real_time()
@@ -176,8 +191,12 @@ impl Probe {
     ///
     /// The lab's does not divide a tick, so that a cell sees many of its phases.
     pub const fn usual_period(self, venue: Venue) -> Nanos {
+        if let Probe::Bench(bench) = self
+            && let Some(period) = bench.usual_period()
+        {
+            return period;
+        }
         match (self, venue) {
-            (Probe::Bench(bench), _) => bench.usual_period(),
             (Probe::Noise, Venue::Lab) => Nanos::from_millis(10),
             (_, Venue::Lab) => Nanos::from_micros(251),
             (Probe::Jitter, Venue::Host) => Nanos(1_000_000_000 / REALFEEL_HZ),
@@ -237,11 +256,30 @@ mod tests {
             "noise",
             "timerlat",
             "switch:16x16k+futex",
+            "remote+eventfd",
+            "shootdown:1+pages64",
         ] {
             let probe: Probe = text.parse().unwrap();
             assert_eq!(probe.to_string().parse(), Ok(probe));
             assert_eq!(probe.info().name, probe.name());
         }
+    }
+
+    #[test]
+    fn a_probe_of_two_cpus_is_as_periodic_and_urgent_as_a_timed_one() {
+        for text in ["remote+pipe", "shootdown:1"] {
+            let probe: Probe = text.parse().unwrap();
+            assert!(
+                probe.is_real_time() && probe.is_periodic() && probe.has_helpers(),
+                "{text}"
+            );
+            assert!(!probe.is_spread() && !probe.awaits_timer(), "{text}");
+            for venue in [Venue::Lab, Venue::Host] {
+                assert_eq!(probe.usual_period(venue), Probe::Wakeup.usual_period(venue));
+            }
+        }
+        let inversion: Probe = "inversion:1".parse().unwrap();
+        assert_eq!(inversion.usual_period(Venue::Lab), Nanos(3_150_000));
     }
 
     #[test]
@@ -257,7 +295,7 @@ mod tests {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
         let why = Probe::Jitter.check_venue(Venue::Lab).unwrap_err().0;
         assert!(why.starts_with("probe 'jitter' is there on the host only: "), "{why}");
-        assert_eq!(Probe::names(Venue::Lab).count(), 6);
-        assert_eq!(Probe::names(Venue::Host).count(), 8);
+        assert_eq!(Probe::names(Venue::Lab).count(), 8);
+        assert_eq!(Probe::names(Venue::Host).count(), 10);
     }
 }

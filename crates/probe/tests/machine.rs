@@ -9,6 +9,8 @@ mod hackbench;
 mod inversion;
 #[path = "machine/switch.rs"]
 mod switch;
+#[path = "machine/two_cpus.rs"]
+mod two_cpus;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         .chain(hackbench::TESTS)
         .chain(inversion::TESTS)
         .chain(switch::TESTS)
+        .chain(two_cpus::TESTS)
     {
         if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
             continue;

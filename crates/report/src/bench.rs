@@ -1,4 +1,4 @@
-//! What `switch`, `hackbench` and `inversion` gave, as tables.
+//! What the probes with parameters gave, as tables.
 
 use super::View;
 use super::grid::{Grid, Group};
@@ -7,7 +7,9 @@ use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Switch, Transport};
 use worstcase_results::record::{Record, SubjectId};
-use worstcase_results::stats::points::{self, HackbenchPoint, InversionPoint, SwitchPoint, quantile};
+use worstcase_results::stats::points::{
+    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SwitchPoint, quantile,
+};
 use worstcase_results::stats::{Figures, Values};
 
 /// Widest line of a table.
@@ -36,6 +38,16 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
     if !inversions.is_empty() {
         out.push(String::new());
         out.extend(inversion_list(view, &inversions, style));
+    }
+    let remotes = points::remotes(view.records);
+    if !remotes.is_empty() {
+        out.push(String::new());
+        out.extend(remote_list(view, &remotes, style));
+    }
+    let shootdowns = points::shootdowns(view.records);
+    if !shootdowns.is_empty() {
+        out.push(String::new());
+        out.extend(shootdown_list(view, &shootdowns, style));
     }
     out
 }
@@ -218,7 +230,7 @@ fn hackbench_list(view: &View, points: &[HackbenchPoint], style: Style) -> Vec<S
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        let units = distinct(of.iter().map(|p| unit(view, &p.place.subject))).join(", ");
+        let units = units(view, of.iter().map(|p| &p.place));
         lines.push(style.bold(&format!(
             "hackbench over {}: time of a run; switches a message; latency of a message ({units})",
             transport.word()
@@ -241,17 +253,7 @@ fn hackbench_list(view: &View, points: &[HackbenchPoint], style: Style) -> Vec<S
 }
 
 fn inversion_list(view: &View, points: &[InversionPoint], style: Style) -> Vec<String> {
-    let row = |p: &InversionPoint| {
-        vec![
-            micros(p.min),
-            micros(p.median),
-            p.p99.map_or("-".into(), micros),
-            micros(p.max),
-            grouped(p.rounds),
-            grouped(p.contended),
-            grouped(p.inverted),
-        ]
-    };
+    let row = |p: &InversionPoint| with_rounds(&p.rounds, [grouped(p.contended), grouped(p.inverted)]);
     let columns = ["min", "median", "p99", "max", "rounds", "contended", "inverted"];
     let label = |p: &InversionPoint| {
         let chain = p.chain;
@@ -265,7 +267,7 @@ fn inversion_list(view: &View, points: &[InversionPoint], style: Style) -> Vec<S
             micros(chain.middle)
         ))
     };
-    let units = distinct(points.iter().map(|p| unit(view, &p.place.subject))).join(", ");
+    let units = units(view, points.iter().map(|p| &p.place));
     let mut lines = vec![style.bold(&format!(
         "inversion: made ready to mutex owned ({units}); rounds in which the middle thread ran meanwhile"
     ))];
@@ -276,6 +278,74 @@ fn inversion_list(view: &View, points: &[InversionPoint], style: Style) -> Vec<S
         points.iter().map(row).collect(),
     ));
     lines
+}
+
+fn remote_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String> {
+    let row = |p: &RemotePoint| {
+        let send = [p.send.min, p.send.median, p.send.max].map(micros);
+        with_rounds(&p.rounds, send.into_iter().chain([grouped(p.awake)]))
+    };
+    let columns = [
+        "min", "median", "p99", "max", "rounds", "send min", "median", "max", "awake",
+    ];
+    let units = units(view, points.iter().map(|p| &p.place));
+    let mut lines = vec![style.bold(&format!(
+        "remote: waking a thread on another CPU until it runs ({units}); what that cost the waker; rounds in which it did not sleep"
+    ))];
+    let label = |p: &RemotePoint| {
+        plain(&format!(
+            "{} {}: {}",
+            p.place.subject,
+            p.place.load,
+            p.remote.via.word()
+        ))
+    };
+    lines.extend(list(
+        "subject, load, woken by",
+        points.iter().map(label).collect(),
+        &columns,
+        points.iter().map(row).collect(),
+    ));
+    lines
+}
+
+fn shootdown_list(view: &View, points: &[ShootdownPoint], style: Style) -> Vec<String> {
+    let row = |p: &ShootdownPoint| with_rounds(&p.rounds, [grouped(p.all_ran)]);
+    let columns = ["min", "median", "p99", "max", "rounds", "all ran"];
+    let units = units(view, points.iter().map(|p| &p.place));
+    let mut lines = vec![style.bold(&format!(
+        "shootdown: time of a munmap ({units}); rounds in which all threads ran on the other CPUs"
+    ))];
+    let label = |p: &ShootdownPoint| {
+        let (threads, pages) = (p.shootdown.threads, p.shootdown.pages);
+        plain(&format!(
+            "{} {}: threads {threads}, pages {pages}",
+            p.place.subject, p.place.load
+        ))
+    };
+    lines.extend(list(
+        "subject, load, other threads, pages",
+        points.iter().map(label).collect(),
+        &columns,
+        points.iter().map(row).collect(),
+    ));
+    lines
+}
+
+/// The cells of min, median, p99, max and rounds, and those that a probe adds.
+fn with_rounds(rounds: &Rounds, more: impl IntoIterator<Item = String>) -> Vec<String> {
+    let first = [
+        micros(rounds.min),
+        micros(rounds.median),
+        rounds.p99.map_or("-".into(), micros),
+        micros(rounds.max),
+        grouped(rounds.count),
+    ];
+    first.into_iter().chain(more).collect()
+}
+
+fn units<'a>(view: &View, places: impl Iterator<Item = &'a PointName>) -> String {
+    distinct(places.map(|place| unit(view, &place.subject))).join(", ")
 }
 
 fn unit(view: &View, subject: &SubjectId) -> String {

@@ -4,7 +4,9 @@ use super::{View, noise};
 use serde_json::{Value, json};
 use worstcase_probe::bench::Bench;
 use worstcase_results::record::{Quantity, Record};
-use worstcase_results::stats::points::{self, HackbenchPoint, InversionPoint, SwitchPoint};
+use worstcase_results::stats::points::{
+    self, HackbenchPoint, InversionPoint, RemotePoint, ShootdownPoint, SwitchPoint,
+};
 use worstcase_results::stats::{Ensemble, ensembles};
 
 /// The form of the document.
@@ -43,6 +45,8 @@ pub fn run(view: &View) -> String {
         "switch": points::switches(view.records).iter().map(switch).collect::<Vec<_>>(),
         "hackbench": points::hackbenches(view.records).iter().map(hackbench).collect::<Vec<_>>(),
         "inversion": points::inversions(view.records).iter().map(inversion).collect::<Vec<_>>(),
+        "remote": points::remotes(view.records).iter().map(remote).collect::<Vec<_>>(),
+        "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
         "verdict": verdicts,
         "published": view.plan.published,
     });
@@ -134,12 +138,39 @@ fn inversion(p: &InversionPoint) -> Value {
     json!({
         "place": p.place,
         "probe": Bench::Inversion(p.chain),
-        "rounds": p.rounds,
-        "min_ns": p.min,
-        "median_ns": p.median,
-        "p99_ns": p.p99,
-        "max_ns": p.max,
+        "rounds": p.rounds.count,
+        "min_ns": p.rounds.min,
+        "median_ns": p.rounds.median,
+        "p99_ns": p.rounds.p99,
+        "max_ns": p.rounds.max,
         "contended": p.contended,
         "inverted": p.inverted,
+    })
+}
+
+fn remote(p: &RemotePoint) -> Value {
+    json!({
+        "place": p.place,
+        "probe": Bench::Remote(p.remote),
+        "rounds": p.rounds.count,
+        "min_ns": p.rounds.min,
+        "median_ns": p.rounds.median,
+        "p99_ns": p.rounds.p99,
+        "max_ns": p.rounds.max,
+        "send": p.send,
+        "awake": p.awake,
+    })
+}
+
+fn shootdown(p: &ShootdownPoint) -> Value {
+    json!({
+        "place": p.place,
+        "probe": Bench::Shootdown(p.shootdown),
+        "rounds": p.rounds.count,
+        "min_ns": p.rounds.min,
+        "median_ns": p.rounds.median,
+        "p99_ns": p.rounds.p99,
+        "max_ns": p.rounds.max,
+        "all_ran": p.all_ran,
     })
 }

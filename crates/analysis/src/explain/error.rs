@@ -51,9 +51,9 @@ pub enum ExplainError {
         /// The other.
         right: CellId,
     },
-    /// Nobody was late.
+    /// Nobody was late, or another CPU's work is part of it.
     #[error(
-        "{cell}: what a switch costs or message passing takes is no latency with a worst sample to explain; explain cells of other probes"
+        "{cell}: what a switch, message passing or an unmapping costs is no latency with a worst sample to explain, and a remote wake-up begins on another CPU, which is not followed; explain cells of other probes"
     )]
     NoLatency {
         /// The cell.

@@ -61,7 +61,13 @@ impl Explained {
 
 /// Whether its samples are somebody's lateness.
 pub fn has_latency(record: &Record) -> bool {
-    !matches!(record.details, Some(Details::Switch(_) | Details::Hackbench(_)))
+    let is_cost = |d: &Details| matches!(d, Details::Switch(_) | Details::Hackbench(_) | Details::Shootdown(_));
+    !record.details.as_ref().is_some_and(is_cost)
+}
+
+/// Whether its samples can be explained: they are somebody's lateness, and all of it is the probe's CPU's.
+pub fn can_be_explained(record: &Record) -> bool {
+    has_latency(record) && !matches!(record.details, Some(Details::Remote(_)))
 }
 
 /// The cell with the highest latency.
@@ -101,7 +107,7 @@ pub fn one(
     record: &Record,
     choice: Choice,
 ) -> Result<Explained, ExplainError> {
-    if !has_latency(record) {
+    if !can_be_explained(record) {
         return Err(ExplainError::NoLatency {
             cell: record.id.clone(),
         });
@@ -133,7 +139,7 @@ pub fn all(
 ) -> Result<Vec<Breakdown>, ExplainError> {
     let mut breakdowns: Vec<Breakdown> = Vec::new();
     let cells = records.iter().filter(|r| only.is_none_or(|only| only.id == r.id));
-    for record in cells.filter(|r| r.accounting.rows() > 0 && has_latency(r)) {
+    for record in cells.filter(|r| r.accounting.rows() > 0 && can_be_explained(r)) {
         if record.subject.venue() == Venue::Host {
             breakdowns.extend(host::worst(run, records, record, each)?);
             continue;

@@ -83,7 +83,9 @@ pub(super) fn measure(
         notes: load.notes().to_vec(),
         environment,
         throttled: match bench {
-            Bench::Inversion(_) => machine::may_be_throttled(Nanos(stats.max_ns), spec.interval),
+            Bench::Inversion(_) | Bench::Remote(_) | Bench::Shootdown(_) => {
+                machine::may_be_throttled(Nanos(stats.max_ns), spec.interval)
+            }
             // Nothing of theirs is real-time.
             Bench::Switch(_) | Bench::Hackbench(_) => Some(false),
         },

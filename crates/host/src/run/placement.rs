@@ -53,6 +53,7 @@ impl Topology {
 /// The CPUs for a probe; an error if this machine, or what may be used of it, has no such place.
 pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> {
     let all: Vec<u32> = topology.0.iter().map(|place| place.cpu).collect();
+    let first = |most: usize| all[..most.min(all.len())].to_vec();
     let none = |what: &str| {
         let cpus: CpuList = all.iter().copied().collect();
         HostError::Missing(format!(
@@ -79,6 +80,9 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
             n => Err(none(&format!("{n} of them"))),
         },
         Bench::Inversion(_) => Ok(all[..1].to_vec()),
+        // Fewer than these are refused by the probe itself, which says what it needs them for.
+        Bench::Remote(_) => Ok(first(2)),
+        Bench::Shootdown(shootdown) => Ok(first(1 + usize::from(shootdown.threads))),
     }
 }
 
@@ -109,6 +113,10 @@ mod tests {
         assert_eq!(cpus("switch:2x0+across", &t), Ok(vec![0, 2]));
         assert_eq!(cpus("hackbench:1+cpus2", &t), Ok(vec![0, 1]));
         assert_eq!(cpus("hackbench:1", &t), Ok((0..8).collect()));
+        assert_eq!(cpus("remote+pipe", &t), Ok(vec![0, 1]));
+        assert_eq!(cpus("shootdown:0", &t), Ok(vec![0]));
+        assert_eq!(cpus("shootdown:3", &t), Ok(vec![0, 1, 2, 3]));
+        assert_eq!(cpus("shootdown:15", &t), Ok((0..8).collect()));
     }
 
     #[test]

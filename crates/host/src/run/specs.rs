@@ -148,7 +148,7 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     let method = &part.method;
     if method.timer.is_some() || method.distance.is_some_and(|d| d.0 > 0) || method.captures.is_some_and(|n| n > 0) {
         return wrong(
-            "--probe switch, hackbench, inversion: no timer wakes them; they take no --timer, --distance or --captures",
+            "--probe switch, hackbench, inversion, remote, shootdown: no timer wakes them; they take no --timer, --distance or --captures",
         );
     }
     let cpus = placement::place(&bench, &Topology::read(&Tree::at("/".as_ref()), cpus))?;

@@ -14,6 +14,10 @@ pub enum Details {
     Hackbench(HackbenchDetails),
     /// Of `inversion`.
     Inversion(InversionDetails),
+    /// Of `remote`.
+    Remote(RemoteDetails),
+    /// Of `shootdown`.
+    Shootdown(ShootdownDetails),
 }
 
 /// What a ring of processes gave. A sample is `total / hops`.
@@ -88,4 +92,50 @@ pub struct InversionDetails {
     pub contended: u32,
     /// Rounds in which the middle thread ran while the most urgent one waited: the inversion.
     pub inverted: u32,
+}
+
+/// What waking on another CPU gave. A sample is the time from before the waking until the woken thread ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteDetails {
+    /// What the waking cost the thread that did it, of all samples; none without a sample.
+    pub send: Option<SendTimes>,
+    /// Rounds in which the thread did not sleep when it was woken.
+    pub awake: u32,
+}
+
+/// How long the calls took that woke the other thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendTimes {
+    /// The shortest.
+    #[serde(rename = "min_ns")]
+    pub min: Nanos,
+    /// The nearest-rank median.
+    #[serde(rename = "median_ns")]
+    pub median: Nanos,
+    /// The longest.
+    #[serde(rename = "max_ns")]
+    pub max: Nanos,
+}
+
+impl SendTimes {
+    /// Of all these.
+    pub fn of(mut times: Vec<Nanos>) -> Option<SendTimes> {
+        times.sort_unstable();
+        Some(SendTimes {
+            min: *times.first()?,
+            median: times[(times.len() - 1) / 2],
+            max: *times.last()?,
+        })
+    }
+}
+
+/// What unmapping gave. A sample is the time of one munmap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShootdownDetails {
+    /// Threads of the process that computed on other CPUs.
+    pub threads: u32,
+    /// Pages of each mapping.
+    pub pages: u32,
+    /// Rounds in which every one of these threads was seen running right before.
+    pub all_ran: u32,
 }

@@ -1,5 +1,6 @@
 //! Probes whose sample is not the lateness of a timer: what a context switch costs, how long message passing takes, how
-//! long a lock's owner makes a more urgent thread wait.
+//! long a lock's owner makes a more urgent thread wait, what a wake-up on another CPU or the end of a mapping that other
+//! CPUs know takes.
 //!
 //! ```text
 //! names      a probe as its user types it, one or a whole grid ("switch:2/16x0/16k+futex"), and its one true spelling
@@ -8,6 +9,10 @@
 //! switch     a ring of processes that pass a token
 //! hackbench  groups of senders and receivers
 //! inversion  priority inversion on a mutex, with and without inheritance
+//! remote     waking a thread on another CPU
+//! shootdown  unmapping memory that other CPUs have in use
+//!
+//! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
 //! ```
 //! Each has `check`, which refuses what this machine cannot do before anything is started, and `measure`. Whoever calls
 //! them has started the load, and stops it.
@@ -16,15 +21,24 @@ mod details;
 pub mod hackbench;
 pub mod inversion;
 mod limits;
+mod link;
 mod marks;
 mod names;
+pub mod remote;
+mod rights;
+mod rounds;
+pub mod shootdown;
 pub mod switch;
 
-pub use details::{Details, HackbenchDetails, HackbenchRun, InversionDetails, SwitchDetails, SwitchRepetition};
+pub use details::{
+    Details, HackbenchDetails, HackbenchRun, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails,
+    SwitchDetails, SwitchRepetition,
+};
 pub use marks::Marks;
-pub use names::{Bench, Hackbench, Inversion, Placement, Protocol, Switch, Transport, Via};
+pub use names::{Bench, Hackbench, Inversion, Placement, Protocol, Remote, Shootdown, Switch, Transport, Via};
 
 use crate::record::Sample;
+use crate::sys::clock;
 use crate::units::Nanos;
 use std::io;
 
@@ -35,12 +49,13 @@ pub struct Request<'a> {
     pub repetitions: u32,
     /// Nothing is measured before this instant of CLOCK_MONOTONIC.
     pub start: Nanos,
-    /// `inversion`: distance of two rounds.
+    /// `inversion`, `remote`, `shootdown`: distance of two rounds.
     pub period: Nanos,
-    /// `inversion`: SCHED_FIFO priority of the most urgent thread.
+    /// The same: SCHED_FIFO priority of the most urgent thread.
     pub priority: u8,
-    /// Member `i` of a ring runs on `cpus[i % len]` alone, everything else may run on all of them; empty: wherever the
-    /// kernel likes.
+    /// Member `i` of a ring runs on `cpus[i % len]` alone; `inversion`, `remote` and `shootdown` measure on the first, and
+    /// each thread that these two have on other CPUs has one of the rest; everything else may run on all of them. Empty:
+    /// wherever the kernel likes.
     pub cpus: &'a [u32],
 }
 
@@ -50,6 +65,21 @@ pub trait Observer {
     fn sample(&mut self, sample: Sample);
     /// Whether to end early. Asked between samples, and several times a second while one takes long.
     fn wants_end(&mut self) -> bool;
+}
+
+/// How often one who looks on is asked while a round is waited for.
+const LOOK: Nanos = Nanos::from_millis(100);
+
+/// Sleeps until a round is due; true if who looks on wants an end before.
+fn ends_before(due: Nanos, observer: &mut dyn Observer) -> bool {
+    while !observer.wants_end() {
+        let look = clock::monotonic() + LOOK;
+        clock::sleep_until(look.min(due));
+        if due <= look {
+            return false;
+        }
+    }
+    true
 }
 
 /// What was measured.
@@ -99,6 +129,8 @@ impl Bench {
             Bench::Switch(what) => switch::check(what, request),
             Bench::Hackbench(what) => hackbench::check(what, request),
             Bench::Inversion(what) => inversion::check(what, request),
+            Bench::Remote(what) => remote::check(what, request),
+            Bench::Shootdown(what) => shootdown::check(what, request),
         }
     }
 
@@ -108,6 +140,8 @@ impl Bench {
             Bench::Switch(what) => switch::measure(what, request, observer),
             Bench::Hackbench(what) => hackbench::measure(what, request, observer),
             Bench::Inversion(what) => inversion::measure(what, request, observer),
+            Bench::Remote(what) => remote::measure(what, request, observer),
+            Bench::Shootdown(what) => shootdown::measure(what, request, observer),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME]
 //! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
+//! remote[+futex|+pipe|+eventfd]
+//! shootdown[:THREADS][+pagesN]
 //! ```
 //! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study.
 
@@ -23,6 +25,10 @@ pub enum Bench {
     Hackbench(Hackbench),
     /// How long a lock's owner makes a more urgent thread wait.
     Inversion(Inversion),
+    /// How long a thread on one CPU takes to wake one on another.
+    Remote(Remote),
+    /// What unmapping memory takes that other CPUs have in use.
+    Shootdown(Shootdown),
 }
 
 /// A ring of processes that pass a token.
@@ -127,6 +133,27 @@ pub enum Protocol {
     Protect,
 }
 
+/// A thread that wakes one on another CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Remote {
+    /// What it is woken by.
+    pub via: Via,
+}
+
+/// Memory that is unmapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Shootdown {
+    /// Threads that compute on other CPUs meanwhile.
+    pub threads: u8,
+    /// Pages of 4 KiB.
+    pub pages: u32,
+}
+
+impl Shootdown {
+    /// One on each CPU of the lab's largest machine, beside the one that unmaps.
+    pub const MOST_THREADS: u8 = 15;
+}
+
 macro_rules! words {
     ($type:ident: $($variant:ident $word:literal),+) => {
         impl $type {
@@ -155,13 +182,17 @@ const SWITCH_GRID: &str = "2/4/8/16/24/32/64/96x0/4k/8k/16k/32k/64k";
 /// The article's groups; its senders, receivers and messages are the defaults below.
 const HACKBENCH_GRID: &str = "1/2/4/8";
 const INVERSION_GRID: &str = "1/2/4/8";
+/// Without another CPU, and with one.
+const SHOOTDOWN_GRID: &str = "0/1";
 
 const SECTION: Nanos = Nanos::from_micros(50);
 const MIDDLE: Nanos = Nanos::from_millis(1);
+/// As many as a large stack frame or a small buffer has.
+const PAGES: u32 = 16;
 
 impl Bench {
     /// The names without parameters.
-    pub const NAMES: [&str; 3] = ["switch", "hackbench", "inversion"];
+    pub const NAMES: [&str; 5] = ["switch", "hackbench", "inversion", "remote", "shootdown"];
 
     /// The name without parameters.
     pub const fn name(&self) -> &'static str {
@@ -169,6 +200,8 @@ impl Bench {
             Bench::Switch(_) => "switch",
             Bench::Hackbench(_) => "hackbench",
             Bench::Inversion(_) => "inversion",
+            Bench::Remote(_) => "remote",
+            Bench::Shootdown(_) => "shootdown",
         }
     }
 
@@ -179,15 +212,18 @@ impl Bench {
             Bench::Switch(_) => 10,
             Bench::Hackbench(_) => 4,
             Bench::Inversion(_) => 500,
+            Bench::Remote(_) => 2_000,
+            Bench::Shootdown(_) => 1_000,
         }
     }
 
-    /// Distance of two rounds unless somebody asks for another; 0 where there are none. A third of the time is left for
-    /// everybody else, so that the kernel does not hold the threads back.
-    pub const fn usual_period(&self) -> Nanos {
+    /// Distance of two rounds unless somebody asks for another; 0 where there are none, none where it is the venue's. Of
+    /// `inversion` a third of the time is left for everybody else, so that the kernel does not hold the threads back.
+    pub const fn usual_period(&self) -> Option<Nanos> {
         match self {
-            Bench::Switch(_) | Bench::Hackbench(_) => Nanos(0),
-            Bench::Inversion(i) => Nanos(3 * (i.section.0 + i.middle.0)),
+            Bench::Switch(_) | Bench::Hackbench(_) => Some(Nanos(0)),
+            Bench::Inversion(i) => Some(Nanos(3 * (i.section.0 + i.middle.0))),
+            Bench::Remote(_) | Bench::Shootdown(_) => None,
         }
     }
 
@@ -200,20 +236,27 @@ impl Bench {
             "switch" => SWITCH_GRID,
             "hackbench" => HACKBENCH_GRID,
             "inversion" => INVERSION_GRID,
+            "remote" => "",
+            "shootdown" => SHOOTDOWN_GRID,
             _ => return Err(wrong(format!("known are {}", Bench::NAMES.join(", ")))),
         };
         let given = !dimensions.is_empty();
         let mut tuples = vec![Vec::new()];
-        for dimension in (if given { dimensions } else { grid }).split('x') {
+        let asked = if given { dimensions } else { grid };
+        for dimension in asked.split('x').filter(|_| !asked.is_empty()) {
             tuples = product(&tuples, &dimension.split('/').collect::<Vec<_>>());
         }
         let mut chosen = vec![Vec::new()];
         for option in options.split('+').filter(|o| !o.is_empty()) {
             chosen = product(&chosen, &alternatives(option));
         }
-        // Without a protocol the grid shows all of them: one alone answers nothing.
-        if name == "inversion" && !given && !mentions_protocol(options) {
-            chosen = product(&chosen, &["inherit", "none", "protect"].map(str::to_string));
+        // Without a protocol, or a way to wake, the grid shows all of them: one alone answers nothing.
+        match name {
+            "inversion" if !given && !mentions(options, Protocol::of) => {
+                chosen = product(&chosen, &["inherit", "none", "protect"]);
+            }
+            "remote" if !mentions(options, Via::of) => chosen = product(&chosen, &["futex", "pipe", "eventfd"]),
+            _ => {}
         }
         let mut all = Vec::new();
         for options in &chosen {
@@ -252,12 +295,18 @@ impl Bench {
                 within("section in ns", i.section.0, 1_000, 1_000_000_000)?;
                 within("middle in ns", i.middle.0, 1_000, 1_000_000_000)
             }
+            Bench::Remote(_) => Ok(()),
+            Bench::Shootdown(s) => {
+                within("threads", s.threads.into(), 0, Shootdown::MOST_THREADS.into())?;
+                within("pages", s.pages.into(), 1, 16_384)
+            }
         }
     }
 }
 
-fn mentions_protocol(options: &str) -> bool {
-    options.split(['+', '/']).any(|word| Protocol::of(word).is_some())
+/// Whether some option is a word that `known` knows.
+fn mentions<T>(options: &str, known: fn(&str) -> Option<T>) -> bool {
+    options.split(['+', '/']).any(|word| known(word).is_some())
 }
 
 /// Every row with every one of `values` behind it.
@@ -284,8 +333,12 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
     let most = match name {
         "switch" => 2,
         "hackbench" => 4,
+        "remote" => 0,
         _ => 1,
     };
+    if most == 0 && !dimensions.is_empty() {
+        return Err(format!("no numbers: {name}, or e.g. {name}+futex"));
+    }
     if dimensions.len() > most {
         return Err(format!(
             "at most {most} numbers with 'x' between them, not {}",
@@ -319,11 +372,16 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             cpus: 0,
             latency: false,
         }),
-        _ => Bench::Inversion(Inversion {
+        "inversion" => Bench::Inversion(Inversion {
             depth: u8::try_from(small(0, 1)?).map_err(|_| "a depth is 1 to 8".to_string())?,
             protocol: Protocol::Inherit,
             section: SECTION,
             middle: MIDDLE,
+        }),
+        "remote" => Bench::Remote(Remote { via: Via::Futex }),
+        _ => Bench::Shootdown(Shootdown {
+            threads: u8::try_from(small(0, 0)?).map_err(|_| "threads are 0 to 15".to_string())?,
+            pages: PAGES,
         }),
     };
     for option in options {
@@ -378,6 +436,17 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
                     "no option '{option}'; there are inherit, none, protect, sectionTIME, middleTIME"
                 ));
             }
+        }
+        Bench::Remote(r) => {
+            r.via = Via::of(option).ok_or_else(|| format!("no option '{option}'; there are futex, pipe, eventfd"))?;
+        }
+        Bench::Shootdown(s) => {
+            let pages = option
+                .strip_prefix("pages")
+                .ok_or_else(|| format!("no option '{option}'; there is pagesN"))?;
+            s.pages = pages
+                .parse()
+                .map_err(|_| format!("'{option}' is not a number of pages, e.g. pages64"))?;
         }
     }
     Ok(())
@@ -478,12 +547,30 @@ impl fmt::Display for Inversion {
     }
 }
 
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "remote+{}", self.via.word())
+    }
+}
+
+impl fmt::Display for Shootdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "shootdown:{}", self.threads)?;
+        match self.pages {
+            PAGES => Ok(()),
+            pages => write!(f, "+pages{pages}"),
+        }
+    }
+}
+
 impl fmt::Display for Bench {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Bench::Switch(s) => s.fmt(f),
             Bench::Hackbench(h) => h.fmt(f),
             Bench::Inversion(i) => i.fmt(f),
+            Bench::Remote(r) => r.fmt(f),
+            Bench::Shootdown(s) => s.fmt(f),
         }
     }
 }
@@ -556,6 +643,10 @@ mod tests {
         assert_eq!(names("hackbench").len(), 4);
         assert_eq!(names("inversion").len(), 12);
         assert_eq!(names("inversion+none").len(), 4);
+        assert_eq!(names("remote"), ["remote+futex", "remote+pipe", "remote+eventfd"]);
+        assert_eq!(names("remote+pipe/futex"), ["remote+pipe", "remote+futex"]);
+        assert_eq!(names("shootdown"), ["shootdown:0", "shootdown:1"]);
+        assert_eq!(names("shootdown:3+pages16/64"), ["shootdown:3", "shootdown:3+pages64"]);
     }
 
     #[test]
@@ -565,6 +656,8 @@ mod tests {
             "switch:16x16k+threads+futex+across+spin20us",
             "hackbench:10x20x1000x1500+pipes+threads+cpus2+latency",
             "inversion:1/8+none/protect+section200us+middle3ms",
+            "remote",
+            "shootdown:0/15+pages1/16/16384",
         ] {
             for bench in Bench::expand(text).unwrap() {
                 assert_eq!(bench.to_string().parse(), Ok(bench));
@@ -584,7 +677,18 @@ mod tests {
             ("hackbench:1+cpusmany", "not a number of CPUs"),
             ("inversion:9", "depth: 1 to 8, not 9"),
             ("inversion:1+section5", "'5' is not a time"),
-            ("swich", "known are switch, hackbench, inversion"),
+            ("remote:2", "no numbers: remote, or e.g. remote+futex"),
+            ("remote+pipes", "no option 'pipes'; there are futex, pipe, eventfd"),
+            ("remote+pipe/pipe", "asked for twice"),
+            ("shootdown:16", "threads: 0 to 15, not 16"),
+            ("shootdown:256", "threads are 0 to 15"),
+            ("shootdown:1x2", "at most 1 numbers"),
+            ("shootdown:a", "'a' is not a number"),
+            ("shootdown:1+pages0", "pages: 1 to 16384, not 0"),
+            ("shootdown:1+pages4k", "'pages4k' is not a number of pages"),
+            ("shootdown:1+futex", "no option 'futex'; there is pagesN"),
+            ("shootdown:1+pages16/16", "asked for twice"),
+            ("swich", "known are switch, hackbench, inversion, remote, shootdown"),
         ] {
             let error = Bench::expand(text).unwrap_err().0;
             assert!(error.contains(says), "{text}: {error}");

@@ -81,9 +81,9 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
     let spread = env
         .placement
         .as_ref()
-        .map_or(&[][..], |placement| placement.spread(spec.probe));
+        .map_or_else(Vec::new, |placement| placement.spread(spec.probe));
     let measured = match spec.probe {
-        Probe::Bench(bench) => measure_bench(spec, bench, spread, &mut load),
+        Probe::Bench(bench) => measure_bench(spec, bench, &spread, &mut load),
         Probe::Noise => measure_noise(spec, &mut load),
         _ => measure(spec, &mut load),
     };

@@ -183,6 +183,13 @@ impl Mapping {
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_NOHUGEPAGE) };
     }
 
+    /// Lets the kernel page it out again, whatever the process has locked.
+    pub fn unlock(&self) {
+        // Fails only for memory that is not mapped.
+        // SAFETY: the range is this live mapping; whether it is locked does not change what it holds.
+        unsafe { libc::munlock(self.start.as_ptr().cast(), self.len) };
+    }
+
     /// The start of the mapping, for system calls that fill it.
     pub(super) fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()

@@ -68,6 +68,8 @@ fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
         ("switch", _) => ("Median cost of a switch".into(), Ensemble::median),
         ("hackbench", _) => ("Median time of a run of hackbench".into(), Ensemble::median),
         ("inversion", _) => ("Longest wait for the mutex".into(), largest),
+        ("remote", _) => ("Longest wake-up on another CPU".into(), largest),
+        ("shootdown", _) => ("Median time of a munmap".into(), Ensemble::median),
         ("noise", Quantity::Latency) => ("Longest gap".into(), largest),
         (_, Quantity::IrqLatency) => (format!("Worst IRQ latency ({family})"), largest),
         (_, Quantity::AfterIrq) => (format!("Worst response after the interrupt ({family})"), largest),

@@ -247,7 +247,7 @@ pub struct Record {
     /// `noise`: what took the CPU away, where the kernel's trace was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
-    /// `switch`, `hackbench`, `inversion`: what the probe tells beside its samples.
+    /// `switch`, `hackbench`, `inversion`, `remote`, `shootdown`: what the probe tells beside its samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
     /// The raw samples.

@@ -84,6 +84,10 @@ impl Quantity {
             (Quantity::Latency, "switch") => "time of a hop: token passed and working set touched",
             (Quantity::Latency, "hackbench") => "time of a run: all messages sent and received",
             (Quantity::Latency, "inversion") => "blocking: most urgent thread made ready to mutex owned",
+            (Quantity::Latency, "remote") => {
+                "remote wake-up: clock read on another CPU to user code of the woken thread"
+            }
+            (Quantity::Latency, "shootdown") => "time of a munmap",
             (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
             (Quantity::Latency, "timerlat") => "latency: timer due to the kernel's timerlat thread",
             _ => self.title(),

@@ -1,4 +1,4 @@
-//! What `switch`, `hackbench` and `inversion` say of a point: a subject, a load and a probe's parameters, over all seeds.
+//! What the probes with parameters say of a point: a subject, a load and a probe's parameters, over all seeds.
 
 use super::Percentile;
 use super::values::Values;
@@ -7,7 +7,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{
-    Bench, Details, Hackbench, HackbenchRun, Inversion, Switch, SwitchDetails, SwitchRepetition,
+    Bench, Details, Hackbench, HackbenchRun, Inversion, Remote, SendTimes, Shootdown, Switch, SwitchDetails,
+    SwitchRepetition,
 };
 
 /// Where a point lies.
@@ -72,8 +73,47 @@ pub struct InversionPoint {
     pub place: PointName,
     /// Between whom.
     pub chain: Inversion,
-    /// Rounds.
-    pub rounds: u64,
+    /// How often, and how long.
+    pub rounds: Rounds,
+    /// Rounds in which the mutex was owned when the most urgent thread was made ready.
+    pub contended: u64,
+    /// Rounds in which the middle thread ran meanwhile.
+    pub inverted: u64,
+}
+
+/// How long waking a thread on another CPU took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RemotePoint {
+    /// Where.
+    pub place: PointName,
+    /// What it was woken by.
+    pub remote: Remote,
+    /// How often, and how long.
+    pub rounds: Rounds,
+    /// What it cost the thread that woke the other: shortest and longest, and the median of the seeds' medians.
+    pub send: SendTimes,
+    /// Rounds in which the thread did not sleep when it was woken.
+    pub awake: u64,
+}
+
+/// How long unmapping took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShootdownPoint {
+    /// Where.
+    pub place: PointName,
+    /// What was unmapped, beside how many threads.
+    pub shootdown: Shootdown,
+    /// How often, and how long.
+    pub rounds: Rounds,
+    /// Rounds in which every other thread was seen running right before.
+    pub all_ran: u64,
+}
+
+/// The samples of a point whose probe plays rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// How many.
+    pub count: u64,
     /// The shortest.
     pub min: Nanos,
     /// The median over the seeds of each seed's median.
@@ -82,10 +122,6 @@ pub struct InversionPoint {
     pub p99: Option<Nanos>,
     /// The longest.
     pub max: Nanos,
-    /// Rounds in which the mutex was owned when the most urgent thread was made ready.
-    pub contended: u64,
-    /// Rounds in which the middle thread ran meanwhile.
-    pub inverted: u64,
 }
 
 /// The points of `switch`, in the order of the records.
@@ -116,6 +152,28 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
         .into_iter()
         .filter_map(|(place, bench, of)| match bench {
             Bench::Inversion(chain) => inversion(place, chain, &of),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The points of `remote`.
+pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
+    grouped(records)
+        .into_iter()
+        .filter_map(|(place, bench, of)| match bench {
+            Bench::Remote(what) => remote(place, what, &of),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The points of `shootdown`.
+pub fn shootdowns(records: &[Record]) -> Vec<ShootdownPoint> {
+    grouped(records)
+        .into_iter()
+        .filter_map(|(place, bench, of)| match bench {
+            Bench::Shootdown(what) => shootdown(place, what, &of),
             _ => None,
         })
         .collect()
@@ -204,28 +262,72 @@ fn hackbench(place: PointName, work: Hackbench, records: &[&Record]) -> Option<H
 }
 
 fn inversion(place: PointName, chain: Inversion, records: &[&Record]) -> Option<InversionPoint> {
-    let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
     let counts = records.iter().filter_map(|r| match &r.details {
         Some(Details::Inversion(d)) => Some((u64::from(d.contended), u64::from(d.inverted))),
         _ => None,
     });
     let (contended, inverted) = counts.fold((0, 0), |sum, n| (sum.0 + n.0, sum.1 + n.1));
-    let middle = |values: Vec<u64>| super::Distribution::new(values.into_iter().map(Nanos)).map(|d| d.median());
+    Some(InversionPoint {
+        place,
+        chain,
+        rounds: rounds(records)?,
+        contended,
+        inverted,
+    })
+}
+
+fn remote(place: PointName, remote: Remote, records: &[&Record]) -> Option<RemotePoint> {
+    let details = || {
+        records.iter().filter_map(|r| match &r.details {
+            Some(Details::Remote(d)) => Some(d),
+            _ => None,
+        })
+    };
+    let sends: Vec<SendTimes> = details().filter_map(|d| d.send).collect();
+    Some(RemotePoint {
+        place,
+        remote,
+        rounds: rounds(records)?,
+        send: SendTimes {
+            min: sends.iter().map(|s| s.min).min()?,
+            median: middle(sends.iter().map(|s| s.median))?,
+            max: sends.iter().map(|s| s.max).max()?,
+        },
+        awake: details().map(|d| u64::from(d.awake)).sum(),
+    })
+}
+
+fn shootdown(place: PointName, shootdown: Shootdown, records: &[&Record]) -> Option<ShootdownPoint> {
+    let ran = records.iter().filter_map(|r| match &r.details {
+        Some(Details::Shootdown(d)) => Some(u64::from(d.all_ran)),
+        _ => None,
+    });
+    Some(ShootdownPoint {
+        place,
+        shootdown,
+        rounds: rounds(records)?,
+        all_ran: ran.sum(),
+    })
+}
+
+fn rounds(records: &[&Record]) -> Option<Rounds> {
+    let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
     let p99s: Option<Vec<u64>> = summaries
         .iter()
         .map(|s| s.percentiles_ns.get(&Percentile::P99).copied())
         .collect();
-    Some(InversionPoint {
-        place,
-        chain,
-        rounds: records.iter().map(|r| r.accounting.taken()).sum(),
+    Some(Rounds {
+        count: records.iter().map(|r| r.accounting.taken()).sum(),
         min: Nanos(summaries.iter().map(|s| s.min_ns).min()?),
-        median: middle(summaries.iter().map(|s| s.median_ns).collect())?,
-        p99: p99s.and_then(middle),
+        median: middle(summaries.iter().map(|s| Nanos(s.median_ns)))?,
+        p99: p99s.and_then(|values| middle(values.into_iter().map(Nanos))),
         max: Nanos(summaries.iter().map(|s| s.max_ns).max()?),
-        contended,
-        inverted,
     })
+}
+
+/// The median of one value a seed.
+fn middle(values: impl Iterator<Item = Nanos>) -> Option<Nanos> {
+    super::Distribution::new(values).map(|d| d.median())
 }
 
 /// The value below which a share of what was counted lies (nearest rank).

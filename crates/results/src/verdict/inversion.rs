@@ -3,11 +3,12 @@
 use crate::record::{Record, probe_name};
 use worstcase_probe::bench::{Bench, Details, Inversion, Protocol};
 
-/// Whether a probe's samples are judged: what a switch costs or message passing takes is no latency, and without inheritance
+/// Whether a probe's samples are judged: what a switch or an unmapping
+/// costs or message passing takes is no latency, and without inheritance
 /// a long wait is what one expects.
 pub(super) fn is_judged(probe: &str) -> bool {
     match probe_name(probe) {
-        "switch" | "hackbench" => false,
+        "switch" | "hackbench" | "shootdown" => false,
         _ => chain(probe).is_none_or(|c| c.protocol != Protocol::None),
     }
 }

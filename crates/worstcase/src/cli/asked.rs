@@ -25,7 +25,7 @@ pub struct Asked {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     interval: Option<Nanos>,
     /// Periods of each cell, every one a sample or counted as missed; or repetitions [default: lab 2000; switch: 10; hackbench: 4;
-    /// inversion: 500]
+    /// inversion: 500; remote: 2000; shootdown: 1000]
     #[arg(long, value_name = "N", conflicts_with = "time")]
     samples: Option<u32>,
     /// How long each cell measures, instead of a number of samples [default: host 60s]

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
-use worstcase_analysis::explain::{self, Choice, Explained, Means, comparable, has_latency, worst_cell};
+use worstcase_analysis::explain::{self, Choice, Explained, Means, can_be_explained, comparable, worst_cell};
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
@@ -30,7 +30,8 @@ Examples:
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
-switch and hackbench have no worst wake-up: there is nothing to explain; of inversion, why a blocked thread waited.
+switch, hackbench and shootdown have no worst wake-up, and remote has one that begins on another CPU: they are not explained.
+Of inversion, why a blocked thread waited.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
 pub struct ExplainArgs {
@@ -109,8 +110,8 @@ impl ShowBreakdownError {
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let run = Run::open(&args.run)?;
     let mut records = run.records()?;
-    if args.cell.is_none() && records.iter().any(has_latency) {
-        records.retain(has_latency);
+    if args.cell.is_none() && records.iter().any(can_be_explained) {
+        records.retain(can_be_explained);
     }
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;

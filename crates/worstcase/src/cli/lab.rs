@@ -58,6 +58,7 @@ Examples:
   worstcase lab run --kernel ./bzImage,config=.config --load fork --criterion 100us
   worstcase lab run --kernel debian:6.1 --probe switch:2/16x0/16k,inversion
   worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
+  worstcase lab run --kernel debian:6.1 --preempt full --cpus 4 --probe remote,shootdown:0/1/3
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
   worstcase lab run --kernel debian:6.1 --preempt full --module './driver.ko budget=64' --load idle
 

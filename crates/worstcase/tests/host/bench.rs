@@ -1,4 +1,4 @@
-//! `worstcase host run` with switch, hackbench and inversion.
+//! `worstcase host run` with the probes that have parameters.
 
 use crate::run::{Controller, processes_below, until};
 use serde_json::Value;
@@ -50,9 +50,34 @@ fn inversion_is_judged_on_its_own() {
     assert!(text.contains("Verdict: no latency above 100 us"), "{text}");
 }
 
+/// Cells of both probes, where there are two CPUs.
+#[test]
+fn wake_ups_and_unmappings_between_cpus_become_records() {
+    if !is_root() || std::thread::available_parallelism().unwrap().get() < 2 {
+        eprintln!("skipped: no second CPU, or no right to real-time priority");
+        return;
+    }
+    let controller = Controller::new();
+    let probe = "remote,shootdown:0/1+pages32";
+    let records = controller.measured(&["--probe", probe, "--samples", "50", "--quiet"]);
+    assert_eq!(records.len(), 5);
+    for via in ["futex", "pipe", "eventfd"] {
+        let record = of(&records, &format!("remote+{via}"));
+        assert!(record["details"]["remote"]["send"]["min_ns"].as_u64().unwrap() > 0);
+        assert_eq!(record["cell"]["method"]["cpus"].as_array().unwrap().len(), 2);
+        assert_eq!(record["cell"]["period_ns"], 1_000_000);
+    }
+    for threads in [0, 1] {
+        let record = of(&records, &format!("shootdown:{threads}+pages32"));
+        let details = &record["details"]["shootdown"];
+        assert_eq!((&details["threads"], &details["pages"]), (&threads.into(), &32.into()));
+        assert_eq!(record["cell"]["method"]["cpus"].as_array().unwrap().len(), threads + 1);
+    }
+    assert!(controller.left().is_empty(), "{:?}", controller.left());
+}
+
 #[test]
 fn what_cannot_be_is_refused_in_one_line() {
-    let controller = Controller::new();
     for (arguments, code, says) in [
         (&["--probe", "switch:1x0"][..], 2, "processes: 2 to 4096"),
         (&["--probe", "switch:2x0", "--timer", "posix"], 2, "no timer wakes them"),
@@ -66,10 +91,22 @@ fn what_cannot_be_is_refused_in_one_line() {
             2,
             "switch and hackbench take a number of samples",
         ),
+        (
+            &["--probe", "remote+pipe", "--cpus", "0"],
+            4,
+            "remote+pipe wakes a thread on another CPU, and there is one CPU only: give it two (lab: --cpus 2; host: --cpus 0,1)",
+        ),
+        (
+            &["--probe", "shootdown:1", "--cpus", "0"],
+            4,
+            "shootdown:1 needs 2 CPUs, one to measure on and one for each thread, and has 1: give it as many",
+        ),
+        (&["--probe", "remote:2"], 2, "no numbers: remote, or e.g. remote+futex"),
+        (&["--probe", "remote", "--timer", "posix"], 2, "no timer wakes them"),
         (&["--probe", "hackbench:1+cpus60000"], 3, "no 60000 of them"),
         (&["--probe", "switch:4000x64m"], 4, "switch:4000x64m needs"),
     ] {
-        let output = controller.run(arguments);
+        let output = Controller::new().run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
         let said = error

@@ -1,4 +1,4 @@
-//! switch, hackbench and inversion in the lab: what they say is exact there.
+//! The probes with parameters in the lab: what they say is exact there.
 
 use crate::controller::{GENERIC, shared};
 use worstcase_probe::bench::Details;
@@ -105,4 +105,67 @@ fn a_blocked_threads_breakdown_names_the_owner_and_its_inheritance() {
     let census = shared().worstcase("census").arg(&path).assert().code(2);
     let error = String::from_utf8(census.get_output().stderr.clone()).unwrap();
     assert!(error.contains("nothing of this probe is due by a timer"), "{error}");
+}
+
+/// The cells of one run on two CPUs: the time of each, and its details. Another run gives the same, bit for bit.
+fn between_cpus(probes: &str) -> Vec<(u64, Details)> {
+    let cells =
+        format!("--kernel {GENERIC} --preempt full --cpus 2 --load idle --seed 1 --samples 100 --probe {probes}");
+    let records = shared().measure(&cells);
+    let verified = shared()
+        .worstcase("lab verify --runs 2")
+        .args(cells.split(' '))
+        .assert();
+    let out = String::from_utf8(verified.success().get_output().stdout.clone()).unwrap();
+    for record in &records {
+        assert!(out.contains(&record.digest), "{out} has no {}", record.digest);
+        assert_eq!(record.accounting.taken(), 100);
+        assert_eq!(record.warnings, [""; 0]);
+        assert_eq!(record.environment["probe_cpu"], "1");
+    }
+    let told = |r: Record| (r.summary.latency.unwrap().median_ns, r.details.unwrap());
+    records.into_iter().map(told).collect()
+}
+
+/// Waking takes the waker's call and the way to the other CPU; a word in memory is the shortest.
+#[test]
+fn a_thread_on_another_cpu_is_woken_from_sleep() {
+    let told = between_cpus("remote+futex/pipe");
+    let [(futex, Details::Remote(by_futex)), (pipe, Details::Remote(by_pipe))] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_eq!((by_futex.awake, by_pipe.awake), (0, 0));
+    let (by_futex, by_pipe) = (by_futex.send.unwrap(), by_pipe.send.unwrap());
+    assert!(by_futex.median < by_pipe.median && futex < pipe, "{told:?}");
+    // The waker is back in user code before the other CPU has left idle and run the sleeper.
+    assert!(*futex > by_futex.max.0 && *pipe > by_pipe.max.0, "{told:?}");
+}
+
+/// What other CPUs must be told costs, and each page costs.
+#[test]
+fn unmapping_takes_longer_while_a_thread_runs_on_another_cpu() {
+    let told = between_cpus("shootdown:0/1,shootdown:0+pages8");
+    let [(alone, _), (beside, Details::Shootdown(details)), (less, _)] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_eq!((details.threads, details.all_ran), (1, 100));
+    assert!(beside > alone && alone > less, "{told:?}");
+}
+
+#[test]
+fn one_cpu_is_refused_with_the_remedy() {
+    for (probe, says) in [
+        ("remote+futex", "remote+futex wakes a thread on another CPU"),
+        ("shootdown:1", "shootdown:1 needs 2 CPUs"),
+    ] {
+        let words = format!("lab run --kernel {GENERIC} --preempt full --samples 5 --seed 1 --probe {probe} -o");
+        let folder = crate::controller::folder();
+        let refused = shared()
+            .worstcase(&words)
+            .arg(folder.path().join("run"))
+            .assert()
+            .failure();
+        let error = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+        assert!(error.contains(says) && error.contains("lab: --cpus 2"), "{error}");
+    }
 }

@@ -1,7 +1,9 @@
-//! Records of `switch` and `inversion`: what is kept, shown and judged.
+//! Records of the probes with parameters: what is kept, shown and judged.
 
 use crate::fixture::{plan_of, raw, result, spec, subject};
-use worstcase_probe::bench::{Details, InversionDetails, SwitchDetails, SwitchRepetition};
+use worstcase_probe::bench::{
+    Details, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails, SwitchDetails, SwitchRepetition,
+};
 use worstcase_probe::record::RawRecord;
 use worstcase_probe::{CellSpec, Nanos};
 use worstcase_report::terminal::Style;
@@ -57,6 +59,31 @@ fn inversion(protocol: &str, seed: u64, inverted: u32) -> RawRecord {
     raw
 }
 
+/// Four hundred wake-ups of 4 us and more, each seed 1 us slower than the one before.
+fn remote(seed: u64) -> RawRecord {
+    let latencies: Vec<u64> = (0..400).map(|i| 3_000 + seed * 1_000 + i).collect();
+    let mut raw = raw(&of_probe("remote+pipe", seed, 400), &latencies);
+    raw.details = Some(Details::Remote(RemoteDetails {
+        send: Some(SendTimes {
+            min: Nanos(1_000),
+            median: Nanos(1_000 + seed * 100),
+            max: Nanos(9_000 + seed),
+        }),
+        awake: seed as u32,
+    }));
+    raw
+}
+
+fn shootdown(threads: u32, nanos: u64) -> RawRecord {
+    let mut raw = raw(&of_probe(&format!("shootdown:{threads}"), 1, 200), &[nanos; 200]);
+    raw.details = Some(Details::Shootdown(ShootdownDetails {
+        threads,
+        pages: 16,
+        all_ran: 199,
+    }));
+    raw
+}
+
 fn shown(all: &[CellResult]) -> String {
     let records: Vec<Record> = all.iter().map(|r| r.record.clone()).collect();
     let plan = plan_of(all);
@@ -96,6 +123,66 @@ fn details_that_do_not_fit_the_samples_are_refused() {
     none.details = None;
     let error = CellResult::new(subject("6.1", "full"), &none, &[], None).unwrap_err();
     assert!(error.to_string().contains("details"), "{error}");
+}
+
+fn is_kept(raw: &RawRecord) -> bool {
+    CellResult::new(subject("6.1", "full"), raw, &[], None).is_ok()
+}
+
+#[test]
+fn more_rounds_than_samples_are_refused() {
+    let remote = |change: fn(&mut RemoteDetails)| {
+        let mut raw = remote(1);
+        let Some(Details::Remote(details)) = &mut raw.details else {
+            panic!("of remote");
+        };
+        change(details);
+        is_kept(&raw)
+    };
+    assert!(remote(|d| d.awake = 400));
+    assert!(!remote(|d| d.awake = 401));
+    assert!(!remote(|d| d.send = None));
+    assert!(!remote(|d| d.send.as_mut().unwrap().median = Nanos(1)));
+    let shootdown = |change: fn(&mut ShootdownDetails)| {
+        let mut raw = shootdown(1, 5_000);
+        let Some(Details::Shootdown(details)) = &mut raw.details else {
+            panic!("of shootdown");
+        };
+        change(details);
+        is_kept(&raw)
+    };
+    assert!(shootdown(|d| d.all_ran = 200));
+    assert!(!shootdown(|d| d.all_ran = 201));
+    assert!(!shootdown(|d| d.threads = 2));
+    assert!(!shootdown(|d| d.pages = 64));
+}
+
+#[test]
+fn probes_of_two_cpus_are_shown_with_what_they_counted() {
+    let of = |raw: &RawRecord| result(&subject("6.1", "full"), raw);
+    let mut all: Vec<_> = (1..=3).map(|seed| of(&remote(seed))).collect();
+    all.extend([of(&shootdown(0, 2_000)), of(&shootdown(1, 5_000))]);
+    let text = shown(&all);
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = text.lines().map(words).collect();
+    for expected in [
+        "6.1.full idle: pipe 4.00 5.20 - 6.40 1 200 1.00 1.20 9.00 6",
+        "6.1.full idle: threads 0, pages 16 2.00 2.00 - 2.00 200 199",
+        "6.1.full idle: threads 1, pages 16 5.00 5.00 - 5.00 200 199",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected}:\n{text}");
+    }
+}
+
+#[test]
+fn a_remote_wake_up_is_judged_and_an_unmapping_is_not() {
+    let with = |slow| (1..=3).map(remote).chain([shootdown(1, slow)]);
+    assert_eq!(judge(with(5_000)).outcome, Outcome::Pass);
+    assert_eq!(judge(with(500_000)).outcome, Outcome::Pass);
+    assert_eq!(judge([shootdown(1, 5_000)]).outcome, Outcome::Inconclusive);
+    let mut late = remote(2);
+    late.samples[7].latency = Nanos(100_001);
+    assert_eq!(judge([remote(1), late, remote(3)]).outcome, Outcome::Fail);
 }
 
 fn judge(raws: impl IntoIterator<Item = RawRecord>) -> Verdict {

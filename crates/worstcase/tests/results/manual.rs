@@ -221,7 +221,7 @@ fn the_recorded_command_asks_for_the_same_experiment() {
     let all = [
         "lab run --kernel debian:6.1 --kernel debian:6.1-rt --preempt none,rt --mips 500,1000 --memory 256,523 --seed 7",
         "lab run --kernel a,config=b --load idle,find+compile+compile --load 'cmd:a b,c' --time 1s --warmup 0s --priority 1",
-        "lab run --kernel debian:6.1 --probe inversion --add /bin/sh:/bin/mine --interval 2ms -j 3 --census",
+        "lab run --kernel debian:6.1 --probe inversion,remote+pipe --add /bin/sh:/bin/mine --interval 2ms -j 3 --census",
         "lab run --kernel debian:6.1 --cpus 4,2 --quantum 1.5us,100ns --probe-cpu 1 --load-cpus 0,1-1 --mips 500,125",
         "lab run --kernel debian:6.1 --cpus 16 --quantum 1ms --append 'isolcpus=15 nohz_full=15' --append ''",
         "lab run --kernel debian:6.1 --probe-cpu 0 --load-cpus 0",

@@ -1,12 +1,10 @@
-//! What this machine refuses: rounds that come too fast, threads without real-time policy, mutexes without a protocol.
+//! What this machine refuses: rounds that come too fast, mutexes without a protocol.
 
 use super::priorities::Priorities;
-use crate::bench::{BenchError, Inversion, Protocol, Request};
+use crate::bench::{BenchError, Inversion, Protocol, Request, rights};
 use crate::sys::mutex::{Mutex, OwnerPriority};
-use crate::sys::sched::Policy;
 use crate::units::Nanos;
 use std::fs;
-use std::io;
 
 /// Hand-overs, beside the work, that a round has room for.
 const SWITCHES: Nanos = Nanos::from_micros(200);
@@ -37,7 +35,7 @@ impl Throttle {
 pub(super) fn check(what: &Inversion, request: &Request<'_>) -> Result<(), BenchError> {
     let priorities = Priorities::new(what.depth, request.priority)?;
     check_period(what.section + what.middle, request.period, Throttle::read())?;
-    take_policy(priorities.high).map(drop)?;
+    rights::take_policy(priorities.high).map(drop)?;
     make_mutex(what.protocol, &priorities).map(drop)
 }
 
@@ -61,31 +59,6 @@ fn check_period(work: Nanos, period: Nanos, throttle: Option<Throttle>) -> Resul
         )));
     }
     Ok(())
-}
-
-/// The caller's policy, given back when dropped.
-#[derive(Debug)]
-pub(super) struct Kept(Policy);
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        // Going back to where one came from needs no right beyond the one that was there.
-        let _ = self.0.apply();
-    }
-}
-
-/// Puts the calling thread under SCHED_FIFO at `priority`.
-pub(super) fn take_policy(priority: u8) -> Result<Kept, BenchError> {
-    let before = Policy::current().map_err(BenchError::system("cannot read the scheduling policy"))?;
-    Policy::fifo(priority).apply().map_err(|e| no_policy(priority, &e))?;
-    Ok(Kept(before))
-}
-
-/// The error of a thread that does not get its policy.
-pub(super) fn no_policy(priority: u8, error: &io::Error) -> BenchError {
-    BenchError::Missing(format!(
-        "SCHED_FIFO at priority {priority} is refused ({error}), and priority inversion is a matter of real-time priorities; run as root, or give CAP_SYS_NICE or `ulimit -r {priority}`"
-    ))
 }
 
 /// A mutex of this protocol.

@@ -1,10 +1,10 @@
 //! Priority inversion on a mutex: how long the most urgent thread waits for one that its least urgent peer owns.
 //!
 //! ```text
-//! priorities    who runs at which priority                       rounds  which round begins when
-//! limits  what is refused, and the rights that are needed  lock    a mutex that says whether it is owned
-//! shared   what the threads share                           round   what happened in the current round
-//! roles  what each thread does                            threads  starting the threads, seeing them end
+//! priorities  who runs at which priority      limits   what is refused
+//! shared      what the threads share          lock     a mutex that says whether it is owned
+//! roles       what each thread does           round    what happened in the current round
+//! threads     starting the threads, seeing them end
 //! ```
 //! All threads are pinned to one CPU under SCHED_FIFO. A round: low takes the first mutex; every thread of the chain takes the next
 //! one and blocks on the one before; low reads the clock and makes high ready, which blocks on the last one; low makes middle
@@ -15,16 +15,16 @@ mod lock;
 mod priorities;
 mod roles;
 mod round;
-mod rounds;
 mod shared;
 mod threads;
 
+use super::rights::{self, Locked};
+use super::rounds::Rounds;
 use super::{BenchError, BenchResult, Details, Inversion, InversionDetails, Marks, Observer, Protocol, Request};
-use crate::sys::{affinity, clock, memory};
+use crate::sys::clock;
 use crate::units::Nanos;
 use priorities::Priorities;
 use roles::Tally;
-use rounds::Rounds;
 use shared::Shared;
 use std::sync::Arc;
 use threads::Threads;
@@ -46,16 +46,9 @@ pub fn measure(
     observer: &mut dyn Observer,
 ) -> Result<BenchResult, BenchError> {
     let priorities = Priorities::new(what.depth, request.priority)?;
-    let cpu = match request.cpus.first() {
-        Some(cpu) => *cpu,
-        None => affinity::current().map_err(BenchError::system("cannot read which CPUs are allowed"))?[0],
-    };
-    let rounds = Rounds {
-        start: request.start,
-        period: request.period,
-        count: request.repetitions,
-    };
-    let _policy = limits::take_policy(Priorities::OBSERVER)?;
+    let cpu = rights::first_cpu(request)?;
+    let rounds = Rounds::of(request);
+    let _policy = rights::take_policy(Priorities::OBSERVER)?;
     let shared = Arc::new(Shared::new(what, &priorities)?);
     let marks = Marks::new(request.repetitions);
     let threads = Threads::start(Arc::clone(&shared), what, &priorities, cpu, rounds, marks)?;
@@ -124,33 +117,6 @@ fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> BenchRes
             inverted: tally.inverted,
         }),
         warnings,
-    }
-}
-
-/// Memory that is locked here, given back when dropped. A caller that has locked its own keeps what it has.
-#[derive(Debug)]
-struct Locked(bool);
-
-impl Locked {
-    fn take(warnings: &mut Vec<String>) -> Locked {
-        if memory::is_locked() {
-            return Locked(false);
-        }
-        let locked = memory::lock_present();
-        if let Err(e) = &locked {
-            warnings.push(format!(
-                "memory is not locked ({e}): page faults may be part of the samples; run as root, or give CAP_IPC_LOCK or `ulimit -l unlimited`"
-            ));
-        }
-        Locked(locked.is_ok())
-    }
-}
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        if self.0 {
-            memory::unlock_all();
-        }
     }
 }
 

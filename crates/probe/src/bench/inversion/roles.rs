@@ -1,7 +1,7 @@
 //! What low, chain, middle and high do.
 
-use super::rounds::Rounds;
 use super::shared::Shared;
+use crate::bench::rounds::Rounds;
 use crate::bench::{Inversion, Marks, Protocol};
 use crate::sys::clock;
 use crate::units::Nanos;

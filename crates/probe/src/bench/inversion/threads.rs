@@ -1,18 +1,13 @@
 //! Starting the threads, and seeing them end.
 
-use super::limits;
 use super::priorities::Priorities;
 use super::roles::{self, Tally};
-use super::rounds::Rounds;
 use super::shared::Shared;
+use crate::bench::rights::{self, STACK};
+use crate::bench::rounds::Rounds;
 use crate::bench::{BenchError, Inversion, Marks};
-use crate::sys::sched::Policy;
-use crate::sys::{affinity, memory};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
-
-/// Room for the 64 KiB that are touched beforehand, and as much again.
-const STACK: usize = 128 * 1024;
 
 /// All threads of the scenario; they wait for their cues.
 #[derive(Debug)]
@@ -75,18 +70,14 @@ impl Threads {
     ) -> Result<JoinHandle<T>, BenchError> {
         let shared = Arc::clone(&self.shared);
         let begin = move || {
-            if let Err(error) = become_one(cpu, priority) {
+            if let Err(error) = rights::become_one(cpu, priority) {
                 shared.fail(error);
             }
             shared.observer.open();
             body(&shared)
         };
         let thread = Builder::new().name(name.into()).stack_size(STACK).spawn(begin);
-        let thread = thread.map_err(|e| {
-            BenchError::Limit(format!(
-                "cannot start a thread ({e}): the limit is `ulimit -u`, /proc/sys/kernel/threads-max or the control group's pids.max"
-            ))
-        })?;
+        let thread = thread.map_err(rights::no_thread)?;
         self.shared.observer.pass();
         Ok(thread)
     }
@@ -123,18 +114,4 @@ impl Drop for Threads {
             let _ = high.join();
         }
     }
-}
-
-/// The calling thread gets its CPU, its priority, and a stack that is present.
-fn become_one(cpu: u32, priority: u8) -> Result<(), BenchError> {
-    affinity::set(&[cpu]).map_err(|e| {
-        BenchError::Limit(format!(
-            "cannot run on CPU {cpu} ({e}): choose one of /sys/devices/system/cpu/online that the control group's cpuset.cpus allows"
-        ))
-    })?;
-    Policy::fifo(priority)
-        .apply()
-        .map_err(|e| limits::no_policy(priority, &e))?;
-    memory::prefault_stack();
-    Ok(())
 }

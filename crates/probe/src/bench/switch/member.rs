@@ -7,9 +7,10 @@
 
 use super::board::{Board, Step, Time, Trouble};
 use super::ledger::Ledger;
-use super::link::{Link, Links};
+use super::link::Links;
 use super::plan::Plan;
 use super::work::{self, WorkingSets};
+use crate::bench::link::Link;
 use crate::sys::{affinity, clock, sched};
 use std::fs::File;
 use std::io::Write;

@@ -27,6 +27,7 @@ Examples:
   worstcase host run --probe switch:2/16x0/16k --load desktop
   worstcase host run --probe hackbench:1/4+pipes/sockets
   worstcase host run --probe inversion --criterion 100us
+  worstcase host run --probe remote,shootdown:0/1 --samples 100
 
 Ctrl-C ends a measurement early; what was taken until then is kept whole.
 As root everything can be measured; without, what is missing is said, and stands in the record.

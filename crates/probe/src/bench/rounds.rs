@@ -1,5 +1,6 @@
 //! Which round begins when: pure functions, no clock.
 
+use super::Request;
 use crate::units::Nanos;
 
 /// Round `index` begins at `start + index * period`, for `index < count`.
@@ -14,6 +15,15 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
+    /// Those of a request.
+    pub fn of(request: &Request<'_>) -> Rounds {
+        Rounds {
+            start: request.start,
+            period: request.period,
+            count: request.repetitions,
+        }
+    }
+
     /// When a round begins.
     pub fn due(&self, index: u32) -> Nanos {
         Nanos(self.start.0 + u64::from(index) * self.period.0)

@@ -1,0 +1,373 @@
+//! `remote`: how long a thread on one CPU takes to wake one on another.
+//!
+//! ```text
+//! sleeper (the probe's CPU)   says that it is about to wait; waits; now = clock; sample = now - before
+//! waker   (another CPU)       has heard that; sleeps until the round is due; before = clock; wakes; after = clock
+//! ```
+//! The caller is the waker: it begins the rounds and tells who looks on. The sleeper does nothing but wait, read the clock and
+//! mark its sample.
+
+use super::link::Link;
+use super::rights::{self, Locked};
+use super::rounds::Rounds;
+use super::{BenchError, BenchResult, Details, Marks, Observer, Remote, RemoteDetails, Request, SendTimes, Via};
+use crate::record::Sample;
+use crate::sys::eventfd::EventFd;
+use crate::sys::futex::Scope;
+use crate::sys::gate::Gate;
+use crate::sys::{clock, memory, usage};
+use crate::units::Nanos;
+use std::io::{self, PipeReader, PipeWriter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::{Builder, JoinHandle};
+
+/// So long before a round is due the sleeper must have said that it is about to wait. By then it waits, unless something keeps
+/// it, which its count of switches tells.
+const SETTLE: Nanos = Nanos::from_micros(50);
+/// Settling, and as much again for the wake-up and the way back.
+const LEAST_PERIOD: Nanos = Nanos::from_micros(100);
+
+/// Refuses what this machine cannot do.
+pub fn check(what: &Remote, request: &Request<'_>) -> Result<(), BenchError> {
+    if request.cpus.len() < 2 {
+        return Err(BenchError::Limit(format!(
+            "{what} wakes a thread on another CPU, and there is one CPU only: give it two (lab: --cpus 2; host: --cpus 0,1)"
+        )));
+    }
+    if request.period < LEAST_PERIOD {
+        return Err(BenchError::Limit(format!(
+            "a period of {} is too short for {what}, whose thread has to fall asleep again: --interval {}us at least",
+            request.period,
+            LEAST_PERIOD.0 / 1_000
+        )));
+    }
+    rights::take_policy(request.priority).map(drop)
+}
+
+/// Plays the rounds.
+pub fn measure(what: &Remote, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    check(what, request)?;
+    let (cpu, other) = (request.cpus[0], request.cpus[1]);
+    let shared =
+        Shared::new(what.via).map_err(BenchError::system("cannot make what the threads wake each other by"))?;
+    let sleeper = Sleeper::start(shared, cpu, request.priority, Marks::new(request.repetitions))?;
+    let _cpu = rights::take_cpu(other, request.priority)?;
+    let mut warnings = Vec::new();
+    let _memory = Locked::take(&mut warnings);
+    let mut sends = Vec::with_capacity(request.repetitions as usize);
+    memory::prefault(sends.spare_capacity_mut());
+    sleeper.shared.wake(&Rounds::of(request), &mut sends, observer)?;
+    Ok(taken(&sleeper.end()?, sends, warnings))
+}
+
+fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> BenchResult {
+    let samples = tally.marks.samples();
+    if tally.awake > 0 {
+        warnings.push(format!(
+            "in {} of {} rounds the thread did not sleep when it was woken: these samples hold no whole wake-up",
+            tally.awake,
+            samples.len()
+        ));
+    }
+    BenchResult {
+        samples,
+        details: Details::Remote(RemoteDetails {
+            send: SendTimes::of(sends),
+            awake: tally.awake,
+        }),
+        warnings,
+    }
+}
+
+/// What the sleeper is woken by.
+#[derive(Debug)]
+enum Way {
+    Pipe(PipeReader, PipeWriter),
+    Eventfd(EventFd),
+    Futex(AtomicU32),
+}
+
+impl Way {
+    fn new(via: Via) -> io::Result<Way> {
+        Ok(match via {
+            Via::Pipe => {
+                let (reader, writer) = io::pipe()?;
+                Way::Pipe(reader, writer)
+            }
+            Via::Eventfd => Way::Eventfd(EventFd::new()?),
+            Via::Futex => Way::Futex(AtomicU32::new(0)),
+        })
+    }
+
+    #[inline(always)]
+    fn link(&self) -> Link<'_> {
+        match self {
+            Way::Pipe(reader, writer) => Link::Pipe(reader, writer),
+            Way::Eventfd(counter) => Link::Eventfd(counter),
+            Way::Futex(word) => Link::Futex(word, Scope::Private),
+        }
+    }
+}
+
+/// What the two threads share.
+#[derive(Debug)]
+struct Shared {
+    way: Way,
+    /// The waker passes when the sleeper is about to wait, or gone.
+    about_to_wait: Gate,
+    /// The sleeper has ended.
+    gone: AtomicBool,
+    /// No round follows.
+    over: AtomicBool,
+    /// The round, and the waker's clock before it wakes.
+    index: AtomicU32,
+    before: AtomicU64,
+    /// The round's sample.
+    latency: AtomicU64,
+}
+
+impl Shared {
+    fn new(via: Via) -> io::Result<Shared> {
+        Ok(Shared {
+            way: Way::new(via)?,
+            about_to_wait: Gate::default(),
+            gone: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            index: AtomicU32::new(0),
+            before: AtomicU64::new(0),
+            latency: AtomicU64::new(0),
+        })
+    }
+
+    /// The waker: begins every round, and notes how long each waking took. Ends early where the sleeper is gone, which tells
+    /// why itself.
+    fn wake(&self, rounds: &Rounds, sends: &mut Vec<Nanos>, observer: &mut dyn Observer) -> Result<(), BenchError> {
+        if !self.sleeper_waits() {
+            return Ok(());
+        }
+        // Once without a sample: whatever is made or touched at the first use is there from now on.
+        self.send()?;
+        if !self.sleeper_waits() {
+            return Ok(());
+        }
+        let mut next = rounds.next(0, clock::monotonic() + SETTLE);
+        while let Some(index) = next {
+            if super::ends_before(rounds.due(index), observer) {
+                break;
+            }
+            self.index.store(index, Ordering::Relaxed);
+            sends.push(self.wake_once()?);
+            if !self.sleeper_waits() {
+                break;
+            }
+            observer.sample(Sample {
+                index,
+                latency: Nanos(self.latency.load(Ordering::Relaxed)),
+            });
+            next = rounds.next(index + 1, clock::monotonic() + SETTLE);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn wake_once(&self) -> Result<Nanos, BenchError> {
+        let before = clock::monotonic();
+        self.before.store(before.0, Ordering::Release);
+        self.send()?;
+        Ok(clock::monotonic().saturating_sub(before))
+    }
+
+    #[inline(always)]
+    fn send(&self) -> Result<(), BenchError> {
+        self.way
+            .link()
+            .send()
+            .map_err(BenchError::system("cannot wake the thread on the other CPU"))
+    }
+
+    /// The sleeper: whether it was woken to end.
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// The waker: waits until the sleeper is about to wait; false if it is gone.
+    fn sleeper_waits(&self) -> bool {
+        self.about_to_wait.pass();
+        !self.gone.load(Ordering::Acquire)
+    }
+
+    /// The sleeper: says that it is about to wait, and waits.
+    #[inline(always)]
+    fn sleep(&self) -> Result<(), BenchError> {
+        self.about_to_wait.open();
+        self.way
+            .link()
+            .receive()
+            .map_err(BenchError::system("cannot wait for the thread on the other CPU"))
+    }
+}
+
+/// Tells the waker when the sleeper ends, however it does.
+struct Leaving<'a>(&'a Shared);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.gone.store(true, Ordering::Release);
+        self.0.about_to_wait.open();
+    }
+}
+
+/// What the sleeper counted.
+#[derive(Debug)]
+struct Tally {
+    /// The samples.
+    marks: Marks,
+    /// Rounds in which it did not sleep when it was woken.
+    awake: u32,
+}
+
+/// The sleeper's life.
+fn sleep(shared: &Shared, cpu: u32, priority: u8, marks: Marks) -> Result<Tally, BenchError> {
+    let _leaving = Leaving(shared);
+    rights::become_one(cpu, priority)?;
+    let mut tally = Tally { marks, awake: 0 };
+    shared.sleep()?;
+    tally.marks.begin();
+    while !shared.is_over() {
+        let slept = usage::own_thread().voluntary;
+        shared.sleep()?;
+        let now = clock::monotonic();
+        if shared.is_over() {
+            break;
+        }
+        let before = Nanos(shared.before.load(Ordering::Acquire));
+        let index = shared.index.load(Ordering::Relaxed);
+        let sample = tally.marks.sample_at(index, now.saturating_sub(before));
+        shared.latency.store(sample.latency.0, Ordering::Relaxed);
+        tally.awake += u32::from(usage::own_thread().voluntary == slept);
+    }
+    tally.marks.end();
+    Ok(tally)
+}
+
+/// The thread that is woken; it ends when this is dropped.
+#[derive(Debug)]
+struct Sleeper {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<Result<Tally, BenchError>>>,
+}
+
+impl Sleeper {
+    fn start(shared: Shared, cpu: u32, priority: u8, marks: Marks) -> Result<Sleeper, BenchError> {
+        let shared = Arc::new(shared);
+        let own = Arc::clone(&shared);
+        let thread = Builder::new()
+            .name("worstcase-woken".into())
+            .stack_size(rights::STACK)
+            .spawn(move || sleep(&own, cpu, priority, marks))
+            .map_err(rights::no_thread)?;
+        Ok(Sleeper {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    fn end(mut self) -> Result<Tally, BenchError> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<Tally, BenchError> {
+        let gone = || BenchError::Books("the thread that is woken has panicked".into());
+        let thread = self.thread.take().ok_or_else(gone)?;
+        self.shared.over.store(true, Ordering::Release);
+        self.shared.send()?;
+        thread.join().map_err(|_| gone())?
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            // Whatever made it end early has been told.
+            let _ = self.finish();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+
+    fn remote() -> Remote {
+        match "remote+pipe".parse() {
+            Ok(Bench::Remote(what)) => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn refused(cpus: &[u32], period: Nanos) -> String {
+        let request = Request {
+            repetitions: 1,
+            start: Nanos(0),
+            period,
+            priority: 98,
+            cpus,
+        };
+        check(&remote(), &request).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn one_cpu_is_not_enough() {
+        for cpus in [&[][..], &[3]] {
+            let error = refused(cpus, Nanos::from_millis(1));
+            assert_eq!(
+                error,
+                "remote+pipe wakes a thread on another CPU, and there is one CPU only: give it two (lab: --cpus 2; host: --cpus 0,1)"
+            );
+        }
+    }
+
+    #[test]
+    fn a_period_in_which_nobody_falls_asleep_is_refused_with_one_that_is_enough() {
+        let error = refused(&[0, 1], Nanos(99_999));
+        assert!(error.ends_with("--interval 100us at least"), "{error}");
+    }
+
+    /// The token that lets it end also wakes one that has not come so far.
+    #[test]
+    fn a_sleeper_that_cannot_be_says_why_and_ends() {
+        let shared = Shared::new(Via::Futex).unwrap();
+        let sleeper = Sleeper::start(shared, 1_000_000, 1, Marks::new(1)).unwrap();
+        assert!(!sleeper.shared.sleeper_waits());
+        let error = sleeper.end().unwrap_err().to_string();
+        assert!(error.starts_with("cannot run on CPU 1000000"), "{error}");
+    }
+
+    #[test]
+    fn a_round_without_sleep_is_a_warning() {
+        let mut tally = Tally {
+            marks: Marks::new(2),
+            awake: 0,
+        };
+        tally.marks.sample(Nanos(9));
+        tally.marks.sample(Nanos(7));
+        let sends = || vec![Nanos(4), Nanos(2)];
+        let result = taken(&tally, sends(), Vec::new());
+        assert_eq!(result.warnings, Vec::<String>::new());
+        tally.awake = 1;
+        let result = taken(&tally, sends(), Vec::new());
+        assert!(
+            result.warnings[0].starts_with("in 1 of 2 rounds"),
+            "{:?}",
+            result.warnings
+        );
+        let Details::Remote(details) = result.details else {
+            panic!("{:?}", result.details);
+        };
+        let send = details.send.unwrap();
+        assert_eq!((send.min, send.median, send.max), (Nanos(2), Nanos(2), Nanos(4)));
+    }
+}
