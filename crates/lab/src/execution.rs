@@ -3,9 +3,9 @@
 //! All counts are instructions since QEMU started, as in the cell's events; `Execution::time_of` turns a distance
 //! into virtual time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
-use worstcase_probe::symbols::SymbolTable;
+use worstcase_probe::symbols::{CodeSymbol, SymbolTable};
 pub use worstcase_probe::window::{Block, ContextFrom, Elsewhere, Step, TaskFrom, Why};
 use worstcase_probe::{Instructions, Nanos};
 
@@ -201,11 +201,20 @@ impl Symbols {
     }
 }
 
+/// What early code calls a function that has a name of its own as well (7.3).
+const EARLY: &str = "__pi_";
+
 /// Of several names at one address the kernel shows the first, and `lookup` takes the last: hence in reverse.
 impl From<&SymbolTable> for Symbols {
     fn from(table: &SymbolTable) -> Symbols {
+        let known: HashSet<(u64, &str)> = table.code().map(|s| (s.address, s.name)).collect();
+        let is_second_name = |s: &CodeSymbol| {
+            let own = s.name.strip_prefix(EARLY);
+            own.is_some_and(|own| known.contains(&(s.address, own)))
+        };
         let mut entries: Vec<Symbol> = table
             .code()
+            .filter(|s| !is_second_name(s))
             .map(|s| Symbol {
                 address: s.address,
                 name: s.name.to_string(),
@@ -299,6 +308,14 @@ mod tests {
         assert_eq!(names.lookup(0x15).unwrap().name, "__memcpy");
         assert_eq!(names.address_of("memcpy"), Some(0x10));
         assert_eq!(names.lookup(0x20).unwrap().module.as_deref(), Some("m"));
+    }
+
+    #[test]
+    fn a_function_keeps_its_name_where_early_code_has_another_for_it() {
+        let table = SymbolTable::from_kallsyms("10 T __pi_thunk\n10 T thunk\n20 t __pi_only\n");
+        let names = Symbols::from(&table);
+        assert_eq!(names.lookup(0x10).unwrap().name, "thunk");
+        assert_eq!(names.lookup(0x20).unwrap().name, "__pi_only");
     }
 
     #[test]

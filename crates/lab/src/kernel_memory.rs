@@ -9,6 +9,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use worstcase_kernels::debuginfo::BuildId;
+use worstcase_probe::placement::MOST_CPUS;
 use worstcase_probe::symbols::SymbolTable;
 use worstcase_probe::window::ask::{ModulePlaces, TaskPlaces};
 
@@ -51,8 +52,6 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
     let per_cpu = memory.word(&places, list + 8 * u64::from(cpu))?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
     places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
-    places.page_table = physical(&places, symbol("init_top_pgt")?)?;
-
     let bytes = btf(memory, &places, symbols)?;
     let btf = Btf::from_bytes(&bytes).ok();
     let members = ["pid", "comm", "stack", "prio"];
@@ -62,6 +61,11 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         .ok_or("its BTF does not describe task_struct's pid, comm, stack and prio")?;
     (places.pid, places.comm, places.stack) = (pid, comm, stack);
     check(memory, &places, cpu)?;
+    places.page_table = match symbol("init_top_pgt") {
+        Ok(table) => physical(&places, table)?,
+        // Gone from the symbols in 7.3.
+        Err(_) => table_of_init(memory, &places, btf.as_ref(), current, list)?,
+    };
     Ok(Places {
         tasks: places,
         prio,
@@ -200,31 +204,72 @@ fn check(memory: &KernelMemory, places: &TaskPlaces, cpu: u32) -> Result<(), Str
     ))
 }
 
-/// Offsets of a structure's members, from the kernel's BTF.
+/// The page table of the guest's init, which lives as long as the machine: of the kernel it maps all that others do.
+fn table_of_init(
+    memory: &KernelMemory,
+    places: &TaskPlaces,
+    btf: Option<&Btf>,
+    current: u64,
+    per_cpu_list: u64,
+) -> Result<u64, String> {
+    let offset = |structure, member| {
+        btf.and_then(|btf| offsets(btf, structure, [member]))
+            .map(|[offset]| offset)
+    };
+    let (Some(mm), Some(pgd)) = (offset("task_struct", "mm"), offset("mm_struct", "pgd")) else {
+        return Err("its BTF does not describe where a task's page table is".into());
+    };
+    let current_of = |cpu: usize| {
+        let per_cpu = memory.word(places, per_cpu_list + 8 * cpu as u64)?;
+        memory.word(places, current.wrapping_add(per_cpu))
+    };
+    let is_init = |task: &u64| {
+        let mut pid = [0; 4];
+        let read = memory.read(places, task.wrapping_add(places.pid), &mut pid);
+        read.is_ok() && u32::from_le_bytes(pid) == 1
+    };
+    let mut tasks = (0..MOST_CPUS).filter_map(|cpu| current_of(cpu).ok());
+    let init = tasks.find(is_init).ok_or("no CPU runs its init")?;
+    let mm = memory.word(places, init.wrapping_add(mm))?;
+    physical(places, memory.word(places, mm.wrapping_add(pgd))?)
+}
+
+/// Offsets of a structure's members, from the kernel's BTF; those of structures without a name within are its own.
 fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
     let types = btf.resolve_types_by_name(structure).ok()?;
     let structure = types.into_iter().find_map(|t| match t {
         btf_rs::Type::Struct(found) => Some(found),
         _ => None,
     })?;
-    let offset = |name: &str| {
-        let member = structure
-            .members
-            .iter()
-            .find(|m| btf.resolve_name(*m).is_ok_and(|n| n == name))?;
-        Some(u64::from(member.bit_offset()) / 8)
-    };
+    let offset = |name| bit_offset(btf, &structure.members, name).map(|bits| bits / 8);
     let offsets: Option<Vec<u64>> = members.into_iter().map(offset).collect();
     offsets?.try_into().ok()
+}
+
+fn bit_offset(btf: &Btf, members: &[btf_rs::Member], name: &str) -> Option<u64> {
+    members.iter().find_map(|member| {
+        let own = u64::from(member.bit_offset());
+        match btf.resolve_name(member).unwrap_or_default() {
+            found if found == name => Some(own),
+            unnamed if unnamed.is_empty() => match btf.resolve_chained_type(member).ok()? {
+                btf_rs::Type::Struct(inner) | btf_rs::Type::Union(inner) => {
+                    bit_offset(btf, &inner.members, name).map(|within| own + within)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// BTF by hand (Documentation/bpf/btf.rst): int at 1, and `struct task_struct { int state; int pid; int comm; }`.
+    /// BTF by hand (Documentation/bpf/btf.rst): int at 1, `struct task_struct { int state; int pid; int comm; }`, at 3
+    /// `struct { int state; int pgd; }`, and `struct mm_struct { int pid; struct { ... }; }`.
     fn btf() -> Vec<u8> {
-        let strings = b"\0int\0task_struct\0state\0pid\0comm\0";
+        let strings = b"\0int\0task_struct\0state\0pid\0comm\0mm_struct\0pgd\0";
         let at = |name: &str| {
             let name = format!("\0{name}\0");
             strings.windows(name.len()).position(|w| w == name.as_bytes()).unwrap() as u32 + 1
@@ -234,6 +279,8 @@ mod tests {
         for (name, bits) in [("state", 0), ("pid", 32), ("comm", 64)] {
             types.extend([at(name), 1, bits]);
         }
+        types.extend([0, 4 << 24 | 2, 8, at("state"), 1, 0, at("pgd"), 1, 32]);
+        types.extend([at("mm_struct"), 4 << 24 | 2, 12, at("pid"), 1, 0, 0, 3, 32]);
         let len = types.len() as u32 * 4;
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
         for word in [24, 0, len, len, strings.len() as u32].into_iter().chain(types) {
@@ -249,6 +296,7 @@ mod tests {
             super::offsets(&Btf::from_bytes(bytes).ok()?, structure, members)
         }
         assert_eq!(offsets(&btf(), "task_struct", ["pid", "comm"]), Some([4, 8]));
+        assert_eq!(offsets(&btf(), "mm_struct", ["pid", "pgd"]), Some([0, 8]));
         assert_eq!(offsets(&btf(), "task_struct", ["pid", "prio"]), None);
         assert_eq!(offsets(&btf()[..40], "task_struct", ["pid"]), None);
         assert_eq!(offsets(&[], "task_struct", ["pid"]), None);

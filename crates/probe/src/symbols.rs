@@ -1,7 +1,7 @@
 //! The kernel's symbols on their way from the guest to the controller: names of code, and the few data symbols that lead to
 //! the tasks.
 //!
-//! BenchResult from `/proc/kallsyms` once the modules of a load are in. Addresses are kept as differences and modules as
+//! Taken from `/proc/kallsyms` once the modules of a load are in. Addresses are kept as differences and modules as
 //! numbers: every byte costs a microsecond on its way out of the guest.
 
 use serde::{Deserialize, Serialize};

@@ -141,7 +141,7 @@ mod tests {
             let told = others.waited_for(range);
             told.iter().map(|other| other.by().map(str::to_string)).collect()
         };
-        assert_eq!(functions(0..500), [const { None::<String> }; 0]);
+        assert!(functions(0..500).is_empty());
         assert_eq!(functions(698..900), [Some("text_poke".to_string())]);
         let most = others.waited_for(690..900)[0].most.clone().unwrap();
         assert_eq!((most.function.as_str(), most.total_ns), ("text_poke", Nanos(7)));

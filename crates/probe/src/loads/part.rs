@@ -46,7 +46,7 @@ struct Undo {
 /// A worker that is a thread of this process.
 enum OwnThread {
     /// To be started once nothing is forked any more.
-    Planned(Box<dyn FnOnce(&Board) -> Result<(), String> + Send>),
+    Planned(ThreadBody),
     Running(JoinHandle<()>),
 }
 
@@ -450,3 +450,6 @@ fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
     clock::set_timer_slack(TIMER_SLACK).map_err(failed("set the timer slack"))?;
     process::forget_saved_rights().map_err(failed("lay down the caller's rights"))
 }
+
+/// What a worker does that is a thread of this process.
+type ThreadBody = Box<dyn FnOnce(&Board) -> Result<(), String> + Send>;
