@@ -61,10 +61,10 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         .ok_or("its BTF does not describe task_struct's pid, comm, stack and prio")?;
     (places.pid, places.comm, places.stack) = (pid, comm, stack);
     check(memory, &places, cpu)?;
-    places.page_table = match symbol("init_top_pgt") {
-        Ok(table) => physical(&places, table)?,
+    places.page_table = match symbols.data("init_top_pgt") {
+        Some(table) => physical(&places, table)?,
         // Gone from the symbols in 7.3.
-        Err(_) => table_of_init(memory, &places, btf.as_ref(), current, list)?,
+        None => table_of_init(memory, &places, btf.as_ref(), current, list)?,
     };
     Ok(Places {
         tasks: places,

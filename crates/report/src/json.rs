@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use worstcase_probe::bench::Bench;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::points::{
-    self, HackbenchPoint, InversionPoint, RemotePoint, ShootdownPoint, SwitchPoint,
+    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SwitchPoint,
 };
 use worstcase_results::stats::{Ensemble, ensembles};
 
@@ -135,42 +135,33 @@ fn hackbench(p: &HackbenchPoint) -> Value {
 }
 
 fn inversion(p: &InversionPoint) -> Value {
-    json!({
-        "place": p.place,
-        "probe": Bench::Inversion(p.chain),
-        "rounds": p.rounds.count,
-        "min_ns": p.rounds.min,
-        "median_ns": p.rounds.median,
-        "p99_ns": p.rounds.p99,
-        "max_ns": p.rounds.max,
-        "contended": p.contended,
-        "inverted": p.inverted,
-    })
+    let more = json!({ "contended": p.contended, "inverted": p.inverted });
+    of_rounds(&p.place, Bench::Inversion(p.chain), &p.rounds, more)
 }
 
 fn remote(p: &RemotePoint) -> Value {
-    json!({
-        "place": p.place,
-        "probe": Bench::Remote(p.remote),
-        "rounds": p.rounds.count,
-        "min_ns": p.rounds.min,
-        "median_ns": p.rounds.median,
-        "p99_ns": p.rounds.p99,
-        "max_ns": p.rounds.max,
-        "send": p.send,
-        "awake": p.awake,
-    })
+    let more = json!({ "send": p.send, "awake": p.awake });
+    of_rounds(&p.place, Bench::Remote(p.remote), &p.rounds, more)
 }
 
 fn shootdown(p: &ShootdownPoint) -> Value {
-    json!({
-        "place": p.place,
-        "probe": Bench::Shootdown(p.shootdown),
-        "rounds": p.rounds.count,
-        "min_ns": p.rounds.min,
-        "median_ns": p.rounds.median,
-        "p99_ns": p.rounds.p99,
-        "max_ns": p.rounds.max,
-        "all_ran": p.all_ran,
-    })
+    let more = json!({ "all_ran": p.all_ran });
+    of_rounds(&p.place, Bench::Shootdown(p.shootdown), &p.rounds, more)
+}
+
+/// A point of a probe that plays rounds, with the members that the probe adds.
+fn of_rounds(place: &PointName, probe: Bench, rounds: &Rounds, more: Value) -> Value {
+    let mut point = json!({
+        "place": place,
+        "probe": probe,
+        "rounds": rounds.count,
+        "min_ns": rounds.min,
+        "median_ns": rounds.median,
+        "p99_ns": rounds.p99,
+        "max_ns": rounds.max,
+    });
+    if let (Value::Object(point), Value::Object(more)) = (&mut point, more) {
+        point.extend(more);
+    }
+    point
 }

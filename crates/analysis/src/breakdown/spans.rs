@@ -21,6 +21,21 @@ pub struct Task {
     pub comm: String,
 }
 
+impl Task {
+    /// Name, id, and the system call if one is known, as in `sh (87) in write(2)`.
+    pub fn within(&self, system_call: Option<&str>) -> String {
+        in_call(format!("{} ({})", self.comm, self.pid), system_call)
+    }
+}
+
+/// Somebody, in a system call if one is known.
+pub fn in_call(who: String, system_call: Option<&str>) -> String {
+    match system_call {
+        Some(call) => format!("{who} in {call}(2)"),
+        None => who,
+    }
+}
+
 /// A place at which something was switched: a function and its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -204,11 +219,12 @@ impl OtherCpu {
     /// Function, thread and system call, as in `text_poke_bp_batch, sh in write(2)`.
     pub fn summary(&self) -> String {
         let by = self.by().map_or(String::new(), |by| format!("{by}, "));
-        let call = self
-            .system_call
-            .as_ref()
-            .map_or(String::new(), |call| format!(" in {call}(2)"));
-        format!("{by}{}{call}", self.task.comm)
+        format!("{by}{}", in_call(self.task.comm.clone(), self.system_call.as_deref()))
+    }
+
+    /// Thread and system call, as in `sh (87) in write(2)`.
+    pub fn thread(&self) -> String {
+        self.task.within(self.system_call.as_deref())
     }
 }
 

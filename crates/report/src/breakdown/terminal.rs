@@ -59,11 +59,7 @@ pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
 
 /// Who ran when the timer was due, and in which system call.
 pub fn due(at_due: &AtDue) -> String {
-    let call = at_due
-        .system_call
-        .as_ref()
-        .map_or(String::new(), |call| format!(" in {call}(2)"));
-    format!("{} ({}){call}", at_due.task.comm, at_due.task.pid)
+    at_due.task.within(at_due.system_call.as_deref())
 }
 
 fn lines(span: &Span, latency: Nanos) -> Vec<String> {
@@ -86,12 +82,7 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
     let senders = span.sender.iter().map(|sender| ("sent by", sender));
     let waited_for = span.waited_for.iter().map(|other| ("it waited; meanwhile", other));
     for (what, other) in senders.chain(waited_for) {
-        let call = other
-            .system_call
-            .as_ref()
-            .map_or(String::new(), |call| format!(" in {call}(2)"));
-        let task = format!("{} ({}){call}", plain(&other.task.comm), other.task.pid);
-        let lead = format!("{indent}{what} CPU {}, {task}: ", other.cpu);
+        let lead = format!("{indent}{what} CPU {}, {}: ", other.cpu, plain(&other.thread()));
         out.extend(chained(&lead, INDENT + 3, &other.chain));
         if let Some(most) = &other.most {
             let (function, time) = (plain(&most.function), micros(most.total_ns));
@@ -128,14 +119,14 @@ pub fn shares(indent: usize, length: Nanos, functions: &[Share], lines: &[LineSh
 /// What happens, with what belongs to the kind.
 pub fn describe(span: &Span) -> String {
     let title = span.what.name().title;
-    let task = format!("{} ({})", span.task.comm, span.task.pid);
+    let task = span.task.within(None);
     match &span.what {
         Kind::OtherTimer { function } => format!("{title}: {function}"),
         Kind::OtherIrq { entry } => format!("{title}: {entry}"),
-        Kind::OtherThread { task, .. } => format!("{title}: {} ({})", task.comm, task.pid),
+        Kind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
         Kind::NoReschedulePoint {
             system_call: Some(call),
-        } => format!("{title}: {task} in {call}(2)"),
+        } => format!("{title}: {}", span.task.within(Some(call))),
         Kind::NoReschedulePoint { .. } | Kind::PreemptOff { .. } | Kind::IrqsOff { .. } | Kind::RunsOn => {
             format!("{title}: {task}")
         }

@@ -126,57 +126,47 @@ pub struct Rounds {
 
 /// The points of `switch`, in the order of the records.
 pub fn switches(records: &[Record]) -> Vec<SwitchPoint> {
-    grouped(records)
-        .into_iter()
-        .filter_map(|(place, bench, of)| match bench {
-            Bench::Switch(ring) => switch(place, ring, &of),
-            _ => None,
-        })
-        .collect()
+    points(records, |place, bench, of| match bench {
+        Bench::Switch(ring) => switch(place, ring, of),
+        _ => None,
+    })
 }
 
 /// The points of `hackbench`.
 pub fn hackbenches(records: &[Record]) -> Vec<HackbenchPoint> {
-    grouped(records)
-        .into_iter()
-        .filter_map(|(place, bench, of)| match bench {
-            Bench::Hackbench(work) => hackbench(place, work, &of),
-            _ => None,
-        })
-        .collect()
+    points(records, |place, bench, of| match bench {
+        Bench::Hackbench(work) => hackbench(place, work, of),
+        _ => None,
+    })
 }
 
 /// The points of `inversion`.
 pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
-    grouped(records)
-        .into_iter()
-        .filter_map(|(place, bench, of)| match bench {
-            Bench::Inversion(chain) => inversion(place, chain, &of),
-            _ => None,
-        })
-        .collect()
+    points(records, |place, bench, of| match bench {
+        Bench::Inversion(chain) => inversion(place, chain, of),
+        _ => None,
+    })
 }
 
 /// The points of `remote`.
 pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
-    grouped(records)
-        .into_iter()
-        .filter_map(|(place, bench, of)| match bench {
-            Bench::Remote(what) => remote(place, what, &of),
-            _ => None,
-        })
-        .collect()
+    points(records, |place, bench, of| match bench {
+        Bench::Remote(what) => remote(place, what, of),
+        _ => None,
+    })
 }
 
 /// The points of `shootdown`.
 pub fn shootdowns(records: &[Record]) -> Vec<ShootdownPoint> {
-    grouped(records)
-        .into_iter()
-        .filter_map(|(place, bench, of)| match bench {
-            Bench::Shootdown(what) => shootdown(place, what, &of),
-            _ => None,
-        })
-        .collect()
+    points(records, |place, bench, of| match bench {
+        Bench::Shootdown(what) => shootdown(place, what, of),
+        _ => None,
+    })
+}
+
+fn points<P>(records: &[Record], point: impl Fn(PointName, Bench, &[&Record]) -> Option<P>) -> Vec<P> {
+    let all = grouped(records).into_iter();
+    all.filter_map(|(place, bench, of)| point(place, bench, &of)).collect()
 }
 
 /// The records of each point.

@@ -2,7 +2,7 @@
 
 use super::Mechanism;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{Kind, LockWait, OtherCpu, Place, Sample, Span};
+use crate::breakdown::spans::{Kind, LockWait, OtherCpu, Place, Sample, Span, in_call};
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
@@ -83,10 +83,9 @@ fn meanwhile(cause: &CauseParts) -> String {
     let told = others.filter_map(|other| {
         let most = other.most.as_ref().filter(|most| Some(&most.function) != own)?;
         Some(format!(
-            "; meanwhile CPU {}, {} ({}), was in {} ({} us)",
+            "; meanwhile CPU {}, {}, was in {} ({} us)",
             other.cpu,
-            other.task.comm,
-            other.task.pid,
+            other.task.within(None),
             most.function,
             micros(most.total_ns)
         ))
@@ -119,11 +118,9 @@ fn what(cause: &CauseParts) -> String {
     let function = named(&cause.at);
     let who = match span.task.pid {
         0 => "the idle task".to_string(),
-        pid => format!("{} ({pid})", span.task.comm),
+        _ => span.task.within(None),
     };
-    let doing = cause
-        .system_call
-        .map_or(who.clone(), |call| format!("{who} in {call}(2)"));
+    let doing = in_call(who.clone(), cause.system_call);
     match cause.mechanism {
         Mechanism::InterruptsOff => format!("{function} kept interrupts off, for {doing}"),
         Mechanism::PreemptionOff => match &span.what {
@@ -161,13 +158,10 @@ fn entry_name(entry: &str) -> String {
 }
 
 fn sent_by(sender: &OtherCpu) -> String {
-    let call = sender.system_call.as_ref().map(|call| format!(" in {call}(2)"));
     let by = sender.by().map(|function| format!(", from {function}"));
     format!(
-        ", sent by {} ({}){} on CPU {}{}",
-        sender.task.comm,
-        sender.task.pid,
-        call.unwrap_or_default(),
+        ", sent by {} on CPU {}{}",
+        sender.thread(),
         sender.cpu,
         by.unwrap_or_default()
     )

@@ -2,7 +2,7 @@
 
 use super::points::Points;
 use crate::breakdown::cause::{CauseParts, Mechanism};
-use crate::breakdown::spans::{Kind, Task};
+use crate::breakdown::spans::{Kind, Task, in_call};
 use worstcase_host::trace::events::Thread;
 
 /// Priorities below this are real-time ones (MAX_RT_PRIO).
@@ -15,10 +15,7 @@ pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String 
         0 => "the idle task".to_string(),
         _ => named(&span.task),
     };
-    let doing = match cause.system_call {
-        Some(call) => format!("{who} in {call}(2)"),
-        None => who.clone(),
-    };
+    let doing = in_call(who.clone(), cause.system_call);
     let function = match (&cause.at.function, &cause.at.caller) {
         (function, _) if function.is_empty() => None,
         (function, Some(caller)) => Some(format!("{function} (called by {caller})")),
