@@ -145,6 +145,17 @@ impl Again {
         replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each)
     }
 
+    /// From now on replays and censuses follow this CPU, not the probe's.
+    pub fn follow(&mut self, cpu: u32) -> Result<(), LabError> {
+        let prepared = self.matrix.subject(&self.matrix.cells()[0]);
+        self.kernel.follow(prepared, &self.snapshot, cpu)
+    }
+
+    /// The CPU that they follow.
+    pub fn followed(&self) -> u32 {
+        self.kernel.cpu
+    }
+
     /// All sections of the cell in which a wake-up would have had to wait.
     pub fn census(&mut self, cache: &Cache, audit: bool) -> Result<CensusReplay, LabError> {
         let taken = census::take(cache, &self.run(), &self.raw, &self.kernel, audit)?;

@@ -43,6 +43,7 @@ pub fn take(
         .text(&cell::key(run.prepared, run.spec)?)
         .text(&text)
         .text(if audit { "audit" } else { "" })
+        .text(&kernel.follow_arguments(run.prepared))
         .hex();
     let folder = cache.publish(AREA, &key, |building| {
         let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
@@ -76,11 +77,12 @@ fn observe(
     let facts_file = folder.join("facts");
     std::fs::write(&facts_file, facts).map_err(LabError::io(&facts_file))?;
     let plugin = format!(
-        ",census={},facts={},memory={}{}{}",
+        ",census={},facts={},memory={}{}{}{}",
         quoted(&census),
         quoted(&facts_file),
         quoted(&run.snapshot.memory()),
         if audit { ",audit=on" } else { "" },
+        kernel.follow_arguments(run.prepared),
         module_arguments(kernel, folder)
     );
     same_again(run, raw, folder, &plugin)?;

@@ -181,10 +181,11 @@ fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resul
 fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, folder: &Path) -> Result<Log, LabError> {
     let path = folder.join("windows");
     let plugin = format!(
-        ",windows={windows},window_log={},tasks={},memory={}{}",
+        ",windows={windows},window_log={},tasks={},memory={}{}{}",
         quoted(&path),
         kernel.tasks,
         quoted(&run.snapshot.memory()),
+        kernel.follow_arguments(run.prepared),
         module_arguments(kernel, folder)
     );
     same_again(run, raw, folder, &plugin)?;

@@ -30,7 +30,9 @@ const LIMITS: Limits = Limits::new(BOOT, None);
 pub struct KernelSymbols {
     /// Names of code.
     pub code: Symbols,
-    /// Where its tasks are.
+    /// The CPU that a replay follows.
+    pub(super) cpu: u32,
+    /// Where its tasks are, and the current one of that CPU.
     pub tasks: TaskPlaces,
     /// Offset of the priority in force in a task.
     prio: u64,
@@ -73,15 +75,32 @@ impl KernelSymbols {
             again: "the symbols are read again",
         })?;
         let memory = KernelMemory::open(&snapshot.memory())?;
-        let places = kernel_memory::places(&memory, &table, prepared.subject.machine.smp.probe_cpu())
-            .map_err(unreadable(prepared))?;
+        let cpu = prepared.subject.machine.smp.probe_cpu();
+        let places = kernel_memory::places(&memory, &table, cpu).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
             code: Symbols::from(&table).with_system_calls(kernel_memory::system_calls(&memory, &places.tasks, &table)),
             modules: places.modules,
             tasks: places.tasks,
             prio: places.prio,
+            cpu,
             table,
         })
+    }
+
+    /// From now on replays follow this CPU.
+    pub fn follow(&mut self, prepared: &Prepared, snapshot: &Snapshot, cpu: u32) -> Result<(), LabError> {
+        let memory = KernelMemory::open(&snapshot.memory())?;
+        let places = kernel_memory::places(&memory, &self.table, cpu).map_err(unreadable(prepared))?;
+        (self.cpu, self.tasks) = (cpu, places.tasks);
+        Ok(())
+    }
+
+    /// What tells the plugin where tasks are, and whose CPU it follows.
+    pub(super) fn follow_arguments(&self, prepared: &Prepared) -> String {
+        match prepared.subject.machine.smp.probe_cpu() == self.cpu {
+            true => String::new(),
+            false => format!(",follow={}", self.cpu),
+        }
     }
 
     /// The build-id of the kernel that runs; none if it is not where kernels keep it.
@@ -94,7 +113,7 @@ impl KernelSymbols {
     pub fn facts(&self, prepared: &Prepared, snapshot: &Snapshot) -> Result<Facts, LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let model = prepared.subject.preempt.model;
-        kernel_facts::find(&memory, &self.table, &self.tasks, self.prio, model).map_err(unreadable(prepared))
+        kernel_facts::find(&memory, &self.table, &self.tasks, self.prio, self.cpu, model).map_err(unreadable(prepared))
     }
 }
 

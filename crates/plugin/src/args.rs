@@ -19,6 +19,8 @@ pub struct Args {
     pub quantum: Option<i64>,
     /// `kicks=SEED`: a thread interrupts the CPUs at random, as a busy host does. For tests: it may change nothing.
     pub kicks: Option<u32>,
+    /// `follow=CPU`: whose blocks and sections are logged, if not those of the CPU that measures.
+    pub follow: Option<usize>,
     /// What a replay logs.
     pub replay: Option<Replay>,
     /// What a census needs.
@@ -69,7 +71,7 @@ pub struct Replay {
 pub enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -102,6 +104,9 @@ pub enum ArgError {
     /// Not a seed.
     #[error("kicks= needs a number, not '{0}'")]
     BadSeed(String),
+    /// Not a CPU.
+    #[error("follow= needs the number of a CPU, not '{0}'")]
+    BadCpu(String),
 }
 
 /// A second: CPUs that far apart are not side by side.
@@ -121,6 +126,7 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
             Some(("quantum", value)) => set(&mut args.quantum, "quantum", quantum(value)?)?,
             Some(("kicks", value)) => set(&mut args.kicks, "kicks", seed(value)?)?,
+            Some(("follow", value)) => set(&mut args.follow, "follow", cpu(value)?)?,
             Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
             Some(("window_log", path)) => set(&mut window_log, "window_log", non_empty(path, "window_log")?)?,
             Some(("tasks", value)) => set(&mut tasks, "tasks", value.parse()?)?,
@@ -162,6 +168,10 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
         _ => return Err(ArgError::PartOfCensus),
     };
     Ok(args)
+}
+
+fn cpu(value: &str) -> Result<usize, ArgError> {
+    value.parse().map_err(|_| ArgError::BadCpu(value.to_owned()))
 }
 
 fn non_empty(path: &str, name: &'static str) -> Result<PathBuf, ArgError> {

@@ -17,10 +17,8 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     if !(1..=MOST_CPUS).contains(&cpus) {
         return Err(format!("schedules 1 to {MOST_CPUS} CPUs, the machine has {cpus}"));
     }
-    if cpus > 1 && args.census.is_some() {
-        return Err(format!(
-            "a census follows one CPU, the machine has {cpus}; leave out -smp"
-        ));
+    if let Some(cpu) = args.follow.filter(|cpu| *cpu >= cpus) {
+        return Err(format!("follow={cpu}: the machine has {cpus} CPUs"));
     }
     let unwritable = |path: &Path| {
         let path = path.display().to_string();
@@ -47,6 +45,7 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
         cpus,
         quantum: args.quantum.unwrap_or(DEFAULT_QUANTUM.0.cast_signed()),
         kicks: args.kicks,
+        follow: args.follow,
     });
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! The window log's contents: every block that starts while the count is in a window, who is current then, and what the
 //! kernel is in.
 //!
-//! Of several CPUs that is the one that measures. What the others run is kept for a while only: it is written when one of
-//! them sends the one that measures an interrupt, and when that one has waited in a loop of the kernel's.
+//! Of several CPUs one is followed: the one that measures, unless another was asked for. What the others run is kept for a
+//! while only: it is written when one of them sends the followed one an interrupt, and when that one has waited in a loop of
+//! the kernel's.
 //!
 //! Only with `windows=` is anything registered here. A block's start is then a call that compares the count with the
 //! next window, and no more outside of windows.
@@ -28,7 +29,7 @@ use worstcase_probe::window::{self, Elsewhere, Step, Why};
 /// Blocks that start at this count or later are looked at: the beginning of the window that is open, or comes next.
 static FROM: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// So many instructions without a PAUSE, and the CPU that measures waits no more: a PAUSE counts as some, and a loop has some
+/// So many instructions without a PAUSE, and the CPU that is followed waits no more: a PAUSE counts as some, and a loop has some
 /// around it.
 const WAIT_IS_OVER: u64 = 500;
 
@@ -56,7 +57,7 @@ struct Recorder {
     blocks: Vec<(window::Block, Option<u32>)>,
     /// What other CPUs ran last, by their number, the latest at the end.
     others: BTreeMap<usize, Kept>,
-    /// The CPU that measures waits, or did so a moment ago.
+    /// The CPU that is followed waits, or did so a moment ago.
     wait: Option<Wait>,
     /// Why the log cannot become whole.
     failed: Option<String>,
@@ -79,7 +80,7 @@ struct Ran {
     task: u64,
 }
 
-/// The last moment at which the CPU that measures waited in a loop.
+/// The last moment at which the CPU that is followed waited in a loop.
 struct Wait {
     at: Instructions,
     others: Vec<Moment>,
@@ -132,7 +133,7 @@ pub fn observe(block: &Block, instructions: &[Instruction]) {
         lengths: instructions.iter().map(|i| i.bytes().len() as u8).collect(),
         code: instructions.iter().flat_map(|i| i.bytes()).copied().collect(),
     };
-    // Of several CPUs, the count that QEMU could compare is not that of the one which measures.
+    // Of several CPUs, the count that QEMU could compare is not that of the one which is followed.
     let from = if scheduler::is_alone() {
         FROM.load(Ordering::Relaxed)
     } else {
@@ -151,7 +152,7 @@ impl OnStart for BlockStart {
         if from == u64::MAX {
             return;
         }
-        if !scheduler::is_measured() {
+        if !scheduler::is_followed() {
             if OPEN.load(Ordering::Relaxed)
                 && let Some(recorder) = lock().as_mut()
             {
@@ -168,7 +169,7 @@ impl OnStart for BlockStart {
     }
 }
 
-/// The CPU that runs sends the one that measures an interrupt.
+/// The CPU that runs sends the followed one an interrupt.
 pub fn sent() {
     if OPEN.load(Ordering::Relaxed)
         && let Some(recorder) = lock().as_mut()
@@ -177,7 +178,7 @@ pub fn sent() {
     }
 }
 
-/// The CPU that measures waits in a loop of the kernel's.
+/// The CPU that is followed waits in a loop of the kernel's.
 pub fn waits() {
     if OPEN.load(Ordering::Relaxed)
         && let Some(recorder) = lock().as_mut()
@@ -258,7 +259,7 @@ impl Recorder {
         *in_log.get_or_insert_with(|| self.log.block(block))
     }
 
-    /// A block starts on a CPU that does not measure.
+    /// A block starts on a CPU that is not followed.
     fn keep(&mut self, block: u32) -> Result<(), String> {
         let (memory, kept) = self.other(scheduler::running())?;
         let task = tasks::current_pointer(memory, &kept.places).ok_or(NO_TASK)?;
@@ -274,14 +275,14 @@ impl Recorder {
         Ok(())
     }
 
-    /// What this CPU ran, which does not measure.
+    /// What this CPU ran, which is not followed.
     fn other(&mut self, cpu: usize) -> Result<(&GuestMemory, &mut Kept), String> {
         let memory = self.memory.get()?;
         let kept = match self.others.entry(cpu) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let measures = scheduler::measuring().ok_or("no CPU measures")?;
-                let places = tasks::places_of(memory, &self.places, measures, cpu)
+                let followed = scheduler::followed().ok_or("no CPU measures")?;
+                let places = tasks::places_of(memory, &self.places, followed, cpu)
                     .ok_or("the list of CPUs is not where it should be in the guest's memory")?;
                 new.insert(Kept {
                     places,
@@ -311,12 +312,12 @@ impl Recorder {
         let cpu = scheduler::running();
         let (memory, kept) = self.other(cpu)?;
         let moment = Recorder::moment(memory, cpu, kept, api::count())?;
-        let at = Instructions(scheduler::measuring().map_or(0, scheduler::executed));
+        let at = Instructions(scheduler::followed().map_or(0, scheduler::executed));
         self.tell(Why::Sends, at, moment);
         Ok(())
     }
 
-    /// The CPU that measures executes a PAUSE.
+    /// The CPU that is followed executes a PAUSE.
     fn waits(&mut self) -> Result<(), String> {
         let memory = self.memory.get()?;
         let moments = self.others.iter().map(|(&cpu, kept)| {
@@ -330,7 +331,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// The CPU that measures waits no more: what the others did until then goes into the log.
+    /// The CPU that is followed waits no more: what the others did until then goes into the log.
     fn tell_of_wait(&mut self) {
         if let Some(Wait { at, others }) = self.wait.take() {
             others

@@ -19,10 +19,10 @@ pub fn current(memory: &GuestMemory, places: &TaskPlaces) -> Option<Task> {
     Some((pid, memory.read(task.checked_add(places.comm)?)?))
 }
 
-/// The places of another CPU than the one that `places` are of; none if the list of CPUs is not where it should be.
-pub fn places_of(memory: &GuestMemory, places: &TaskPlaces, measures: usize, cpu: usize) -> Option<TaskPlaces> {
+/// The places of a CPU, from those of the CPU `of`; none if the list of CPUs is not where it should be.
+pub fn places_of(memory: &GuestMemory, places: &TaskPlaces, of: usize, cpu: usize) -> Option<TaskPlaces> {
     let own = |cpu: usize| Some(u64::from_le_bytes(memory.read(places.per_cpu + 8 * cpu as u64)?));
-    let distance = own(cpu)?.wrapping_sub(own(measures)?);
+    let distance = own(cpu)?.wrapping_sub(own(of)?);
     Some(TaskPlaces {
         current: places.current.wrapping_add(distance),
         preempt_count: places.preempt_count.wrapping_add(distance),

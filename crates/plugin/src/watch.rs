@@ -91,6 +91,9 @@ impl OnAccess for MarkStore {
             return;
         };
         let count = api::count() - (data >> 8);
+        if kind == MarkKind::Begin {
+            scheduler::measures();
+        }
         census::marked(kind, count);
         modules::marked(kind);
         let mut guard = lock();
@@ -102,10 +105,7 @@ impl OnAccess for MarkStore {
         }
         let event = match kind {
             MarkKind::Stop => return watch.push(EventKind::MarkStop, vaddr, Instructions(count)),
-            MarkKind::Begin => {
-                scheduler::measures();
-                EventKind::MarkBegin
-            }
+            MarkKind::Begin => EventKind::MarkBegin,
             MarkKind::Sample => EventKind::MarkSample,
             MarkKind::End => EventKind::MarkEnd,
         };
@@ -152,7 +152,7 @@ struct Pause;
 impl OnStart for Pause {
     fn run(in_kernel: u64) {
         scheduler::paused();
-        if in_kernel != 0 && scheduler::is_measured() {
+        if in_kernel != 0 && scheduler::is_followed() {
             record::waits();
         }
     }

@@ -7,7 +7,6 @@ use super::ensemble::{Ensemble, ensembles};
 use super::findings::{Findings, findings};
 use super::take::{How, take};
 use std::num::NonZeroUsize;
-use worstcase_plan::VirtualMachine;
 use worstcase_probe::census::Kind;
 use worstcase_results::record::{Progress, Run, parallel};
 
@@ -20,11 +19,6 @@ pub enum Answer {
     Difference(Box<[Findings; 2]>, Vec<Difference>),
     /// Every subject, load and probe over its seeds.
     Run(Vec<Ensemble>),
-}
-
-/// Whether a census can follow what this machine does: it follows one CPU.
-pub fn follows(machine: &VirtualMachine) -> bool {
-    machine.smp.cpus == 1
 }
 
 /// Takes the censuses, so many at once; `kept` places and owners of each.
@@ -84,11 +78,13 @@ fn all(
         });
     }
     for Chosen { record, .. } in cells {
-        if let Some(machine) = record.subject.virtual_machine().filter(|machine| !follows(machine)) {
-            return Err(CensusError::SeveralCpus {
-                cell: record.id.clone(),
-                cpus: machine.smp.cpus,
-            });
+        let last = record
+            .subject
+            .virtual_machine()
+            .map_or(0, |machine| machine.smp.cpus - 1);
+        if let Some(cpu) = how.cpu.filter(|cpu| *cpu > last) {
+            let cell = record.id.clone();
+            return Err(CensusError::NoCpu { cell, cpu, last });
         }
     }
     progress.begin(0, cells.len());

@@ -8,11 +8,23 @@ use worstcase_probe::census::log::{Census, Section};
 use worstcase_probe::{Instructions, Nanos};
 use worstcase_results::record::{Record, SubjectId};
 
+/// A CPU of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OneCpu {
+    /// Its number.
+    pub cpu: u32,
+    /// Whether the probe is on it.
+    pub has_probe: bool,
+}
+
 /// Which cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct About {
     /// The cell's name.
     pub cell: String,
+    /// Which CPU, if its machine has several.
+    #[serde(flatten)]
+    pub of: Option<OneCpu>,
     /// Its subject's name.
     pub subject: SubjectId,
     /// Its load.
@@ -32,10 +44,19 @@ pub struct About {
 }
 
 impl About {
-    /// From the cell's record.
-    pub fn of(record: &Record) -> About {
+    /// From the cell's record: of this CPU, or of the probe's.
+    pub fn of(record: &Record, cpu: Option<u32>) -> About {
+        let smp = record.subject.virtual_machine().map(|machine| &machine.smp);
+        let of = smp.filter(|smp| smp.cpus > 1).map(|smp| {
+            let cpu = cpu.unwrap_or(smp.probe_cpu());
+            OneCpu {
+                cpu,
+                has_probe: cpu == smp.probe_cpu(),
+            }
+        });
         About {
             cell: record.id.to_string(),
+            of,
             subject: record.subject.id(),
             load: record.cell.load.clone(),
             probe: record.cell.probe.clone(),
@@ -45,6 +66,11 @@ impl About {
             period_ns: record.cell.period_ns,
             missed: record.accounting.missed(),
         }
+    }
+
+    /// Whether the probe is on its CPU.
+    pub fn has_probe(&self) -> bool {
+        self.of.is_none_or(|of| of.has_probe)
     }
 }
 
@@ -68,6 +94,11 @@ pub struct CellCensus {
 }
 
 impl CellCensus {
+    /// Whether the probe is on its CPU, so that samples belong to it.
+    pub fn has_probe(&self) -> bool {
+        self.about.has_probe()
+    }
+
     /// Virtual time of so many instructions.
     pub fn time_of(&self, instructions: u64) -> Nanos {
         Nanos(instructions << self.shift)

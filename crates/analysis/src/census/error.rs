@@ -18,15 +18,15 @@ pub enum CensusError {
         /// The cell.
         cell: CellId,
     },
-    /// The census follows one CPU.
-    #[error(
-        "{cell}: a census follows one CPU, this machine has {cpus}; measure it with --cpus 1, or choose another --cell"
-    )]
-    SeveralCpus {
+    /// A CPU that the machine has not.
+    #[error("{cell}: --cpu {cpu}: its machine has CPUs 0 to {last}")]
+    NoCpu {
         /// The cell.
         cell: CellId,
-        /// How many.
-        cpus: u32,
+        /// What was asked for.
+        cpu: u32,
+        /// The last one.
+        last: u32,
     },
     /// Nothing to compare with.
     #[error("--diff {asked}: {reason}")]
@@ -65,7 +65,7 @@ impl CensusError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            CensusError::NoOther { .. } | CensusError::NoTimer { .. } | CensusError::SeveralCpus { .. } => Exit::Usage,
+            CensusError::NoOther { .. } | CensusError::NoTimer { .. } | CensusError::NoCpu { .. } => Exit::Usage,
             CensusError::Contradiction { .. } => Exit::Measured,
             CensusError::Lab(e) => e.exit(),
             CensusError::DebugInfo(e) => e.exit(),

@@ -39,7 +39,7 @@ pub mod take;
 pub mod testing;
 pub mod top;
 
-pub use answer::{Answer, answer, follows, of_run};
+pub use answer::{Answer, answer, of_run};
 pub use cell_census::{About, CellCensus};
 pub use choice::Asked;
 pub use error::CensusError;

@@ -66,6 +66,7 @@ impl<'a> Replays<'a> {
         }
         let mut key = Digest::new("worstcase-census-owners");
         key.text(CODE).text(&self.again.key()?);
+        key.text(&format!("CPU {}", self.again.followed()));
         for section in sections {
             key.text(&format!("{section:?}"));
         }

@@ -1,7 +1,7 @@
 //! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
 
 use super::CensusError;
-use super::cell_census::{About, CellCensus};
+use super::cell_census::{About, CellCensus, OneCpu};
 use super::choice::Chosen;
 use super::findings::KINDS;
 use super::replays::{Replays, Seen};
@@ -27,6 +27,8 @@ pub struct How<'a> {
     pub options: &'a ResolveOptions<'a>,
     /// Real time for one machine, if not the default.
     pub limit: Option<Duration>,
+    /// Which CPU, if not the probe's.
+    pub cpu: Option<u32>,
     /// Compare the tracked state with the true one at every block.
     pub audit: bool,
 }
@@ -37,16 +39,23 @@ pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, 
     let Chosen { record, additions } = chosen;
     let mut again = Again::of(record, additions, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
+    let about = About::of(record, how.cpu);
+    if let Some(OneCpu { cpu, has_probe: false }) = about.of {
+        again.follow(cpu)?;
+    }
     let found = again.census(cache, how.audit)?;
     let mut taken = CellCensus {
-        about: About::of(record),
+        about,
         census: found.census,
         polls_known: found.polls_known,
         symbols: again.symbols().clone(),
-        moments: again.moments()?,
+        moments: Vec::new(),
         asleep: Vec::new(),
         shift: again.mips().shift(),
     };
+    if taken.has_probe() {
+        taken.moments = again.moments()?;
+    }
     let replays = Replays::of(&again, cache, Origin::of(record, &again, additions, None, cache)?);
     let (delays, others) = KINDS.split_at(1);
     let (mut lists, asleep) = longest(&replays, &taken, delays, &taken.moments)?;

@@ -30,6 +30,7 @@ pub fn taken() -> CellCensus {
     };
     CellCensus {
         about: About {
+            of: None,
             cell: "6.1.full.shm.wakeup.s1".into(),
             subject: SubjectId::lab("6.1", "full", &worstcase_plan::VirtualMachine::default()),
             load: "shm".into(),
@@ -105,6 +106,7 @@ pub fn moment(index: usize, due: u64, latency: u64) -> Moment {
 /// A replayed section.
 pub fn owned(from: &str, to: &str, length: u64) -> Owned {
     Owned {
+        waited_for: Vec::new(),
         from: from.into(),
         to: to.into(),
         inside: None,

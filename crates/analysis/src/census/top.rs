@@ -8,10 +8,11 @@ use super::cell_census::CellCensus;
 use super::places::function;
 use crate::breakdown::frames;
 use crate::breakdown::lines::Lines;
+use crate::breakdown::others::Others;
 use crate::breakdown::roles;
 use crate::breakdown::shares::{Shares, place};
 use crate::breakdown::sources::Sources;
-use crate::breakdown::spans::{LineShare, Share, Task};
+use crate::breakdown::spans::{LineShare, OtherCpu, Share, Task};
 use crate::breakdown::stacks::{Frame, FrameKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -54,6 +55,9 @@ pub struct Owned {
     /// The lines that took most of it in themselves, if the source is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineShare>,
+    /// What other CPUs did while this one waited for them in it, until it last did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_for: Vec<OtherCpu>,
     /// Whether returns fit no frame, so that the chain may be wrong.
     pub irregular: bool,
 }
@@ -196,6 +200,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, sectio
         lines: sources.hottest(&within),
         functions: shares.functions(|n| execution.time_of(n)),
         common,
+        waited_for: Others::of(execution, symbols, lines).waited_for(start..end),
         irregular: walk.irregular > 0,
     })
 }

@@ -81,10 +81,11 @@ impl Audit {
     }
 
     fn flags(&self) -> u32 {
+        let cpu = crate::scheduler::running() as c_int;
         // SAFETY: the CPU exists while it runs; the array is ours; one register appends four bytes.
         unsafe {
             (self.set_size)(self.array, 0);
-            (self.read_register)((self.get_cpu)(0), self.array, FLAGS);
+            (self.read_register)((self.get_cpu)(cpu), self.array, FLAGS);
             (*self.array).data.cast::<u32>().read_unaligned()
         }
     }

@@ -5,12 +5,13 @@ mod steps;
 use super::audit::Audit;
 use super::pattern::{self, Meaning};
 use super::tasks::{self, Probe};
-use super::tracker::Tracker;
+use super::tracker::{Thread, Tracker};
 use super::word::Word;
 use crate::api::{self, Block, Instruction};
 use crate::args::CensusArgs;
 use crate::count::Placement;
 use crate::guest_memory::{GuestMemory, LateMemory};
+use crate::scheduler;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,8 @@ use worstcase_probe::units::Instructions;
 /// Of x86's flags: interrupts are on.
 const IF: u64 = 1 << 9;
 
+const NO_THREAD: &str = "a thread is not in the guest's memory";
+
 static CENSUS: Mutex<Option<Census>> = Mutex::new(None);
 
 struct Census {
@@ -30,8 +33,9 @@ struct Census {
     out: BufWriter<File>,
     rows: u64,
     audit: Option<Audit>,
-    /// While the probe measures.
+    /// While the probe measures, once the state of the CPU that is followed is known.
     tracker: Option<Tracker>,
+    measuring: bool,
     observed: Option<(u64, u64)>,
     /// The probe's thread.
     probe: Probe,
@@ -61,6 +65,7 @@ pub fn start(args: CensusArgs) -> Result<(), String> {
         rows: 0,
         audit: if args.audit { Some(Audit::find()?) } else { None },
         tracker: None,
+        measuring: false,
         observed: None,
         probe: Probe::default(),
         loading: None,
@@ -172,7 +177,7 @@ fn step(run: impl FnOnce(&mut Tracker)) {
 
 impl Census {
     fn step(&mut self, run: impl FnOnce(&mut Tracker, &Facts, &GuestMemory)) {
-        let Some(tracker) = &mut self.tracker else {
+        let Some(tracker) = self.tracker.as_mut().filter(|_| scheduler::is_followed()) else {
             return;
         };
         let memory = match self.memory.get() {
@@ -209,6 +214,9 @@ impl Census {
             self.loading = None;
             let (now, at) = (place.end_from_access(), place.address());
             let kernel = flags_at == 0 || kernel;
+            if !kernel {
+                self.begin(now, Tracker::in_user);
+            }
             self.step(|tracker, _, _| tracker.leave(now, at, word & IF != 0, kernel));
         }
     }
@@ -249,13 +257,18 @@ pub fn marked(kind: MarkKind, count: u64) {
         match kind {
             MarkKind::Begin => {
                 census.find_probe();
-                census.tracker = Some(Tracker::new(census.facts.preemptible, census.probe.task));
-                census.observed = Some((count, count));
+                census.measuring = true;
                 census.rows = 0;
+                census.begin(count, Tracker::in_user);
             }
             MarkKind::Sample | MarkKind::Stop => {}
             MarkKind::End => {
+                census.measuring = false;
                 if let Some(tracker) = census.tracker.take() {
+                    let count = match scheduler::followed() {
+                        Some(other) if !scheduler::is_followed() => scheduler::executed(other),
+                        _ => count,
+                    };
                     census.end(&tracker, count);
                 }
             }
@@ -273,6 +286,41 @@ impl Census {
             Ok(probe) => self.probe = probe,
             Err(why) => self.failed = Some(why),
         }
+    }
+
+    /// The state of the CPU that runs is known: its thread is the current one.
+    fn begin(&mut self, now: u64, tracker: impl FnOnce(bool, Thread) -> Tracker) {
+        if self.tracker.is_some() || !self.measuring || !scheduler::is_followed() {
+            return;
+        }
+        match self
+            .memory
+            .get()
+            .map(|memory| tasks::now(memory, &self.facts, self.probe))
+        {
+            Ok(Some(thread)) => {
+                self.tracker = Some(tracker(self.facts.preemptible, thread));
+                self.observed = Some((now, now));
+            }
+            Ok(None) => self.failed = Some(NO_THREAD.into()),
+            Err(why) => self.failed = Some(why),
+        }
+    }
+
+    /// The CPU is about to halt.
+    fn halts(&mut self, place: PackedInstruction) {
+        let (now, at) = (place.start() + 1, place.address());
+        let word = self
+            .memory
+            .get()
+            .ok()
+            .and_then(|memory| read_count(memory, &self.facts, false));
+        if let Some(word) = word {
+            self.begin(now, |preemptible, thread| {
+                Tracker::at_halt(preemptible, thread, word, now, at)
+            });
+        }
+        self.step(|tracker, _, _| tracker.cut(now, at));
     }
 
     fn end(&mut self, tracker: &Tracker, count: u64) {

@@ -2,6 +2,8 @@
 
 use super::tracker::{Role, Thread};
 use crate::guest_memory::GuestMemory;
+use crate::scheduler;
+use crate::tasks::{current_pointer, places_of};
 use worstcase_probe::census::facts::Facts;
 use worstcase_probe::window::ask::TaskPlaces;
 
@@ -14,16 +16,25 @@ pub struct Probe {
     pub prio: i32,
 }
 
-/// The probe, which runs now.
+/// The probe, which runs now, maybe on another CPU than the one that is followed.
 pub fn probe(memory: &GuestMemory, facts: &Facts) -> Option<Probe> {
-    let task = current(memory, facts)?;
+    let places = match scheduler::followed() {
+        Some(followed) if !scheduler::is_alone() => places_of(memory, &facts.tasks, followed, scheduler::running())?,
+        _ => facts.tasks,
+    };
+    let task = current_pointer(memory, &places)?;
     let prio = prio(memory, facts, task)?;
     Some(Probe { task, prio })
 }
 
 /// The current task.
 pub fn current(memory: &GuestMemory, facts: &Facts) -> Option<u64> {
-    memory.read(facts.tasks.current).map(u64::from_le_bytes)
+    current_pointer(memory, &facts.tasks)
+}
+
+/// The thread that the followed CPU runs.
+pub fn now(memory: &GuestMemory, facts: &Facts, probe: Probe) -> Option<Thread> {
+    thread(memory, facts, probe, current(memory, facts)?)
 }
 
 /// A task's priority in force: the smaller, the higher.

@@ -83,8 +83,8 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// In user mode, in the probe: interrupts on, nothing held.
-    pub fn new(preemptible: bool, probe: u64) -> Tracker {
+    /// In user mode: interrupts on, nothing held.
+    pub fn in_user(preemptible: bool, thread: Thread) -> Tracker {
         Tracker {
             preemptible,
             interrupts: true,
@@ -96,10 +96,7 @@ impl Tracker {
             from_user: false,
             after_hard_interrupt: false,
             soft_interrupts_leave: false,
-            thread: Thread {
-                task: probe,
-                role: Role::Below,
-            },
+            thread,
             scheduled: None,
             asked: Vec::new(),
             nested_since: None,
@@ -107,6 +104,17 @@ impl Tracker {
             open: [None; Kind::ALL.len()],
             tally: Tally::default(),
         }
+    }
+
+    /// In the kernel, which is about to halt the CPU: interrupts on, the kernel's count as it is.
+    pub fn at_halt(preemptible: bool, thread: Thread, word: Word, now: u64, at: u64) -> Tracker {
+        let mut tracker = Tracker {
+            kernel: true,
+            word,
+            ..Tracker::in_user(preemptible, thread)
+        };
+        tracker.update(now, at);
+        tracker
     }
 
     /// The CPU's interrupt flag.

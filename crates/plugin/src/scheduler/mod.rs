@@ -28,6 +28,8 @@ pub struct Settings {
     pub quantum: i64,
     /// For tests: the seed of a thread that interrupts CPUs at random.
     pub kicks: Option<u32>,
+    /// The CPU that replays follow, if not the one that measures.
+    pub follow: Option<usize>,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
@@ -43,6 +45,7 @@ fn settings() -> Settings {
         cpus: 1,
         quantum: 1,
         kicks: None,
+        follow: None,
     })
 }
 
@@ -125,9 +128,15 @@ pub fn measures() {
     MEASURES.store(running(), Relaxed);
 }
 
-/// The CPU that measures, once one does.
-pub fn measuring() -> Option<usize> {
-    Some(MEASURES.load(Relaxed)).filter(|cpu| *cpu < MOST_CPUS)
+/// The CPU that a replay follows: the one that measures, once one does, or the one that was asked for.
+pub fn followed() -> Option<usize> {
+    let measures = Some(MEASURES.load(Relaxed)).filter(|cpu| *cpu < MOST_CPUS);
+    settings().follow.or(measures)
+}
+
+/// Whether the CPU that runs is the one that a replay follows.
+pub fn is_followed() -> bool {
+    is_alone() || followed() == Some(running())
 }
 
 /// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does. Counts of several CPUs

@@ -404,7 +404,7 @@ unsafe extern "C" fn handle_interrupt(target: Cpu, mask: c_int) {
     // SAFETY: called without arguments, as it is meant.
     if !running.is_null() && target != running && unsafe { (call.qemu_in_vcpu_thread)() } {
         SENT.store(true, Relaxed);
-        if super::measuring().is_some_and(|measuring| cpu(measuring) == target) {
+        if super::followed().is_some_and(|followed| cpu(followed) == target) {
             crate::record::sent();
         }
         // SAFETY: the CPU that runs.

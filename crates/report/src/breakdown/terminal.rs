@@ -2,7 +2,7 @@
 
 use crate::terminal::Style;
 use worstcase_analysis::breakdown::lines::Source;
-use worstcase_analysis::breakdown::spans::{AtDue, Breakdown, Kind, LineShare, LockWait, Place, Share, Span};
+use worstcase_analysis::breakdown::spans::{AtDue, Breakdown, Kind, LineShare, LockWait, OtherCpu, Place, Share, Span};
 use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
 use worstcase_base::format::{micros, micros_exact, plain};
 use worstcase_probe::Nanos;
@@ -82,12 +82,7 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
     let senders = span.sender.iter().map(|sender| ("sent by", sender));
     let waited_for = span.waited_for.iter().map(|other| ("it waited; meanwhile", other));
     for (what, other) in senders.chain(waited_for) {
-        let lead = format!("{indent}{what} CPU {}, {}: ", other.cpu, plain(&other.thread()));
-        out.extend(chained(&lead, INDENT + 3, &other.chain));
-        if let Some(most) = &other.most {
-            let (function, time) = (plain(&most.function), micros(most.total_ns));
-            out.push(cut(&format!("{indent}   most of it in {function} ({time} us)")));
-        }
+        out.extend(elsewhere(INDENT, what, other));
     }
     if part(100) >= DETAIL {
         if !span.chain.is_empty() {
@@ -96,6 +91,17 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
         out.extend(shares(INDENT, span.length_ns, &span.functions, &span.lines));
     }
     out
+}
+
+/// What another CPU did.
+pub fn elsewhere(indent: usize, what: &str, other: &OtherCpu) -> Vec<String> {
+    let lead = format!("{:indent$}{what} CPU {}, {}: ", "", other.cpu, plain(&other.thread()));
+    let mut lines = chained(&lead, indent + 3, &other.chain);
+    if let Some(most) = &other.most {
+        let (function, time) = (plain(&most.function), micros(most.total_ns));
+        lines.push(cut(&format!("{:indent$}   most of it in {function} ({time} us)", "")));
+    }
+    lines
 }
 
 /// The functions, and the lines of source code, that took most of a stretch of this length.

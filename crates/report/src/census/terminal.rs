@@ -1,7 +1,8 @@
 //! One cell's census for the terminal.
 
-use crate::breakdown::terminal::{chained, cut, shares, wrapped};
+use crate::breakdown::terminal::{chained, cut, elsewhere, shares, wrapped};
 use crate::terminal::Style;
+use worstcase_analysis::census::cell_census::{About, OneCpu};
 use worstcase_analysis::census::findings::{Findings, OfKind};
 use worstcase_analysis::census::histogram::Bucket;
 use worstcase_analysis::census::join::Spread;
@@ -21,7 +22,11 @@ const TOLD: usize = 3;
 /// All that a census says of a cell.
 pub fn cell(findings: &Findings, style: Style) -> String {
     let mut out = vec![
-        style.bold(&plain(&format!("Census of {}", findings.about.cell))),
+        style.bold(&plain(&format!(
+            "Census of {}{}",
+            findings.about.cell,
+            cpu(&findings.about)
+        ))),
         format!(
             "times are {}; {} instructions observed{}",
             plain(&findings.about.unit),
@@ -48,15 +53,28 @@ pub fn cell(findings: &Findings, style: Style) -> String {
         };
         out.extend(longest(kind, told, style));
     }
-    out.push(String::new());
-    out.extend(path(findings, style));
-    out.push(String::new());
-    out.extend(tail(&findings.tail, style));
+    if findings.about.has_probe() {
+        out.push(String::new());
+        out.extend(path(findings, style));
+        out.push(String::new());
+        out.extend(tail(&findings.tail, style));
+    }
     out.push(String::new());
     out.join("\n")
 }
 
+fn cpu(about: &About) -> String {
+    match about.of {
+        None => String::new(),
+        Some(OneCpu { cpu, has_probe: true }) => format!(", CPU {cpu}, the probe's"),
+        Some(OneCpu { cpu, has_probe: false }) => format!(", CPU {cpu}, not the probe's"),
+    }
+}
+
 fn bound(findings: &Findings, style: Style) -> Vec<String> {
+    if !findings.about.has_probe() {
+        return for_others(findings, style);
+    }
     let Some(bound) = &findings.bound else {
         return vec!["bound: none, since the cell has no sample".into()];
     };
@@ -69,6 +87,21 @@ fn bound(findings: &Findings, style: Style) -> Vec<String> {
     );
     let mut lines = vec![style.bold(&sum)];
     lines.extend(wrapped("  ", &bound.meaning));
+    lines
+}
+
+/// What another CPU that wants something of this one has to wait for.
+fn for_others(findings: &Findings, style: Style) -> Vec<String> {
+    let longest = |kind| micros(findings.of(kind).sum.longest_ns);
+    let line = format!(
+        "what another CPU sends waits: an interrupt up to {} us, the wake-up of a thread up to {} us",
+        longest(Kind::InterruptsOff),
+        longest(Kind::NonPreemptible)
+    );
+    let mut lines = vec![style.bold(&line)];
+    let meaning = "the longest section with interrupts off, and the longest non-preemptible one, of this run; the interrupt's \
+                   own path comes on top";
+    lines.extend(wrapped("  ", meaning));
     lines
 }
 
@@ -188,6 +221,9 @@ pub fn details(owned: &Owned) -> Vec<String> {
     let mut lines = chained(&lead, INDENT, shown);
     if owned.irregular {
         lines.push(format!("{:INDENT$}returns fit no frame: the chain may be wrong", ""));
+    }
+    for other in &owned.waited_for {
+        lines.extend(elsewhere(INDENT, "it waited; meanwhile", other));
     }
     lines.extend(shares(INDENT, owned.length_ns, &owned.functions, &owned.lines));
     lines

@@ -9,7 +9,6 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-pub use worstcase_analysis::census::follows;
 pub use worstcase_analysis::census::take::How;
 use worstcase_analysis::census::{Answer, Asked, CensusError, answer, of_run};
 use worstcase_kernels::ResolveOptions;
@@ -28,6 +27,7 @@ const OWNERS: usize = 10;
 Examples:
   worstcase census RUN                                   a table of all cells, seeds of a subject together
   worstcase census RUN --cell 6.1.0-56-amd64.full.shm.wakeup.s1
+  worstcase census RUN --cell ID --cpu 0                 of several CPUs, another one than the probe's
   worstcase census RUN --cell ID --diff OTHER-ID         what the other cell of this run does otherwise
   worstcase census RUN --cell ID --diff OTHER-RUN        the other run's cell with the same load, probe and seed
   worstcase census RUN --cell ID --diff OTHER-RUN/cells/OTHER-ID
@@ -49,6 +49,9 @@ pub struct CensusArgs {
     /// Print JSON (worstcase-census/2), times in ns
     #[arg(long)]
     json: bool,
+    /// Of several CPUs: which one [default: the probe's]
+    #[arg(long, value_name = "CPU", requires = "cell", conflicts_with = "diff")]
+    cpu: Option<u32>,
     /// Compare the tracked state with the kernel's own at every block, and fail on the first difference
     #[arg(long)]
     audit: bool,
@@ -80,6 +83,7 @@ fn taken(args: &CensusArgs) -> Result<Answer, CensusError> {
         additions: &args.replay.added.named(),
         options: &options,
         limit: None,
+        cpu: args.cpu,
         audit: args.audit,
     };
     let asked = match (&args.cell, &args.diff) {

@@ -17,7 +17,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
@@ -123,10 +122,6 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
 
 /// Measures into the run folder and shows what came out.
 pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
-    if how.census && !plan.experiment.machines().all(census::follows) {
-        let what = "--census follows one CPU; leave it out, or ask for --cpus 1";
-        return Err(LabError::Request(what.into()).into());
-    }
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = how.qemu.find(&options)?;
@@ -155,6 +150,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
             additions: &additions,
             options: &options,
             limit: how.qemu.limit(),
+            cpu: None,
             audit: false,
         };
         census::summary(&run, &what, how.jobs.count())?;

@@ -149,11 +149,51 @@ fn a_planted_section_is_found_at_its_length() {
             continue;
         }
         assert!((COPY..COPY * 5 / 4).contains(&length), "{id}: {longest}");
-        let functions = longest["functions"].as_array().unwrap();
-        let copy = functions.iter().find(|f| f["function"] == "copy_user_generic_string");
-        let copied = number(copy.unwrap(), "/self_ns");
-        assert!((COPY * 9 / 10..=COPY + 100).contains(&copied), "{id}: {longest}");
+        assert_copies(longest, COPY);
     }
+}
+
+/// Most of the section is the copy itself.
+fn assert_copies(longest: &Value, copy: u64) {
+    let functions = longest["functions"].as_array().unwrap();
+    let function = functions.iter().find(|f| f["function"] == "copy_user_generic_string");
+    let copied = number(function.unwrap(), "/self_ns");
+    assert!((copy * 9 / 10..=copy + 100).contains(&copied), "{longest}");
+}
+
+/// Of several CPUs each has sections of its own: what is planted on CPU 0 is there and not on the probe's.
+#[test]
+fn each_cpu_has_a_census_of_its_own() {
+    const COPY: u64 = (1 << 20) / 8;
+    let controller = shared();
+    let folder = folder();
+    let run = folder.path().join("run");
+    let add = format!("--add {}:/culprit", program().display());
+    let words = format!("--kernel {GENERIC} --preempt none --cpus 2 --load-cpus 0 --samples 100 --seed 1 {add}");
+    let mut measure = controller.run(&words, &run);
+    measure.arg("--load").arg("cmd:/culprit copy 1048576");
+    measure.assert().success();
+    let [id] = &entries(&run.join("cells"))[..] else {
+        panic!("one cell")
+    };
+    let cell = |cpu: &str| -> Value {
+        let words = format!("--cell {id} --audit --json {cpu} {add}");
+        serde_json::from_str(&output(controller, &words, &run)).unwrap()
+    };
+    let [own, other] = ["", "--cpu 0"].map(cell);
+    for (cell, cpu, has_probe) in [(&own, 1, true), (&other, 0, false)] {
+        assert_eq!(
+            (&cell["about"]["cpu"], &cell["about"]["has_probe"]),
+            (&Value::from(cpu), &Value::from(has_probe))
+        );
+        assert!(number(cell, "/audited_blocks") > 10_000, "CPU {cpu}");
+        assert_eq!(cell["bound"].is_null(), !has_probe);
+    }
+    assert!(number(&own, "/kinds/0/longest_ns") < COPY / 4);
+    let longest = other.pointer("/kinds/0/longest/owners/0/longest").unwrap();
+    let length = number(longest, "/length_ns");
+    assert!((COPY..COPY * 5 / 4).contains(&length), "{longest}");
+    assert_copies(longest, COPY);
 }
 
 /// Measures under a culprit on the generic kernel with full preemption, and takes the census in detail.

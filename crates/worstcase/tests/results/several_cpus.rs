@@ -47,7 +47,6 @@ fn what_cannot_be_is_one_line_before_a_kernel_or_qemu_is_looked_for() {
         ),
         (&["--quantum", "10ns"], "the quantum is 50 ns to 1 ms, not 10 ns"),
         (&["--quantum", "2s"], "the quantum is 50 ns to 1 ms, not 2 s"),
-        (&["--cpus", "2", "--census"], "--census follows one CPU; leave it out"),
     ] {
         refused(words, said);
     }
@@ -127,16 +126,21 @@ fn cell(cpus: u32) -> CellResult {
 }
 
 #[test]
-fn a_census_of_several_cpus_is_refused() {
+fn a_census_of_a_cpu_that_the_machine_has_not_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let cells = [cell(1), cell(4)];
     let run = Run::create(dir.path(), plan_of(&cells)).unwrap();
     cells.iter().for_each(|cell| run.write_cell(cell).unwrap());
-    let id = "6.1.full.4cpus.shm.wakeup.s1";
-    for words in [&[][..], &["--cell", id], &["--cell", id, "--json"]] {
+    for (id, cpu, last) in [
+        ("6.1.full.4cpus.shm.wakeup.s1", "4", 3),
+        ("6.1.full.shm.wakeup.s1", "1", 0),
+    ] {
+        let words = ["--cell", id, "--cpu", cpu];
         let census = worstcase().arg("census").arg(dir.path()).args(words).assert();
-        let said = format!("{id}: a census follows one CPU, this machine has 4; measure it with --cpus 1");
-        let line = contains(said).and(contains('\n').count(1));
-        census.code(2).stdout("").stderr(line);
+        let said = format!("{id}: --cpu {cpu}: its machine has CPUs 0 to {last}");
+        census
+            .code(2)
+            .stdout("")
+            .stderr(contains(said).and(contains('\n').count(1)));
     }
 }

@@ -1,8 +1,8 @@
 //! The steps: what runs when an instruction that was registered starts, reads or writes.
 
 use super::super::tasks;
-use super::super::tracker::Role;
-use super::{PackedInstruction, lock, read_count, step};
+use super::super::tracker::{Role, Tracker};
+use super::{NO_THREAD, PackedInstruction, lock, read_count, step};
 use crate::api::{OnAccess, OnRead, OnStart};
 use worstcase_probe::census::facts::Facts;
 
@@ -28,8 +28,31 @@ at_start! {
     SystemCall = |tracker, start, at| tracker.enter(start + 1, at);
     Cli = |tracker, start, at| tracker.cli(start + 1, at);
     Sti = |tracker, start, at| tracker.sti(start + 1, at);
-    LeavesKernel = |tracker, start, at| tracker.leave(start + 1, at, true, false);
-    Halts = |tracker, start, at| tracker.cut(start + 1, at);
+}
+
+/// An instruction that returns to user mode starts.
+pub struct LeavesKernel;
+
+impl OnStart for LeavesKernel {
+    fn run(data: u64) {
+        let place = PackedInstruction(data);
+        let now = place.start() + 1;
+        if let Some(census) = lock().as_mut() {
+            census.begin(now, Tracker::in_user);
+            census.step(|tracker, _, _| tracker.leave(now, place.address(), true, false));
+        }
+    }
+}
+
+/// An instruction that halts the CPU starts.
+pub struct Halts;
+
+impl OnStart for Halts {
+    fn run(data: u64) {
+        if let Some(census) = lock().as_mut() {
+            census.halts(PackedInstruction(data));
+        }
+    }
 }
 
 /// An instruction that loads flags starts.
@@ -133,9 +156,7 @@ impl OnAccess for WritesCurrent {
                 }
             });
             if unknown {
-                census
-                    .failed
-                    .get_or_insert("a thread is not in the guest's memory".into());
+                census.failed.get_or_insert(NO_THREAD.into());
             }
         }
     }

@@ -1,6 +1,7 @@
 use super::*;
 
 const PROBE: u64 = 0x10;
+const IN_PROBE: Thread = thread(PROBE, Role::Below);
 
 const fn thread(task: u64, role: Role) -> Thread {
     Thread { task, role }
@@ -17,7 +18,7 @@ fn sites(tracker: &Tracker, kind: Kind) -> Vec<(u64, u64, u64, u64)> {
 
 #[test]
 fn interrupts_come_one_instruction_after_sti() {
-    let mut t = Tracker::new(true, PROBE);
+    let mut t = Tracker::in_user(true, IN_PROBE);
     t.cli(10, 1);
     t.sti(20, 2);
     t.cli(30, 3);
@@ -30,7 +31,7 @@ fn interrupts_come_one_instruction_after_sti() {
 
 #[test]
 fn an_interrupt_taken_behind_sti_ends_the_section() {
-    let mut t = Tracker::new(true, PROBE);
+    let mut t = Tracker::in_user(true, IN_PROBE);
     t.cli(10, 1);
     t.sti(20, 2);
     t.enter(21, 7);
@@ -40,7 +41,7 @@ fn an_interrupt_taken_behind_sti_ends_the_section() {
 
 #[test]
 fn the_union_goes_on_while_either_is_off() {
-    let mut t = Tracker::new(true, PROBE);
+    let mut t = Tracker::in_user(true, IN_PROBE);
     t.count(10, 1, Word::Bits32(0x8000_0001));
     t.cli(20, 2);
     t.count(30, 3, Word::Bits32(0x8000_0000));
@@ -52,7 +53,7 @@ fn the_union_goes_on_while_either_is_off() {
 
 #[test]
 fn a_poll_cuts_only_where_it_could_answer() {
-    let mut t = Tracker::new(true, PROBE);
+    let mut t = Tracker::in_user(true, IN_PROBE);
     t.count(10, 1, Word::Bits32(1));
     t.poll(20, 9, false);
     t.cli(30, 2);
@@ -70,7 +71,7 @@ fn a_poll_cuts_only_where_it_could_answer() {
 
 #[test]
 fn a_kernel_that_does_not_preempt_holds_off_from_entry_to_exit() {
-    let mut t = Tracker::new(false, PROBE);
+    let mut t = Tracker::in_user(false, IN_PROBE);
     t.enter(10, 1);
     t.sti(20, 2);
     t.poll(50, 3, false);
@@ -81,7 +82,7 @@ fn a_kernel_that_does_not_preempt_holds_off_from_entry_to_exit() {
 
 #[test]
 fn nested_interrupts_are_told_apart() {
-    let mut t = Tracker::new(true, PROBE);
+    let mut t = Tracker::in_user(true, IN_PROBE);
     t.count(0, 1, Word::Bits32(1));
     t.enter(1000, 2);
     t.count(1010, 2, Word::Bits32(0x0001_0001));
@@ -119,20 +120,20 @@ fn soft_interrupts(t: &mut Tracker, others: u32) {
 
 #[test]
 fn soft_interrupts_leave_the_rest_for_later_where_they_ask() {
-    let mut t = Tracker::new(true, PROBE);
+    let mut t = Tracker::in_user(true, IN_PROBE);
     soft_interrupts(&mut t, 0);
     assert_eq!(
         sites(&t, Kind::NonPreemptible),
         [(1, 5, 1, 60), (5, 5, 1, 100), (5, 7, 1, 50)]
     );
-    let mut without = Tracker::new(false, PROBE);
+    let mut without = Tracker::in_user(false, IN_PROBE);
     soft_interrupts(&mut without, 0);
     assert_eq!(sites(&without, Kind::NonPreemptible), sites(&t, Kind::NonPreemptible));
 }
 
 #[test]
 fn what_they_return_to_may_have_to_go_on() {
-    let mut locked = Tracker::new(true, PROBE);
+    let mut locked = Tracker::in_user(true, IN_PROBE);
     locked.enter(1, 9);
     locked.count(5, 9, Word::Bits32(1));
     locked.sti(6, 9);
@@ -142,7 +143,7 @@ fn what_they_return_to_may_have_to_go_on() {
         sites(&locked, Kind::NonPreemptible),
         [(5, 5, 1, 100 + 20), (5, 8, 1, 230 - 170), (9, 5, 1, 70 - 1 + 20)]
     );
-    let mut idle = Tracker::new(true, PROBE);
+    let mut idle = Tracker::in_user(true, IN_PROBE);
     idle.enter(1, 9);
     idle.runs(2, 9, thread(0x20, Role::Idle));
     idle.count(5, 9, Word::Bits32(1));
@@ -150,7 +151,7 @@ fn what_they_return_to_may_have_to_go_on() {
     soft_interrupts(&mut idle, 1);
     assert_eq!(sites(&idle, Kind::NonPreemptible).len(), 3);
     // A kernel that does not preempt, in a system call.
-    let mut called = Tracker::new(false, PROBE);
+    let mut called = Tracker::in_user(false, IN_PROBE);
     called.enter(1, 9);
     called.sti(6, 9);
     soft_interrupts(&mut called, 0);
@@ -164,7 +165,7 @@ fn what_they_return_to_may_have_to_go_on() {
 #[test]
 fn a_thread_that_allows_soft_interrupts_again_holds_one_count() {
     for (others, cuts) in [(1, true), (2, false)] {
-        let mut t = Tracker::new(true, PROBE);
+        let mut t = Tracker::in_user(true, IN_PROBE);
         t.count(10, 1, Word::Bits32(others));
         t.cli(20, 2);
         t.count(30, 3, Word::Bits32(others + 0x100));
@@ -180,7 +181,7 @@ fn a_thread_that_allows_soft_interrupts_again_holds_one_count() {
 
 #[test]
 fn a_thread_above_the_probe_is_waited_for() {
-    let mut t = Tracker::new(true, PROBE);
+    let mut t = Tracker::in_user(true, IN_PROBE);
     t.count(10, 1, Word::Bits32(1));
     t.schedule(20, 2);
     t.runs(30, 3, thread(0x20, Role::Above));
