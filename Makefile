@@ -25,6 +25,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked --package worstcase-plugin --all-targets --no-default-features --features api-v4 -- -D warnings
+	$(CARGO) clippy --locked --package worstcase-plugin --all-targets --no-default-features --features api-v7 -- -D warnings
 
 # QEMU, a linker and make, from the distribution.
 prepare:

@@ -43,6 +43,14 @@ const PAYLOADS: &[Payload] = &[
         built: "libworstcase_plugin.so",
         file: "plugin-v4.so",
     },
+    Payload {
+        package: "worstcase-plugin",
+        profile: "plugin",
+        features: "api-v7",
+        rustflags: "",
+        built: "libworstcase_plugin.so",
+        file: "plugin-v7.so",
+    },
 ];
 
 fn main() {

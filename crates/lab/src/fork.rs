@@ -73,7 +73,7 @@ impl Fork<'_> {
             Some(&state),
             self.limits,
         )
-        .and_then(resume);
+        .and_then(|qemu| resume(qemu, &machine::restore_uri(&self.prepared.qemu)));
         let message = std::fs::read(at("record")).unwrap_or_default();
         if let Some(words) = guest_error(&message) {
             return Err(LabError::Guest {
@@ -95,11 +95,10 @@ impl Fork<'_> {
     }
 }
 
-fn resume(mut qemu: Process) -> Result<(), LabError> {
+fn resume(mut qemu: Process, restore_uri: &str) -> Result<(), LabError> {
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
     qemu.qmp.execute("migrate-set-capabilities", capability)?;
-    qemu.qmp
-        .execute("migrate-incoming", json!({"uri": machine::restore_uri()}))?;
+    qemu.qmp.execute("migrate-incoming", json!({"uri": restore_uri}))?;
     qemu.qmp
         .poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
     qemu.qmp.execute("cont", json!({}))?;

@@ -1,6 +1,8 @@
 //! The virtual machine: what it is, and QEMU's arguments for it.
 
 use super::LabError;
+use super::process::STATE_FD;
+use super::qemu::Qemu;
 use super::subject::Subject;
 use std::fmt;
 use std::path::Path;
@@ -176,10 +178,12 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
 /// What QEMU may not do (`-sandbox`, seccomp): start programs, gain rights, change its scheduling, use obsolete calls.
 const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
-/// Where QEMU reads the devices' state: the file that [`Process`](super::process::Process) hands over. A path would need a
-/// shell, which the sandbox denies.
-pub fn restore_uri() -> String {
-    format!("fd:{}", super::process::STATE_FD)
+/// Where a QEMU reads the devices' state: the file that [`Process`](super::process::Process) hands over.
+pub fn restore_uri(qemu: &Qemu) -> String {
+    match qemu.restores_from_paths() {
+        true => format!("file:/proc/self/fd/{STATE_FD}"),
+        false => format!("fd:{STATE_FD}"),
+    }
 }
 
 /// A path inside an option: QEMU reads two commas as one.

@@ -6,3 +6,5 @@ pub static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
 pub static PLUGIN_V1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v1.so"));
 /// The QEMU plugin for API version 4 (QEMU 10).
 pub static PLUGIN_V4: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v4.so"));
+/// The QEMU plugin for API version 7 (QEMU 11.1).
+pub static PLUGIN_V7: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v7.so"));

@@ -63,6 +63,14 @@ impl Qemu {
     }
 }
 
+impl Qemu {
+    /// Whether it restores a machine from a file that it opens itself (8.2). An older one would start a shell for that, which
+    /// its sandbox denies; 11.1 takes no open file any more.
+    pub fn restores_from_paths(&self) -> bool {
+        parse_version(&self.version).is_some_and(|version| version >= (10, 0))
+    }
+}
+
 /// Major and minor of `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)`.
 fn parse_version(line: &str) -> Option<(u32, u32)> {
     let number = line.strip_prefix("QEMU emulator version ")?.split(' ').next()?;
@@ -75,7 +83,8 @@ fn parse_version(line: &str) -> Option<(u32, u32)> {
 fn plugin_for(version: (u32, u32)) -> Option<&'static [u8]> {
     match version {
         (7, 2) => Some(payload::PLUGIN_V1),
-        (10.., _) => Some(payload::PLUGIN_V4),
+        (10, _) | (11, 0) => Some(payload::PLUGIN_V4),
+        (11.., _) => Some(payload::PLUGIN_V7),
         _ => None,
     }
 }

@@ -1,11 +1,14 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks, instructions, one counter.
 //!
-//! The only module that knows the interface's version (`version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for
-//! QEMU 10). `unsafe` is only here, in `guest_memory`, `census::audit` and `scheduler`.
+//! The only module that knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for QEMU 10
+//! and 11, `callbacks` how QEMU is told what to call: `api/callbacks.rs`, or from 11.1 on `api/callbacks_v7.rs`. `unsafe` is only here, in `guest_memory`, `census::audit` and `scheduler`.
 
 #[cfg_attr(feature = "api-v1", path = "api/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "api/v4.rs")]
 mod version;
+
+#[cfg_attr(feature = "api-v7", path = "api/callbacks_v7.rs")]
+mod callbacks;
 
 use crate::count::Access;
 use crate::mark::NOP_LEN;
@@ -214,7 +217,7 @@ unsafe extern "C" fn started<H: OnStart>(_cpu: c_uint, data: *mut c_void) {
 /// The interface's version that this build speaks; QEMU refuses the plugin if it does not.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "QEMU looks for this name")]
-pub static qemu_plugin_version: c_int = sys::QEMU_PLUGIN_VERSION as c_int;
+pub static qemu_plugin_version: c_int = callbacks::VERSION;
 
 /// QEMU's entry; anything but 0 makes QEMU end.
 ///
@@ -244,12 +247,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
         return -1;
     }
     version::set_up();
-    // SAFETY: called during installation with this plugin's id and functions of the right form.
-    unsafe {
-        sys::qemu_plugin_register_vcpu_init_cb(id, Some(on_cpu));
-        sys::qemu_plugin_register_vcpu_tb_trans_cb(id, Some(on_translation));
-        sys::qemu_plugin_register_atexit_cb(id, Some(on_exit), std::ptr::null_mut());
-    }
+    // SAFETY: called during installation with this plugin's id.
+    unsafe { callbacks::register(id) };
     0
 }
 
@@ -260,7 +259,7 @@ unsafe fn text(string: *const c_char) -> String {
 }
 
 /// A CPU was made. Before the first one exists a part of QEMU 7.2 is not there yet.
-unsafe extern "C" fn on_cpu(_id: sys::qemu_plugin_id_t, number: c_uint) {
+fn on_cpu(number: c_uint) {
     if number == 0
         && let Err(why) = scheduler::take_over()
     {
@@ -269,11 +268,12 @@ unsafe extern "C" fn on_cpu(_id: sys::qemu_plugin_id_t, number: c_uint) {
     }
 }
 
-unsafe extern "C" fn on_translation(_id: sys::qemu_plugin_id_t, block: *mut sys::qemu_plugin_tb) {
+/// A block was translated: `block` is QEMU's handle of it, valid during this call.
+fn on_translation(block: *mut sys::qemu_plugin_tb) {
     plugin::translated(&Block(block));
 }
 
-unsafe extern "C" fn on_exit(_id: sys::qemu_plugin_id_t, _data: *mut c_void) {
+fn on_exit() {
     watch::finish();
     record::finish();
     census::finish();

@@ -27,7 +27,7 @@ pub unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], 
     (bytes, len)
 }
 
-/// The scoreboard, one number for each CPU; there is one CPU.
+/// The scoreboard, one number for each CPU, of which only the first is used ([`crate::scheduler`]).
 static BOARD: AtomicPtr<sys::qemu_plugin_scoreboard> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Makes the counter.

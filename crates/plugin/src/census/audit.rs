@@ -5,6 +5,7 @@
 
 use super::tracker::Tracker;
 use super::word::Word;
+use crate::scheduler;
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
 /// Number of the flags among the registers of gdb's x86-64: behind sixteen registers and the instruction pointer.
@@ -18,7 +19,6 @@ struct ByteArray {
     len: c_uint,
 }
 
-type GetCpu = unsafe extern "C" fn(c_int) -> *mut c_void;
 type ReadRegister = unsafe extern "C" fn(*mut c_void, *mut ByteArray, c_int) -> c_int;
 type NewArray = unsafe extern "C" fn() -> *mut ByteArray;
 type SetSize = unsafe extern "C" fn(*mut ByteArray, c_uint) -> *mut ByteArray;
@@ -29,7 +29,6 @@ pub struct Audit {
     pub blocks: u64,
     /// The block before, in which a difference arose.
     before: u64,
-    get_cpu: GetCpu,
     read_register: ReadRegister,
     set_size: SetSize,
     array: *mut ByteArray,
@@ -47,7 +46,6 @@ impl Audit {
             Ok(Audit {
                 blocks: 0,
                 before: 0,
-                get_cpu: std::mem::transmute::<*mut c_void, GetCpu>(symbol(c"qemu_get_cpu")?),
                 read_register: std::mem::transmute::<*mut c_void, ReadRegister>(symbol(c"x86_cpu_gdb_read_register")?),
                 set_size: std::mem::transmute::<*mut c_void, SetSize>(symbol(c"g_byte_array_set_size")?),
                 array: new_array(),
@@ -81,11 +79,10 @@ impl Audit {
     }
 
     fn flags(&self) -> u32 {
-        let cpu = crate::scheduler::running() as c_int;
         // SAFETY: the CPU exists while it runs; the array is ours; one register appends four bytes.
         unsafe {
             (self.set_size)(self.array, 0);
-            (self.read_register)((self.get_cpu)(cpu), self.array, FLAGS);
+            (self.read_register)(scheduler::handle(), self.array, FLAGS);
             (*self.array).data.cast::<u32>().read_unaligned()
         }
     }

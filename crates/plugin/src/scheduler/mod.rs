@@ -7,6 +7,8 @@
 //! QEMU has no interface for that. So a few of its functions are replaced in memory ([`patch`], [`qemu`]), after a check
 //! that this QEMU is one of those that are known.
 
+#[cfg(any(test, feature = "api-v4"))]
+mod index;
 #[cfg(not(test))]
 mod patch;
 #[cfg(not(test))]
@@ -15,8 +17,9 @@ mod slices;
 
 #[cfg(not(test))]
 pub use qemu::{begin_kicks, take_over};
+use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use worstcase_probe::placement::MOST_CPUS;
 
 /// How CPUs are scheduled.
@@ -103,6 +106,14 @@ pub fn own(all: u64) -> u64 {
 /// The CPU that runs, or ran last.
 pub fn running() -> usize {
     COUNTS.running.load(Relaxed)
+}
+
+/// The CPU that runs, as QEMU has it; null if none does.
+static RUNNING: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// QEMU's handle of the CPU that runs.
+pub fn handle() -> *mut c_void {
+    RUNNING.load(Relaxed)
 }
 
 /// What a CPU that does not run has executed.

@@ -42,15 +42,18 @@ fn qemu() -> PathBuf {
     std::env::var_os("WORSTCASE_QEMU").map_or_else(|| "qemu-system-x86_64".into(), PathBuf::from)
 }
 
-/// QEMU's major version; the reason why these tests cannot pass without QEMU stands here.
-fn qemu_major() -> u32 {
+/// QEMU's major and minor version; the reason why these tests cannot pass without QEMU stands here.
+fn qemu_version() -> (u32, u32) {
     let out = Command::new(qemu())
         .arg("--version")
         .output()
         .unwrap_or_else(|e| panic!("this test needs QEMU, and {} does not run: {e}", qemu().display()));
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     text.split_whitespace()
-        .find_map(|word| word.split_once('.')?.0.parse().ok())
+        .find_map(|word| {
+            let mut parts = word.split('.').map(|part| part.parse().ok());
+            Some((parts.next()??, parts.next()??))
+        })
         .unwrap_or_else(|| panic!("no version in {text:?}"))
 }
 
@@ -58,7 +61,11 @@ fn qemu_major() -> u32 {
 fn plugin() -> &'static Path {
     static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
     PLUGIN.get_or_init(|| {
-        let api = if qemu_major() < 10 { "api-v1" } else { "api-v4" };
+        let api = match qemu_version() {
+            (..10, _) => "api-v1",
+            (10, _) | (11, 0) => "api-v4",
+            _ => "api-v7",
+        };
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(api);
         let status = Command::new(env!("CARGO"))
             .args(["build", "-q", "-p", "worstcase-plugin", "--profile", "plugin"])
@@ -174,7 +181,7 @@ fn the_count_is_the_clock_at_another_speed() {
 #[test]
 fn the_count_is_the_clock_one_instruction_a_block() {
     const ALONE: [usize; 6] = [8, 18, 23, 8 + 23, 18 + 23, 23 + 23];
-    if qemu_major() < 10 {
+    if qemu_version().0 < 10 {
         check(0, &ALONE, &["-singlestep"]);
     } else {
         check(0, &ALONE, &["-accel", "tcg,one-insn-per-tb=on"]);
