@@ -11,4 +11,5 @@ pub mod breakdown;
 pub mod census;
 pub mod debuginfo;
 pub mod explain;
+mod kept;
 pub mod noise;

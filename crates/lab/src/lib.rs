@@ -69,7 +69,7 @@ pub enum LabError {
     #[error("no qemu-system-x86_64 found{0}; install Debian's qemu-system-x86, or name one with --qemu PATH")]
     NoQemu(String),
     /// A QEMU that the plugin cannot work with.
-    #[error("{program}: QEMU {version} is not supported; the lab needs QEMU 7.2 (Debian 12) or 10 (Debian 13)", program = .program.display())]
+    #[error("{program}: QEMU {version} is not supported; the lab needs QEMU 7.2 (Debian 12), 10 (Debian 13) or 11", program = .program.display())]
     QemuVersion {
         /// The program that was asked.
         program: PathBuf,

@@ -302,8 +302,9 @@ pub struct Sample {
 }
 
 /// Why one sample was late.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breakdown {
+    #[serde(skip_deserializing, default = "schema")]
     schema: &'static str,
     sample: Sample,
     /// What ran when the timer was due.
@@ -312,6 +313,10 @@ pub struct Breakdown {
     spans: Vec<Span>,
     /// What to know before believing it.
     notes: Vec<String>,
+}
+
+fn schema() -> &'static str {
+    SCHEMA
 }
 
 /// What ran when the timer was due.

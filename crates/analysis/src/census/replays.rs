@@ -3,12 +3,11 @@
 use super::CensusError;
 use super::top::{self, Owned};
 use crate::debuginfo::{Modules, Origin};
+use crate::kept::kept;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::ops::Range;
 use worstcase_base::cache::Cache;
-use worstcase_base::digest::Digest;
-use worstcase_lab::LabError;
 use worstcase_lab::again::Again;
 use worstcase_lab::execution::Execution;
 use worstcase_lab::moments::Moment;
@@ -17,9 +16,6 @@ use worstcase_probe::census::log::Section;
 
 /// Where it is in the cache.
 const AREA: &str = "census-owners";
-
-/// Digest of the code that finds what is kept here, from the build script: other code may find another owner.
-const CODE: &str = env!("WORSTCASE_ANALYSIS");
 
 /// So much is replayed around a section, for what returns reveal of its callers.
 const AROUND: u64 = 20_000;
@@ -64,30 +60,12 @@ impl<'a> Replays<'a> {
         if sections.is_empty() && samples.is_empty() {
             return Ok(Seen::default());
         }
-        let mut key = Digest::new("worstcase-census-owners");
-        key.text(CODE).text(&self.again.key()?);
-        key.text(&format!("CPU {}", self.again.followed()));
-        for section in sections {
-            key.text(&format!("{section:?}"));
-        }
-        key.text(&format!("{} samples", samples.len()));
-        if let Some(build) = self.origin.kept_build() {
-            key.text(&format!("lines of {build}"));
-        }
-        let folder = self.cache.publish(AREA, &key.hex(), |building| {
-            let path = building.join("seen.json");
-            let seen = self.replay(sections, samples)?;
-            let json = serde_json::to_vec(&seen).expect("what was seen is plain data");
-            Ok::<_, CensusError>(std::fs::write(&path, json).map_err(LabError::io(&path))?)
-        })?;
-        let path = folder.join("seen.json");
-        let json = std::fs::read(&path).map_err(LabError::io(&path))?;
-        let seen = serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
-            folder,
-            reason: e.to_string(),
-            again: "the sections are replayed again",
-        })?;
-        Ok(seen)
+        let sections_text = format!("{sections:?}");
+        let samples_text = format!("{} samples", samples.len());
+        let followed = format!("CPU {}", self.again.followed());
+        let (cell, lines) = (self.again.key()?, self.origin.kept_lines());
+        let asked = [&cell, &followed, &sections_text, &samples_text, &lines].map(String::as_str);
+        kept(self.cache, AREA, &asked, || self.replay(sections, samples))
     }
 
     fn lines(&self) -> Result<&Modules, CensusError> {

@@ -42,9 +42,10 @@ impl<'a> Origin<'a> {
         })
     }
 
-    /// The build whose lines the cache keeps.
-    pub fn kept_build(&self) -> Option<&BuildId> {
-        self.build_id.as_ref().filter(|_| self.kept.is_some())
+    /// Which lines are known: of which build that the cache keeps.
+    pub fn kept_lines(&self) -> String {
+        let build = self.build_id.as_ref().filter(|_| self.kept.is_some());
+        build.map_or(String::new(), |build| format!("lines of {build}"))
     }
 
     /// Reads the kernel's. The file that was named must be of this kernel.

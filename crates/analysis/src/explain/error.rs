@@ -4,6 +4,7 @@ use super::choice::Choice;
 use crate::breakdown::spans::BreakdownError;
 use std::path::PathBuf;
 use worstcase_base::Exit;
+use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
 use worstcase_results::record::{CellId, RunError};
@@ -88,6 +89,12 @@ pub enum ExplainError {
     /// The run cannot be read.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl From<CacheError> for ExplainError {
+    fn from(error: CacheError) -> ExplainError {
+        LabError::from(error).into()
+    }
 }
 
 impl ExplainError {

@@ -18,15 +18,20 @@ use crate::breakdown::cause::Peer;
 use crate::breakdown::lines::Lines;
 use crate::breakdown::spans::Sample;
 use crate::breakdown::{Around, Breakdown, Explanation};
+use crate::kept::kept;
 use choice::choose;
-pub(crate) use replay::again;
-use replay::{Replayed, replay};
+pub(crate) use replay::Ready;
+use replay::Replayed;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Details;
-use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue};
+use worstcase_results::record::{Progress, Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
+
+/// Where breakdowns are in the cache.
+const AREA: &str = "breakdowns";
 
 /// What a cell of the lab is replayed with.
 #[derive(Clone, Copy)]
@@ -125,33 +130,62 @@ pub fn one(
             index: chosen.1.index,
         });
     }
-    let (mut explanation, lines) = tell(means, run, record, records, &[chosen])?;
+    let ready = Ready::of(means, run, record)?;
+    let (mut explanation, lines) = tell(ready, record, &around(record, records), &[chosen])?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 
-/// Explains the worst samples of every cell, so many of each; or of `only` one.
+/// Explains the worst samples of every cell, so many of each; or of `only` one. So many cells at once.
 pub fn all(
     means: &Means,
     run: &Run,
     records: &[Record],
     only: Option<&Record>,
     each: usize,
+    jobs: NonZeroUsize,
+    progress: &dyn Progress,
 ) -> Result<Vec<Breakdown>, ExplainError> {
-    let mut breakdowns: Vec<Breakdown> = Vec::new();
     let cells = records.iter().filter(|r| only.is_none_or(|only| only.id == r.id));
-    for record in cells.filter(|r| r.accounting.rows() > 0 && can_be_explained(r)) {
-        if record.subject.venue() == Venue::Host {
-            breakdowns.extend(host::worst(run, records, record, each)?);
-            continue;
-        }
-        let mut rows = rows(run, record)?;
-        rows.retain(|(_, row)| !is_elsewhere(record, row));
-        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
-        rows.truncate(each);
-        let (explanation, _) = tell(means, run, record, records, &rows)?;
-        breakdowns.extend(explanation.into_iter().map(|t| t.breakdown));
-    }
-    Ok(breakdowns)
+    let cells: Vec<&Record> = cells
+        .filter(|r| r.accounting.rows() > 0 && can_be_explained(r))
+        .collect();
+    progress.begin(0, cells.len());
+    let told = parallel(jobs, &cells, |record| {
+        let told = match record.subject.venue() {
+            Venue::Host => host::worst(run, records, record, each)?,
+            Venue::Lab => worst_of_cell(means, run, records, record, each)?,
+        };
+        progress.measured(&record.id);
+        Ok::<_, ExplainError>(told)
+    })?;
+    Ok(told.into_iter().flatten().collect())
+}
+
+/// The worst samples of a cell of the lab; kept.
+fn worst_of_cell(
+    means: &Means,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    each: usize,
+) -> Result<Vec<Breakdown>, ExplainError> {
+    let mut rows = rows(run, record)?;
+    rows.retain(|(_, row)| !is_elsewhere(record, row));
+    rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
+    rows.truncate(each);
+    let ready = Ready::of(means, run, record)?;
+    let around = around(record, records);
+    let asked = [
+        ready.key()?,
+        format!("{rows:?}"),
+        format!("{around:?}"),
+        format!("{:?}", sample(record, 0, Nanos(0))),
+    ];
+    let asked = asked.each_ref().map(String::as_str);
+    kept(&means.options.cache, AREA, &asked, || {
+        let (told, _) = tell(ready, record, &around, &rows)?;
+        Ok(told.into_iter().map(|t| t.breakdown).collect())
+    })
 }
 
 /// Explains a cell's worst sample in the lab, with what its flame graph is drawn from.
@@ -165,7 +199,8 @@ pub fn worst_of_lab(
     let Some(worst) = worst.filter(|(_, row)| !is_elsewhere(record, row)) else {
         return Ok(None);
     };
-    let (mut explanation, _) = tell(means, run, record, records, &[worst])?;
+    let ready = Ready::of(means, run, record)?;
+    let (mut explanation, _) = tell(ready, record, &around(record, records), &[worst])?;
     Ok(explanation.pop())
 }
 
@@ -187,32 +222,32 @@ fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainEr
 
 /// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
 fn tell(
-    means: &Means,
-    run: &Run,
+    ready: Ready,
     record: &Record,
-    records: &[Record],
+    around: &Around,
     rows: &[(usize, SampleRow)],
 ) -> Result<(Vec<Explanation>, Box<dyn Lines>), ExplainError> {
     let Replayed {
         executions,
         symbols,
         lines,
-    } = replay(means, run, record, rows)?;
-    let around = Around {
-        floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
-        peers: peers(record, records),
-    };
+    } = ready.replay(rows)?;
     let explanation = executions.iter().zip(rows).map(|(execution, (_, row))| {
         let sample = sample(record, row.index, row.latency);
-        crate::breakdown::tell(execution, &symbols, &*lines, sample, &around).map_err(|source| {
-            ExplainError::Breakdown {
-                cell: record.id.clone(),
-                index: row.index,
-                source,
-            }
+        crate::breakdown::tell(execution, &symbols, &*lines, sample, around).map_err(|source| ExplainError::Breakdown {
+            cell: record.id.clone(),
+            index: row.index,
+            source,
         })
     });
     Ok((explanation.collect::<Result<_, _>>()?, lines))
+}
+
+fn around(record: &Record, records: &[Record]) -> Around {
+    Around {
+        floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
+        peers: peers(record, records),
+    }
 }
 
 /// Which sample a breakdown is of.

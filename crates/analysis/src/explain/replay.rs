@@ -3,6 +3,9 @@
 use super::{ExplainError, Means};
 use crate::breakdown::lines::Lines;
 use crate::debuginfo::Origin;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::Again;
 use worstcase_lab::execution::{Execution, Symbols};
@@ -19,31 +22,70 @@ pub struct Replayed {
     pub lines: Box<dyn Lines>,
 }
 
-/// The record's cell, ready to be run again, and what was added to its machine.
-pub fn again(means: &Means, run: &Run, record: &Record) -> Result<(Again, Additions), ExplainError> {
-    let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.observer)?;
-    let additions = means.additions.or_of(&run.plan().experiment)?;
-    let again = Again::of(record, &additions, &qemu, means.options, None)?;
-    Ok((again, additions))
+/// A record's cell, ready to be run again.
+pub struct Ready<'a> {
+    means: Means<'a>,
+    record: &'a Record,
+    again: Again,
+    additions: Additions,
 }
 
-/// Runs the record's cell again, for these samples (place in the record, row).
-pub fn replay(
-    means: &Means,
-    run: &Run,
-    record: &Record,
-    rows: &[(usize, SampleRow)],
-) -> Result<Replayed, ExplainError> {
-    let cache = &means.options.cache;
-    let (mut again, additions) = again(means, run, record)?;
-    let origin = Origin::of(record, &again, &additions, means.debug_info, cache)?;
-    // A file that does not fit is told before the replay, which takes long.
-    let kernel = origin.kernel(&again)?;
-    let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
-    let executions = again.replay(cache, &places)?;
-    Ok(Replayed {
-        executions,
-        lines: Box::new(origin.with_modules(kernel, &again)),
-        symbols: again.into_symbols(),
-    })
+impl<'a> Ready<'a> {
+    /// Of a record of this run.
+    pub fn of(means: &Means<'a>, run: &Run, record: &'a Record) -> Result<Ready<'a>, ExplainError> {
+        let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.observer)?;
+        let additions = means.additions.or_of(&run.plan().experiment)?;
+        let again = Again::of(record, &additions, &qemu, means.options, None)?;
+        Ok(Ready {
+            means: *means,
+            record,
+            again,
+            additions,
+        })
+    }
+
+    /// The cell.
+    pub fn again(&self) -> &Again {
+        &self.again
+    }
+
+    fn cache(&self) -> &'a Cache {
+        &self.means.options.cache
+    }
+
+    /// Whence the lines of source code are.
+    pub fn origin(&self) -> Result<Origin<'_>, LabError> {
+        Origin::of(
+            self.record,
+            &self.again,
+            &self.additions,
+            self.means.debug_info,
+            self.cache(),
+        )
+    }
+
+    /// What decides what a replay shows: the cell, and the lines that are known.
+    pub fn key(&self) -> Result<String, ExplainError> {
+        let mut key = Digest::new("ready");
+        key.text(&self.again.key()?).text(&self.origin()?.kept_lines());
+        if let Some(named) = self.means.debug_info {
+            key.text(&named.display().to_string());
+        }
+        Ok(key.hex())
+    }
+
+    /// Runs the cell again, for these samples (place in the record, row).
+    pub fn replay(mut self, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
+        let cache = self.cache();
+        let origin = Origin::of(self.record, &self.again, &self.additions, self.means.debug_info, cache)?;
+        // A file that does not fit is told before the replay, which takes long.
+        let kernel = origin.kernel(&self.again)?;
+        let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
+        let executions = self.again.replay(cache, &places)?;
+        Ok(Replayed {
+            executions,
+            lines: Box::new(origin.with_modules(kernel, &self.again)),
+            symbols: self.again.into_symbols(),
+        })
+    }
 }

@@ -11,18 +11,21 @@ mod tests;
 pub use parts::{Part, Who, parts};
 
 use crate::breakdown::spans::OtherCpu;
-use crate::debuginfo::Origin;
-use crate::explain::{self, ExplainError, Means};
-use serde::Serialize;
+use crate::explain::{ExplainError, Means, Ready};
+use crate::kept::kept;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_probe::Instructions;
 use worstcase_results::record::{Gaps, Machine, Record, Run};
+
+/// Where what entered is in the cache.
+const AREA: &str = "entered";
 
 /// What a sender did so long before it sent an interrupt is looked at: a window begins by so much earlier than its gap.
 const LEAD: Instructions = Instructions(10_000);
 
 /// One line of a cell's table: who came, from whom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// Who took the CPU.
     #[serde(flatten)]
@@ -38,10 +41,10 @@ pub struct Row {
     /// The most in one gap.
     pub longest: Instructions,
     /// Who sent it, as shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_by: Option<String>,
     /// The first one that is known to have sent it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<OtherCpu>,
 }
 
@@ -70,7 +73,7 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
     let places: Vec<usize> = (0..gaps.gaps as usize).collect();
     let rows = match places.is_empty() {
         true => Vec::new(),
-        false => gather(replayed(means, run, record, &places)?),
+        false => rows(means, run, record, &places)?,
     };
     Ok(Entered {
         cell: record.id.to_string(),
@@ -90,16 +93,18 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
     })
 }
 
-fn replayed(means: &Means, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<Vec<Part>>, ExplainError> {
+/// What a replay shows of these gaps; kept.
+fn rows(means: &Means, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<Row>, ExplainError> {
+    let ready = Ready::of(means, run, record)?;
     let cache = &means.options.cache;
-    let (again, additions) = explain::again(means, run, record)?;
-    let origin = Origin::of(record, &again, &additions, means.debug_info, cache)?;
-    let lines = origin.kernel(&again)?;
-    let mut all = Vec::new();
-    again.replay_each(cache, places, LEAD, |execution, symbols| {
-        all.push(parts(execution, symbols, &*lines));
-    })?;
-    Ok(all)
+    kept(cache, AREA, &[&ready.key()?], || {
+        let lines = ready.origin()?.kernel(ready.again())?;
+        let mut all = Vec::new();
+        ready.again().replay_each(cache, places, LEAD, |execution, symbols| {
+            all.push(parts(execution, symbols, &*lines));
+        })?;
+        Ok(gather(all))
+    })
 }
 
 /// The parts of all gaps as rows.

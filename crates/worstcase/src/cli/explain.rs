@@ -1,14 +1,17 @@
 //! `worstcase explain`: why a sample was late.
 
+use super::lab::Jobs;
 use super::output::print;
-use super::progress::Terminal;
+use super::progress::{Bar, Terminal};
 use super::{Error, replay::ReplayArgs};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
-use worstcase_analysis::explain::{self, Choice, Explained, Means, can_be_explained, comparable, worst_cell};
+use worstcase_analysis::explain::{
+    self, Choice, ExplainError, Explained, Means, can_be_explained, comparable, worst_cell,
+};
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
@@ -16,7 +19,7 @@ use worstcase_lab::LabError;
 use worstcase_report::breakdown::flame::FlameError;
 use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{CellId, Record, Run, Venue};
+use worstcase_results::record::{CellId, Progress, Record, Run, Venue, parallel};
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
 #[derive(Debug, Args)]
@@ -67,6 +70,9 @@ pub struct ExplainArgs {
     /// A vmlinux of the kernel with debug information [default: what `kernels get --debug` brought]
     #[arg(long, value_name = "PATH", conflicts_with_all = ["all", "compare"])]
     debug_info: Option<PathBuf>,
+    /// How many at once.
+    #[command(flatten)]
+    jobs: Jobs,
     /// What replays it
     #[command(flatten)]
     replay: ReplayArgs,
@@ -150,8 +156,15 @@ fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> 
     if asks_for_one || files.iter().any(|file| file.is_some()) {
         return Err(ShowBreakdownError::AllGaps(records[0].id.clone()).into());
     }
-    let cells = records.iter().map(|record| noise::entered(means, run, record));
-    let cells: Vec<Entered> = cells.collect::<Result<_, _>>()?;
+    let bar = Bar::new();
+    bar.begin(0, records.len());
+    let cells = parallel(args.jobs.count(), records, |record| {
+        let entered = noise::entered(means, run, record)?;
+        bar.measured(&record.id);
+        Ok::<Entered, ExplainError>(entered)
+    });
+    bar.finish();
+    let cells = cells?;
     Ok(match args.json {
         true => worstcase_report::entered::json(&cells),
         false => worstcase_report::entered::terminal(&cells, Style::of_stdout()),
@@ -161,7 +174,11 @@ fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> 
 /// The worst samples of every cell, or of one, by cause.
 fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
     let only = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
-    let breakdowns = explain::all(means, run, records, only.as_ref(), args.each.get())?;
+    let bar = Bar::new();
+    let (each, jobs) = (args.each.get(), args.jobs.count());
+    let breakdowns = explain::all(means, run, records, only.as_ref(), each, jobs, &bar);
+    bar.finish();
+    let breakdowns = breakdowns?;
     let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {
         true => json::breakdowns(&breakdowns),
