@@ -10,6 +10,7 @@ use super::others::Others;
 use super::shares::Shares;
 use super::sources::Sources;
 use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
+use super::stacks::StackId;
 use std::ops::Range;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_probe::{Instructions, Nanos};
@@ -68,7 +69,6 @@ pub fn tell(
         preempts: preempts(&sample.preempt),
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,
-        call_in: &call_in,
         sources: &sources,
     };
     let stretches = classifier.stretches();
@@ -143,7 +143,10 @@ fn spans(
             length_ns: time(last.end) - time(first.start),
             instructions: Some(Instructions(last.end - first.start)),
             task: task_of(first.pid),
-            system_call: call_in(first.start..last.end),
+            system_call: call_in(first.start..last.end).or_else(|| match &stretch.kind {
+                Kind::NoReschedulePoint => entered(walk, first.stack),
+                _ => None,
+            }),
             sender: match &stretch.kind {
                 Kind::OtherIrq { entry } => others.sender(entry, first.start),
                 _ => None,
@@ -165,6 +168,12 @@ fn spans(
 }
 
 /// The system call that most of a range is in, as its manual page names it.
+/// The system call that a call chain shows.
+fn entered(walk: &Walk, stack: StackId) -> Option<String> {
+    let mut frames = walk.stacks.upwards(stack);
+    frames.find_map(|id| super::roles::system_call(&walk.stacks.frame(id).function).map(str::to_string))
+}
+
 fn system_call(execution: &Execution, symbols: &Symbols, range: Range<u64>) -> Option<String> {
     let function = symbols.system_call(execution.system_call_in(range)?)?;
     super::roles::system_call(function).map(str::to_string)

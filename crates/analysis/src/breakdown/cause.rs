@@ -61,7 +61,7 @@ impl Mechanism {
         match kind {
             Kind::IrqsOff { .. } => Mechanism::InterruptsOff,
             Kind::PreemptOff { .. } => Mechanism::PreemptionOff,
-            Kind::NoReschedulePoint { .. } => Mechanism::NoReschedulePoint,
+            Kind::NoReschedulePoint => Mechanism::NoReschedulePoint,
             Kind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
             Kind::OtherThread { .. } => Mechanism::OtherThread,
             Kind::SoftIrq => Mechanism::SoftInterrupt,

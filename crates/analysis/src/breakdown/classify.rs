@@ -7,7 +7,6 @@ use super::shares::place;
 use super::sources::Sources;
 use super::spans::{Kind, LockWait, Place, Task};
 use super::stacks::{FrameKind, StackId};
-use std::ops::Range;
 
 /// A stretch of one kind.
 #[derive(Clone, Debug)]
@@ -46,8 +45,6 @@ pub struct Classifier<'a> {
     pub time_of: &'a dyn Fn(u64) -> u64,
     /// Names of threads.
     pub task_of: &'a dyn Fn(u32) -> Task,
-    /// The system call that most of a range is in.
-    pub call_in: &'a dyn Fn(Range<u64>) -> Option<String>,
     /// Lines of source code.
     pub sources: &'a Sources<'a>,
 }
@@ -160,7 +157,7 @@ impl Classifier<'_> {
                 lock: None,
                 released: None,
             },
-            false => Kind::NoReschedulePoint { system_call: None },
+            false => Kind::NoReschedulePoint,
         }
     }
 
@@ -239,9 +236,6 @@ impl Classifier<'_> {
             Kind::OtherThread {
                 owns_lock: true, wait, ..
             } => *wait = self.lock_wait(start),
-            Kind::NoReschedulePoint { system_call } => {
-                *system_call = (self.call_in)(start..end).or_else(|| self.system_call(first.stack));
-            }
             Kind::PreemptOff { lock, released } => {
                 *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
                 let at = self.walk.marks_within(end, self.points.sample);
@@ -328,11 +322,6 @@ impl Classifier<'_> {
             source: self.sources.of_mark(mark, depth),
             ..place
         }
-    }
-
-    fn system_call(&self, stack: StackId) -> Option<String> {
-        let mut frames = self.walk.stacks.upwards(stack);
-        frames.find_map(|id| roles::system_call(&self.walk.stacks.frame(id).function).map(str::to_string))
     }
 }
 

@@ -105,10 +105,7 @@ pub enum Kind {
     /// The thread that ran when the timer was due runs on, and nobody marked it for rescheduling yet.
     RunsOn,
     /// Marked for rescheduling, in the kernel; it could be preempted, and this kernel waits for a point at which it does.
-    NoReschedulePoint {
-        /// The system call, if one runs.
-        system_call: Option<String>,
-    },
+    NoReschedulePoint,
     /// Marked for rescheduling, and preemption is off.
     PreemptOff {
         /// The lock that was taken, and by whom, if there was one.
@@ -154,7 +151,7 @@ impl Kind {
             Kind::OtherThread { owns_lock: true, .. } => ("lock's owner", false),
             Kind::OtherThread { .. } => ("other thread", false),
             Kind::RunsOn => ("not woken yet", false),
-            Kind::NoReschedulePoint { .. } => ("no reschedule point", false),
+            Kind::NoReschedulePoint => ("no reschedule point", false),
             Kind::PreemptOff { .. } => ("preemption off", false),
             Kind::LeaveIdle => ("leave idle", true),
             Kind::Schedule => ("schedule", true),
@@ -419,5 +416,43 @@ impl Breakdown {
     pub fn time_in(&self, title: &str) -> Nanos {
         let spans = self.spans.iter().filter(|s| s.what.name().title == title);
         Nanos(spans.map(|s| s.length_ns.0).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is kept is read back as it was; a name that a span and its kind both have would be there twice.
+    #[test]
+    fn a_span_of_every_kind_is_read_back() {
+        let text = || "f".to_string();
+        let task = || Task { pid: 7, comm: text() };
+        let kinds = [
+            Kind::IrqsOff { off: None, on: None },
+            Kind::OtherTimer { function: text() },
+            Kind::OtherIrq { entry: text() },
+            Kind::OtherThread {
+                task: task(),
+                owns_lock: true,
+                wait: None,
+            },
+            Kind::NoReschedulePoint,
+            Kind::PreemptOff {
+                lock: None,
+                released: None,
+            },
+            Kind::Unexplained,
+        ];
+        for what in kinds {
+            let span = Span {
+                what,
+                system_call: Some("write".into()),
+                task: task(),
+                ..Span::unexplained(Nanos(1), Nanos(2), Some(Instructions(3)))
+            };
+            let json = serde_json::to_string(&span).unwrap();
+            assert_eq!(serde_json::from_str::<Span>(&json).unwrap(), span, "{json}");
+        }
     }
 }

@@ -130,10 +130,8 @@ pub fn describe(span: &Span) -> String {
         Kind::OtherTimer { function } => format!("{title}: {function}"),
         Kind::OtherIrq { entry } => format!("{title}: {entry}"),
         Kind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
-        Kind::NoReschedulePoint {
-            system_call: Some(call),
-        } => format!("{title}: {}", span.task.within(Some(call))),
-        Kind::NoReschedulePoint { .. } | Kind::PreemptOff { .. } | Kind::IrqsOff { .. } | Kind::RunsOn => {
+        Kind::NoReschedulePoint => format!("{title}: {}", span.task.within(span.system_call.as_deref())),
+        Kind::PreemptOff { .. } | Kind::IrqsOff { .. } | Kind::RunsOn => {
             format!("{title}: {task}")
         }
         _ => title.to_string(),

@@ -47,11 +47,11 @@ impl Classifier<'_> {
         });
         let span = |piece: Stretch| Span {
             what: self.kind(&piece),
+            system_call: self.system_call(&piece),
             start_ns: piece.start - due,
             length_ns: piece.end - piece.start,
             instructions: None,
             task: task(&piece.thread),
-            system_call: None,
             sender: None,
             waited_for: Vec::new(),
             chain: self.chain(&piece),
@@ -60,6 +60,16 @@ impl Classifier<'_> {
             lines: Vec::new(),
         };
         pieces.map(span).collect()
+    }
+
+    /// Of a stretch that waits for a reschedule point: the system call that its call chain shows.
+    fn system_call(&self, s: &Stretch) -> Option<String> {
+        let chain = self.chain(s);
+        let mut calls = chain.iter().rev().filter_map(|f| roles::system_call(&f.function));
+        calls
+            .next()
+            .filter(|_| self.kind(s) == Kind::NoReschedulePoint)
+            .map(str::to_string)
     }
 
     fn kind(&self, s: &Stretch) -> Kind {
@@ -126,13 +136,7 @@ impl Classifier<'_> {
                 lock: None,
                 released: None,
             },
-            () => Kind::NoReschedulePoint {
-                system_call: self
-                    .chain(s)
-                    .iter()
-                    .rev()
-                    .find_map(|f| roles::system_call(&f.function).map(str::to_string)),
-            },
+            () => Kind::NoReschedulePoint,
         }
     }
 

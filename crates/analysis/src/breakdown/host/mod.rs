@@ -154,7 +154,7 @@ fn notes(snapshot: &Snapshot, spans: &[Span]) -> Vec<String> {
                 .to_string(),
         );
     }
-    let guesses = |s: &Span| matches!(s.what, Kind::PreemptOff { .. } | Kind::NoReschedulePoint { .. });
+    let guesses = |s: &Span| matches!(s.what, Kind::PreemptOff { .. } | Kind::NoReschedulePoint);
     if spans.iter().any(guesses) {
         notes.push(
             "what kept the CPU after the wake-up is inferred: the chain is that of the timer interrupt".to_string(),
