@@ -63,6 +63,7 @@ fn of_experiment(words: &mut Words, experiment: &Experiment) {
     for module in &experiment.modules {
         words.option("module", module);
     }
+    words.maybe("load-cpus", experiment.setup.load_cpus.as_ref());
     words.maybe("work-dir", experiment.setup.work_dir.as_ref().map(|d| d.display()));
     words.flag("apply", experiment.setup.apply);
     words.maybe("criterion", experiment.criterion.map(typed));

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Quantity, Record, Summary};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 
 /// Widest line of a table.
@@ -34,6 +34,7 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
             out.push(String::new());
             out.push(style.bold(&heading(probe, load, &records)));
             out.push(work(&records));
+            out.extend(cpus(&records));
             if probe == "noise" {
                 out.extend(noise::tables(&records, style));
                 continue;
@@ -82,6 +83,18 @@ fn work(records: &[&Record]) -> String {
         "load: {}",
         record.work.iter().map(rate).collect::<Vec<_>>().join(", ")
     ))
+}
+
+/// Where the load ran and what is isolated, if that is not as on every machine.
+fn cpus(records: &[&Record]) -> Option<String> {
+    let of = |key: &str| records.iter().find_map(|r| r.environment.get(key));
+    let isolated = of(ISOLATED).map(|cpus| format!("isolated: CPUs {cpus}"));
+    let has_load = records.iter().any(|r| !r.work.is_empty());
+    let load = of(LOAD_CPUS)
+        .filter(|_| has_load)
+        .map(|cpus| format!("the load ran on CPUs {cpus}"));
+    let said: Vec<String> = [isolated, load].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| plain(&said.join("; ")))
 }
 
 /// The name of a row: the CPU, and the seed where there are several.

@@ -1,6 +1,6 @@
 //! Keeping what a probe gave that does not measure CPU by CPU: one cell.
 
-use super::keep::{BOOT_ID, add_environment};
+use super::keep::{BOOT_ID, add_cpus, add_environment};
 use crate::HostError;
 use crate::HostSpec;
 use crate::message::{BenchDone, Done};
@@ -48,6 +48,7 @@ pub(super) fn keep(
         details: Some(taken.details.clone()),
     };
     raw.environment.insert(BOOT_ID.to_string(), boot_id());
+    add_cpus(&mut raw.environment, spec);
     add_environment(&mut raw.environment, done, taken.measured, taken.steal);
     let mut result = CellResult::new(subject.clone(), &raw, &[], None).map_err(|e| contradiction(e.to_string()))?;
     result.record.cell.method = Some(Method {

@@ -71,6 +71,9 @@ impl Executor for HostExecutor<'_> {
         let mut journal = Journal::begin(self.state, "worstcase host run")?;
         journal.start_guard()?;
         let journal = session.journal.insert(journal);
+        for note in &self.matrix.notes {
+            session.watch.note(note);
+        }
         let findings = self.matrix.apply.as_ref();
         session.applied = findings.map(|findings| apply(findings, &Tree::at("/".as_ref()), journal));
         for outcome in session.applied.iter().flat_map(|a| &a.outcomes) {

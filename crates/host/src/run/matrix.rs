@@ -13,6 +13,8 @@ pub struct Matrix {
     pub subject: Subject,
     /// The measurements; their folders are filled in when each begins.
     pub specs: Vec<HostSpec>,
+    /// What to know of it before it begins, in lines.
+    pub notes: Vec<String>,
     /// Where the loads make their files: a folder in this one.
     pub work_parent: PathBuf,
     /// Findings whose remedies are set for the length of the run.

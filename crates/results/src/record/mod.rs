@@ -69,6 +69,11 @@ pub struct Cell {
     pub method: Option<Method>,
 }
 
+/// In a host record's environment: those of the CPUs measured at once that the kernel keeps ordinary work away from.
+pub const ISOLATED: &str = "isolated_cpus";
+/// There too: the CPUs that the load ran on, if not all.
+pub const LOAD_CPUS: &str = "load_cpus";
+
 /// A probe's name, without parameters.
 pub fn probe_name(probe: &str) -> &str {
     probe.split(':').next().unwrap_or(probe)

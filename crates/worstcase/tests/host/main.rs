@@ -1,5 +1,7 @@
 //! `worstcase host` as a user types it.
 
 mod bench;
+mod isolated;
+mod machine;
 mod run;
 mod setup;

@@ -39,9 +39,13 @@ Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict 
 pub struct RunArgs {
     #[command(flatten)]
     asked: Asked,
-    /// CPUs to measure, e.g. 0,2-5 [default: all that this process may use]
+    /// CPUs to measure, e.g. 0,2-5 [default: all that are online, isolated ones too; fewer where a cpuset, or taskset before
+    /// this command, leaves fewer]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
+    /// CPUs that the loads run on [default: those that are not isolated; all if none is]
+    #[arg(long, value_name = "LIST")]
+    load_cpus: Option<CpuList>,
     /// The due times of each CPU are this much after those of the CPU before it [default: 0us]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     distance: Option<Nanos>,
@@ -109,6 +113,7 @@ impl RunArgs {
         let work_dir = self.work_dir.as_ref().map(std::path::absolute).transpose();
         experiment.setup = HostSetup {
             apply: self.apply,
+            load_cpus: self.load_cpus.clone(),
             work_dir: work_dir.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))?,
         };
         Ok(judged(experiment, self.kept.criterion)?)
