@@ -64,7 +64,7 @@ pub fn run(view: &View, style: Style) -> String {
     if measured < planned {
         out.push(format!(
             "{measured} of {planned} cells are measured; to go on: {}",
-            plain(&shell(&view.command))
+            plain(&shell(&view.to_go_on()))
         ));
     }
     if is_host(view.records) {

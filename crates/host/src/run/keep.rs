@@ -13,8 +13,8 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellId, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Quantity, Record, Run,
-    SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
+    Accounting, Cause, Cell, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Quantity,
+    Record, Run, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -183,7 +183,7 @@ pub(super) fn add_environment(
         LOST_EVENTS,
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
-    add("ended_early", done.stopped.then(|| "1".to_string()));
+    add(ENDED_EARLY, done.stopped.then(|| "1".to_string()));
 }
 
 /// What the first pass over the rows gave, besides the file.

@@ -74,6 +74,9 @@ pub const ISOLATED: &str = "isolated_cpus";
 /// There too: the CPUs that the load ran on, if not all.
 pub const LOAD_CPUS: &str = "load_cpus";
 
+/// There too: somebody ended the measurement before its time.
+pub const ENDED_EARLY: &str = "ended_early";
+
 /// A probe's name, without parameters.
 pub fn probe_name(probe: &str) -> &str {
     probe.split(':').next().unwrap_or(probe)

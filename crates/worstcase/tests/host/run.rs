@@ -234,6 +234,12 @@ fn ctrl_c_ends_it_with_a_full_record() {
     assert!(number(&records[0]["accounting"]["taken"]) > 0);
     assert_eq!(records[0]["environment"]["ended_early"], "1");
     assert_eq!(controller.left(), Vec::<PathBuf>::new());
+
+    let again = ["--time", "1h", "--load", "fork", "--cpus", &one_cpu(), "--resume"];
+    let output = controller.run(&again);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("nothing was measured"), "{said}");
+    assert!(said.contains("ended early stay as they are: 1"), "{said}");
 }
 
 #[test]
@@ -303,10 +309,22 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
         &cpu,
         "--time",
         "0.2s",
+        "--resume",
     ];
     assert_eq!(controller.measured(&same).len(), 2);
 
-    let output = controller.run(&["--time", "300ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"]);
+    let other = [
+        "--time",
+        "300ms",
+        "--cpus",
+        &cpu,
+        "--load",
+        "fork+fork",
+        "--seeds",
+        "2",
+        "--resume",
+    ];
+    let output = controller.run(&other);
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{words}");
     assert!(
@@ -314,6 +332,84 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
         "{words}"
     );
     assert_eq!(words.lines().count(), 1, "{words}");
+}
+
+/// `worstcase host run` in a folder, without a folder for the run.
+fn in_folder(controller: &Controller, arguments: &[&str]) -> Output {
+    Command::new(cargo_bin("worstcase"))
+        .args([
+            "host",
+            "run",
+            "--quiet",
+            "--warmup",
+            "10ms",
+            "--time",
+            "100ms",
+            "--cpus",
+            &one_cpu(),
+        ])
+        .args(arguments)
+        .env("WORSTCASE_STATE", controller.path("state"))
+        .current_dir(controller.0.path())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_same_command_measures_anew() {
+    let controller = Controller::new();
+    let runs: Vec<PathBuf> = (0..2)
+        .map(|_| {
+            let output = in_folder(&controller, &[]);
+            let said = String::from_utf8_lossy(&output.stdout).to_string();
+            assert!(output.status.success(), "{output:?}");
+            let last = said.lines().last().unwrap();
+            let (folder, command) = last
+                .strip_prefix("kept in ")
+                .unwrap()
+                .split_once("; a page of it: ")
+                .unwrap();
+            assert_eq!(command, format!("worstcase report {folder}"));
+            assert!(folder.starts_with("host-"), "{folder}");
+            controller.path(folder)
+        })
+        .collect();
+    assert_ne!(runs[0], runs[1]);
+    let title = |run: &PathBuf| -> String {
+        let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        json["title"].as_str().unwrap().to_string()
+    };
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let begin = format!("how late this machine is: {}, 2", host.trim());
+    assert!(title(&runs[0]).starts_with(&begin), "{}", title(&runs[0]));
+    assert!(title(&runs[0]).ends_with(" UTC"), "{}", title(&runs[0]));
+}
+
+#[test]
+fn a_folder_with_a_run_is_refused_or_gone_on_with_and_both_are_said() {
+    let controller = Controller::new();
+    let said = |arguments: &[&str], code: i32| {
+        let output = in_folder(&controller, arguments);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(
+        said(&["-o", "a", "--resume"], 2),
+        "worstcase: a holds no run to go on with; leave --resume out to begin one\n"
+    );
+    said(&["-o", "a"], 0);
+    let records = || fs::read(controller.path("a/run.json")).unwrap();
+    let before = records();
+    assert_eq!(
+        said(&["-o", "a"], 2),
+        "worstcase: a holds a run already; choose another folder, or add --resume to measure what it lacks\n"
+    );
+    assert_eq!(
+        said(&["-o", "a", "--resume"], 0),
+        "worstcase: a had every measurement already: nothing was measured\n"
+    );
+    assert_eq!(records(), before);
+    assert!(said(&["--resume"], 2).contains("--output"));
 }
 
 #[test]

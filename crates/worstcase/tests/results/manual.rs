@@ -227,7 +227,8 @@ fn the_recorded_command_asks_for_the_same_experiment() {
         "lab run --kernel debian:6.1 --probe-cpu 0 --load-cpus 0",
         "host run --cpus 1,0 --load compile:/a,b+c --load fork@100+disk:16@50 --policy rr --timer timerfd --time 1.5s",
         "host run --probe response,jitter --distance 10us --threshold 100ns --captures 0 --samples 99 --seeds 3 --quiet",
-        "host run --load-cpus 0,1 --work-dir . --apply --plain --criterion 2.5ms -o 'a b'",
+        "host run --load-cpus 0,1 --work-dir . --apply --plain --criterion 2.5ms -o 'a b' --resume",
+        "host run --time 2s",
     ];
     let studies = study::built_in().flat_map(|study| {
         let host = study.host.as_ref().map(|_| " --host");
