@@ -1,13 +1,13 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
 use super::grid::{Grid, Group};
-use super::terminal::{Style, distinct};
+use super::terminal::{Style, distinct, row_label};
 use super::{View, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
-use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, Summary};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Machine, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 
 /// Widest line of a table.
@@ -26,7 +26,7 @@ const PARTS: [Quantity; 6] = [
 
 /// The tables of every probe and load.
 pub fn tables(view: &View, style: Style) -> Vec<String> {
-    let mut out = Vec::new();
+    let mut out: Vec<String> = origin(view.records).into_iter().collect();
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         let of_probe = || view.records.iter().filter(move |r| r.cell.probe == probe);
         for load in distinct(of_probe().map(|r| r.cell.load.as_str())) {
@@ -50,6 +50,24 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
         }
     }
     out
+}
+
+/// Where and when, in a line; details are shown of a cell, and on the page.
+fn origin(records: &[Record]) -> Option<String> {
+    let origins = || records.iter().filter_map(|r| r.origin.as_ref());
+    let hosts = distinct(origins().map(|o| o.host.as_str()));
+    let (began, ended) = (origins().map(|o| o.began).min()?, origins().map(|o| o.ended).max()?);
+    let machine = records.first().map(|r| &r.subject.machine);
+    let cpu = match machine {
+        Some(Machine::Host(host)) => format!("{}, {} CPUs; ", host.cpu, host.cpus),
+        _ => String::new(),
+    };
+    let kernels = distinct(records.iter().map(|r| row_label(&r.subject)));
+    Some(plain(&format!(
+        "on {}: {cpu}kernel {}; {began} to {ended}",
+        hosts.join(", "),
+        kernels.join(", ")
+    )))
 }
 
 fn heading(probe: &str, load: &str, records: &[&Record]) -> String {

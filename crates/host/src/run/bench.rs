@@ -8,12 +8,12 @@ use crate::state::boot_id;
 use worstcase_probe::bench::Bench;
 use worstcase_probe::record::RawRecord;
 use worstcase_probe::{CellSpec, Nanos, Probe};
-use worstcase_results::record::{CellResult, Method, Run, Subject};
+use worstcase_results::record::{CellResult, Method, Origin, Run, Subject};
 
 /// Keeps it. One that ended before its first sample leaves no cell.
 pub(super) fn keep(
     run: &Run,
-    subject: &Subject,
+    (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
     bench: Bench,
     done: &Done,
@@ -58,6 +58,7 @@ pub(super) fn keep(
         distance_ns: Nanos(0).0,
         threshold_ns: None,
     });
+    result.record.origin = Some(origin.clone());
     result.record.check().map_err(contradiction)?;
     Ok(run.write_cell(&result)?)
 }

@@ -13,8 +13,8 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Quantity,
-    Record, Run, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
+    Accounting, Cause, Cell, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Origin,
+    Quantity, Record, Run, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -24,7 +24,7 @@ pub const CAPTURES_FILE: &str = "captures.json";
 pub fn keep(
     run: &Run,
     scratch: &Path,
-    subject: &Subject,
+    (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
     done: &Done,
     cpu: &CpuDone,
@@ -61,6 +61,7 @@ pub fn keep(
         work: done.work.iter().map(Work::from).collect(),
         warnings: done.warnings.clone(),
         console: Vec::new(),
+        origin: Some(origin.clone()),
         environment: environment(spec, done, cpu),
         digest: written.digest,
         details: None,

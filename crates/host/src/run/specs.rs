@@ -2,7 +2,7 @@
 
 use super::matrix::Matrix;
 use super::placement::{self, Topology};
-use super::{subject, timerlat};
+use super::{origin, subject, timerlat};
 use crate::HostSpec;
 use crate::cpus::Cpus;
 use crate::doctor::examine;
@@ -69,12 +69,15 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
         timerlat::check()?;
     }
     let measured: CpuList = measured.into_iter().collect();
+    let findings = examine(&facts, &measured);
     Ok(Matrix {
         notes: available.notes(&measured, load_cpus.as_ref()),
         subject: subject::of(&facts, &environment::read()),
         specs,
         work_parent: setup.work_dir.clone().unwrap_or_else(std::env::temp_dir),
-        apply: setup.apply.then(|| examine(&facts, &measured)),
+        origin: origin::of(&facts, &findings),
+        findings,
+        apply: setup.apply,
     })
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use worstcase_base::utc::Utc;
 
 pub struct Controller(TempDir);
 
@@ -383,6 +384,56 @@ fn the_same_command_measures_anew() {
     let begin = format!("how late this machine is: {}, 2", host.trim());
     assert!(title(&runs[0]).starts_with(&begin), "{}", title(&runs[0]));
     assert!(title(&runs[0]).ends_with(" UTC"), "{}", title(&runs[0]));
+}
+
+#[test]
+fn a_record_knows_where_and_when_it_was_made() {
+    let controller = Controller::new();
+    let record = controller
+        .measured(&["--time", "100ms", "--cpus", &one_cpu()])
+        .remove(0);
+    let origin = &record["origin"];
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert_eq!(origin["host"], host.trim());
+    let moment = |key: &str| Utc::try_from(origin[key].as_str().unwrap().to_string()).unwrap();
+    assert!(
+        moment("began") <= moment("ended") && moment("ended") <= Utc::now(),
+        "{origin}"
+    );
+    if let Ok(id) = fs::read_to_string("/etc/machine-id") {
+        assert!(
+            !record.to_string().contains(id.trim()) || id.trim().is_empty(),
+            "{record}"
+        );
+    }
+    let is_told =
+        |finding: &Value| finding["id"].is_string() && finding["what"].is_string() && finding["level"] != "good";
+    assert!(origin["findings"].as_array().unwrap().iter().all(is_told), "{origin}");
+    assert!(origin["mitigations"].is_object() && origin["isolation"].is_object() && origin["governors"].is_object());
+    assert!(origin["applied"].is_null(), "nothing was asked to be set");
+
+    let show = |more: &[&str]| {
+        let run = controller.path("run");
+        let output = Command::new(cargo_bin("worstcase"))
+            .arg("show")
+            .arg(run)
+            .args(more)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (table, id) = (show(&[]), record["id"].as_str().unwrap());
+    let begin = format!("\non {}: ", host.trim());
+    assert!(
+        table.contains(&begin) && table.contains(origin["ended"].as_str().unwrap()),
+        "{table}"
+    );
+    let cell = show(&["--cell", id]);
+    assert!(cell.contains(&format!("  host         {}\n", host.trim())), "{cell}");
+    assert!(
+        cell.contains(&format!("  when         {} to ", moment("began"))),
+        "{cell}"
+    );
 }
 
 #[test]
