@@ -112,8 +112,7 @@ fn how_sure_and_the_tail_in_words() {
         once an hour 32.0     (25.8..53.5)       60 times the observation time
         once a day   37.5     (27.4..84.8)       1 440 times the observation time
         once a year  47.1     (29.1..202)        525 600 times the observation time
-        end          161      (30.4..no end)
-        100 us       exceeded once in over a thousand million years (3.1 days..never)
+        100 us       exceeded at most once in 3.1 days (how seldom is withheld: the interval spans more than a factor of ten)
       An estimate from the paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS.
       Of paths that were not taken it knows nothing: firmware, rare errors and drivers, other loads, heat, a state that takes
       days to come. A time much longer than the observation time stretches it beyond what the samples bear.
