@@ -154,13 +154,9 @@ impl Run {
         if !dir.join(RUN_FILE).exists() {
             return Err(RunError::NotARun(dir.to_path_buf()));
         }
-        let json = folder::read_summed(dir, RUN_FILE)?;
-        let plan: RunPlan = folder::parse(dir, RUN_FILE, &json, plan::SCHEMA)?;
-        plan.check().map_err(|what| FolderError::Damaged {
-            file: dir.join(RUN_FILE),
-            what,
-            remove: dir.to_path_buf(),
-        })?;
+        let plan: RunPlan = folder::read_form(dir, RUN_FILE, plan::SCHEMA)?;
+        plan.check()
+            .map_err(|what| folder::other_version(&dir.join(RUN_FILE), what))?;
         Ok(Run {
             dir: dir.to_path_buf(),
             plan,
@@ -268,7 +264,7 @@ impl Run {
             return Err(RunError::Folder(FolderError::Damaged {
                 file: dir.join(folder::RECORD_FILE),
                 what: format!("it is the record of '{}'", record.id),
-                remove: dir,
+                aside: dir,
             }));
         }
         Ok(record)
