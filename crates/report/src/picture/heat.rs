@@ -26,8 +26,8 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
     let names = rows.iter().map(|r| r.of.label.clone()).collect();
     let is_lab = question.ensembles.iter().any(|e| e.cpu.is_none());
     let mut about = match is_lab {
-        true => "Each field: the median over the seeds of each seed's maximum. Darker is later.",
-        false => "Each field: the maximum. Darker is later.",
+        true => "Each field: the median over the seeds of each seed's maximum.",
+        false => "Each field: the maximum.",
     }
     .to_string();
     if is_lab && question.ensembles.iter().any(|e| e.cpu.is_some()) {

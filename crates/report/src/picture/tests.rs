@@ -282,7 +282,7 @@ fn cpus_of_a_host_are_no_seeds() {
     );
     let field = heat.rows[0].cells[0].as_ref().unwrap();
     assert_eq!((field.value, field.interval, field.seeds), (Some(22_403.0), None, 2));
-    assert_eq!(heat.head.about, "Each field: the maximum. Darker is later.");
+    assert_eq!(heat.head.about, "Each field: the maximum.");
 }
 
 #[test]
