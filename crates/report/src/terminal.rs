@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros, plain, range, shell};
+use worstcase_base::format::{counted, grouped, micros, plain, range, shell};
 use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Published, Quantity, Record, Subject, is_host};
 use worstcase_results::stats::{Ensemble, ensembles};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
@@ -200,15 +200,15 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
         let total: u64 = some().map(of).sum();
         let worst = some().max_by_key(|r| of(r))?;
         Some(format!(
-            "{} {what}, in {} cells; most in {} ({}).",
+            "{} {what}, in {}; most in {} ({}).",
             grouped(total),
-            some().count(),
+            counted(some().count() as u64, "cell"),
             worst.id,
             grouped(of(worst))
         ))
     };
     if expected > 0 || records.is_empty() {
-        let of_periods = format!("of {} periods", grouped(expected));
+        let of_periods = format!("of {}", counted(expected, "period"));
         lines.push(match most(&of_periods, |r| r.accounting.missed()) {
             Some(missed) => format!("Missed: {missed}"),
             None => format!("Missed: none {of_periods}."),

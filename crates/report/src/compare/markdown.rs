@@ -9,8 +9,8 @@ use worstcase_results::compare::words::{Compared, JudgedChange, Word};
 /// The text.
 pub fn lines(shown: &Shown) -> String {
     let mut out = vec!["### worstcase compare".to_string(), String::new()];
-    out.push(format!("**A** {}  ", text(&shown.a.title)));
-    out.push(format!("**B** {}", text(&shown.b.title)));
+    out.push(format!("**A** {}  ", text(&Shown::head(shown.a))));
+    out.push(format!("**B** {}", text(&Shown::head(shown.b))));
     out.extend([String::new(), shown.summary(), String::new()]);
     let cells = &shown.comparison.cells;
     let changed = rows(cells, |s| matches!(s.word, Word::Better | Word::Worse));

@@ -5,6 +5,7 @@ pub mod json;
 pub mod markdown;
 pub mod terminal;
 
+use crate::terminal::row_label;
 use worstcase_results::compare::words::{Compared, LEVEL, Word};
 use worstcase_results::compare::{Comparison, Side};
 use worstcase_results::stats::ranks::needed;
@@ -23,6 +24,14 @@ pub struct Shown<'a> {
 }
 
 impl Shown<'_> {
+    /// What a side is: its one subject, so that two of a run are told apart, and the question.
+    fn head(side: &Side) -> String {
+        match &side.subjects[..] {
+            [one] => format!("{}; {}", row_label(one), side.title),
+            _ => side.title.clone(),
+        }
+    }
+
     /// How many cells changed, in words.
     fn summary(&self) -> String {
         let cells = &self.comparison.cells;

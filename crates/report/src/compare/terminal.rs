@@ -25,8 +25,8 @@ const COLUMNS: [&str; 10] = [
 /// The whole report.
 pub fn lines(shown: &Shown, style: Style) -> String {
     let mut out = vec![
-        style.bold(&plain(&format!("A: {}", shown.a.title))),
-        style.bold(&plain(&format!("B: {}", shown.b.title))),
+        style.bold(&plain(&format!("A: {}", Shown::head(shown.a)))),
+        style.bold(&plain(&format!("B: {}", Shown::head(shown.b)))),
         shown.summary(),
     ];
     for cell in &shown.comparison.cells {

@@ -1,5 +1,6 @@
 //! What is measured, as options: the same words for the lab and for a host.
 
+use super::words;
 use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,10 +16,10 @@ use worstcase_probe::{Nanos, Probe};
 #[derive(Debug, Args)]
 pub struct Asked {
     /// Loads, separated by commas; several at once as A+B [default: idle]
-    #[arg(long = "load", value_name = "LOAD", long_help = load_help())]
+    #[arg(long = "load", value_name = "LOAD", hide_possible_values = true, value_parser = words::loads(Loads::from_str), long_help = load_help())]
     loads: Vec<Loads>,
     /// Probes, separated by commas [default: wakeup]
-    #[arg(long = "probe", value_name = "PROBE", value_delimiter = ',', value_parser = known_probe, long_help = probe_help())]
+    #[arg(long = "probe", value_name = "PROBE", value_delimiter = ',', hide_possible_values = true, value_parser = words::probes(known_probe), long_help = probe_help())]
     probes: Vec<String>,
     /// Distance of two samples [default: lab 251us, host 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: three
     /// times what a round takes]. In the lab one that divides the tick sees only one phase of it

@@ -4,7 +4,9 @@ use super::asked::LAB_RUN;
 use super::host;
 use super::lab::{self, How};
 use super::output::print;
+use super::words;
 use crate::cli::Error;
+use clap::builder::StringValueParser;
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -51,6 +53,7 @@ pub enum StudyCommand {
     /// Show a study: its question, cells and published figures
     Show {
         /// A built-in study's name, or a study file
+        #[arg(hide_possible_values = true, value_parser = words::studies(StringValueParser::new()))]
         study: String,
         /// Print the study's file instead, to be copied and changed
         #[arg(long)]
@@ -62,6 +65,7 @@ pub enum StudyCommand {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A built-in study's name, or a study file
+    #[arg(hide_possible_values = true, value_parser = words::studies(StringValueParser::new()))]
     study: String,
     /// Measure the study's few quick cells instead of all
     #[arg(long)]

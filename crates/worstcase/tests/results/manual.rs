@@ -151,13 +151,16 @@ fn bash_loads_its_completions_and_completes_what_is_visible() {
     let complete = |words: &str, current: usize| {
         bash(&format!(
             "source \"$1\"; COMP_WORDS=(worstcase {words}); COMP_CWORD={current}; COMPREPLY=(); \
-             _worstcase worstcase \"${{COMP_WORDS[{current}]}}\" worstcase; echo \"${{COMPREPLY[@]}}\""
+             _worstcase worstcase \"${{COMP_WORDS[{current}]}}\" \"${{COMP_WORDS[{current}-1]}}\"; echo \"${{COMPREPLY[@]}}\""
         ))
     };
     assert_eq!(complete("pl", 1), "plot\n");
     assert_eq!(complete("ho", 1), "host\n");
     assert_eq!(complete("lab ver", 2), "verify\n");
     assert_eq!(complete("gate --write", 2), "--write-baseline\n");
+    assert_eq!(complete("host run --load procr", 4), "procread\n");
+    assert_eq!(complete("lab run --probe jit", 4), "jitter\n");
+    assert_eq!(complete("study run preemption", 3), "preemption-models\n");
 }
 
 #[test]

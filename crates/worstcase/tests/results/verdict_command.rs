@@ -97,10 +97,10 @@ fn how_sure_and_the_tail_in_words() {
     How late is a periodic process?
 
     Verdict: no latency above 100 us (times are us)
-      6.18.rt.host  PASS          at most 24.307 us in 20 000 samples, 1 cells, 60 s observed
+      6.18.rt.host  PASS          at most 24.307 us in 20 000 samples, 1 cell, 60 s observed
 
     How sure
-      6.18.rt.host  20 000 samples in 60 s, 1 cells; missed 0, at the ends 0, lost 0; fewer than 1 in 6 666 periods above (95 %)
+      6.18.rt.host  20 000 samples in 60 s, 1 cell; missed 0, at the ends 0, lost 0; fewer than 1 in 6 666 periods above (95 %)
                     real-time throttling: none; stolen by a hypervisor: at most 0.050 % of a cell's time
       A PASS needs of every load, probe and CPU 10 000 samples and 60 s observed;
       every planned cell measured, no period missed at the ends, nothing lost, no warning, no throttling, at most 0.1 % stolen.
