@@ -1,7 +1,7 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
 use super::grid::{Grid, Group};
-use super::terminal::{Style, distinct, row_label};
+use super::terminal::{Style, distinct, row_label, width};
 use super::{View, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
@@ -220,5 +220,5 @@ pub(super) fn grid(labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>
         }],
     };
     // A single group needs no title.
-    grid.render(WIDTH).into_iter().skip(1).collect()
+    grid.render(width(WIDTH)).into_iter().skip(1).collect()
 }

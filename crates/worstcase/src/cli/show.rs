@@ -102,7 +102,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
         let record = run.record_of(id)?;
         let mut gathered = cell::Gathered::default();
         run.for_each_sample(&record, |row| gathered.add(row))?;
-        print(&cell::details(&record, &gathered, style))?;
+        print(&terminal::fitted(&cell::details(&record, &gathered, style)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let records = run.records()?;
@@ -122,7 +122,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     print(&match (args.json, args.csv) {
         (true, _) => json::run(&view),
         (_, true) => csv::run(&view)?,
-        _ => terminal::run(&view, style),
+        _ => terminal::fitted(&terminal::run(&view, style)),
     })?;
     let worst = view
         .verdicts
