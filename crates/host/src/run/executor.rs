@@ -69,6 +69,9 @@ impl Executor for HostExecutor<'_> {
     }
 
     fn begin(&mut self, missing: &[usize], _progress: &dyn Progress) -> Result<(), HostError> {
+        if missing.is_empty() {
+            return Ok(());
+        }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut journal = Journal::begin(self.state, "worstcase host run")?;
         journal.start_guard()?;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod isolated;
+mod kept;
 mod machine;
 mod run;
 mod setup;
