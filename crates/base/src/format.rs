@@ -54,6 +54,12 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// So many of something: `1 period`, `2 000 periods`.
+pub fn counted(n: u64, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(n))
+}
+
 /// A long time with two digits that matter: `45 s`, `3.2 days`, `12000 years`.
 pub fn span(seconds: f64) -> String {
     const UNITS: [(&str, f64); 5] = [

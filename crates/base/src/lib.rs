@@ -1,5 +1,5 @@
 //! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache,
-//! and whom root trusts.
+//! whom root trusts, moments of the calendar.
 
 pub mod cache;
 pub mod digest;
@@ -8,6 +8,7 @@ pub mod duration;
 mod exit;
 pub mod format;
 pub mod trust;
+pub mod utc;
 
 pub use distinct::distinct;
 pub use exit::Exit;

@@ -69,6 +69,18 @@ pub enum HostError {
         /// All that are.
         online: CpuList,
     },
+    /// CPUs run, and this process cannot have them.
+    #[error(
+        "CPUs {refused} are online, but {by}, keeps this process from them; start worstcase in a group that has them (cpuset.cpus of it and of those above it), or choose from {allowed}"
+    )]
+    NotAllowed {
+        /// Those.
+        refused: CpuList,
+        /// What refuses them, in words.
+        by: String,
+        /// All that it can have.
+        allowed: CpuList,
+    },
     /// The user's command cannot be started.
     #[error("cannot run {program}: {source}; check its name and PATH")]
     Command {
@@ -126,6 +138,7 @@ impl HostError {
             HostError::StateNotOurs { .. }
             | HostError::WorkNotOurs { .. }
             | HostError::NotOnline { .. }
+            | HostError::NotAllowed { .. }
             | HostError::Argument(_) => Exit::Usage,
             HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => Exit::Measured,
             HostError::Samples { .. } => Exit::Storage,

@@ -4,7 +4,7 @@
 //! facts    what this machine is
 //! doctor   what of it harms latency, and setting it for a while
 //! state    where journals are              journal  what is changed, written down before
-//! command  runs a user's command
+//! command  runs a user's command            cpus     which CPUs can be measured, and which are isolated
 //! guard    undoes it if we are killed      restore  undoes what killed runs left
 //! run      measuring it, cell by cell
 //!
@@ -19,6 +19,7 @@
 //! ```
 
 pub mod command;
+pub mod cpus;
 pub mod doctor;
 mod error;
 pub mod facts;

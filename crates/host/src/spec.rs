@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
-use worstcase_plan::{Policy, Timer};
+use worstcase_plan::{CpuList, Policy, Timer};
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{Nanos, Probe, schedule};
 
@@ -93,6 +93,10 @@ pub struct HostSpec {
     pub seed: u64,
     /// The load.
     pub load: LoadSpec,
+    /// The CPUs that it runs on; none: where the measuring process was started.
+    pub load_cpus: Vec<u32>,
+    /// Those of `cpus` that the kernel keeps ordinary work away from.
+    pub isolated: CpuList,
     /// `noise`: gaps at least this long are kept.
     pub threshold: Nanos,
     /// The trace around this many of the largest samples of each CPU is kept; 0: no trace.

@@ -1,6 +1,6 @@
 //! What cannot be measured, in one line each.
 
-use crate::{Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
+use crate::{CpuList, Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
 use worstcase_base::duration;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -48,6 +48,9 @@ impl Experiment {
         if let Some(module) = self.modules.iter().find(|module| !module.source.is_absolute()) {
             let what = format!("the path {} is not absolute", module.source.display());
             return Err(Problem::new("module", what));
+        }
+        if self.setup.load_cpus.as_ref().is_some_and(CpuList::is_empty) {
+            return Err(Problem::new("load_cpus", "'load_cpus' is empty"));
         }
         self.parts.iter().try_for_each(|part| part.check(self.venue))
     }

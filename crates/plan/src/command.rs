@@ -8,7 +8,15 @@ use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
 
-/// The words of a command that measures an experiment into `output`, or goes on with it there.
+/// A command that measured an experiment, to go on where it ended: a host measures anew unless it is told.
+pub fn to_go_on(experiment: &Experiment, mut command: Vec<String>) -> Vec<String> {
+    if experiment.venue == Venue::Host {
+        command.push("--resume".into());
+    }
+    command
+}
+
+/// The words of a command that measures an experiment into `output`.
 ///
 /// What a venue usually takes is left out. Without a study the experiment is that of a command line: it has one part,
 /// whose kernels, models and machines are every one with every other.
@@ -63,6 +71,7 @@ fn of_experiment(words: &mut Words, experiment: &Experiment) {
     for module in &experiment.modules {
         words.option("module", module);
     }
+    words.maybe("load-cpus", experiment.setup.load_cpus.as_ref());
     words.maybe("work-dir", experiment.setup.work_dir.as_ref().map(|d| d.display()));
     words.flag("apply", experiment.setup.apply);
     words.maybe("criterion", experiment.criterion.map(typed));

@@ -67,6 +67,13 @@ impl Experiment {
                     None => "none".into(),
                 },
             ),
+            (
+                "load_cpus",
+                self.setup
+                    .load_cpus
+                    .as_ref()
+                    .map_or("usual".into(), ToString::to_string),
+            ),
             ("number of parts", self.parts.len().to_string()),
         ]
     }

@@ -155,6 +155,9 @@ pub struct HostSetup {
     /// The loads make their files below this folder; absolute. Without one, in the temporary folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<PathBuf>,
+    /// The loads run on these CPUs. Without any, on those that are not isolated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_cpus: Option<CpuList>,
 }
 
 /// A program or file that is put into the lab's machines.

@@ -15,8 +15,6 @@ pub struct Usual {
     pub priority: u8,
     /// Number of seeds: in the lab a seed is one path through the kernel.
     pub seeds: u32,
-    /// The run's folder.
-    pub output: &'static str,
 }
 
 /// What is usual in a venue.
@@ -26,13 +24,11 @@ pub const fn usual(venue: Venue) -> Usual {
             warmup: Nanos::from_millis(100),
             priority: 98,
             seeds: 5,
-            output: "worstcase-run",
         },
         Venue::Host => Usual {
             warmup: Nanos::from_millis(1_000),
             priority: 90,
             seeds: 1,
-            output: "host-run",
         },
     }
 }

@@ -28,7 +28,7 @@ mod virtual_machine;
 
 pub use cells::{Combination, PlannedCell};
 pub use check::Problem;
-pub use command::command;
+pub use command::{command, to_go_on};
 pub use difference::Difference;
 pub use experiment::{
     Added, Experiment, HostSetup, Length, Method, Module, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects,

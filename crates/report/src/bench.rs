@@ -2,7 +2,7 @@
 
 use super::View;
 use super::grid::{Grid, Group};
-use super::terminal::{Style, distinct};
+use super::terminal::{Style, distinct, width};
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Switch, Transport};
@@ -140,7 +140,7 @@ fn switch_grid(view: &View, subject: &SubjectId, load: &str, points: &[&SwitchPo
         "and the median of the medians lies within the interval.".to_string(),
         String::new(),
     ];
-    lines.extend(grid.render(WIDTH));
+    lines.extend(grid.render(width(WIDTH)));
     lines
 }
 
@@ -367,5 +367,5 @@ fn list(heading: &str, labels: Vec<String>, columns: &[&str], cells: Vec<Vec<Str
         }],
     };
     // A single group needs no title.
-    grid.render(WIDTH).into_iter().skip(1).collect()
+    grid.render(width(WIDTH)).into_iter().skip(1).collect()
 }

@@ -96,6 +96,13 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             line("cmdline", plain(&host.command_line));
         }
     }
+    if let Some(origin) = &record.origin {
+        line("host", plain(&origin.host));
+        line("when", format!("{} to {}", origin.began, origin.ended));
+        for (name, value) in origin.facts() {
+            line(&name, plain(&value));
+        }
+    }
     line("load", plain(&cell.load));
     for work in &record.work {
         line("work", format!("{} {}", grouped(work.count), plain(&work.unit)));

@@ -29,8 +29,53 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The table as lines, at most `width` characters wide if one group fits.
+    /// The table as lines, at most `width` characters wide if one column fits. Without titles the first line is empty.
     pub fn render(&self, width: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for part in self.split(width) {
+            let is_further = !lines.is_empty();
+            let untitled = part.groups.iter().all(|group| group.title.is_empty());
+            lines.extend(is_further.then(String::new));
+            lines.extend(
+                part.render_groups(width)
+                    .into_iter()
+                    .skip((is_further && untitled).into()),
+            );
+        }
+        lines
+    }
+
+    /// Tables of fewer columns, where not even one group fits.
+    fn split(&self, width: usize) -> Vec<Grid> {
+        let room = width.saturating_sub(widest(self.labels.iter().chain([&self.heading])) + GROUP_GAP.len());
+        let part = |from: usize, to: usize| Grid {
+            columns: self.columns[from..to].to_vec(),
+            groups: self
+                .groups
+                .iter()
+                .map(|group| Group {
+                    title: group.title.clone(),
+                    cells: group.cells.iter().map(|row| row[from..to].to_vec()).collect(),
+                })
+                .collect(),
+            heading: self.heading.clone(),
+            labels: self.labels.clone(),
+        };
+        let fits = |part: &Grid| part.groups.iter().all(|group| part.group_width(group) <= room);
+        let (mut parts, mut from) = (Vec::new(), 0);
+        while from < self.columns.len() {
+            let mut to = self.columns.len();
+            while to > from + 1 && !fits(&part(from, to)) {
+                to -= 1;
+            }
+            parts.push(part(from, to));
+            from = to;
+        }
+        parts
+    }
+
+    /// All columns.
+    fn render_groups(&self, width: usize) -> Vec<String> {
         let label_width = widest(self.labels.iter().chain([&self.heading]));
         let mut lines = Vec::new();
         let mut rest = self.groups.as_slice();
@@ -133,6 +178,29 @@ mod tests {
         none        1.00    2              1.00    2
         rt          10.0    -              10.0    -
         "#);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_go_below() {
+        let one = Grid {
+            groups: vec![Group {
+                title: String::new(),
+                cells: vec![vec!["1.00".into(), "2".into(), "33333".into()]],
+            }],
+            labels: vec!["none".into()],
+            columns: ["median", "max", "samples"].map(String::from).to_vec(),
+            heading: String::new(),
+        };
+        let lines = one.render(20);
+        assert!(lines.iter().all(|l| l.chars().count() <= 20), "{lines:#?}");
+        insta::assert_snapshot!(lines[1..].join("\n"), @r#"
+               median  max
+        none     1.00    2
+
+               samples
+        none     33333
+        "#);
+        assert_eq!(one.render(120).len(), 3);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
 use super::grid::{Grid, Group};
-use super::terminal::{Style, distinct};
+use super::terminal::{Style, distinct, row_label, width};
 use super::{View, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Quantity, Record, Summary};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Machine, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 
 /// Widest line of a table.
@@ -26,7 +26,7 @@ const PARTS: [Quantity; 6] = [
 
 /// The tables of every probe and load.
 pub fn tables(view: &View, style: Style) -> Vec<String> {
-    let mut out = Vec::new();
+    let mut out: Vec<String> = origin(view.records).into_iter().collect();
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         let of_probe = || view.records.iter().filter(move |r| r.cell.probe == probe);
         for load in distinct(of_probe().map(|r| r.cell.load.as_str())) {
@@ -34,6 +34,7 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
             out.push(String::new());
             out.push(style.bold(&heading(probe, load, &records)));
             out.push(work(&records));
+            out.extend(cpus(&records));
             if probe == "noise" {
                 out.extend(noise::tables(&records, style));
                 continue;
@@ -49,6 +50,24 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
         }
     }
     out
+}
+
+/// Where and when, in a line; details are shown of a cell, and on the page.
+fn origin(records: &[Record]) -> Option<String> {
+    let origins = || records.iter().filter_map(|r| r.origin.as_ref());
+    let hosts = distinct(origins().map(|o| o.host.as_str()));
+    let (began, ended) = (origins().map(|o| o.began).min()?, origins().map(|o| o.ended).max()?);
+    let machine = records.first().map(|r| &r.subject.machine);
+    let cpu = match machine {
+        Some(Machine::Host(host)) => format!("{}, {} CPUs; ", host.cpu, host.cpus),
+        _ => String::new(),
+    };
+    let kernels = distinct(records.iter().map(|r| row_label(&r.subject)));
+    Some(plain(&format!(
+        "on {}: {cpu}kernel {}; {began} to {ended}",
+        hosts.join(", "),
+        kernels.join(", ")
+    )))
 }
 
 fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
@@ -82,6 +101,18 @@ fn work(records: &[&Record]) -> String {
         "load: {}",
         record.work.iter().map(rate).collect::<Vec<_>>().join(", ")
     ))
+}
+
+/// Where the load ran and what is isolated, if that is not as on every machine.
+fn cpus(records: &[&Record]) -> Option<String> {
+    let of = |key: &str| records.iter().find_map(|r| r.environment.get(key));
+    let isolated = of(ISOLATED).map(|cpus| format!("isolated: CPUs {cpus}"));
+    let has_load = records.iter().any(|r| !r.work.is_empty());
+    let load = of(LOAD_CPUS)
+        .filter(|_| has_load)
+        .map(|cpus| format!("the load ran on CPUs {cpus}"));
+    let said: Vec<String> = [isolated, load].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| plain(&said.join("; ")))
 }
 
 /// The name of a row: the CPU, and the seed where there are several.
@@ -189,5 +220,5 @@ pub(super) fn grid(labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>
         }],
     };
     // A single group needs no title.
-    grid.render(WIDTH).into_iter().skip(1).collect()
+    grid.render(width(WIDTH)).into_iter().skip(1).collect()
 }

@@ -46,6 +46,11 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
+    /// The command that measures what it lacks.
+    pub fn to_go_on(&self) -> Vec<String> {
+        worstcase_plan::to_go_on(&self.plan.experiment, self.command.clone())
+    }
+
     /// Records whose samples are the lateness of a timer.
     pub fn timed(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(|r| r.details.is_none())

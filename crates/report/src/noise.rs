@@ -3,7 +3,7 @@
 use super::View;
 use super::grid::{Grid, Group};
 use super::host::{grid, row_name};
-use super::terminal::{Style, WIDTH, distinct, row_label, shortened, units};
+use super::terminal::{Style, WIDTH, distinct, row_label, shortened, units, width};
 use serde_json::{Value, json};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
@@ -56,7 +56,7 @@ pub(super) fn lab_table(view: &View, style: Style) -> Vec<String> {
     let units = units(records().map(|r| &r.subject)).join(", ");
     let heading = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
     let mut lines = vec![style.bold(&heading), String::new()];
-    lines.extend(grid.render(WIDTH));
+    lines.extend(grid.render(width(WIDTH)));
     lines.push(String::new());
     lines.push("What came in them, and who sent it: worstcase explain RUN".into());
     lines

@@ -2,7 +2,7 @@
 
 use super::View;
 use super::grid::{Grid, Group};
-use super::terminal::{Style, row_label};
+use super::terminal::{Style, row_label, width};
 use serde::Serialize;
 use worstcase_base::format::{micros, plain};
 use worstcase_results::record::SubjectId;
@@ -96,7 +96,7 @@ pub fn lines(view: &View, style: Style) -> Vec<String> {
         }],
     };
     let mut lines = vec![style.bold(&format!("Ranking: {ABOUT}"))];
-    lines.extend(grid.render(WIDTH).into_iter().skip(1));
+    lines.extend(grid.render(width(WIDTH)).into_iter().skip(1));
     lines.push(plain(&ranking.answer));
     lines
 }

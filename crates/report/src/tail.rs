@@ -6,7 +6,7 @@ use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, span};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{CellId, Record, Venue};
-use worstcase_results::stats::tail::{Exceeded, Level, Peaks, Sure, Tail, estimate};
+use worstcase_results::stats::tail::{Exceeded, Level, Peaks, SPAN, Sure, Tail, estimate, is_narrow};
 
 /// What no estimate from samples can know.
 const HOST_LIMITS: [&str; 3] = [
@@ -103,7 +103,11 @@ fn estimated(tail: &Tail) -> Vec<String> {
         ),
     ];
     lines.extend(tail.levels.iter().map(|l| level(l, tail.observation_ns)));
-    if tail.end_ns.best.is_some() {
+    lines.extend(tail.withheld.iter().map(|time| {
+        let once = once(time);
+        format!("{once:<12} withheld: its interval spans more than a factor of ten")
+    }));
+    if is_narrow(&tail.end_ns) {
         lines.push(format!("{:<12} {}", "end", latency(&tail.end_ns)));
     }
     lines.extend(tail.limit.as_ref().map(exceeded));
@@ -112,8 +116,7 @@ fn estimated(tail: &Tail) -> Vec<String> {
 
 fn level(level: &Level, observation_time: Nanos) -> String {
     let times = level.every_ns.0 as f64 / observation_time.0 as f64;
-    let article = if level.once_a == "hour" { "an" } else { "a" };
-    let once = format!("once {article} {}", level.once_a);
+    let once = once(level.once_a);
     let line = format!("{once:<12} {}", latency(&level.latency_ns));
     match times > 1.0 {
         true => format!(
@@ -124,18 +127,27 @@ fn level(level: &Level, observation_time: Nanos) -> String {
     }
 }
 
+fn once(time: &str) -> String {
+    let article = if time == "hour" { "an" } else { "a" };
+    format!("once {article} {time}")
+}
+
 fn latency(sure: &Sure<Option<Nanos>>) -> String {
     let show = |value: Option<Nanos>| value.map_or("no end".to_string(), micros);
     format!("{:<8} ({}..{})", show(sure.best), show(sure.low), show(sure.high))
 }
 
 fn exceeded(exceeded: &Exceeded) -> String {
-    let show = |every: Option<f64>| every.map_or("never".to_string(), span);
     let every = exceeded.every_s;
-    let often = match (every.best, every.low) {
-        (_, None) => "never, by all of these fits".to_string(),
-        (None, _) => format!("never ({}..never)", show(every.low)),
-        (Some(best), _) => format!("once in {} ({}..{})", span(best), show(every.low), show(every.high)),
+    let often = match (every.best, every.low, every.high) {
+        (_, None, _) => "never, by all of these fits".to_string(),
+        (Some(best), Some(low), Some(high)) if high <= low * SPAN => {
+            format!("once in {} ({}..{})", span(best), span(low), span(high))
+        }
+        (_, Some(low), _) => format!(
+            "at most once in {} (how seldom is withheld: the interval spans more than a factor of ten)",
+            span(low)
+        ),
     };
     format!("{:<12} exceeded {often}", duration::show(exceeded.limit_ns))
 }

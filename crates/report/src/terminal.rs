@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros, plain, range, shell};
+use worstcase_base::format::{counted, grouped, micros, plain, range, shell};
 use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Published, Quantity, Record, Subject, is_host};
 use worstcase_results::stats::{Ensemble, ensembles};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
@@ -56,6 +56,74 @@ impl Style {
     }
 }
 
+/// How wide a table may be: no wider than the terminal that it goes to.
+pub(super) fn width(most: usize) -> usize {
+    columns().map_or(most, |columns| columns.clamp(LEAST, most))
+}
+
+/// Narrower terminals break what they like.
+const LEAST: usize = 40;
+
+/// Of the terminal that standard output is.
+fn columns() -> Option<usize> {
+    let out = std::io::stdout();
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
+    (size.ws_col > 0).then_some(size.ws_col.into())
+}
+
+/// Text with its long lines broken between words, if it goes to a terminal.
+pub fn fitted(text: &str) -> String {
+    match columns() {
+        Some(columns) => fitted_to(text, columns.max(LEAST)),
+        None => text.to_string(),
+    }
+}
+
+fn fitted_to(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        // Colours take no room; what is aligned is a table's.
+        if seen(line.trim_end()) <= width || bare.contains("  ") {
+            out.push_str(line);
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let mut used = indent;
+        out.push_str(&line[..indent]);
+        for (nth, word) in bare.split(' ').enumerate() {
+            if nth > 0 && used + 1 + seen(word) > width {
+                used = indent + 2;
+                out.push_str(&format!("\n{:used$}", ""));
+            } else if nth > 0 {
+                used += 1;
+                out.push(' ');
+            }
+            used += seen(word);
+            out.push_str(word);
+        }
+        out.push_str(if line.ends_with('\n') { "\n" } else { "" });
+    }
+    out
+}
+
+/// Characters that are seen: all but escape sequences that colour.
+fn seen(text: &str) -> usize {
+    let mut escaped = false;
+    let is_seen = |c: char| match (escaped, c) {
+        (true, _) => {
+            escaped = c != 'm';
+            false
+        }
+        (false, '\x1b') => {
+            escaped = true;
+            false
+        }
+        _ => true,
+    };
+    text.chars().map(is_seen).filter(|seen| *seen).count()
+}
+
 /// The whole report.
 pub fn run(view: &View, style: Style) -> String {
     let mut out = vec![style.bold(&plain(&view.plan.title))];
@@ -64,7 +132,7 @@ pub fn run(view: &View, style: Style) -> String {
     if measured < planned {
         out.push(format!(
             "{measured} of {planned} cells are measured; to go on: {}",
-            plain(&shell(&view.command))
+            plain(&shell(&view.to_go_on()))
         ));
     }
     if is_host(view.records) {
@@ -147,7 +215,7 @@ fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: 
     };
     let heading = format!("{probe}, {} ({})", quantity.title(), units.join(", "));
     let mut lines = vec![style.bold(&heading), observation_time(all), String::new()];
-    lines.extend(grid.render(WIDTH));
+    lines.extend(grid.render(width(WIDTH)));
     lines
 }
 
@@ -200,15 +268,15 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
         let total: u64 = some().map(of).sum();
         let worst = some().max_by_key(|r| of(r))?;
         Some(format!(
-            "{} {what}, in {} cells; most in {} ({}).",
+            "{} {what}, in {}; most in {} ({}).",
             grouped(total),
-            some().count(),
+            counted(some().count() as u64, "cell"),
             worst.id,
             grouped(of(worst))
         ))
     };
     if expected > 0 || records.is_empty() {
-        let of_periods = format!("of {} periods", grouped(expected));
+        let of_periods = format!("of {}", counted(expected, "period"));
         lines.push(match most(&of_periods, |r| r.accounting.missed()) {
             Some(missed) => format!("Missed: {missed}"),
             None => format!("Missed: none {of_periods}."),
@@ -298,5 +366,22 @@ pub(super) fn shortened(title: &str) -> String {
     match title.chars().count() {
         0..=28 => title.to_string(),
         _ => title.chars().take(27).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let text = "\x1b[1mshort\x1b[0m\n  Missed: 3 of 1 000 periods, in 6.1.0-56-amd64.none.idle.s1 (3).\na  table  that is wider than all of it\n";
+        let fitted = fitted_to(text, 34);
+        assert_eq!(
+            fitted,
+            "\x1b[1mshort\x1b[0m\n  Missed: 3 of 1 000 periods, in\n    6.1.0-56-amd64.none.idle.s1\n    (3).\na  table  that is wider than all of it\n"
+        );
+        assert_eq!(fitted_to(text, 200), text);
+        assert_eq!(seen("\x1b[1;31mFAIL\x1b[0m"), 4);
     }
 }

@@ -4,7 +4,7 @@ use super::tail::{CellTail, several};
 use super::terminal::{Style, verdict_heading, verdict_lines};
 use serde_json::json;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, plain};
+use worstcase_base::format::{counted, grouped, plain};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, worst};
@@ -70,10 +70,10 @@ impl Judged<'_> {
     fn amount(&self, verdict: &Verdict) -> String {
         let e = &verdict.evidence;
         let mut text = format!(
-            "{} in {}, {} cells; missed {}, at the ends {}, lost {}",
+            "{} in {}, {}; missed {}, at the ends {}, lost {}",
             e.amount(&self.of_subject(verdict)),
             duration::show(e.observation_ns),
-            e.cells,
+            counted(e.cells as u64, "cell"),
             grouped(e.missed),
             grouped(e.missed_at_ends),
             grouped(e.lost)

@@ -22,9 +22,18 @@ pub struct Task {
 }
 
 impl Task {
-    /// Name, id, and the system call if one is known, as in `sh (87) in write(2)`.
+    /// Name and id; what is known of a thread whose name is not.
+    pub fn named(&self) -> String {
+        match (self.comm.is_empty(), self.pid) {
+            (true, 0) => "an unknown task".into(),
+            (true, pid) => format!("thread {pid}"),
+            (false, pid) => format!("{} ({pid})", self.comm),
+        }
+    }
+
+    /// That, and the system call if one is known, as in `sh (87) in write(2)`.
     pub fn within(&self, system_call: Option<&str>) -> String {
-        in_call(format!("{} ({})", self.comm, self.pid), system_call)
+        in_call(self.named(), system_call)
     }
 }
 

@@ -9,7 +9,7 @@ pub mod apply;
 mod finding;
 mod rules;
 
-pub use apply::{Applied, apply};
+pub use apply::{Applied, AppliedFinding, apply};
 pub use finding::{Change, Finding, Level};
 
 use super::CpuList;

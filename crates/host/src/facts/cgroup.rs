@@ -17,6 +17,17 @@ pub struct Cgroup {
     pub rt_runtime_us: Option<i64>,
     /// CPUs this process may use.
     pub allowed: Option<CpuList>,
+    /// The cpuset that holds for the group.
+    pub cpuset: Option<Cpuset>,
+}
+
+/// A control group's CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cpuset {
+    /// The nearest group that has a cpuset, from the root of its hierarchy.
+    pub group: String,
+    /// The CPUs that it leaves.
+    pub cpus: CpuList,
 }
 
 /// Which control groups are mounted.
@@ -55,6 +66,7 @@ pub(super) fn read(tree: &Tree) -> Cgroup {
     let quotas = folders.iter().filter_map(|folder| quota(tree, folder));
     let status = tree.text("proc/self/status").unwrap_or_default();
     Cgroup {
+        cpuset: cpuset(tree, &groups, unified),
         quota_cpus: quotas.reduce(f64::min),
         rt_runtime_us: folders
             .first()
@@ -65,12 +77,35 @@ pub(super) fn read(tree: &Tree) -> Cgroup {
     }
 }
 
-/// The path of a line `id:controllers:path`: the unified one, or that of the controller cpu.
+/// The nearest cpuset on the way from the group to the root.
+fn cpuset(tree: &Tree, groups: &str, unified: bool) -> Option<Cpuset> {
+    let (base, file) = match unified {
+        true => (MOUNT.to_string(), "cpuset.cpus.effective"),
+        false => (format!("{MOUNT}/cpuset"), "cpuset.effective_cpus"),
+    };
+    let path = groups.lines().find_map(|line| group_of(line, unified, "cpuset"))?;
+    up_to_root(&base, &path).into_iter().find_map(|folder| {
+        Some(Cpuset {
+            cpus: tree.value(&format!("{folder}/{file}"))?,
+            group: match folder.strip_prefix(&base) {
+                None | Some("") => "/".into(),
+                Some(group) => group.into(),
+            },
+        })
+    })
+}
+
+/// The path of the controller cpu, or the unified one.
 fn group(line: &str, unified: bool) -> Option<String> {
+    group_of(line, unified, "cpu")
+}
+
+/// The path of a line `id:controllers:path`: the unified one, or that of a controller.
+fn group_of(line: &str, unified: bool, controller: &str) -> Option<String> {
     let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
     let wanted = match unified {
         true => controllers.is_empty(),
-        false => controllers.split(',').any(|name| name == "cpu"),
+        false => controllers.split(',').any(|name| name == controller),
     };
     wanted.then(|| path.to_string())
 }

@@ -22,6 +22,14 @@ pub struct Isolation {
     pub tickless: Option<CpuList>,
 }
 
+impl Isolation {
+    /// CPUs that ordinary work is kept away from.
+    pub fn cpus(&self) -> CpuList {
+        let both = [&self.isolated, &self.tickless];
+        both.into_iter().flatten().flat_map(CpuList::iter).collect()
+    }
+}
+
 pub(super) fn read(tree: &Tree, kernel: &Kernel) -> Isolation {
     let argument = |name| kernel.argument(name).map(str::to_string);
     Isolation {

@@ -8,6 +8,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod cpu;
 pub mod disks;
+pub mod identity;
 pub mod interrupts;
 pub mod isolation;
 pub mod kernel;
@@ -29,6 +30,8 @@ use std::path::Path;
 /// All that is known of a machine.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
+    /// Which machine it is.
+    pub identity: identity::Identity,
     /// The processor.
     pub cpu: cpu::Cpu,
     /// The clock source.
@@ -76,6 +79,7 @@ impl Facts {
     pub fn read(tree: &Tree, live: Live) -> Facts {
         let kernel = kernel::read(tree, live.tick_ns);
         Facts {
+            identity: identity::read(tree),
             cpu: cpu::read(tree),
             clock: clock::read(tree, live.clock_read_ns),
             isolation: isolation::read(tree, &kernel),

@@ -145,6 +145,48 @@ fn cores_and_their_threads() {
 }
 
 #[test]
+fn a_machine_is_known_by_its_names_and_not_by_its_id() {
+    let id = "0123456789abcdef0123456789abcdef";
+    let pc = facts(&[
+        ("proc/sys/kernel/hostname", "rtbox\n"),
+        ("etc/machine-id", id),
+        ("sys/class/dmi/id/sys_vendor", "Acme\n"),
+        ("sys/class/dmi/id/product_name", "Rack 5\n"),
+        ("sys/class/dmi/id/board_name", "B1\n"),
+        ("sys/class/dmi/id/bios_version", "7.1\n"),
+        ("sys/class/dmi/id/bios_date", "01/02/2026\n"),
+    ])
+    .identity;
+    assert_eq!(pc.host.as_deref(), Some("rtbox"));
+    assert_eq!(pc.system.as_deref(), Some("Acme Rack 5"));
+    assert_eq!(pc.board.as_deref(), Some("B1"));
+    assert_eq!(pc.firmware.as_deref(), Some("7.1 01/02/2026"));
+    let digest = pc.machine_id.unwrap();
+    assert!(digest.starts_with("sha256:") && !digest.contains(id), "{digest}");
+    let board = facts(&[("proc/device-tree/model", "Acme SBC\0")]).identity;
+    assert_eq!(board.system.as_deref(), Some("Acme SBC"));
+}
+
+#[test]
+fn the_nearest_cpuset_counts() {
+    let cpuset = |files: &[(&str, &str)]| facts(files).cgroup.cpuset.map(|c| (c.group, c.cpus.to_string()));
+    let v2 = [
+        ("sys/fs/cgroup/cgroup.controllers", "cpuset"),
+        ("proc/self/cgroup", "0::/a/b\n"),
+        ("sys/fs/cgroup/a/cpuset.cpus.effective", "0-1\n"),
+        ("sys/fs/cgroup/cpuset.cpus.effective", "0-3\n"),
+    ];
+    assert_eq!(cpuset(&v2), Some(("/a".into(), "0-1".into())));
+    assert_eq!(cpuset(&[v2[0], v2[1], v2[3]]), Some(("/".into(), "0-3".into())));
+    let v1 = [
+        ("proc/self/cgroup", "5:cpuset:/c\n2:cpu,cpuacct:/d\n"),
+        ("sys/fs/cgroup/cpuset/c/cpuset.effective_cpus", "2\n"),
+    ];
+    assert_eq!(cpuset(&v1), Some(("/c".into(), "2".into())));
+    assert_eq!(cpuset(&[]), None);
+}
+
+#[test]
 fn interrupts_are_read_with_where_they_go() {
     let table = "           CPU0       CPU1\n 24:          5         2  IO-APIC   5-edge  disk\nLOC:  7 7 Local timer\n\
          25:  1\n";

@@ -13,6 +13,8 @@ pub struct LoadPlace {
     pub work_dir: PathBuf,
     /// A control group to make for them (see [`super::cgroup::propose`]).
     pub cgroup: Option<PathBuf>,
+    /// They run on these CPUs; on those of this process if there are none.
+    pub cpus: Vec<u32>,
 }
 
 /// Refuses a folder with less than `bytes` of free space, so that a load does not fill the user's disk.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use worstcase_probe::Venue;
 use worstcase_probe::loads::{BeginPart, BegunPart, LoadEnvironment, LoadError, LoadPart, LoadSpec, RunningLoad};
+use worstcase_probe::sys::affinity;
 use worstcase_probe::sys::process::{self, Pid};
 
 /// Part of an error that concerns all loads.
@@ -38,7 +39,7 @@ pub struct RunningHostLoad {
 impl RunningHostLoad {
     /// Makes what the loads need and starts their workers, as children of this process, which must have one thread.
     ///
-    /// They inherit its CPU affinity. Programs that run `compile` call [`worstcase_probe::loads::compile::child_main`] first
+    /// They inherit its CPU affinity, unless `place` names CPUs. Programs that run `compile` call [`worstcase_probe::loads::compile::child_main`] first
     /// in `main`.
     pub fn start(spec: &LoadSpec, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
         spec.check_venue(Venue::Host)?;
@@ -59,7 +60,8 @@ impl RunningHostLoad {
             stopped: false,
         };
         let membership = running.join(place, spec);
-        let started = running.start_loads(spec, seed);
+        // After joining: a group with a cpuset of its own may give other CPUs.
+        let started = on_cpus(&place.cpus, || running.start_loads(spec, seed));
         if let Some(membership) = membership {
             let leaving = LoadError::preparing(ALL, "leaving the loads' control group");
             running.cgroup = Some(membership.leave().map_err(leaving)?);
@@ -133,6 +135,19 @@ impl RunningHostLoad {
             source: std::io::Error::other(e),
         }))
     }
+}
+
+/// Starts loads, which inherit the CPUs of their parent. This process gets its own back.
+fn on_cpus(cpus: &[u32], start: impl FnOnce() -> Result<RunningLoad, LoadError>) -> Result<RunningLoad, LoadError> {
+    if cpus.is_empty() {
+        return start();
+    }
+    let choosing = || LoadError::preparing(ALL, format!("putting loads on CPUs {cpus:?}"));
+    let before = affinity::current().map_err(choosing())?;
+    affinity::set(cpus).map_err(choosing())?;
+    let started = start();
+    affinity::set(&before).map_err(choosing())?;
+    started
 }
 
 /// The work folder, in which each load gets two of its own, and rights, while it starts.

@@ -12,7 +12,7 @@ use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Observer, Placement, Request};
 use worstcase_probe::probes::environment;
 use worstcase_probe::record::{Sample, SelfCost, Work};
-use worstcase_probe::sys::{clock, usage};
+use worstcase_probe::sys::{affinity, clock, usage};
 
 /// The first sample begins this long after everything is ready.
 const LEAD: Nanos = Nanos::from_millis(20);
@@ -34,6 +34,10 @@ pub(super) fn measure(
         priority: spec.scheduling.priority(),
         cpus: if everywhere { &[] } else { &spec.cpus },
     };
+    if everywhere {
+        affinity::set(&spec.cpus)
+            .map_err(|e| MeasureError::Thread(format!("cannot run on CPUs {:?}: {e}", spec.cpus)))?;
+    }
     bench.check_machine(&request)?;
     load.wait_for_work()?;
     say(&Message::WarmUp { length: spec.warmup })?;

@@ -77,6 +77,7 @@ pub fn run(
     let place = LoadPlace {
         work_dir: spec.work_dir.clone(),
         cgroup: spec.cgroup.clone(),
+        cpus: spec.load_cpus.clone(),
     };
     let mut load = RunningHostLoad::start(&spec.load, spec.seed, &place)?;
     // Every thread from now on: no SIGALRM but the one that a measuring thread waits for.

@@ -1,6 +1,6 @@
 //! Keeping what a probe gave that does not measure CPU by CPU: one cell.
 
-use super::keep::{BOOT_ID, add_environment};
+use super::keep::{BOOT_ID, add_cpus, add_environment};
 use crate::HostError;
 use crate::HostSpec;
 use crate::message::{BenchDone, Done};
@@ -8,12 +8,12 @@ use crate::state::boot_id;
 use worstcase_probe::bench::Bench;
 use worstcase_probe::record::RawRecord;
 use worstcase_probe::{CellSpec, Nanos, Probe};
-use worstcase_results::record::{CellResult, Method, Run, Subject};
+use worstcase_results::record::{CellResult, Method, Origin, Run, Subject};
 
 /// Keeps it. One that ended before its first sample leaves no cell.
 pub(super) fn keep(
     run: &Run,
-    subject: &Subject,
+    (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
     bench: Bench,
     done: &Done,
@@ -48,6 +48,7 @@ pub(super) fn keep(
         details: Some(taken.details.clone()),
     };
     raw.environment.insert(BOOT_ID.to_string(), boot_id());
+    add_cpus(&mut raw.environment, spec);
     add_environment(&mut raw.environment, done, taken.measured, taken.steal);
     let mut result = CellResult::new(subject.clone(), &raw, &[], None).map_err(|e| contradiction(e.to_string()))?;
     result.record.cell.method = Some(Method {
@@ -57,6 +58,7 @@ pub(super) fn keep(
         distance_ns: Nanos(0).0,
         threshold_ns: None,
     });
+    result.record.origin = Some(origin.clone());
     result.record.check().map_err(contradiction)?;
     Ok(run.write_cell(&result)?)
 }

@@ -3,6 +3,7 @@
 use super::keep::keep;
 use super::matrix::Matrix;
 use super::measurement::{Watch, measure};
+use super::origin::was_set;
 use super::timerlat;
 use super::work_dir::work_dir;
 use crate::HostSpec;
@@ -14,8 +15,9 @@ use crate::{HostError, Journal, StateFolder};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
+use worstcase_base::utc::Utc;
 use worstcase_probe::Probe;
-use worstcase_results::record::{Executor, Machine, Progress, Record, Run, Subject, Task};
+use worstcase_results::record::{Executor, Machine, Origin, Progress, Record, Run, Subject, Task};
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {
@@ -67,11 +69,17 @@ impl Executor for HostExecutor<'_> {
     }
 
     fn begin(&mut self, missing: &[usize], _progress: &dyn Progress) -> Result<(), HostError> {
+        if missing.is_empty() {
+            return Ok(());
+        }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut journal = Journal::begin(self.state, "worstcase host run")?;
         journal.start_guard()?;
         let journal = session.journal.insert(journal);
-        let findings = self.matrix.apply.as_ref();
+        for note in &self.matrix.notes {
+            session.watch.note(note);
+        }
+        let findings = self.matrix.apply.then_some(&self.matrix.findings);
         session.applied = findings.map(|findings| apply(findings, &Tree::at("/".as_ref()), journal));
         for outcome in session.applied.iter().flat_map(|a| &a.outcomes) {
             session.watch.note(&outcome.line());
@@ -108,7 +116,7 @@ impl HostExecutor<'_> {
             watch,
             journal: Some(journal),
             tracing,
-            ..
+            applied,
         } = session
         else {
             return Err(HostError::Worker("it was not prepared".into()));
@@ -122,13 +130,20 @@ impl HostExecutor<'_> {
             tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
             ..spec.clone()
         };
+        let began = Utc::now();
         let done = measure(&spec, journal, stop, watch.as_mut())?;
-        let subject = &self.matrix.subject;
+        let origin = Origin {
+            began,
+            ended: Utc::now(),
+            applied: applied.as_ref().map(|applied| was_set(&applied.outcomes)),
+            ..self.matrix.origin.clone()
+        };
+        let measured = (&self.matrix.subject, &origin);
         if let (Probe::Bench(bench), Some(taken)) = (spec.probe, &done.bench) {
-            return super::bench::keep(run, subject, &spec, bench, &done, taken);
+            return super::bench::keep(run, measured, &spec, bench, &done, taken);
         }
         for cpu in &done.cpus {
-            keep(run, scratch.path(), subject, &spec, &done, cpu)?;
+            keep(run, scratch.path(), measured, &spec, &done, cpu)?;
         }
         Ok(())
     }

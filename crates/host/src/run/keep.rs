@@ -1,10 +1,9 @@
 //! From what a measuring process left (a file of packed samples a CPU, and its last message) to records in the run folder.
 
 use super::rows::for_each_row;
-use crate::HostError;
-use crate::HostSpec;
 use crate::message::{CpuDone, Done, Seen};
 use crate::state::boot_id;
+use crate::{CpuList, HostError, HostSpec};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -14,8 +13,8 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellId, Gaps, LOST_EVENTS, LOST_LINES, Method, Quantity, Record, Run, SCHEMA, SamplesFile,
-    SelfCost, Subject, Summaries, Work, folder,
+    Accounting, Cause, Cell, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Origin,
+    Quantity, Record, Run, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -25,7 +24,7 @@ pub const CAPTURES_FILE: &str = "captures.json";
 pub fn keep(
     run: &Run,
     scratch: &Path,
-    subject: &Subject,
+    (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
     done: &Done,
     cpu: &CpuDone,
@@ -62,6 +61,7 @@ pub fn keep(
         work: done.work.iter().map(Work::from).collect(),
         warnings: done.warnings.clone(),
         console: Vec::new(),
+        origin: Some(origin.clone()),
         environment: environment(spec, done, cpu),
         digest: written.digest,
         details: None,
@@ -145,11 +145,22 @@ fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> BTreeMap<String, 
         Seen::Gaps { observed, .. } => observed,
     };
     environment.insert(BOOT_ID.to_string(), boot_id());
+    add_cpus(&mut environment, spec);
     if cpu.lost_lines > 0 {
         environment.insert(LOST_LINES.to_string(), cpu.lost_lines.to_string());
     }
     add_environment(&mut environment, done, measured, cpu.steal);
     environment
+}
+
+/// Where the load ran, if not everywhere, and which of the measured CPUs are isolated.
+pub(super) fn add_cpus(environment: &mut BTreeMap<String, String>, spec: &HostSpec) {
+    let load: CpuList = spec.load_cpus.iter().copied().collect();
+    for (key, cpus) in [(LOAD_CPUS, &load), (ISOLATED, &spec.isolated)] {
+        if !cpus.is_empty() {
+            environment.insert(key.to_string(), cpus.to_string());
+        }
+    }
 }
 
 /// Adds what is known of every measurement.
@@ -173,7 +184,7 @@ pub(super) fn add_environment(
         LOST_EVENTS,
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
-    add("ended_early", done.stopped.then(|| "1".to_string()));
+    add(ENDED_EARLY, done.stopped.then(|| "1".to_string()));
 }
 
 /// What the first pass over the rows gave, besides the file.

@@ -4,7 +4,7 @@ use crate::HostSpec;
 use crate::doctor::Finding;
 use std::path::PathBuf;
 use worstcase_probe::Probe;
-use worstcase_results::record::{CellEntry, Subject, Task};
+use worstcase_results::record::{CellEntry, Origin, Subject, Task};
 
 /// What is going to be measured.
 #[derive(Debug)]
@@ -13,10 +13,16 @@ pub struct Matrix {
     pub subject: Subject,
     /// The measurements; their folders are filled in when each begins.
     pub specs: Vec<HostSpec>,
+    /// What to know of it before it begins, in lines.
+    pub notes: Vec<String>,
     /// Where the loads make their files: a folder in this one.
     pub work_parent: PathBuf,
-    /// Findings whose remedies are set for the length of the run.
-    pub apply: Option<Vec<Finding>>,
+    /// Where it is measured, and how this machine was set before.
+    pub origin: Origin,
+    /// What the doctor found for the CPUs that are measured.
+    pub findings: Vec<Finding>,
+    /// Whether the findings' remedies are set for the length of the run.
+    pub apply: bool,
 }
 
 impl Matrix {

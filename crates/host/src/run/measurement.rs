@@ -39,6 +39,7 @@ pub fn measure(
     let place = LoadPlace {
         work_dir: spec.work_dir.clone(),
         cgroup: spec.cgroup.clone(),
+        cpus: spec.load_cpus.clone(),
     };
     journal.will_load(&Traces::of(&spec.load, &place, child.id() as i32))?;
     let mut input = child.stdin.take().expect("its input is a pipe");

@@ -7,7 +7,7 @@
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
 //! work_dir     where the loads work: a folder whose name nobody can foresee
-//! bench        a probe that does not measure CPU by CPU -> record
+//! bench        a probe that does not measure CPU by CPU -> record     origin   where and when: what a record keeps
 //! ```
 
 mod bench;
@@ -15,6 +15,7 @@ pub mod executor;
 pub mod keep;
 pub mod matrix;
 pub mod measurement;
+pub mod origin;
 pub mod placement;
 mod rows;
 pub mod specs;

@@ -160,6 +160,8 @@ mod tests {
             warmup: Nanos(0),
             seed: 1,
             load: "idle".parse().expect("a load"),
+            load_cpus: Vec::new(),
+            isolated: Default::default(),
             threshold: Nanos(1),
             captures: 0,
             work_dir: dir.into(),

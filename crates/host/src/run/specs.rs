@@ -2,8 +2,9 @@
 
 use super::matrix::Matrix;
 use super::placement::{self, Topology};
-use super::{subject, timerlat};
+use super::{origin, subject, timerlat};
 use crate::HostSpec;
+use crate::cpus::Cpus;
 use crate::doctor::examine;
 use crate::facts::Tree;
 use crate::spec::{Scheduling, Waker};
@@ -25,28 +26,40 @@ const RTC: &str = "/dev/rtc";
 /// What is measured here.
 pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
     let facts = Facts::of("/".as_ref());
-    let allowed = allowed_cpus();
+    let available = Cpus::of(&facts);
+    let setup = &experiment.setup;
+    let load_cpus = match &setup.load_cpus {
+        Some(asked) => {
+            available.check(asked)?;
+            Some(asked.clone())
+        }
+        None => available.usual_load(),
+    };
     let mut specs: Vec<HostSpec> = Vec::new();
     let mut measured = Vec::new();
     for part in &experiment.parts {
         let cpus = match &part.subjects {
             Subjects::Cpus(Some(cpus)) => cpus.clone(),
-            Subjects::Cpus(None) => allowed.clone(),
+            Subjects::Cpus(None) => available.usual(),
             Subjects::Kernels(_) => {
                 return Err(HostError::Argument("a host has CPUs in place of kernels".into()));
             }
         };
-        let missing = cpus.without(&allowed);
-        if !missing.is_empty() {
-            return Err(HostError::NotOnline {
-                missing,
-                online: allowed,
-            });
-        }
+        available.check(&cpus)?;
         measured.extend(cpus.iter());
         let cpus: Vec<u32> = cpus.iter().collect();
         let earlier = specs.len();
         for spec in of_part(part, &cpus)? {
+            let spec = HostSpec {
+                load_cpus: load_cpus.iter().flat_map(CpuList::iter).collect(),
+                isolated: spec
+                    .cpus
+                    .iter()
+                    .copied()
+                    .collect::<CpuList>()
+                    .common(available.isolated()),
+                ..spec
+            };
             if !specs[..earlier].contains(&spec) {
                 specs.push(spec);
             }
@@ -55,23 +68,17 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
     if specs.iter().any(|spec| spec.probe == Probe::Timerlat) {
         timerlat::check()?;
     }
-    let setup = &experiment.setup;
+    let measured: CpuList = measured.into_iter().collect();
+    let findings = examine(&facts, &measured);
     Ok(Matrix {
+        notes: available.notes(&measured, load_cpus.as_ref()),
         subject: subject::of(&facts, &environment::read()),
         specs,
         work_parent: setup.work_dir.clone().unwrap_or_else(std::env::temp_dir),
-        apply: setup
-            .apply
-            .then(|| examine(&facts, &measured.into_iter().collect::<CpuList>())),
+        origin: origin::of(&facts, &findings),
+        findings,
+        apply: setup.apply,
     })
-}
-
-/// The CPUs that this process may use.
-fn allowed_cpus() -> CpuList {
-    let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
-    (0..rustix::thread::CpuSet::MAX_CPU as u32)
-        .filter(|cpu| set.is_set(*cpu as usize))
-        .collect()
 }
 
 fn wrong<T>(text: &str) -> Result<T, HostError> {
@@ -161,7 +168,7 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     })
 }
 
-/// What every probe has; folders are filled in when it runs.
+/// What every probe has; folders are filled in when it runs, the load's CPUs by [`matrix`].
 fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostSpec {
     HostSpec {
         probe,
@@ -174,6 +181,8 @@ fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostS
         warmup: part.timing.warmup,
         seed: asked.seed,
         load: asked.load.clone(),
+        load_cpus: Vec::new(),
+        isolated: CpuList::default(),
         threshold: Nanos(0),
         captures: 0,
         work_dir: PathBuf::new(),

@@ -105,6 +105,7 @@ impl Folder {
         LoadPlace {
             work_dir: self.0.join("work"),
             cgroup: cgroup::propose(process::own_pid()),
+            cpus: Vec::new(),
         }
     }
 }

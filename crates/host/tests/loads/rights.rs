@@ -27,6 +27,7 @@ fn place(work_dir: &Path) -> LoadPlace {
     LoadPlace {
         work_dir: work_dir.to_path_buf(),
         cgroup: None,
+        cpus: Vec::new(),
     }
 }
 

@@ -166,6 +166,7 @@ pub fn what_cannot_run_says_so_in_one_line() {
         let place = LoadPlace {
             work_dir: format!("/dev/shm/worstcase-test-{}", process::own_pid()).into(),
             cgroup: None,
+            cpus: Vec::new(),
         };
         assert!(error("disk:1", &place).contains("is in memory"));
     }
@@ -180,6 +181,7 @@ pub fn a_folder_of_somebody_else_is_left_alone() {
     let place = LoadPlace {
         work_dir: folder.0.clone(),
         cgroup: None,
+        cpus: Vec::new(),
     };
     let error = RunningHostLoad::start(&load("cpu"), 1, &place)
         .err()

@@ -13,7 +13,7 @@ pub fn terminal(groups: &[Group]) -> String {
             out.push(format!("What keeps {subject} from being better, the worst first (us)"));
             out.push(format!(
                 "{:>9} {:>9} {:>8}  {:<16} cause",
-                "worst", "cause", "samples", "load"
+                "worst", "of it", "samples", "load"
             ));
         }
         let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));

@@ -96,8 +96,7 @@ fn headings(explanation: &Explanation) -> Vec<Value> {
         name("process_name", THREADS, 0, "threads"),
     ];
     for task in &explanation.tasks {
-        let label = format!("{} ({})", task.comm, task.pid);
-        out.push(name("thread_name", THREADS, track(task.pid), &label));
+        out.push(name("thread_name", THREADS, track(task.pid), &task.named()));
     }
     out
 }

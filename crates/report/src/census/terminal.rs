@@ -217,7 +217,7 @@ pub fn details(owned: &Owned) -> Vec<String> {
     } else {
         &owned.chain
     };
-    let lead = format!("{:INDENT$}in {} ({}): ", "", plain(&owned.task.comm), owned.task.pid);
+    let lead = format!("{:INDENT$}in {}: ", "", plain(&owned.task.named()));
     let mut lines = chained(&lead, INDENT, shown);
     if owned.irregular {
         lines.push(format!("{:INDENT$}returns fit no frame: the chain may be wrong", ""));

@@ -90,10 +90,10 @@ fn one_cell() {
         non-preemptible, the longest
           longest      net       times  from -> to
              80.0     80.0           1  free_pages -> shm_close
-                                        in  (0): [user] init > free_pages
+                                        in an unknown task: [user] init > free_pages
                                          50 %     40.0 us  clear_page < free_pages
              4.00     4.00           1  do_exit -> do_exit
-                                        in  (0):
+                                        in an unknown task:
         times: of the sections longer than 0.999 us
 
         interrupts off, the longest
@@ -147,11 +147,11 @@ fn two_cells() {
                      before    after  times  times  from -> to
         appeared     <0.999     90.0      -      1  free_folios -> shm_close
                                         after:
-                                        in  (0): [user] init > free_folios
+                                        in an unknown task: [user] init > free_folios
                                          50 %     45.0 us  clear_page < free_folios
         vanished       50.0   <0.999      1      -  free_pages -> shm_close
                                         before:
-                                        in  (0): [user] init > free_pages
+                                        in an unknown task: [user] init > free_pages
                                          50 %     25.0 us  clear_page < free_pages
         1 more are as long in both
         compared: sections longer than 0.999 us before, 0.999 after; <: not among those, so no longer than this

@@ -4,13 +4,14 @@ use super::figures::{probability, ratio, ratio_interval, signed, value};
 use super::{Shown, exact, word};
 use crate::markdown::{commands, table, text};
 use worstcase_base::format::shell;
+use worstcase_results::compare::pair::Which;
 use worstcase_results::compare::words::{Compared, JudgedChange, Word};
 
 /// The text.
 pub fn lines(shown: &Shown) -> String {
     let mut out = vec!["### worstcase compare".to_string(), String::new()];
-    out.push(format!("**A** {}  ", text(&shown.a.title)));
-    out.push(format!("**B** {}", text(&shown.b.title)));
+    out.push(format!("**A** {}  ", text(&shown.head(Which::A))));
+    out.push(format!("**B** {}", text(&shown.head(Which::B))));
     out.extend([String::new(), shown.summary(), String::new()]);
     let cells = &shown.comparison.cells;
     let changed = rows(cells, |s| matches!(s.word, Word::Better | Word::Worse));

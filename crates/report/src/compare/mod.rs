@@ -5,6 +5,8 @@ pub mod json;
 pub mod markdown;
 pub mod terminal;
 
+use crate::terminal::{distinct, row_label};
+use worstcase_results::compare::pair::Which;
 use worstcase_results::compare::words::{Compared, LEVEL, Word};
 use worstcase_results::compare::{Comparison, Side};
 use worstcase_results::stats::ranks::needed;
@@ -23,6 +25,21 @@ pub struct Shown<'a> {
 }
 
 impl Shown<'_> {
+    /// What a side is: the subject that is compared, if it is one, and the question.
+    fn head(&self, which: Which) -> String {
+        let side = if which == Which::A { self.a } else { self.b };
+        let of = |cell: &'_ Compared| match which {
+            Which::A => cell.pair.a.clone(),
+            Which::B => cell.pair.b.clone(),
+        };
+        let compared = distinct(self.comparison.cells.iter().map(of));
+        let subject = side.subjects.iter().find(|s| compared == [s.id()]);
+        subject.map_or_else(
+            || side.title.clone(),
+            |subject| format!("{}; {}", row_label(subject), side.title),
+        )
+    }
+
     /// How many cells changed, in words.
     fn summary(&self) -> String {
         let cells = &self.comparison.cells;

@@ -3,7 +3,7 @@
 use super::figures::{probability, ratio, ratio_interval, signed, spread, value};
 use super::{Shown, exact, word};
 use crate::grid::{Grid, Group};
-use crate::terminal::Style;
+use crate::terminal::{Style, width};
 use worstcase_base::format::plain;
 use worstcase_results::compare::pair::Which;
 use worstcase_results::compare::words::{Compared, JudgedChange};
@@ -25,8 +25,8 @@ const COLUMNS: [&str; 10] = [
 /// The whole report.
 pub fn lines(shown: &Shown, style: Style) -> String {
     let mut out = vec![
-        style.bold(&plain(&format!("A: {}", shown.a.title))),
-        style.bold(&plain(&format!("B: {}", shown.b.title))),
+        style.bold(&plain(&format!("A: {}", shown.head(Which::A)))),
+        style.bold(&plain(&format!("B: {}", shown.head(Which::B)))),
         shown.summary(),
     ];
     for cell in &shown.comparison.cells {
@@ -81,7 +81,7 @@ fn table(cell: &Compared, style: Style) -> Vec<String> {
     };
     let mut lines = vec![style.bold(&plain(&heading))];
     // A single group needs no title.
-    lines.extend(grid.render(WIDTH).into_iter().skip(1));
+    lines.extend(grid.render(width(WIDTH)).into_iter().skip(1));
     lines.extend(exact(cell).map(|line| format!("  {line}")));
     if !pair.lacking.is_empty() {
         lines.push(format!(

@@ -42,7 +42,7 @@ impl Answer {
         let unfinished = (measured < planned).then(|| {
             format!(
                 "Not finished: {measured} of {planned} cells are measured, and only of these this page speaks. To go on: {}",
-                shell(&view.command)
+                shell(&view.to_go_on())
             )
         });
         let mut lines: Vec<String> = extremes(view, labels);

@@ -7,6 +7,7 @@ use super::part::{Labels, distinct};
 use crate::terminal::units;
 use serde::Serialize;
 use worstcase_base::format::micros;
+use worstcase_plan::study;
 use worstcase_results::record::{Published, Quantity, Record, RunPlan};
 use worstcase_results::stats::{Ensemble, ensembles};
 
@@ -69,11 +70,18 @@ impl Meant {
 
 /// All published figures of a run.
 pub fn beside(plan: &RunPlan, records: &[Record], labels: &Labels) -> Vec<Beside> {
+    // A figure without a source of its own is from the study's.
+    let study = || Some(study::load(&plan.study.as_ref()?.study).ok()?.source);
+    let of_study = study().unwrap_or_default();
+    let source = |figure: &Published| match figure.source.is_empty() {
+        true => of_study.clone(),
+        false => figure.source.clone(),
+    };
     let one = |figure: &Published| Beside {
         label: figure.label.clone(),
         value: figure.value.clone(),
         unit: figure.unit.clone(),
-        source: figure.source.clone(),
+        source: source(figure),
         ours: Meant::by(&figure.label).map_or_else(Vec::new, |meant| ours(&meant, records, labels)),
     };
     plan.published.iter().map(one).collect()
@@ -104,6 +112,18 @@ fn ours(meant: &Meant, records: &[Record], labels: &Labels) -> Vec<Ours> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_figure_has_a_source() {
+        use worstcase_plan::{Variant, Venue};
+        for built_in in study::built_in() {
+            let plan = study::plan(&built_in.name, Venue::Lab, Variant::Quick).unwrap();
+            let plan = RunPlan::new(plan, Vec::new());
+            for figure in beside(&plan, &[], &Labels::of(&plan, &[])) {
+                assert!(!figure.source.is_empty(), "{}: {}", built_in.name, figure.label);
+            }
+        }
+    }
 
     #[test]
     fn every_part_of_a_label_must_be_known() {

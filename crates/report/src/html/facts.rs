@@ -34,6 +34,7 @@ impl Facts {
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
             let mut facts = facts(&of[0].subject);
+            facts.extend(origin(&of));
             // Of what the machine says, only what is not said above.
             let more = said(&of)
                 .into_iter()
@@ -100,6 +101,25 @@ fn facts(subject: &Subject) -> Vec<Fact> {
             fact("memory", format!("{} MB", grouped(u64::from(host.memory_mb)))),
             fact("command line", &host.command_line),
         ]),
+    }
+    facts
+}
+
+/// Where and when a host was measured, and how it was set.
+fn origin(records: &[&Record]) -> Vec<Fact> {
+    let origins = || records.iter().filter_map(|r| r.origin.as_ref());
+    let (Some(began), Some(ended)) = (origins().map(|o| o.began).min(), origins().map(|o| o.ended).max()) else {
+        return Vec::new();
+    };
+    let mut facts = vec![
+        fact("host", distinct(origins().map(|o| o.host.clone())).join(", ")),
+        fact("measured", format!("{} to {}", began.told(), ended.told())),
+    ];
+    for (name, value) in origins().flat_map(|o| o.facts()) {
+        let new = fact(&name, value);
+        if !facts.contains(&new) {
+            facts.push(new);
+        }
     }
     facts
 }

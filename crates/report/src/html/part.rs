@@ -91,7 +91,7 @@ impl RunPart {
 pub struct Labels(BTreeMap<SubjectId, String>);
 
 impl Labels {
-    fn of(plan: &RunPlan, records: &[Record]) -> Labels {
+    pub(super) fn of(plan: &RunPlan, records: &[Record]) -> Labels {
         let mut labels: BTreeMap<SubjectId, String> = plan
             .cells
             .iter()

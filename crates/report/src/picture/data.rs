@@ -173,11 +173,12 @@ impl<'a> Question<'a> {
 /// What a probe is about, as far as it was measured.
 fn quantities(probe: &str, records: &[&Record]) -> Vec<Quantity> {
     let about: &[Quantity] = match probe {
-        "response" | "timerlat" => &[Quantity::IrqLatency, Quantity::AfterIrq, Quantity::Latency],
+        // The whole first, then its parts.
+        "response" | "timerlat" => &[Quantity::Latency, Quantity::IrqLatency, Quantity::AfterIrq],
         "jitter" => &[Quantity::Jitter],
         _ => &[Quantity::Latency],
     };
-    let measured = |q: &&Quantity| **q == about[about.len() - 1] || records.iter().any(|r| r.summary(**q).is_some());
+    let measured = |q: &&Quantity| **q == about[0] || records.iter().any(|r| r.summary(**q).is_some());
     about.iter().filter(measured).copied().collect()
 }
 

@@ -16,13 +16,23 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
 }
 
 fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
-    let rows: Vec<HeatRow> = question.subjects(data).iter().map(|a| row(data, question, a)).collect();
+    let rows: Vec<HeatRow> = question
+        .subjects(data)
+        .iter()
+        .flat_map(|a| rows(data, question, a))
+        .collect();
     let values = || rows.iter().flat_map(|r| &r.cells).flatten().filter_map(|c| c.value);
     let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let names = rows.iter().map(|r| r.of.label.clone()).collect();
-    let mut about = "Each field: the median over the seeds of each seed's maximum (on a host, of the CPU \
-                     where it is highest). Darker is later."
-        .to_string();
+    let is_lab = question.ensembles.iter().any(|e| e.cpu.is_none());
+    let mut about = match is_lab {
+        true => "Each field: the median over the seeds of each seed's maximum.",
+        false => "Each field: the maximum.",
+    }
+    .to_string();
+    if is_lab && question.ensembles.iter().any(|e| e.cpu.is_some()) {
+        about += " On a host: the maximum.";
+    }
     if question.limit(data).is_some() {
         about += " A triangle: a sample is above the criterion. The word at the end of a row is the subject's verdict.";
     }
@@ -42,6 +52,32 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
     })
 }
 
+/// One of a subject; of a host with several CPUs one for all of them, and one for each.
+fn rows(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'_>) -> Vec<HeatRow> {
+    let of_subject = question.ensembles.iter().filter(|e| e.subject == subject.id);
+    let mut cpus = distinct(of_subject.filter_map(|e| e.cpu));
+    if cpus.len() < 2 {
+        return vec![row(data, question, subject)];
+    }
+    cpus.sort_unstable();
+    let mut all = row(data, question, subject);
+    all.of.label += ", all CPUs";
+    let limit = question.limit(data).filter(|_| question.quantity == Quantity::Latency);
+    let of_cpu = |cpu: u32| {
+        let mut of = subject.of("");
+        of.label = format!("{}, CPU {cpu}", of.label);
+        let cells = question.loads.iter();
+        HeatRow {
+            of,
+            outcome: None,
+            cells: cells
+                .map(|load| cell(question, subject, load, Some(cpu), limit))
+                .collect(),
+        }
+    };
+    [all].into_iter().chain(cpus.into_iter().map(of_cpu)).collect()
+}
+
 fn row(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'_>) -> HeatRow {
     let limit = question.limit(data).filter(|_| question.quantity == Quantity::Latency);
     let outcome = limit.and_then(|limit| {
@@ -55,30 +91,39 @@ fn row(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'
         cells: question
             .loads
             .iter()
-            .map(|load| cell(question, subject, load, limit))
+            .map(|load| cell(question, subject, load, None, limit))
             .collect(),
     }
 }
 
-fn cell(question: &Question<'_>, subject: &ShownSubject<'_>, load: &str, limit: Option<Nanos>) -> Option<HeatCell> {
-    let records = question.of(subject, load);
+/// Of one CPU, or of all.
+fn cell(
+    question: &Question<'_>,
+    subject: &ShownSubject<'_>,
+    load: &str,
+    cpu: Option<u32>,
+    limit: Option<Nanos>,
+) -> Option<HeatCell> {
+    let is_asked = |of: Option<u32>| cpu.is_none() || cpu == of;
+    let mut records = question.of(subject, load);
+    records.retain(|r| is_asked(r.cell.cpu));
     if records.is_empty() {
         return None;
     }
     // CPUs of a host are no seeds: one of them speaks, the worst.
     let of_cell = || {
         let all = question.ensembles.iter();
-        all.filter(|e| e.subject == subject.id && e.load == load)
+        all.filter(|e| e.subject == subject.id && e.load == load && is_asked(e.cpu))
     };
-    let ensemble = of_cell().max_by_key(|e| e.median_max());
+    let ensemble = of_cell().max_by_key(|e| e.worst_case());
     let highest = of_cell().map(|e| e.max()).max();
     let us = |ns: Nanos| ns.as_micros_f64();
     Some(HeatCell {
-        value: ensemble.map(|e| us(e.median_max())),
-        text: ensemble.map_or("missed".into(), |e| micros(e.median_max())),
+        value: ensemble.map(|e| us(e.worst_case())),
+        text: ensemble.map_or("missed".into(), |e| micros(e.worst_case())),
         max: highest.map(us),
         interval: ensemble
-            .and_then(|e| e.median_max_interval())
+            .and_then(|e| e.worst_case_interval())
             .map(|i| [us(i.low), us(i.high)]),
         seeds: distinct(records.iter().map(|r| r.cell.seed)).len(),
         samples: records.iter().map(|r| r.accounting.rows()).sum(),

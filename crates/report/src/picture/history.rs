@@ -28,7 +28,7 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
         let at = ordered.iter().position(|v| v == version)? as f64;
         let of_subject = || question.ensembles.iter().filter(|e| e.subject == subject.id);
         if question.loads.len() > 1 {
-            let worst = of_subject().max_by_key(|e| e.median_max());
+            let worst = of_subject().max_by_key(|e| e.worst_case());
             grid.add(
                 Of::label("worst of all loads"),
                 Of::label(&subject.line),
@@ -37,7 +37,7 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
         }
         for load in &question.loads {
             // Of a host's CPUs the worst.
-            let of_load = of_subject().filter(|e| e.load == *load).max_by_key(|e| e.median_max());
+            let of_load = of_subject().filter(|e| e.load == *load).max_by_key(|e| e.worst_case());
             grid.add(Of::load(load), Of::label(&subject.line), of_load.map(point(at)));
         }
     }
@@ -49,7 +49,7 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
             id: question.id("history"),
             title: format!("largest {} over kernel versions", question.title()),
             about: "Kernel versions from the oldest to the newest. A point is the median over the seeds of each seed's maximum, its bar the \
-                    interval of that median. In `worst of all loads` it is that of the load which is worst for the kernel."
+                    interval of that median; on a host it is the maximum of all CPUs. In `worst of all loads` it is that of the load which is worst for the kernel."
                 .into(),
             x,
             y: Axis::logarithmic(&format!("maximum: {}", question.name()), &data.micros, values.into_iter()),
@@ -61,10 +61,10 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
 
 fn point(x: f64) -> impl Fn(&Ensemble) -> LinePoint {
     move |ensemble| {
-        let interval = ensemble.median_max_interval();
+        let interval = ensemble.worst_case_interval();
         LinePoint {
             x,
-            y: ensemble.median_max().as_micros_f64(),
+            y: ensemble.worst_case().as_micros_f64(),
             interval: interval.map(|i| [i.low.as_micros_f64(), i.high.as_micros_f64()]),
         }
     }

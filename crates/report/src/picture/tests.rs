@@ -252,22 +252,37 @@ fn missed_periods_are_marked_where_they_are() {
     all.iter().for_each(|p| drop(texts(&draw(p, Theme::Dark))));
 }
 
-/// The worst CPU speaks for a host; that there are two of them says nothing of how sure one is.
+/// The maximum of a host is that of all its CPUs and seeds, and each CPU has a row.
 #[test]
 fn cpus_of_a_host_are_no_seeds() {
-    let of_cpu = |(cpu, worst): (u32, u64)| {
+    let of_cpu = |(cpu, seed, worst): (u32, u64, u64)| {
         let subject = subject("6.1.0-1-amd64", "none");
-        let mut cell = cell(subject.clone(), "idle", 1, 500, &samples(500, worst));
+        let mut cell = cell(subject.clone(), "idle", seed, 500, &samples(500, worst));
         cell.record.cell.cpu = Some(cpu);
-        cell.record.id = CellId::new(&subject.id(), "idle", "wakeup", 1, Some(cpu));
+        cell.record.id = CellId::new(&subject.id(), "idle", "wakeup", seed, Some(cpu));
         cell
     };
-    let all = pictures(&[(0, 10_000), (1, 30_000), (2, 20_000)].map(of_cpu), Options::default());
+    let cells = [(0, 1, 10_000), (0, 2, 22_403_000), (1, 1, 30_000), (1, 2, 20_000)];
+    let all = pictures(&cells.map(of_cpu), Options::default());
     let Picture::Heat(heat) = find(&all, "heat-wakeup-latency") else {
         panic!()
     };
+    let rows: Vec<(&str, &str)> = heat
+        .rows
+        .iter()
+        .map(|row| (row.of.label.as_str(), row.cells[0].as_ref().unwrap().text.as_str()))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("6.1 none, all CPUs", "22403"),
+            ("6.1 none, CPU 0", "22403"),
+            ("6.1 none, CPU 1", "30.0")
+        ]
+    );
     let field = heat.rows[0].cells[0].as_ref().unwrap();
-    assert_eq!((field.value, field.interval, field.seeds), (Some(30.0), None, 1));
+    assert_eq!((field.value, field.interval, field.seeds), (Some(22_403.0), None, 2));
+    assert_eq!(heat.head.about, "Each field: the maximum.");
 }
 
 #[test]

@@ -94,6 +94,7 @@ impl CellResult {
             work: raw.work.iter().map(Work::from).collect(),
             warnings: raw.warnings.clone(),
             console: Vec::new(),
+            origin: None,
             environment: environment(raw, spec.probe, stamps),
             digest: digest(spec.periods, &rows),
             causes: Vec::new(),

@@ -67,6 +67,8 @@ impl Progress for () {
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
+    /// Tasks that were measured before.
+    pub before: usize,
     /// Tasks that were measured, now or before.
     pub measured: usize,
     /// All of them.
@@ -105,6 +107,7 @@ pub fn execute<E: Executor>(
     }
     ended?;
     Ok(Completed {
+        before: executor.tasks().len() - missing.len(),
         measured: executor.tasks().iter().filter(|task| is_measured(task)).count(),
         of: executor.tasks().len(),
     })

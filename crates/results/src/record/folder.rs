@@ -34,7 +34,7 @@ pub enum FolderError {
         cause: io::Error,
     },
     /// Written by another version.
-    #[error("{} was written by another version of worstcase (it is '{}', this one reads '{reads}'); measure again, into another folder", file.display(), found.escape_debug())]
+    #[error("{} was written by another version of worstcase (it is '{}', this one reads '{reads}'); read it with that one, or measure again into another folder", file.display(), found.escape_debug())]
     OtherSchema {
         /// The file.
         file: PathBuf,
@@ -43,15 +43,23 @@ pub enum FolderError {
         /// Ours.
         reads: &'static str,
     },
+    /// It is as it was written, and not as this version writes it.
+    #[error("{} was written by another version of worstcase: it is whole, and this one cannot read it ({what}); read it with that one, or measure again into another folder", file.display())]
+    OtherVersion {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        what: String,
+    },
     /// The contents are not what was written.
-    #[error("{} is damaged: {what}; delete {} and give the command that made it again, which then measures only what is missing", file.display(), remove.display())]
+    #[error("{} is damaged: {what}; put {} aside and give the command that made it again, which then measures only what is missing", file.display(), aside.display())]
     Damaged {
         /// The file.
         file: PathBuf,
         /// In which way.
         what: String,
-        /// What to delete.
-        remove: PathBuf,
+        /// What to put aside.
+        aside: PathBuf,
     },
 }
 
@@ -60,7 +68,9 @@ impl FolderError {
     pub fn exit(&self) -> Exit {
         match self {
             FolderError::Io { .. } => Exit::Storage,
-            FolderError::Damaged { .. } | FolderError::OtherSchema { .. } => Exit::Usage,
+            FolderError::Damaged { .. } | FolderError::OtherSchema { .. } | FolderError::OtherVersion { .. } => {
+                Exit::Usage
+            }
         }
     }
 }
@@ -74,11 +84,19 @@ pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Err
     }
 }
 
-fn damaged(file: &Path, remove: &Path, what: impl Into<String>) -> FolderError {
+fn damaged(file: &Path, aside: &Path, what: impl Into<String>) -> FolderError {
     FolderError::Damaged {
         file: file.to_path_buf(),
         what: what.into(),
-        remove: remove.to_path_buf(),
+        aside: aside.to_path_buf(),
+    }
+}
+
+/// Of a file that fits its checksum.
+pub(super) fn other_version(file: &Path, what: impl ToString) -> FolderError {
+    FolderError::OtherVersion {
+        file: file.to_path_buf(),
+        what: what.to_string(),
     }
 }
 
@@ -166,38 +184,34 @@ struct Form {
     schema: String,
 }
 
-/// Parses a file of the schema that this worstcase reads.
-pub(super) fn parse<T: serde::de::DeserializeOwned>(
+/// Reads the file `name` of the folder `dir`, which must fit the folder's checksums and have the schema that this worstcase
+/// reads.
+pub(super) fn read_form<T: serde::de::DeserializeOwned>(
     dir: &Path,
     name: &str,
-    json: &[u8],
     reads: &'static str,
 ) -> Result<T, FolderError> {
     let path = dir.join(name);
-    let refused = |e: serde_json::Error| damaged(&path, dir, e.to_string());
-    let form: Form = serde_json::from_slice(json).map_err(refused)?;
-    if form.schema != reads {
-        return Err(FolderError::OtherSchema {
-            file: path.clone(),
-            found: form.schema,
-            reads,
-        });
+    let json = read(dir, name)?;
+    let form = serde_json::from_slice::<Form>(&json);
+    let other = || {
+        let found = form.as_ref().ok().filter(|form| form.schema != reads)?.schema.clone();
+        let file = path.clone();
+        Some(FolderError::OtherSchema { file, found, reads })
+    };
+    match expected_sum(dir, name) {
+        Ok(sum) if sum == sha256_hex(&json) => {}
+        Ok(_) => {
+            let what = format!("it does not fit its checksum in {SUMS_FILE}");
+            return Err(damaged(&path, dir, what));
+        }
+        // There were versions without checksums.
+        Err(missing) => return Err(other().unwrap_or(missing)),
     }
-    serde_json::from_slice(json).map_err(refused)
-}
-
-/// Reads the file `name` of the folder `dir` and checks it against the folder's checksums.
-pub(super) fn read_summed(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
-    let path = dir.join(name);
-    let bytes = read(dir, name)?;
-    if expected_sum(dir, name)? != sha256_hex(&bytes) {
-        return Err(damaged(
-            &path,
-            dir,
-            format!("it does not fit its checksum in {SUMS_FILE}"),
-        ));
+    match other() {
+        Some(other) => Err(other),
+        None => serde_json::from_slice(&json).map_err(|e| other_version(&path, e)),
     }
-    Ok(bytes)
 }
 
 fn read(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
@@ -225,11 +239,10 @@ fn expected_sum(dir: &Path, name: &str) -> Result<String, FolderError> {
 /// Reads a cell's record; checksums, accounting and the samples file's bytes are checked.
 pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
     let path = dir.join(RECORD_FILE);
-    let json = read_summed(dir, RECORD_FILE)?;
-    let record: Record = parse(dir, RECORD_FILE, &json, SCHEMA)?;
-    record.check().map_err(|e| damaged(&path, dir, e))?;
+    let record: Record = read_form(dir, RECORD_FILE, SCHEMA)?;
+    record.check().map_err(|e| other_version(&path, e))?;
     if record.samples.file != super::build::SAMPLES_FILE {
-        return Err(damaged(&path, dir, "it names an unknown samples file"));
+        return Err(other_version(&path, "it names an unknown samples file"));
     }
     let samples = dir.join(&record.samples.file);
     let sum = sha256_of_file(&samples).map_err(|cause| missing_or_io(dir, &samples, cause))?;
@@ -259,7 +272,7 @@ pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Hands a cell's samples to `each`, group by group, in order.
+/// Hands a cell's samples to `each`, group by group, in order. Its record was read before, and with it the file's checksum.
 pub fn for_each_sample(dir: &Path, record: &Record, mut each: impl FnMut(SampleRow)) -> Result<(), FolderError> {
     let path = dir.join(&record.samples.file);
     let file = File::open(&path).map_err(|cause| missing_or_io(dir, &path, cause))?;
@@ -270,5 +283,5 @@ pub fn for_each_sample(dir: &Path, record: &Record, mut each: impl FnMut(SampleR
         }
         Ok(())
     };
-    read().map_err(|e| damaged(&path, dir, e.to_string()))
+    read().map_err(|e| other_version(&path, e))
 }

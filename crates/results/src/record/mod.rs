@@ -15,6 +15,7 @@ mod details;
 mod execute;
 pub mod folder;
 mod judged;
+mod origin;
 pub mod parquet;
 pub mod plan;
 pub mod run;
@@ -28,6 +29,7 @@ pub use build::{BuildError, CellResult, Stamp};
 pub use execute::{Completed, Executor, Progress, Task, execute, parallel};
 pub use folder::FolderError;
 pub use judged::{is_host, judged};
+pub use origin::{Found, Origin, WasSet};
 pub use plan::{CellEntry, RunPlan};
 pub use run::{Run, RunError};
 pub use samples::{HostRow, RowParts, SampleRow};
@@ -68,6 +70,14 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
 }
+
+/// In a host record's environment: those of the CPUs measured at once that the kernel keeps ordinary work away from.
+pub const ISOLATED: &str = "isolated_cpus";
+/// There too: the CPUs that the load ran on, if not all.
+pub const LOAD_CPUS: &str = "load_cpus";
+
+/// There too: somebody ended the measurement before its time.
+pub const ENDED_EARLY: &str = "ended_early";
 
 /// A probe's name, without parameters.
 pub fn probe_name(probe: &str) -> &str {
@@ -240,6 +250,9 @@ pub struct Record {
     /// Lab: what came over the machine's console meanwhile: grave messages of the kernel, words of programs that wrote to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub console: Vec<String>,
+    /// Host: where and when it was measured, and how the machine was set; older records do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// What the machine said of itself.
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.

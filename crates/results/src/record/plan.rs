@@ -86,7 +86,7 @@ impl RunPlan {
         self.experiment.criterion
     }
 
-    /// The command that goes on with the run in `dir`, or gives the same run there.
+    /// The command that gives the same run in `dir`.
     pub fn command(&self, dir: &Path) -> Vec<String> {
         worstcase_plan::command(&self.experiment, self.study.as_ref(), dir)
     }

@@ -45,7 +45,7 @@ pub enum RunError {
     #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
     NotEmpty(PathBuf),
     /// Another run is there.
-    #[error("{} holds another run, which differs in its {difference}; choose another folder, or delete it", dir.display())]
+    #[error("{} holds another run, which differs in its {difference}; choose another folder", dir.display())]
     AnotherRun {
         /// The folder.
         dir: PathBuf,
@@ -53,13 +53,19 @@ pub enum RunError {
         difference: String,
     },
     /// Another subject by the same name has been measured there.
-    #[error("{} was begun with another subject: {what}; choose another folder, or delete it", dir.display())]
+    #[error("{} was begun with another subject: {what}; choose another folder", dir.display())]
     AnotherSubject {
         /// The folder.
         dir: PathBuf,
         /// What is not as it was.
         what: String,
     },
+    /// A run is there, and nobody asked to go on with it.
+    #[error("{} holds a run already; choose another folder, or add --resume to measure what it lacks", .0.display())]
+    Begun(PathBuf),
+    /// No run is there to go on with.
+    #[error("{} holds no run to go on with; leave --resume out to begin one", .0.display())]
+    NotBegun(PathBuf),
     /// Another process writes it.
     #[error("another worstcase is writing {}; wait for it, or choose another folder", .0.display())]
     Busy(PathBuf),
@@ -134,18 +140,23 @@ impl Run {
         Ok(run)
     }
 
+    /// Refuses a folder in which a run was begun already, or, to go on with one, a folder without.
+    pub fn check_begun(dir: &Path, goes_on: bool) -> Result<(), RunError> {
+        match (dir.join(RUN_FILE).exists(), goes_on) {
+            (true, false) => Err(RunError::Begun(dir.to_path_buf())),
+            (false, true) => Err(RunError::NotBegun(dir.to_path_buf())),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens a run to read it, finished or not.
     pub fn open(dir: &Path) -> Result<Run, RunError> {
         if !dir.join(RUN_FILE).exists() {
             return Err(RunError::NotARun(dir.to_path_buf()));
         }
-        let json = folder::read_summed(dir, RUN_FILE)?;
-        let plan: RunPlan = folder::parse(dir, RUN_FILE, &json, plan::SCHEMA)?;
-        plan.check().map_err(|what| FolderError::Damaged {
-            file: dir.join(RUN_FILE),
-            what,
-            remove: dir.to_path_buf(),
-        })?;
+        let plan: RunPlan = folder::read_form(dir, RUN_FILE, plan::SCHEMA)?;
+        plan.check()
+            .map_err(|what| folder::other_version(&dir.join(RUN_FILE), what))?;
         Ok(Run {
             dir: dir.to_path_buf(),
             plan,
@@ -163,9 +174,14 @@ impl Run {
         &self.plan
     }
 
-    /// The command that goes on with it, or gives the same run again.
+    /// The command that gives the same run.
     pub fn command(&self) -> Vec<String> {
         self.plan.command(&self.dir)
+    }
+
+    /// The command that goes on with it.
+    pub fn to_go_on(&self) -> Vec<String> {
+        worstcase_plan::to_go_on(&self.plan.experiment, self.command())
     }
 
     /// Where a cell's folder is, or would be.
@@ -239,7 +255,7 @@ impl Run {
         if !self.has_cell(id) {
             return Err(RunError::NotMeasured {
                 id: id.clone(),
-                command: worstcase_base::format::shell(&self.command()),
+                command: worstcase_base::format::shell(&self.to_go_on()),
             });
         }
         let dir = self.cell_dir(id);
@@ -248,7 +264,7 @@ impl Run {
             return Err(RunError::Folder(FolderError::Damaged {
                 file: dir.join(folder::RECORD_FILE),
                 what: format!("it is the record of '{}'", record.id),
-                remove: dir,
+                aside: dir,
             }));
         }
         Ok(record)

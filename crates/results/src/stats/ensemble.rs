@@ -125,6 +125,20 @@ impl Ensemble {
         self.over_seeds(|s| s.max)
     }
 
+    /// What stands for its worst case: the median over the seeds of each seed's maximum. Of a CPU of a host the maximum: its
+    /// seeds are no different paths, only more time.
+    pub fn worst_case(&self) -> Nanos {
+        match self.cpu {
+            Some(_) => self.max(),
+            None => self.median_max(),
+        }
+    }
+
+    /// How sure that is; nothing of a maximum.
+    pub fn worst_case_interval(&self) -> Option<Interval> {
+        self.median_max_interval().filter(|_| self.cpu.is_none())
+    }
+
     /// How sure that median is.
     pub fn median_max_interval(&self) -> Option<Interval> {
         let mut maxima: Vec<Nanos> = self.seeds.iter().map(|s| s.max).collect();

@@ -5,6 +5,7 @@ use super::evidence::{steal_share, throttled};
 use crate::record::{CellEntry, Record, Venue};
 use std::collections::{BTreeMap, BTreeSet};
 use worstcase_base::duration;
+use worstcase_base::format::counted;
 use worstcase_probe::Nanos;
 
 /// On the host a PASS allows the hypervisor this share of the time: stolen time is late time, and none of the kernel's.
@@ -64,7 +65,10 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     for (question, seeds) in seeds {
         if seeds.len() < criterion.min_seeds {
             let needed = criterion.min_seeds;
-            reasons.push(format!("{question}: {} seeds, a PASS needs {needed}", seeds.len()));
+            reasons.push(format!(
+                "{question}: {}, a PASS needs {needed}",
+                counted(seeds.len() as u64, "seed")
+            ));
         }
     }
     for (whole, (samples, observation_time)) in amounts {

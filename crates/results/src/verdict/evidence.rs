@@ -3,7 +3,7 @@
 use crate::record::{Quantity, Record, Venue};
 use serde::Serialize;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros_exact};
+use worstcase_base::format::{counted, grouped, micros_exact};
 use worstcase_probe::Nanos;
 
 /// What all records of a subject say together.
@@ -62,10 +62,10 @@ impl Evidence {
     pub(super) fn at_most(&self, records: &[&Record]) -> String {
         let unit = records.first().map_or("", |r| r.subject.micros_name());
         format!(
-            "at most {} {unit} in {}, {} cells, {} observed",
+            "at most {} {unit} in {}, {}, {} observed",
             micros_exact(self.max_ns),
             self.amount(records),
-            self.cells,
+            counted(self.cells as u64, "cell"),
             duration::show(self.observation_ns)
         )
     }

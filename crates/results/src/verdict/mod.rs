@@ -14,7 +14,7 @@ use evidence::latency;
 use serde::Serialize;
 use std::fmt;
 use worstcase_base::duration;
-use worstcase_base::format::micros_exact;
+use worstcase_base::format::{counted, micros_exact};
 use worstcase_probe::Nanos;
 
 /// What is asked of every subject.
@@ -184,8 +184,8 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
         .filter(|r| r.details.is_none() && run(r) > 0 && stall(r) >= limit.0);
     if let Some(worst) = stalled.max_by_key(|r| stall(r)) {
         reasons.push(format!(
-            "{} periods of {} missed in a row, so at least that late ({})",
-            run(worst),
+            "{} of {} missed in a row, so at least that late ({})",
+            counted(run(worst), "period"),
             duration::show(Nanos(worst.cell.period_ns)),
             place(worst)
         ));

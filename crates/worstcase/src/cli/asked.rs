@@ -1,7 +1,8 @@
 //! What is measured, as options: the same words for the lab and for a host.
 
+use super::words;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_plan::{Experiment, Length, Part, Problem, Seeds, Subjects, Timing, Venue, grammar};
@@ -15,10 +16,10 @@ use worstcase_probe::{Nanos, Probe};
 #[derive(Debug, Args)]
 pub struct Asked {
     /// Loads, separated by commas; several at once as A+B [default: idle]
-    #[arg(long = "load", value_name = "LOAD", long_help = load_help())]
+    #[arg(long = "load", value_name = "LOAD", hide_possible_values = true, value_parser = words::loads(Loads::from_str), long_help = load_help())]
     loads: Vec<Loads>,
     /// Probes, separated by commas [default: wakeup]
-    #[arg(long = "probe", value_name = "PROBE", value_delimiter = ',', value_parser = known_probe, long_help = probe_help())]
+    #[arg(long = "probe", value_name = "PROBE", value_delimiter = ',', hide_possible_values = true, value_parser = words::probes(known_probe), long_help = probe_help())]
     probes: Vec<String>,
     /// Distance of two samples [default: lab 251us, host 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: three
     /// times what a round takes]. In the lab one that divides the tick sees only one phase of it
@@ -64,21 +65,16 @@ fn known_probe(text: &str) -> Result<String, SpecError> {
 /// Where a run is kept, and what limit it is judged by.
 #[derive(Debug, Args)]
 pub struct Kept {
-    /// The run's folder [default: lab worstcase-run, host host-run]
+    /// The run's folder [default: lab worstcase-run; host a new one, host-NAME-YYYYMMDD-HHMM (UTC)]
     #[arg(long, short, value_name = "DIR")]
-    output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Judge every subject: no latency above this, e.g. 100us [default: 100us if inversion is the only probe]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub criterion: Option<Nanos>,
 }
 
-impl Kept {
-    /// The run's folder.
-    pub fn output(&self, venue: Venue) -> PathBuf {
-        let usual = || Path::new(grammar::usual(venue).output).to_path_buf();
-        self.output.clone().unwrap_or_else(usual)
-    }
-}
+/// The folder of a run in the lab, if nobody names one: the same cell gives the same there, so the same folder goes on.
+pub const LAB_RUN: &str = "worstcase-run";
 
 impl Asked {
     /// The experiment with these subjects, unchecked.

@@ -13,7 +13,7 @@ use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::compare::{Shown, json, markdown, terminal};
-use worstcase_report::terminal::Style;
+use worstcase_report::terminal::{Style, fitted};
 use worstcase_results::compare::change::{Change, Measure};
 use worstcase_results::compare::words::{Compared, JudgedChange, Word};
 use worstcase_results::compare::{CompareError, Comparison, Mapped, Side, compare};
@@ -111,7 +111,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     let text = match (args.json, args.markdown) {
         (true, _) => json::document(&shown),
         (_, true) => markdown::lines(&shown),
-        _ => terminal::lines(&shown, Style::of_stdout()),
+        _ => fitted(&terminal::lines(&shown, Style::of_stdout())),
     };
     print(&text)?;
     if args.explain {

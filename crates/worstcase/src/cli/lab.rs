@@ -4,7 +4,7 @@ mod how;
 mod selection;
 mod sensitivity;
 
-use super::asked::Kept;
+use super::asked::{Kept, LAB_RUN};
 use super::output::print;
 use super::progress::{Bar, Terminal};
 use super::{census, show, stop};
@@ -22,7 +22,7 @@ use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
-use worstcase_plan::{Plan, Venue};
+use worstcase_plan::Plan;
 use worstcase_results::record::{Run, RunPlan, execute};
 
 /// The subcommands.
@@ -88,7 +88,8 @@ impl RunArgs {
             study: None,
             published: Vec::new(),
         };
-        Ok((plan, self.kept.output(Venue::Lab)))
+        let output = self.kept.output.clone();
+        Ok((plan, output.unwrap_or_else(|| LAB_RUN.into())))
     }
 }
 
@@ -142,7 +143,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     let outcome = execute(&mut executor, &run, &bar, &stop);
     bar.finish();
     let outcome = outcome?;
-    stop::tell(outcome);
+    stop::tell(outcome, &run);
     let shown = show::summary(output)?;
     if how.census && outcome.measured == outcome.of {
         let what = census::How {

@@ -20,6 +20,7 @@ pub mod show;
 mod stop;
 pub mod study;
 pub mod verdict;
+mod words;
 
 pub use error::Error;
 

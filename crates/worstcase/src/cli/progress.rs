@@ -1,6 +1,7 @@
 //! Progress on a terminal, nothing in a pipe: of a matrix, of a command without cells, of what kernels need.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,8 +49,9 @@ impl Bar {
 
 impl Progress for Bar {
     fn begin(&self, boots: usize, cells: usize) {
-        let style = ProgressStyle::with_template("{bar:24} {elapsed} gone, {eta} left, {wide_msg}");
-        self.bar.set_style(style.expect("a constant template"));
+        let style = ProgressStyle::with_template("{bar:24} {elapsed} gone, {left}{wide_msg}");
+        self.bar
+            .set_style(style.expect("a constant template").with_key("left", time_left));
         self.bar.set_length(boots as u64 * BOOT_WEIGHT + cells as u64);
         self.cells.store(cells, Ordering::Relaxed);
         self.say(&if boots > 0 {
@@ -69,6 +71,14 @@ impl Progress for Bar {
         self.bar.inc(1);
         self.done.fetch_add(1, Ordering::Relaxed);
         self.say(&format!("measured {}", cell));
+    }
+}
+
+/// Nothing can be said before something is done.
+fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        // A message that cannot be written is only not seen.
+        let _ = write!(out, "{} left, ", HumanDuration(state.eta()));
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_base::Exit;
 use worstcase_base::duration;
+use worstcase_base::format::{plain, shell};
 use worstcase_probe::Nanos;
 use worstcase_report::{View, cell, csv, json, terminal};
 use worstcase_results::record::{Quantity, Run, RunError};
@@ -101,7 +102,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
         let record = run.record_of(id)?;
         let mut gathered = cell::Gathered::default();
         run.for_each_sample(&record, |row| gathered.add(row))?;
-        print(&cell::details(&record, &gathered, style))?;
+        print(&terminal::fitted(&cell::details(&record, &gathered, style)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let records = run.records()?;
@@ -121,7 +122,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     print(&match (args.json, args.csv) {
         (true, _) => json::run(&view),
         (_, true) => csv::run(&view)?,
-        _ => terminal::run(&view, style),
+        _ => terminal::fitted(&terminal::run(&view, style)),
     })?;
     let worst = view
         .verdicts
@@ -129,9 +130,9 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     Ok(ExitCode::from(if args.gate { worst.exit_code() } else { 0 }))
 }
 
-/// Shows a run that was just measured, with its own criterion.
+/// Shows a run that was just measured, with its own criterion, and says where it is and what may come next.
 pub fn summary(dir: &Path) -> Result<ExitCode, ShowError> {
-    run(&ShowArgs {
+    let shown = run(&ShowArgs {
         run: dir.to_path_buf(),
         json: false,
         csv: false,
@@ -139,5 +140,15 @@ pub fn summary(dir: &Path) -> Result<ExitCode, ShowError> {
         criterion: None,
         gate: false,
         quantity: Vec::new(),
-    })
+    })?;
+    print(&format!(
+        "\nkept in {}; a page of it: {}\n",
+        plain(&dir.display().to_string()),
+        plain(&shell(&[
+            "worstcase".into(),
+            "report".into(),
+            dir.display().to_string()
+        ]))
+    ))?;
+    Ok(shown)
 }

@@ -5,7 +5,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worstcase_results::record::Completed;
+use worstcase_base::format::shell;
+use worstcase_results::record::{Completed, Run};
 
 /// What a shell says of a command that a signal ended: 128 and the signal's number.
 const BY_SIGNAL: i32 = 128;
@@ -21,12 +22,17 @@ pub fn on_signals() -> Result<Arc<AtomicBool>, Error> {
     Ok(stop)
 }
 
-/// Says what an early end left to be measured.
-pub fn tell(outcome: Completed) {
-    let Completed { measured, of } = outcome;
+/// Says what was measured before, and what an early end left to be measured.
+pub fn tell(outcome: Completed, run: &Run) {
+    let Completed { before, measured, of } = outcome;
+    let dir = run.dir().display();
+    match before {
+        0 => {}
+        before if before == of => eprintln!("worstcase: {dir} had every measurement already: nothing was measured"),
+        before => eprintln!("worstcase: {dir} had {before} of {of} measurements already"),
+    }
     if measured < of {
-        eprintln!(
-            "worstcase: ended early, {measured} of {of} measurements are kept; the same command measures the rest"
-        );
+        let command = shell(&run.to_go_on());
+        eprintln!("worstcase: ended early, {measured} of {of} measurements are kept; to go on: {command}");
     }
 }

@@ -1,9 +1,12 @@
 //! `worstcase study`: which studies there are, and what one of them asks for.
 
+use super::asked::LAB_RUN;
 use super::host;
 use super::lab::{self, How};
 use super::output::print;
+use super::words;
 use crate::cli::Error;
+use clap::builder::StringValueParser;
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -50,6 +53,7 @@ pub enum StudyCommand {
     /// Show a study: its question, cells and published figures
     Show {
         /// A built-in study's name, or a study file
+        #[arg(hide_possible_values = true, value_parser = words::studies(StringValueParser::new()))]
         study: String,
         /// Print the study's file instead, to be copied and changed
         #[arg(long)]
@@ -61,6 +65,7 @@ pub enum StudyCommand {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A built-in study's name, or a study file
+    #[arg(hide_possible_values = true, value_parser = words::studies(StringValueParser::new()))]
     study: String,
     /// Measure the study's few quick cells instead of all
     #[arg(long)]
@@ -68,9 +73,12 @@ pub struct RunArgs {
     /// Measure the study's part for this machine, instead of the one for the lab
     #[arg(long)]
     host: bool,
-    /// The run's folder
-    #[arg(long, short, value_name = "DIR", default_value = "worstcase-run")]
-    output: PathBuf,
+    /// The run's folder [default: worstcase-run; with --host a new one, host-NAME-YYYYMMDD-HHMM (UTC)]
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// With --host: go on with the run in the folder of --output; in the lab that is always so
+    #[arg(long, requires_all = ["output", "host"])]
+    resume: bool,
     /// With how many machines at once, and more
     #[command(flatten)]
     how: How,
@@ -81,14 +89,20 @@ impl RunArgs {
     pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
         let venue = if self.host { Venue::Host } else { Venue::Lab };
         let variant = if self.quick { Variant::Quick } else { Variant::Full };
-        Ok((study::plan(&self.study, venue, variant)?, self.output.clone()))
+        let usual = || match venue {
+            Venue::Lab => LAB_RUN.into(),
+            Venue::Host => host::usual_folder(),
+        };
+        let output = self.output.clone().unwrap_or_else(usual);
+        Ok((study::plan(&self.study, venue, variant)?, output))
     }
 
     fn measure(&self) -> Result<ExitCode, Error> {
-        let (plan, output) = self.plan()?;
+        let (plan, dir) = self.plan()?;
+        let resume = self.resume;
         match plan.experiment.venue {
-            Venue::Lab => lab::measure(plan, &output, &self.how),
-            Venue::Host => host::measure(plan, &output),
+            Venue::Lab => lab::measure(plan, &dir, &self.how),
+            Venue::Host => host::measure(plan, &host::Place { dir, resume }),
         }
     }
 }

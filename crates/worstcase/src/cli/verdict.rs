@@ -8,7 +8,7 @@ use worstcase_base::Exit;
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
 use worstcase_report::tail::CellTail;
-use worstcase_report::terminal::Style;
+use worstcase_report::terminal::{Style, fitted};
 use worstcase_report::verdict::Judged;
 use worstcase_results::record::{Record, Run, RunError};
 use worstcase_results::stats::tail::Peaks;
@@ -100,7 +100,7 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
     };
     print(&match args.json {
         true => judged.json(),
-        false => judged.lines(Style::of_stdout()),
+        false => fitted(&judged.lines(Style::of_stdout())),
     })?;
     Ok(ExitCode::from(worst(&verdicts).exit_code()))
 }

@@ -1,5 +1,8 @@
 //! `worstcase host` as a user types it.
 
 mod bench;
+mod isolated;
+mod kept;
+mod machine;
 mod run;
 mod setup;

@@ -22,6 +22,10 @@ impl Controller {
         self.0.path().join(name)
     }
 
+    pub fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("worstcase"));
         command
@@ -70,7 +74,7 @@ impl Controller {
 }
 
 /// A CPU that this process may use.
-fn one_cpu() -> String {
+pub fn one_cpu() -> String {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     let mut cpus = 0..rustix::thread::CpuSet::MAX_CPU;
     cpus.find(|cpu| allowed.is_set(*cpu)).unwrap().to_string()
@@ -234,6 +238,12 @@ fn ctrl_c_ends_it_with_a_full_record() {
     assert!(number(&records[0]["accounting"]["taken"]) > 0);
     assert_eq!(records[0]["environment"]["ended_early"], "1");
     assert_eq!(controller.left(), Vec::<PathBuf>::new());
+
+    let again = ["--time", "1h", "--load", "fork", "--cpus", &one_cpu(), "--resume"];
+    let output = controller.run(&again);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("nothing was measured"), "{said}");
+    assert!(said.contains("ended early stay as they are: 1"), "{said}");
 }
 
 #[test]
@@ -270,50 +280,6 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         assert!(words.contains(word), "{arguments:?}: {words}");
         assert!(!controller.path("run").exists(), "{arguments:?}");
     }
-}
-
-#[test]
-fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
-    let controller = Controller::new();
-    let cpu = one_cpu();
-    let asked = ["--time", "200ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"];
-    assert_eq!(controller.measured(&asked).len(), 2);
-    // Another version began it.
-    let file = controller.path("run/run.json");
-    let json = fs::read_to_string(&file).unwrap();
-    let version = format!("\"tool_version\": \"{}\"", env!("CARGO_PKG_VERSION"));
-    assert!(json.contains(&version), "{json}");
-    let json = json.replace(&version, "\"tool_version\": \"0.0.1\"");
-    fs::write(&file, &json).unwrap();
-    let sums = format!("{}  run.json\n", worstcase_base::digest::sha256_hex(json.as_bytes()));
-    fs::write(controller.path("run/SHA256SUMS"), sums).unwrap();
-    let second = fs::read_dir(controller.path("run/cells"))
-        .unwrap()
-        .flatten()
-        .find(|e| e.file_name().to_string_lossy().contains(".s2."));
-    fs::remove_dir_all(second.unwrap().path()).unwrap();
-    // The same in other words.
-    let same = [
-        "--quiet",
-        "--load",
-        "fork+fork",
-        "--seeds",
-        "2",
-        "--cpus",
-        &cpu,
-        "--time",
-        "0.2s",
-    ];
-    assert_eq!(controller.measured(&same).len(), 2);
-
-    let output = controller.run(&["--time", "300ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"]);
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{words}");
-    assert!(
-        words.contains("differs in its time (200 ms there, 300 ms here)"),
-        "{words}"
-    );
-    assert_eq!(words.lines().count(), 1, "{words}");
 }
 
 #[test]

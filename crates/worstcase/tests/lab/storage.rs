@@ -74,7 +74,7 @@ fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
     for file in ["record.json", "samples.parquet", "SHA256SUMS"] {
         let whole = fs::read(measured.join(file)).unwrap();
         cut(&measured.join(file));
-        let says = ["is damaged", "delete", measured.to_str().unwrap()];
+        let says = ["is damaged", "aside", measured.to_str().unwrap()];
         one_line(controller.run(&cell(), &at("run")), 2, &says);
         fs::write(measured.join(file), whole).unwrap();
     }

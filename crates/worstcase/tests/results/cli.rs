@@ -121,7 +121,7 @@ fn show_of_what_is_no_run() {
 }
 
 #[test]
-fn show_of_a_damaged_run_says_what_to_delete() {
+fn show_of_a_damaged_run_says_what_to_put_aside() {
     let (_dir, path) = run();
     let file = path
         .join("cells")
@@ -129,7 +129,7 @@ fn show_of_a_damaged_run_says_what_to_delete() {
         .join("samples.parquet");
     fs::write(&file, "PAR1").unwrap();
     let said = contains("samples.parquet is damaged")
-        .and(contains("delete "))
+        .and(contains("put ").and(contains(" aside ")).and(contains("delete").not()))
         .and(contains('\n').count(1));
     worstcase()
         .arg("show")

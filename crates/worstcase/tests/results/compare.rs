@@ -114,6 +114,13 @@ fn subjects_find_each_other() {
         (&within["cells"][0]["a"], &within["cells"][0]["b"]),
         (&"6.1.full".into(), &"6.12.full".into())
     );
+    let words = worstcase(&["--subject", "6.1.", "--with", "6.12"], &[&both])
+        .output()
+        .unwrap()
+        .stdout;
+    let words = String::from_utf8(words).unwrap();
+    assert!(words.starts_with("A: 6.1 full; "), "{words}");
+    assert!(words.contains("\nB: 6.12 full; "), "{words}");
     let crossed = json(&["--map", "6.1.full=6.12.full"], &[&both, &both]);
     assert_eq!(crossed["cells"].as_array().unwrap().len(), 2);
     let unknown = contains("more than one subject is called '6.1'; there are: 6.1.full, 6.12.full");

@@ -107,7 +107,7 @@ fn every_cpu_answers_for_itself() {
         min_seeds: 2,
         ..less(c)
     };
-    assert_eq!(judge(&all, seeds).reasons, ["idle, wakeup: 1 seeds, a PASS needs 2"]);
+    assert_eq!(judge(&all, seeds).reasons, ["idle, wakeup: 1 seed, a PASS needs 2"]);
 }
 
 #[test]

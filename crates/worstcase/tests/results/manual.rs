@@ -151,13 +151,16 @@ fn bash_loads_its_completions_and_completes_what_is_visible() {
     let complete = |words: &str, current: usize| {
         bash(&format!(
             "source \"$1\"; COMP_WORDS=(worstcase {words}); COMP_CWORD={current}; COMPREPLY=(); \
-             _worstcase worstcase \"${{COMP_WORDS[{current}]}}\" worstcase; echo \"${{COMPREPLY[@]}}\""
+             _worstcase worstcase \"${{COMP_WORDS[{current}]}}\" \"${{COMP_WORDS[{current}-1]}}\"; echo \"${{COMPREPLY[@]}}\""
         ))
     };
     assert_eq!(complete("pl", 1), "plot\n");
     assert_eq!(complete("ho", 1), "host\n");
     assert_eq!(complete("lab ver", 2), "verify\n");
     assert_eq!(complete("gate --write", 2), "--write-baseline\n");
+    assert_eq!(complete("host run --load procr", 4), "procread\n");
+    assert_eq!(complete("lab run --probe jit", 4), "jitter\n");
+    assert_eq!(complete("study run preemption", 3), "preemption-models\n");
 }
 
 #[test]
@@ -227,7 +230,8 @@ fn the_recorded_command_asks_for_the_same_experiment() {
         "lab run --kernel debian:6.1 --probe-cpu 0 --load-cpus 0",
         "host run --cpus 1,0 --load compile:/a,b+c --load fork@100+disk:16@50 --policy rr --timer timerfd --time 1.5s",
         "host run --probe response,jitter --distance 10us --threshold 100ns --captures 0 --samples 99 --seeds 3 --quiet",
-        "host run --work-dir . --apply --plain --criterion 2.5ms -o 'a b'",
+        "host run --load-cpus 0,1 --work-dir . --apply --plain --criterion 2.5ms -o 'a b' --resume",
+        "host run --time 2s",
     ];
     let studies = study::built_in().flat_map(|study| {
         let host = study.host.as_ref().map(|_| " --host");

@@ -49,7 +49,7 @@ fn the_longest_gap_is_judged_with_the_observation_time() {
     let mut result = noise(0, 1, &[4_000, 50_000, 7_000]);
     let pass = judge(&result);
     assert_eq!(pass.outcome, Outcome::Pass, "{pass:?}");
-    assert_eq!(pass.reasons, ["at most 50.000 us in 3 gaps, 1 cells, 60 s observed"]);
+    assert_eq!(pass.reasons, ["at most 50.000 us in 3 gaps, 1 cell, 60 s observed"]);
     gaps(&mut result).observed_ns = 50_000_000_000;
     assert_eq!(
         judge(&result).reasons,

@@ -96,7 +96,7 @@ fn a_file_cut_anywhere_is_refused() {
             let error = read_everything(dir.path()).expect_err(&format!("{name}: {length} of {}", whole.len()));
             let error = error.to_string();
             assert!(error.contains("is damaged"), "{error}");
-            assert!(error.contains(&format!("delete {}", cell.display())), "{error}");
+            assert!(error.contains(&format!("put {} aside", cell.display())), "{error}");
         }
         fs::remove_file(&file).unwrap();
         assert!(
@@ -278,7 +278,47 @@ fn an_old_folder_is_refused_for_its_age() {
     let sum = worstcase_base::digest::sha256_hex(old.as_bytes());
     fs::write(run.join("SHA256SUMS"), format!("{sum}  run.json\n")).unwrap();
     let error = Run::open(&run).unwrap_err().to_string();
-    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/3'); measure again, into another folder";
+    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/3'); read it with that one, or measure again into another folder";
     assert!(error.ends_with(words), "{error}");
     assert_eq!(error.lines().count(), 1);
+    // Older ones have no checksum of it.
+    fs::remove_file(run.join("SHA256SUMS")).unwrap();
+    assert_eq!(Run::open(&run).unwrap_err().to_string(), error);
+}
+
+/// What fits its checksum is as it was written, and nobody is told to throw it away.
+#[test]
+fn what_is_whole_and_not_understood_is_of_another_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let cell = write(&run).cell_dir(&plan().cells[0].id);
+    let change = |folder: &Path, name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        assert!(text.contains(from), "{text}");
+        let (changed, sums) = (text.replace(from, to), folder.join("SHA256SUMS"));
+        fs::write(folder.join(name), &changed).unwrap();
+        let digest = |text: &str| worstcase_base::digest::sha256_hex(text.as_bytes());
+        let listed = fs::read_to_string(&sums).unwrap();
+        fs::write(&sums, listed.replace(&digest(&text), &digest(&changed))).unwrap();
+    };
+    for (folder, name, from, to) in [
+        // A field that is lacking, a number that means something else, a plan with other names.
+        (&cell, "record.json", "\"self_cost\"", "\"cost\""),
+        (&cell, "record.json", "\"expected\": ", "\"expected\": 1"),
+        (&run, "run.json", "\"subject\"", "\"machine\""),
+        (&run, "run.json", "\"seed\": 1", "\"seed\": 77"),
+    ] {
+        change(folder, name, from, to);
+        let error = read_everything(&run).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!(
+                "{name} was written by another version of worstcase: it is whole"
+            )),
+            "{error}"
+        );
+        assert!(!error.contains("delete") && !error.contains("damaged"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        change(folder, name, to, from);
+        read_everything(&run).unwrap();
+    }
 }

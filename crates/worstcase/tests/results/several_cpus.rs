@@ -70,7 +70,7 @@ fn what_is_not_understood() {
         lab.args(["lab", "run", "--kernel", "debian:6.1"]).args(words);
         lab.assert().code(2).stdout("").stderr(contains(said));
     }
-    for option in ["--quantum", "--probe-cpu", "--load-cpus"] {
+    for option in ["--quantum", "--probe-cpu"] {
         let mut host = worstcase();
         host.args(["host", "run", option, "1"]);
         let said = format!("unexpected argument '{option}'");

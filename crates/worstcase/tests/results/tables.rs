@@ -132,7 +132,7 @@ fn losses_and_warnings_are_said() {
     lossy.warnings.push("memory could not be \x1b[2Jlocked".into());
     let all = vec![result(&subject("6.1", "rt"), &lossy)];
     let text = table(&plan_of(&all), &records(&all), None);
-    assert!(text.contains("Missed: 3 of 1 000 periods, in 1 cells"), "{text}");
+    assert!(text.contains("Missed: 3 of 1 000 periods, in 1 cell"), "{text}");
     assert!(
         text.contains("Warning in 1 of 1 cells: memory could not be \u{fffd}[2Jlocked"),
         "{text}"

@@ -97,10 +97,10 @@ fn how_sure_and_the_tail_in_words() {
     How late is a periodic process?
 
     Verdict: no latency above 100 us (times are us)
-      6.18.rt.host  PASS          at most 24.307 us in 20 000 samples, 1 cells, 60 s observed
+      6.18.rt.host  PASS          at most 24.307 us in 20 000 samples, 1 cell, 60 s observed
 
     How sure
-      6.18.rt.host  20 000 samples in 60 s, 1 cells; missed 0, at the ends 0, lost 0; fewer than 1 in 6 666 periods above (95 %)
+      6.18.rt.host  20 000 samples in 60 s, 1 cell; missed 0, at the ends 0, lost 0; fewer than 1 in 6 666 periods above (95 %)
                     real-time throttling: none; stolen by a hypervisor: at most 0.050 % of a cell's time
       A PASS needs of every load, probe and CPU 10 000 samples and 60 s observed;
       every planned cell measured, no period missed at the ends, nothing lost, no warning, no throttling, at most 0.1 % stolen.
@@ -112,8 +112,7 @@ fn how_sure_and_the_tail_in_words() {
         once an hour 32.0     (25.8..53.5)       60 times the observation time
         once a day   37.5     (27.4..84.8)       1 440 times the observation time
         once a year  47.1     (29.1..202)        525 600 times the observation time
-        end          161      (30.4..no end)
-        100 us       exceeded once in over a thousand million years (3.1 days..never)
+        100 us       exceeded at most once in 3.1 days (how seldom is withheld: the interval spans more than a factor of ten)
       An estimate from the paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS.
       Of paths that were not taken it knows nothing: firmware, rare errors and drivers, other loads, heat, a state that takes
       days to come. A time much longer than the observation time stretches it beyond what the samples bear.

@@ -13,7 +13,7 @@ pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String 
     let span = cause.longest;
     let who = match span.task.pid {
         0 => "the idle task".to_string(),
-        _ => named(&span.task),
+        _ => span.task.named(),
     };
     let doing = in_call(who.clone(), cause.system_call);
     let function = match (&cause.at.function, &cause.at.caller) {
@@ -66,24 +66,17 @@ fn unexplained(cause: &CauseParts, points: &Points, who: &str) -> String {
     }
 }
 
-fn named(task: &Task) -> String {
-    match task.comm.is_empty() {
-        true => format!("thread {}", task.pid),
-        false => format!("{} ({})", task.comm, task.pid),
-    }
-}
-
 fn with_priority(task: &Task, threads: &[Thread]) -> String {
     let found = threads.iter().find(|t| t.tid == task.pid).map(|t| t.priority);
     match found {
-        Some(priority) if priority < 0 => format!("the deadline thread {}", named(task)),
+        Some(priority) if priority < 0 => format!("the deadline thread {}", task.named()),
         Some(priority) if priority < REAL_TIME => {
             format!(
                 "the real-time thread {}, priority {},",
-                named(task),
+                task.named(),
                 REAL_TIME - 1 - priority
             )
         }
-        _ => named(task),
+        _ => task.named(),
     }
 }

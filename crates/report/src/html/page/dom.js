@@ -19,8 +19,11 @@ const svg = (tag, attributes, ...children) => {
   return node;
 };
 
+// Numbers in groups of three do not break.
+const whole = (text) => String(text).replace(/(\d) (?=\d{3}(?!\d))/g, '$1\u202f');
+
 // A name from outside: whatever its direction of writing, it stays within itself.
-const name = (text) => el('bdi', {}, text);
+const name = (text) => el('bdi', {}, whole(text));
 
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 

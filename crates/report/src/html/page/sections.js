@@ -2,10 +2,10 @@
 const answer = (run) => {
   const a = run.answer;
   return [
-    a.unfinished && el('p', { class: 'unfinished' }, el('strong', {}, '⚠ '), a.unfinished),
+    a.unfinished && el('p', { class: 'unfinished' }, el('strong', {}, '⚠ '), whole(a.unfinished)),
     el('div', { class: `answer ${a.outcome ?? ''}` },
-      el('p', { class: 'headline' }, a.outcome && [outcomeMark(a.outcome), ' '], a.headline),
-      a.lines.length > 0 && el('ul', { class: 'lines' }, a.lines.map((line) => el('li', {}, line)))),
+      el('p', { class: 'headline' }, a.outcome && [outcomeMark(a.outcome), ' '], whole(a.headline)),
+      a.lines.length > 0 && el('ul', { class: 'lines' }, a.lines.map((line) => el('li', {}, whole(line))))),
   ];
 };
 

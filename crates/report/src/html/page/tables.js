@@ -1,5 +1,5 @@
 // A caption stays in sight while its table scrolls.
-const captionOf = (text) => el('caption', {}, el('span', {}, text));
+const captionOf = (text) => el('caption', {}, el('span', {}, whole(text)));
 
 // Tables that scroll within themselves, with a caption and headings that a screen reader can use.
 const table = ({ caption, columns, rows, tall = false, kind = '' }) => {

@@ -53,7 +53,11 @@ pub fn draw(theme: Theme, heat: &Heat) -> String {
     };
     let us = |value: f64| micros(Nanos((value * 1_000.0).round() as u64));
     let (least, most) = (us(heat.from), us(heat.to));
-    let unit = format!("{}; colour: logarithm of the value, {least} to {most}", heat.unit);
+    let later = canvas.theme.later();
+    let unit = format!(
+        "{}; {later} is later: logarithm of the value, {least} to {most}",
+        heat.unit
+    );
     for line in faint.wrap(&unit, width - 2.0 * EDGE) {
         canvas.text(EDGE, y + 8.0, Anchor::Start, faint, &line);
         y += 15.0;

@@ -94,8 +94,17 @@ impl Theme {
         }
     }
 
+    /// How a field looks that is later than others: far from the ground.
+    pub fn later(self) -> &'static str {
+        self.choose("darker", "brighter")
+    }
+
     /// Of a field, from 0 to 1, and of the text on it.
     pub fn heat(self, share: f64) -> (String, &'static str) {
+        let share = match self {
+            Theme::Light => share,
+            Theme::Dark => 1.0 - share,
+        };
         let at = share.clamp(0.0, 1.0) * (HEAT.len() - 1) as f64;
         let low = (at as usize).min(HEAT.len() - 2);
         let mix = |i: usize| {
@@ -124,4 +133,25 @@ pub fn dash(style: usize) -> &'static str {
 /// Of a series' points.
 pub fn marker(style: usize) -> Marker {
     MARKERS[(style + style / MARKERS.len()) % MARKERS.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_field_stands_out_from_the_ground() {
+        let bright = |colour: &str| {
+            let part = |at: usize| u32::from_str_radix(&colour[at..at + 2], 16).unwrap();
+            part(1) + part(3) + part(5)
+        };
+        for theme in [Theme::Light, Theme::Dark] {
+            let ground = bright(theme.ground());
+            let distance = |share| bright(&theme.heat(share).0).abs_diff(ground);
+            assert!(
+                distance(1.0) > distance(0.5) && distance(0.5) > distance(0.0),
+                "{theme:?}"
+            );
+        }
+    }
 }

@@ -37,6 +37,10 @@ const PERIODS: [(&str, Nanos); 3] = [
 ];
 /// A time longer than this many times the observation time is left out.
 const TIMES_LOOKED: f64 = 1e6;
+/// A figure whose interval spans more than this factor is none.
+pub const SPAN: f64 = 10.0;
+/// A distribution of this shape or more has no variance: what is seen of it tells next to nothing of what is not.
+const HEAVY: f64 = 0.5;
 /// 292 years: no upper end.
 const NO_END: f64 = (1_u64 << 63) as f64;
 
@@ -102,6 +106,8 @@ pub struct Tail {
     pub end_ns: Sure<Option<Nanos>>,
     /// Levels, for times in which there is more than one event and that are not too long for the observation time.
     pub levels: Vec<Level>,
+    /// Times (`hour`, `day`, `year`) of which the level is withheld: its interval spans more than a factor of ten.
+    pub withheld: Vec<&'static str>,
     /// The limit, if one was given and it is above the threshold.
     pub limit: Option<Exceeded>,
 }
@@ -145,6 +151,15 @@ pub enum Refusal {
         /// Probability under the lowest threshold that fits otherwise.
         p: f64,
     },
+    /// The tail is too heavy.
+    #[error(
+        "the largest samples have so heavy a tail (shape {shape:.2}; from 0.5 on it has no variance) that an estimate would be no \
+         figure: they come of several causes, or of one that was seen too seldom; measure longer"
+    )]
+    Heavy {
+        /// Shape of the best fit.
+        shape: f64,
+    },
     /// The observation time is 0.
     #[error("the observation time is 0")]
     NoTime,
@@ -156,6 +171,10 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
         return Err(Refusal::NoTime);
     }
     let fitted = threshold::choose(peaks)?;
+    if fitted.gpd.shape >= HEAVY {
+        let shape = rounded(fitted.gpd.shape);
+        return Err(Refusal::Heavy { shape });
+    }
     let region = fitted.excesses.region();
     let (low, high) = region.range(|gpd| gpd.shape);
     let end = |gpd: &Gpd| {
@@ -165,6 +184,9 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
             f64::INFINITY
         }
     };
+    let (levels, vague): (Vec<Level>, Vec<Level>) = levels(&fitted, &region, observation_time)
+        .into_iter()
+        .partition(|level| is_narrow(&level.latency_ns));
     Ok(Tail {
         threshold_ns: Nanos(fitted.threshold),
         above: fitted.events.above as u64,
@@ -183,7 +205,8 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
         fit_p: rounded(fitted.p),
         largest_p: fitted.largest_p.map(rounded),
         end_ns: latency(&fitted, &region, end),
-        levels: levels(&fitted, &region, observation_time),
+        levels,
+        withheld: vague.iter().map(|level| level.once_a).collect(),
         limit: limit
             .filter(|l| l.0 > fitted.threshold)
             .map(|l| exceeded(&fitted, &region, observation_time, l)),
@@ -201,6 +224,12 @@ fn levels(fitted: &Fitted, region: &Region, observation_time: Nanos) -> Vec<Leve
         })
     };
     PERIODS.into_iter().filter_map(level).collect()
+}
+
+/// Whether an interval leaves a figure to be told.
+pub fn is_narrow(sure: &Sure<Option<Nanos>>) -> bool {
+    let ends = sure.low.zip(sure.high);
+    ends.is_some_and(|(low, high)| high.0 as f64 <= low.0 as f64 * SPAN)
 }
 
 /// A latency that follows from the fit, given how far above the threshold it is.

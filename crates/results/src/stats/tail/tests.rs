@@ -179,9 +179,36 @@ fn evenly_spread_latencies_have_an_end() {
 
 #[test]
 fn a_heavy_tail_has_no_end() {
-    let tail = tail(samples(0.5, 20_000, 9), HOUR).unwrap();
+    let tail = tail(samples(0.3, 20_000, 9), HOUR).unwrap();
     assert_eq!(tail.end_ns.high, None);
-    assert!(tail.shape.low > 0.1 && tail.shape.high < 0.9, "{tail:?}");
+    assert!(tail.shape.low > 0.0 && tail.shape.high < 0.7, "{tail:?}");
+}
+
+#[test]
+fn so_heavy_a_tail_that_nothing_is_sure_gives_no_figure() {
+    let refusal = tail(samples(0.8, 20_000, 9), HOUR).unwrap_err();
+    assert!(
+        matches!(refusal, Refusal::Heavy { shape } if shape >= 0.5),
+        "{refusal:?}"
+    );
+    assert!(refusal.to_string().contains("measure longer"), "{refusal}");
+    let sure = |low: u64, high: Option<u64>| Sure {
+        best: Some(Nanos(low)),
+        low: Some(Nanos(low)),
+        high: high.map(Nanos),
+    };
+    assert!(is_narrow(&sure(378_007, Some(3_780_070))));
+    assert!(!is_narrow(&sure(378_007, Some(3_780_071))));
+    assert!(!is_narrow(&sure(378_007, None)));
+    // A minute: of an hour something can be said, of a year nothing.
+    let tail = tail(samples(0.3, 6_000, 3), Nanos::from_millis(60_000)).unwrap();
+    assert!(tail.withheld.contains(&"day"), "{tail:?}");
+    for level in &tail.levels {
+        assert!(
+            is_narrow(&level.latency_ns) && !tail.withheld.contains(&level.once_a),
+            "{tail:?}"
+        );
+    }
 }
 
 #[test]
@@ -297,6 +324,7 @@ proptest! {
         all.extend(huge);
         if let Ok(tail) = estimate(&peaks(all), Nanos(observation_time), limit.map(Nanos)) {
             prop_assert!(tail.shape.low <= tail.shape.best && tail.shape.best <= tail.shape.high, "{:?}", tail);
+            prop_assert!(tail.shape.best < 0.5 && tail.levels.iter().all(|l| is_narrow(&l.latency_ns)), "{:?}", tail);
             prop_assert!(tail.events >= 50 && tail.above >= tail.events && tail.max_ns > tail.threshold_ns);
             let no_end = |n: Option<Nanos>| n.map_or(u64::MAX, |n| n.0);
             for pair in tail.levels.windows(2) {

@@ -1,15 +1,18 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
 mod doctor;
+mod folder;
 mod lines;
 mod live;
 mod restore;
 mod run;
 mod show;
 
+pub use folder::{Place, usual as usual_folder};
+
 use crate::cli::Error;
 use clap::{Args, Subcommand};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_host::restore::left_over;
 use worstcase_host::{HostError, StateFolder, guard};
@@ -70,9 +73,9 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
 }
 
 /// Measures this machine as a study asks.
-pub fn measure(plan: Plan, output: &Path) -> Result<ExitCode, Error> {
+pub fn measure(plan: Plan, place: &Place) -> Result<ExitCode, Error> {
     settle();
-    run::measure(plan, output, &StateFolder::open()?, &run::View::default())
+    run::measure(plan, place, &StateFolder::open()?, &run::View::default())
 }
 
 /// Undoes what killed commands left, before another begins. Looking at a machine works without a place for journals.

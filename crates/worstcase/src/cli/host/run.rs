@@ -1,12 +1,13 @@
 //! `worstcase host run`.
 
+use super::folder::{self, Place};
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
 use crate::cli::Error;
 use crate::cli::asked::{Asked, Kept, judged};
 use crate::cli::{show, stop};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +17,7 @@ use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{CpuList, HostError, StateFolder};
 use worstcase_plan::{Experiment, HostSetup, Method, Plan, Policy, Subjects, Timer, Venue};
 use worstcase_probe::Nanos;
-use worstcase_results::record::{Run, RunPlan, execute};
+use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
 const HELP: &str = "\
 Examples:
@@ -28,8 +29,10 @@ Examples:
   worstcase host run --probe hackbench:1/4+pipes/sockets
   worstcase host run --probe inversion --criterion 100us
   worstcase host run --probe remote,shootdown:0/1 --samples 100
+  worstcase host run --load desktop --seeds 3 --output mine --resume
 
-Ctrl-C ends a measurement early; what was taken until then is kept whole.
+Each run has a folder of its own; --resume goes on with one. Ctrl-C ends a measurement early; what was
+taken until then is kept whole.
 As root everything can be measured; without, what is missing is said, and stands in the record.
 Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict and gate decide by it.";
 
@@ -39,9 +42,13 @@ Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict 
 pub struct RunArgs {
     #[command(flatten)]
     asked: Asked,
-    /// CPUs to measure, e.g. 0,2-5 [default: all that this process may use]
+    /// CPUs to measure, e.g. 0,2-5 [default: all that are online, isolated ones too; fewer where a cpuset, or taskset before
+    /// this command, leaves fewer]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
+    /// CPUs that the loads run on [default: those that are not isolated; all if none is]
+    #[arg(long, value_name = "LIST")]
+    load_cpus: Option<CpuList>,
     /// The due times of each CPU are this much after those of the CPU before it [default: 0us]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     distance: Option<Nanos>,
@@ -67,6 +74,9 @@ pub struct RunArgs {
     apply: bool,
     #[command(flatten)]
     kept: Kept,
+    /// Go on with the run in the folder of --output: measure what it lacks
+    #[arg(long, requires = "output")]
+    resume: bool,
     #[command(flatten)]
     view: View,
 }
@@ -91,7 +101,8 @@ impl RunArgs {
             study: None,
             published: Vec::new(),
         };
-        Ok((plan, self.kept.output(Venue::Host)))
+        let output = self.kept.output.clone();
+        Ok((plan, output.unwrap_or_else(folder::usual)))
     }
 
     fn experiment(&self) -> Result<Experiment, Error> {
@@ -109,6 +120,7 @@ impl RunArgs {
         let work_dir = self.work_dir.as_ref().map(std::path::absolute).transpose();
         experiment.setup = HostSetup {
             apply: self.apply,
+            load_cpus: self.load_cpus.clone(),
             work_dir: work_dir.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))?,
         };
         Ok(judged(experiment, self.kept.criterion)?)
@@ -117,12 +129,16 @@ impl RunArgs {
 
 /// Runs the command.
 pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
-    let (plan, output) = args.plan()?;
-    measure(plan, &output, state, &args.view)
+    let (plan, dir) = args.plan()?;
+    let resume = args.resume;
+    measure(plan, &Place { dir, resume }, state, &args.view)
 }
 
 /// Measures into the run folder and shows what came out.
-pub fn measure(plan: Plan, output: &Path, state: &StateFolder, view: &View) -> Result<ExitCode, Error> {
+pub fn measure(mut plan: Plan, place: &Place, state: &StateFolder, view: &View) -> Result<ExitCode, Error> {
+    let output = &place.dir;
+    Run::check_begun(output, place.resume)?;
+    plan.title = folder::titled(&plan.title);
     let matrix = matrix(&plan.experiment)?;
     let criterion = plan.experiment.criterion;
     let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
@@ -132,9 +148,26 @@ pub fn measure(plan: Plan, output: &Path, state: &StateFolder, view: &View) -> R
     let outcome = execute(&mut executor, &run, &(), &stop);
     // Gives the terminal back.
     drop(executor);
-    stop::tell(outcome?);
+    let outcome = outcome?;
+    stop::tell(outcome, &run);
+    if outcome.before > 0 {
+        tell_short(&run)?;
+    }
     drop(run);
     Ok(show::summary(output)?)
+}
+
+/// Says what stays as short as somebody made it.
+fn tell_short(run: &Run) -> Result<(), Error> {
+    let records = run.records()?;
+    let short = records
+        .iter()
+        .filter(|r| r.environment.contains_key(ENDED_EARLY))
+        .count();
+    if short > 0 {
+        eprintln!("worstcase: cells of measurements that were ended early stay as they are: {short}");
+    }
+    Ok(())
 }
 
 /// What is shown meanwhile.

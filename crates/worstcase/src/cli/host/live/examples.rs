@@ -22,6 +22,8 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         warmup: Nanos::from_millis(1_000),
         seed: 1,
         load: "fork".parse().expect("a load"),
+        load_cpus: Vec::new(),
+        isolated: Default::default(),
         threshold: Nanos(1_000),
         captures: 0,
         work_dir: PathBuf::new(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use worstcase_host::CpuList;
 use worstcase_host::facts::cgroup::Version;
 use worstcase_host::facts::disks::Disk;
+use worstcase_host::facts::identity::Identity;
 use worstcase_host::facts::interrupts::Interrupts;
 use worstcase_host::facts::isolation::Isolation;
 use worstcase_host::facts::power::Power;
@@ -16,6 +17,7 @@ type Line = (String, Option<String>);
 
 pub(super) fn groups(facts: &Facts) -> Vec<(&'static str, Vec<Line>)> {
     vec![
+        ("Machine", identity(&facts.identity)),
         ("Processor", cpu(&facts.cpu, &facts.busy_percent)),
         ("Clock", clock(&facts.clock)),
         ("Kernel", kernel(&facts.kernel)),
@@ -29,6 +31,15 @@ pub(super) fn groups(facts: &Facts) -> Vec<(&'static str, Vec<Line>)> {
         ("This user", rights(&facts.rights)),
         ("Control group", cgroup(&facts.cgroup)),
         ("Block devices", facts.disks.iter().map(disk).collect()),
+    ]
+}
+
+fn identity(identity: &Identity) -> Vec<Line> {
+    vec![
+        line("host name", identity.host.as_ref()),
+        line("system", identity.system.as_ref()),
+        line("board", identity.board.as_ref()),
+        line("firmware", identity.firmware.as_ref()),
     ]
 }
 

@@ -1,0 +1,45 @@
+//! Arguments that take more than can be listed, and of which a shell should know the usual words.
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command, Error};
+use std::ffi::OsStr;
+use worstcase_plan::study;
+use worstcase_probe::loads::LOADS;
+use worstcase_probe::probe::PROBES;
+
+/// Reads what it is given, and completes these words.
+#[derive(Clone)]
+pub struct Completed<P> {
+    parser: P,
+    words: fn() -> Vec<String>,
+}
+
+impl<P: TypedValueParser> TypedValueParser for Completed<P> {
+    type Value = P::Value;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<P::Value, Error> {
+        self.parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.words)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// Loads by name.
+pub fn loads<P>(parser: P) -> Completed<P> {
+    let words = || LOADS.iter().map(|load| load.name.to_string()).collect();
+    Completed { parser, words }
+}
+
+/// Probes by name.
+pub fn probes<P>(parser: P) -> Completed<P> {
+    let words = || PROBES.iter().map(|probe| probe.name.to_string()).collect();
+    Completed { parser, words }
+}
+
+/// The built-in studies.
+pub fn studies<P>(parser: P) -> Completed<P> {
+    let words = || study::built_in().map(|study| study.name).collect();
+    Completed { parser, words }
+}

@@ -1,0 +1,59 @@
+//! CPUs that the kernel keeps work away from, in a real machine: two virtual CPUs, Debian's kernel, booted with isolation.
+//!
+//! QEMU counts no instructions here and nothing asserts a time: what matters is what worstcase finds and where it runs.
+
+use crate::machine::Machine;
+
+/// CPU 1 is isolated.
+const ISOLATED: &str = "isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1";
+
+#[test]
+fn isolated_cpus_are_measured_and_the_load_stays_away_from_them() {
+    let machine = Machine::boot(
+        ISOLATED,
+        r#"
+        say() { echo "== $1"; }
+        echo 'grep Cpus_allowed_list /proc/self/status >> /tmp/where' > /tmp/where.sh
+        say allowed; grep Cpus_allowed_list /proc/self/status
+        say named; worstcase host run --quiet --warmup 10ms --time 100ms --load fork --cpus 1 -o /tmp/a
+        say usual; worstcase host run --quiet --warmup 10ms --time 100ms -o /tmp/b
+        say where; worstcase host run --quiet --warmup 1s --time 100ms -o /tmp/c --cpus 0-1 \
+            --load 'cmd:sh /tmp/where.sh' --load-cpus 1; cat /tmp/where
+        say record; grep -ohE '"(load|isolated)_cpus": "[0-9]*"' -r /tmp/a/cells
+        say offline; worstcase host run --cpus 1,7 -o /tmp/d; echo exit $?
+        say nowhere; worstcase host run --load fork --load-cpus 5 -o /tmp/e; echo exit $?
+        echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control
+        mkdir /sys/fs/cgroup/narrow
+        echo 0 > /sys/fs/cgroup/narrow/cpuset.cpus
+        echo $$ > /sys/fs/cgroup/narrow/cgroup.procs
+        say cpuset; worstcase host run --cpus 1 -o /tmp/f; echo exit $?
+        say rest; worstcase host run --quiet --warmup 10ms --time 100ms -o /tmp/g
+        "#,
+    );
+    let part = |name: &str| machine.part(name);
+    let says = |name: &str, words: &str| assert!(part(name).contains(words), "{name}: {}", machine.said);
+    // What every process begins with, worstcase too.
+    says("allowed", ":\t0\n");
+    says(
+        "named",
+        "CPUs 1 are isolated (isolcpus or nohz_full); loads run on CPUs 0\n",
+    );
+    says("named", "\nisolated: CPUs 1; the load ran on CPUs 0\n");
+    says("named", "\nCPU 1  ");
+    assert!(!part("named").contains("\nCPU 0 "), "{}", machine.said);
+    for row in ["\nCPU 0  ", "\nCPU 1  ", "\nisolated: CPUs 1\n"] {
+        says("usual", row);
+    }
+    says("where", "Cpus_allowed_list:\t1\n");
+    says("record", "\"isolated_cpus\": \"1\"\n\"load_cpus\": \"0\"\n");
+    says("offline", "CPUs 7 are not online; choose from 0-1\nexit 2\n");
+    says("nowhere", "CPUs 5 are not online; choose from 0-1\nexit 2\n");
+    says(
+        "cpuset",
+        "CPUs 1 are online, but the cpuset of control group /narrow, which has 0, keeps this process from them; \
+         start worstcase in a group that has them (cpuset.cpus of it and of those above it), or choose from 0\nexit 2\n",
+    );
+    says("rest", "\nCPU 0  ");
+    assert!(!part("rest").contains("\nCPU 1 "), "{}", machine.said);
+    says("end", "");
+}
