@@ -24,6 +24,10 @@ pub struct Share {
 }
 
 impl Share {
+    fn is_all(self) -> bool {
+        u128::from(self.digits) == 100 * 10_u128.pow(self.decimals)
+    }
+
     /// Nearest rank, from 1 on, as in the tables: the smallest with at least that share of `count` at or below it.
     fn rank(self, count: usize) -> usize {
         let whole = 100 * 10_u128.pow(self.decimals);
@@ -81,6 +85,16 @@ impl std::fmt::Display for Choice {
     }
 }
 
+impl Choice {
+    /// Whether so many samples have one that is at this percentage and not the latest of all.
+    pub fn is_borne_by(self, count: usize) -> bool {
+        match self {
+            Choice::Percentile(p) => p.is_all() || p.rank(count) < count,
+            Choice::Worst | Choice::Number(_) => true,
+        }
+    }
+}
+
 /// Finds it; of equally late ones the first.
 pub fn choose(rows: &[(usize, SampleRow)], choice: Choice) -> Option<(usize, SampleRow)> {
     match choice {
@@ -128,5 +142,12 @@ mod tests {
             assert!(bad.parse::<Share>().is_err(), "{bad}");
         }
         assert_eq!("99.05".parse::<Share>().unwrap().to_string(), "99.05");
+    }
+
+    #[test]
+    fn a_percentile_that_is_the_latest_sample_is_none() {
+        let borne = |text: &str, count| text.parse::<Choice>().unwrap().is_borne_by(count);
+        assert!(!borne("p99.99", 2_000) && borne("p99.9", 2_000) && borne("p99.99", 20_000));
+        assert!(borne("p100", 1) && borne("worst", 1) && borne("7", 1));
     }
 }

@@ -1,6 +1,6 @@
 //! Why nothing can be told of a sample.
 
-use super::choice::Choice;
+use super::choice::{Choice, Share};
 use crate::breakdown::spans::BreakdownError;
 use std::path::PathBuf;
 use worstcase_base::Exit;
@@ -19,6 +19,18 @@ pub enum ExplainError {
         cell: CellId,
         /// What was asked for.
         asked: Choice,
+    },
+    /// A percentile of too few samples.
+    #[error(
+        "{cell} has {samples} samples, of which none is later than p{share}: that is the latest one, --sample worst"
+    )]
+    TooFew {
+        /// The cell.
+        cell: CellId,
+        /// What was asked for.
+        share: Share,
+        /// Its samples.
+        samples: usize,
     },
     /// This machine's, without recordings.
     #[error("{cell} has no recordings to explain: measure with --probe response, or with --captures 10")]
@@ -102,6 +114,7 @@ impl ExplainError {
     pub fn exit(&self) -> Exit {
         match self {
             ExplainError::NoSample { .. }
+            | ExplainError::TooFew { .. }
             | ExplainError::Incomparable { .. }
             | ExplainError::NoLatency { .. }
             | ExplainError::Elsewhere { .. }

@@ -117,6 +117,13 @@ pub fn one(
             cell: record.id.clone(),
         });
     }
+    let samples = record.accounting.rows() as usize;
+    if let Choice::Percentile(share) = choice
+        && !choice.is_borne_by(samples)
+    {
+        let cell = record.id.clone();
+        return Err(ExplainError::TooFew { cell, share, samples });
+    }
     if record.subject.venue() == Venue::Host {
         return Ok(Explained::Host(Box::new(host::one(run, records, record, choice)?)));
     }
