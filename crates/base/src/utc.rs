@@ -1,5 +1,6 @@
 //! A moment of the calendar, in UTC.
 
+use chrono::{DateTime, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,7 +15,8 @@ pub struct Utc(u64);
 #[error("{0:?} is no moment; write it like 2026-11-22T23:45:07Z")]
 pub struct NoMoment(String);
 
-const DAY: u64 = 86_400;
+/// As it is written.
+const FORM: &str = "%Y-%m-%dT%H:%M:%SZ";
 
 impl Utc {
     /// This one.
@@ -30,53 +32,23 @@ impl Utc {
 
     /// As part of a file's name: `20261122-2345`.
     pub fn to_the_minute(self) -> String {
-        let (year, month, day) = self.date();
-        let (hour, minute, _) = self.time();
-        format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}")
+        self.written("%Y%m%d-%H%M")
     }
 
     /// For people: `2026-11-22 23:45 UTC`.
     pub fn told(self) -> String {
-        let (year, month, day) = self.date();
-        let (hour, minute, _) = self.time();
-        format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+        self.written("%Y-%m-%d %H:%M UTC")
     }
 
-    fn time(self) -> (u64, u64, u64) {
-        let second = self.0 % DAY;
-        (second / 3_600, second / 60 % 60, second % 60)
-    }
-
-    /// Year, month and day: years of the Gregorian calendar that begin in March have their leap day at their end.
-    fn date(self) -> (u64, u64, u64) {
-        const ERA: u64 = 146_097;
-        let days = self.0 / DAY + 719_468;
-        let (era, day_of_era) = (days / ERA, days % ERA);
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-        let month = if from_march < 10 {
-            from_march + 3
-        } else {
-            from_march - 9
-        };
-        (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-    }
-
-    fn of(year: u64, month: u64, day: u64) -> u64 {
-        let year = year - u64::from(month <= 2);
-        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-        let days = year / 400 * 146_097 + (year % 400) * 365 + (year % 400) / 4 - (year % 400) / 100 + day_of_year;
-        (days - 719_468) * DAY
+    fn written(self, form: &str) -> String {
+        let moment = DateTime::from_timestamp(self.0.cast_signed(), 0).unwrap_or(DateTime::<chrono::Utc>::MAX_UTC);
+        moment.format(form).to_string()
     }
 }
 
 impl fmt::Display for Utc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = self.date();
-        let (hour, minute, second) = self.time();
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        f.write_str(&self.written(FORM))
     }
 }
 
@@ -90,16 +62,11 @@ impl TryFrom<String> for Utc {
     type Error = NoMoment;
 
     fn try_from(text: String) -> Result<Utc, NoMoment> {
-        let number = |from: usize, len: usize| text.get(from..from + len)?.parse::<u64>().ok();
-        let parse = || {
-            let (year, month, day) = (number(0, 4)?, number(5, 2)?, number(8, 2)?);
-            let (hour, minute, second) = (number(11, 2)?, number(14, 2)?, number(17, 2)?);
-            let is_one = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
-            is_one.then(|| Utc(Utc::of(year, month, day) + hour * 3_600 + minute * 60 + second))
-        };
-        // What is written again as it was has no 30th of February.
-        let moment: Option<Utc> = parse();
-        moment.filter(|m| m.to_string() == text).ok_or(NoMoment(text))
+        let parsed = NaiveDateTime::parse_from_str(&text, FORM).ok();
+        let seconds = parsed.and_then(|moment| u64::try_from(moment.and_utc().timestamp()).ok());
+        // Written again it must be as it was: without signs, spaces and leap seconds.
+        let moment = seconds.map(Utc).filter(|moment| moment.to_string() == text);
+        moment.ok_or(NoMoment(text))
     }
 }
 

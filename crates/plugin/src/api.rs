@@ -1,7 +1,8 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks, instructions, one counter.
 //!
 //! The only module that knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for QEMU 10
-//! and 11, `callbacks` how QEMU is told what to call: `api/callbacks.rs`, or from 11.1 on `api/callbacks_v7.rs`. `unsafe` is only here, in `guest_memory`, `census::audit` and `scheduler`.
+//! and 11, `callbacks` how QEMU is told what to call: `api/callbacks.rs`, or from 11.1 on `api/callbacks_v7.rs`. `unsafe` is
+//! only here, in `guest_memory`, `census::audit` and `scheduler`.
 
 #[cfg_attr(feature = "api-v1", path = "api/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "api/v4.rs")]

@@ -29,8 +29,8 @@ use worstcase_probe::window::{self, Elsewhere, Step, Why};
 /// Blocks that start at this count or later are looked at: the beginning of the window that is open, or comes next.
 static FROM: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// So many instructions without a PAUSE, and the CPU that is followed waits no more: a PAUSE counts as some, and a loop has some
-/// around it.
+/// So many instructions without a PAUSE, and the CPU that is followed waits no more: a PAUSE counts as some, and a loop has
+/// some around it.
 const WAIT_IS_OVER: u64 = 500;
 
 /// A window is open, so what other CPUs run is kept.

@@ -167,13 +167,13 @@ fn spans(
     spans
 }
 
-/// The system call that most of a range is in, as its manual page names it.
 /// The system call that a call chain shows.
 fn entered(walk: &Walk, stack: StackId) -> Option<String> {
-    let mut frames = walk.stacks.upwards(stack);
-    frames.find_map(|id| super::roles::system_call(&walk.stacks.frame(id).function).map(str::to_string))
+    let frames = walk.stacks.upwards(stack);
+    super::roles::innermost_call(frames.map(|id| walk.stacks.frame(id).function.as_str()))
 }
 
+/// The system call that most of a range is in, as its manual page names it.
 fn system_call(execution: &Execution, symbols: &Symbols, range: Range<u64>) -> Option<String> {
     let function = symbols.system_call(execution.system_call_in(range)?)?;
     super::roles::system_call(function).map(str::to_string)

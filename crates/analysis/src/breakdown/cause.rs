@@ -135,10 +135,7 @@ pub fn cause_in_words(
         return nothing();
     };
     let mechanism = Mechanism::of(&span.what);
-    let in_chain = || {
-        let mut frames = span.chain.iter().rev();
-        frames.find_map(|f| super::roles::system_call(&f.function).map(str::to_string))
-    };
+    let in_chain = || super::roles::innermost_call(span.chain.iter().rev().map(|f| f.function.as_str()));
     let system_call = span.system_call.clone().or_else(in_chain);
     let cause = CauseParts {
         sample,

@@ -254,6 +254,11 @@ pub fn is_of_queue(name: &str) -> bool {
     OWN.iter().any(|start| name.starts_with(start)) || is_of_timer_queue(name) || is_queue(name) || is_helper(name)
 }
 
+/// The system call that a call chain shows, its functions given from the innermost on.
+pub fn innermost_call<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    functions.into_iter().find_map(system_call).map(str::to_string)
+}
+
 /// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to; as its manual page
 /// names it.
 pub fn system_call(name: &str) -> Option<&str> {

@@ -68,7 +68,7 @@ impl About {
         }
     }
 
-    /// Whether the probe is on its CPU.
+    /// Whether the probe is on its CPU, so that samples belong to it.
     pub fn has_probe(&self) -> bool {
         self.of.is_none_or(|of| of.has_probe)
     }
@@ -94,11 +94,6 @@ pub struct CellCensus {
 }
 
 impl CellCensus {
-    /// Whether the probe is on its CPU, so that samples belong to it.
-    pub fn has_probe(&self) -> bool {
-        self.about.has_probe()
-    }
-
     /// Virtual time of so many instructions.
     pub fn time_of(&self, instructions: u64) -> Nanos {
         Nanos(instructions << self.shift)

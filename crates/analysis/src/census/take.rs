@@ -44,18 +44,19 @@ pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, 
         again.follow(cpu)?;
     }
     let found = again.census(cache, how.audit)?;
+    let moments = match about.has_probe() {
+        true => again.moments()?,
+        false => Vec::new(),
+    };
     let mut taken = CellCensus {
         about,
         census: found.census,
         polls_known: found.polls_known,
         symbols: again.symbols().clone(),
-        moments: Vec::new(),
+        moments,
         asleep: Vec::new(),
         shift: again.mips().shift(),
     };
-    if taken.has_probe() {
-        taken.moments = again.moments()?;
-    }
     let replays = Replays::of(&again, cache, Origin::of(record, &again, additions, None, cache)?);
     let (delays, others) = KINDS.split_at(1);
     let (mut lists, asleep) = longest(&replays, &taken, delays, &taken.moments)?;

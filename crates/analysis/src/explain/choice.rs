@@ -86,8 +86,8 @@ impl std::fmt::Display for Choice {
 }
 
 impl Choice {
-    /// Whether so many samples have one that is at this percentage and not the latest of all.
-    pub fn is_borne_by(self, count: usize) -> bool {
+    /// Whether a percentile of so many samples is another one than the latest, as every percentage but all of them says.
+    pub fn is_below_the_latest_of(self, count: usize) -> bool {
         match self {
             Choice::Percentile(p) => p.is_all() || p.rank(count) < count,
             Choice::Worst | Choice::Number(_) => true,
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_percentile_that_is_the_latest_sample_is_none() {
-        let borne = |text: &str, count| text.parse::<Choice>().unwrap().is_borne_by(count);
-        assert!(!borne("p99.99", 2_000) && borne("p99.9", 2_000) && borne("p99.99", 20_000));
-        assert!(borne("p100", 1) && borne("worst", 1) && borne("7", 1));
+        let is_below = |text: &str, count| text.parse::<Choice>().unwrap().is_below_the_latest_of(count);
+        assert!(!is_below("p99.99", 2_000) && is_below("p99.9", 2_000) && is_below("p99.99", 20_000));
+        assert!(is_below("p100", 1) && is_below("worst", 1) && is_below("7", 1));
     }
 }

@@ -119,7 +119,7 @@ pub fn one(
     }
     let samples = record.accounting.rows() as usize;
     if let Choice::Percentile(share) = choice
-        && !choice.is_borne_by(samples)
+        && !choice.is_below_the_latest_of(samples)
     {
         let cell = record.id.clone();
         return Err(ExplainError::TooFew { cell, share, samples });

@@ -24,6 +24,7 @@ use worstcase_probe::units::Instructions;
 const IF: u64 = 1 << 9;
 
 const NO_THREAD: &str = "a thread is not in the guest's memory";
+const NO_COUNT: &str = "the kernel's count is not in the guest's memory";
 
 static CENSUS: Mutex<Option<Census>> = Mutex::new(None);
 
@@ -215,7 +216,7 @@ impl Census {
             let (now, at) = (place.end_from_access(), place.address());
             let kernel = flags_at == 0 || kernel;
             if !kernel {
-                self.begin(now, Tracker::in_user);
+                self.in_user(now);
             }
             self.step(|tracker, _, _| tracker.leave(now, at, word & IF != 0, kernel));
         }
@@ -259,7 +260,7 @@ pub fn marked(kind: MarkKind, count: u64) {
                 census.find_probe();
                 census.measuring = true;
                 census.rows = 0;
-                census.begin(count, Tracker::in_user);
+                census.in_user(count);
             }
             MarkKind::Sample | MarkKind::Stop => {}
             MarkKind::End => {
@@ -288,38 +289,40 @@ impl Census {
         }
     }
 
+    /// The CPU that runs returns to user mode: that makes its state known.
+    fn in_user(&mut self, now: u64) {
+        self.begin(now, |facts, _, thread| {
+            Some(Tracker::in_user(facts.preemptible, thread))
+        });
+    }
+
     /// The state of the CPU that runs is known: its thread is the current one.
-    fn begin(&mut self, now: u64, tracker: impl FnOnce(bool, Thread) -> Tracker) {
+    fn begin(&mut self, now: u64, tracker: impl FnOnce(&Facts, &GuestMemory, Thread) -> Option<Tracker>) {
         if self.tracker.is_some() || !self.measuring || !scheduler::is_followed() {
             return;
         }
-        match self
-            .memory
-            .get()
-            .map(|memory| tasks::now(memory, &self.facts, self.probe))
-        {
-            Ok(Some(thread)) => {
-                self.tracker = Some(tracker(self.facts.preemptible, thread));
+        let begun = self.memory.get().and_then(|memory| {
+            let thread = tasks::now(memory, &self.facts, self.probe).ok_or(NO_THREAD)?;
+            tracker(&self.facts, memory, thread).ok_or_else(|| NO_COUNT.into())
+        });
+        match begun {
+            Ok(tracker) => {
+                self.tracker = Some(tracker);
                 self.observed = Some((now, now));
             }
-            Ok(None) => self.failed = Some(NO_THREAD.into()),
-            Err(why) => self.failed = Some(why),
+            Err(why) => {
+                self.failed.get_or_insert(why);
+            }
         }
     }
 
     /// The CPU is about to halt.
     fn halts(&mut self, place: PackedInstruction) {
         let (now, at) = (place.start() + 1, place.address());
-        let word = self
-            .memory
-            .get()
-            .ok()
-            .and_then(|memory| read_count(memory, &self.facts, false));
-        if let Some(word) = word {
-            self.begin(now, |preemptible, thread| {
-                Tracker::at_halt(preemptible, thread, word, now, at)
-            });
-        }
+        self.begin(now, |facts, memory, thread| {
+            let word = read_count(memory, facts, false)?;
+            Some(Tracker::at_halt(facts.preemptible, thread, word, now, at))
+        });
         self.step(|tracker, _, _| tracker.cut(now, at));
     }
 

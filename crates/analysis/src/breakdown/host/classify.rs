@@ -45,31 +45,29 @@ impl Classifier<'_> {
             end: ends[1],
             ..*stretch
         });
-        let span = |piece: Stretch| Span {
-            what: self.kind(&piece),
-            system_call: self.system_call(&piece),
-            start_ns: piece.start - due,
-            length_ns: piece.end - piece.start,
-            instructions: None,
-            task: task(&piece.thread),
-            sender: None,
-            waited_for: Vec::new(),
-            chain: self.chain(&piece),
-            most: None,
-            functions: Vec::new(),
-            lines: Vec::new(),
+        let span = |piece: Stretch| {
+            let (what, chain) = (self.kind(&piece), self.chain(&piece));
+            let in_chain = || roles::innermost_call(chain.iter().rev().map(|f| f.function.as_str()));
+            Span {
+                system_call: if what == Kind::NoReschedulePoint {
+                    in_chain()
+                } else {
+                    None
+                },
+                what,
+                start_ns: piece.start - due,
+                length_ns: piece.end - piece.start,
+                instructions: None,
+                task: task(&piece.thread),
+                sender: None,
+                waited_for: Vec::new(),
+                chain,
+                most: None,
+                functions: Vec::new(),
+                lines: Vec::new(),
+            }
         };
         pieces.map(span).collect()
-    }
-
-    /// Of a stretch that waits for a reschedule point: the system call that its call chain shows.
-    fn system_call(&self, s: &Stretch) -> Option<String> {
-        let chain = self.chain(s);
-        let mut calls = chain.iter().rev().filter_map(|f| roles::system_call(&f.function));
-        calls
-            .next()
-            .filter(|_| self.kind(s) == Kind::NoReschedulePoint)
-            .map(str::to_string)
     }
 
     fn kind(&self, s: &Stretch) -> Kind {

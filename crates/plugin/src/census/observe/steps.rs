@@ -1,7 +1,7 @@
 //! The steps: what runs when an instruction that was registered starts, reads or writes.
 
 use super::super::tasks;
-use super::super::tracker::{Role, Tracker};
+use super::super::tracker::Role;
 use super::{NO_THREAD, PackedInstruction, lock, read_count, step};
 use crate::api::{OnAccess, OnRead, OnStart};
 use worstcase_probe::census::facts::Facts;
@@ -38,7 +38,7 @@ impl OnStart for LeavesKernel {
         let place = PackedInstruction(data);
         let now = place.start() + 1;
         if let Some(census) = lock().as_mut() {
-            census.begin(now, Tracker::in_user);
+            census.in_user(now);
             census.step(|tracker, _, _| tracker.leave(now, place.address(), true, false));
         }
     }
