@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use worstcase_analysis::breakdown::cause::Mechanism;
-use worstcase_analysis::breakdown::spans::{Kind, Place, Sample, Span};
+use worstcase_analysis::breakdown::spans::{Kind, Place, Sample, Since, Span};
 use worstcase_analysis::breakdown::{Around, Breakdown, tell};
 use worstcase_kernels::{ResolveOptions, Silent};
 use worstcase_lab::cell::{self, Raw, Run};
@@ -262,6 +262,7 @@ fn every_sample_of_a_cell_has_a_breakdown_that_adds_up() {
                     unit: "ns".into(),
                     index: samples[i].index,
                     latency_ns: samples[i].latency,
+                    since: Since::Due,
                 };
                 is_whole(&tell(&execution, &kernel.code, &(), sample, &around).unwrap().breakdown);
                 told += 1;

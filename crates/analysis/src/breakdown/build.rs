@@ -4,12 +4,13 @@ use super::cause::{Peer, cause};
 use super::chance::chance;
 use super::classify::{Classifier, Stretch};
 use super::frames::{Walk, walk};
+use super::lead::Lead;
 use super::lines::Lines;
 use super::milestones::Milestones;
 use super::others::Others;
 use super::shares::Shares;
 use super::sources::Sources;
-use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
+use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Since, Span, Task};
 use super::stacks::StackId;
 use std::ops::Range;
 use worstcase_lab::execution::{Execution, Symbols};
@@ -24,6 +25,8 @@ pub struct Explanation {
     pub walk: Walk,
     /// Its points.
     pub points: Milestones,
+    /// When this CPU's instructions begin to be told, from the sample's beginning on.
+    pub began: Nanos,
     /// Nanoseconds of an instruction, as a power of two.
     pub shift: u32,
     /// The threads of the window.
@@ -53,18 +56,21 @@ pub fn tell(
     around: &Around,
 ) -> Result<Explanation, BreakdownError> {
     let walk = walk(execution, symbols);
-    let points = Milestones::find(execution, &walk).ok_or(BreakdownError::Window("the due time and the sample"))?;
-    let tasks = tasks(execution);
-    let task_of = |pid: u32| tasks.iter().find(|t| t.pid == pid).cloned().unwrap_or_default();
     let sources = Sources {
         execution,
         walk: &walk,
         lines,
     };
+    let (points, mut spans, mut notes) =
+        begin(&sources, symbols, sample.since).ok_or(BreakdownError::Window("the due time and the sample"))?;
+    let tasks = tasks(execution);
+    let task_of = |pid: u32| tasks.iter().find(|t| t.pid == pid).cloned().unwrap_or_default();
+    let began = spans.last().map_or(Nanos(0), |span| span.start_ns + span.length_ns);
     let call_in = |range| system_call(execution, symbols, range);
     let classifier = Classifier {
         walk: &walk,
         points: &points,
+        began,
         chance: chance(execution, &walk, &points),
         preempts: preempts(&sample.preempt),
         time_of: &|n| execution.time_of(n).0,
@@ -73,22 +79,36 @@ pub fn tell(
     };
     let stretches = classifier.stretches();
     let others = Others::of(execution, symbols, lines);
-    let spans = spans(&sources, &points, &stretches, others, &task_of, &call_in);
+    spans.extend(told(&sources, &points, began, &stretches, others, &task_of, &call_in));
     let cause = cause(&sample, &spans, around.floor, &around.peers);
-    let at_due = walk.at(points.due).map_or_else(AtDue::default, |i| AtDue {
+    let first = points.before_interrupt();
+    let at_due = walk.at(first).map_or_else(AtDue::default, |i| AtDue {
         task: task_of(i.pid),
-        system_call: call_in(points.due..points.due + 1),
-        chain: sources.chain_at(points.due),
+        system_call: call_in(first..first + 1),
+        chain: sources.chain_at(first),
     });
-    let notes = notes(&walk, &points);
+    notes.extend(notes_of(&walk, &points));
     let breakdown = Breakdown::new(sample, at_due, cause, spans, notes)?;
     Ok(Explanation {
         breakdown,
         walk,
         points,
+        began,
         shift: execution.shift,
         tasks,
     })
+}
+
+/// What the sample begins with: the points on this CPU, what is told before them, and notes.
+fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Milestones, Vec<Span>, Vec<String>)> {
+    let (execution, walk) = (sources.execution, sources.walk);
+    let lead = match since {
+        Since::Due => return Some((Milestones::find(execution, walk)?, Vec::new(), Vec::new())),
+        Since::DueElsewhere | Since::Woken => Lead::find(sources, symbols, since),
+        Since::Called => Lead::here(walk, execution),
+    };
+    let points = Milestones::without_timer(execution, walk, since, lead.due, lead.entry)?;
+    Some((points, lead.spans, lead.notes))
 }
 
 fn tasks(execution: &Execution) -> Vec<Task> {
@@ -106,9 +126,10 @@ fn tasks(execution: &Execution) -> Vec<Task> {
 }
 
 /// The stretches as spans; a part of the window that was not walked becomes `Unexplained`.
-fn spans(
+fn told(
     sources: &Sources,
     points: &Milestones,
+    began: Nanos,
     stretches: &[Stretch],
     mut others: Others,
     task_of: &dyn Fn(u32) -> Task,
@@ -116,12 +137,11 @@ fn spans(
 ) -> Vec<Span> {
     let (execution, walk) = (sources.execution, sources.walk);
     // A timer may be due in the middle of an instruction; that part belongs to the first span.
-    let part = execution
-        .latency
-        .saturating_sub(execution.time_of(points.sample - points.due));
-    let time = |count: u64| match count - points.due {
-        0 => Nanos(0),
-        after => part + execution.time_of(after),
+    let time = |count: u64| match count == points.due {
+        true => began,
+        false => execution
+            .latency
+            .saturating_sub(execution.time_of(points.sample - count)),
     };
     let mut spans = Vec::new();
     let unexplained = |from: u64, to: u64| {
@@ -142,6 +162,7 @@ fn spans(
             start_ns: time(first.start),
             length_ns: time(last.end) - time(first.start),
             instructions: Some(Instructions(last.end - first.start)),
+            cpu: None,
             task: task_of(first.pid),
             system_call: call_in(first.start..last.end).or_else(|| match &stretch.kind {
                 Kind::NoReschedulePoint => entered(walk, first.stack),
@@ -179,7 +200,7 @@ fn system_call(execution: &Execution, symbols: &Symbols, range: Range<u64>) -> O
     super::roles::system_call(function).map(str::to_string)
 }
 
-fn notes(walk: &Walk, points: &Milestones) -> Vec<String> {
+fn notes_of(walk: &Walk, points: &Milestones) -> Vec<String> {
     let mut notes = Vec::new();
     if walk.irregular > 0 {
         notes.push(format!(

@@ -32,6 +32,8 @@ pub enum Mechanism {
     OtherInterrupt,
     /// The wake-up itself is deferred.
     NotWoken,
+    /// Other CPUs are called, and waited for.
+    OtherCpus,
     /// Nothing but the way that every wake-up takes.
     WakeUpPath,
     /// The breakdown does not tell.
@@ -51,6 +53,7 @@ impl Mechanism {
             Mechanism::OtherTimer => "other timers",
             Mechanism::OtherInterrupt => "other interrupts",
             Mechanism::NotWoken => "the wake-up is deferred",
+            Mechanism::OtherCpus => "calls of other CPUs",
             Mechanism::WakeUpPath => "the wake-up path itself",
             Mechanism::Unexplained => "unexplained",
         }
@@ -68,6 +71,7 @@ impl Mechanism {
             Kind::OtherTimer { .. } => Mechanism::OtherTimer,
             Kind::OtherIrq { .. } => Mechanism::OtherInterrupt,
             Kind::RunsOn => Mechanism::NotWoken,
+            Kind::CallsCpus => Mechanism::OtherCpus,
             Kind::Unexplained => Mechanism::Unexplained,
             _ => Mechanism::WakeUpPath,
         }
@@ -192,7 +196,11 @@ fn culprit(span: &Span) -> Place {
     let most = || span.functions.first().map(|f| f.function.clone());
     let common = || {
         let seen = || span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
-        let mut frames = seen().filter(|f| !super::roles::is_helper(&f.function));
+        let is_helper = match span.what {
+            Kind::CallsCpus => super::roles::is_way_to_cpus,
+            _ => super::roles::is_helper,
+        };
+        let mut frames = seen().filter(|f| !is_helper(&f.function));
         // Where all are helpers, the innermost.
         let function = frames.next().or_else(|| seen().next());
         Place {

@@ -5,8 +5,9 @@ use super::milestones::Milestones;
 use super::roles::{self, Role};
 use super::shares::place;
 use super::sources::Sources;
-use super::spans::{Kind, LockWait, Place, Task};
+use super::spans::{Kind, LockWait, Place, Since, Task};
 use super::stacks::{FrameKind, StackId};
+use worstcase_probe::Nanos;
 
 /// A stretch of one kind.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Classifier<'a> {
     pub walk: &'a Walk,
     /// Its points.
     pub points: &'a Milestones,
+    /// When its instructions begin to be told, from the sample's beginning on.
+    pub began: Nanos,
     /// When the interrupted thread could have been preempted for the first time, if it was marked in the kernel.
     pub chance: Option<u64>,
     /// Whether this kernel preempts itself at any instruction.
@@ -92,6 +95,13 @@ impl Classifier<'_> {
         self.walk.stacks.find(stack, role).is_some()
     }
 
+    fn calls_cpus(&self, stack: StackId) -> bool {
+        let stacks = &self.walk.stacks;
+        stacks
+            .upwards(stack)
+            .any(|id| roles::calls_cpus(&stacks.frame(id).function))
+    }
+
     /// The innermost frame that tells what the kernel is at: the switch, the scheduler, or an interrupt.
     fn nearest(&self, stack: StackId) -> Nearest {
         let stacks = &self.walk.stacks;
@@ -125,8 +135,12 @@ impl Classifier<'_> {
             Nearest::Other => {}
         }
         if i.pid == p.probe {
-            let is_user = self.walk.stacks.frame(i.stack).kind == FrameKind::User;
-            return if is_user { Kind::UserProbe } else { Kind::ReturnToUser };
+            return match self.walk.stacks.frame(i.stack).kind {
+                FrameKind::User => Kind::UserProbe,
+                _ if p.since != Since::Called => Kind::ReturnToUser,
+                _ if self.calls_cpus(i.stack) => Kind::CallsCpus,
+                _ => Kind::SystemCall,
+            };
         }
         // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
         let marked = p.is_marked(i.start);
@@ -214,7 +228,8 @@ impl Classifier<'_> {
             () if i.start < p.wake => Kind::IrqHandler,
             () if wakes => Kind::WakeUp,
             () if has(&[Role::ScheduleGlue, Role::ExitToUser]) => Kind::Schedule,
-            () => Kind::IrqExit,
+            () if p.since == Since::Due => Kind::IrqExit,
+            () => Kind::WakingIrq,
         }
     }
 
@@ -312,10 +327,11 @@ impl Classifier<'_> {
 
     fn place_of(&self, mark: &Mark, is_helper: fn(&str) -> bool) -> Place {
         let due = self.points.due;
-        let offset = match mark.count >= due {
+        let after = match mark.count >= due {
             true => (self.time_of)(mark.count - due) as i64,
             false => -((self.time_of)(due - mark.count) as i64),
         };
+        let offset = self.began.0 as i64 + after;
         let (place, depth) = place(self.walk, mark.stack, is_helper);
         Place {
             offset_ns: Some(offset),
@@ -326,7 +342,7 @@ impl Classifier<'_> {
 }
 
 /// The scheduler switches interrupts off on its own account.
-fn is_flag_helper(name: &str) -> bool {
+pub fn is_flag_helper(name: &str) -> bool {
     roles::is_helper(name) && roles::role(name) != Some(Role::Schedule)
 }
 
@@ -338,7 +354,8 @@ const FEW: u64 = 64;
 fn belongs(between: &Kind, around: &Kind) -> bool {
     matches!(
         (between, around),
-        (Kind::Schedule, Kind::Switch | Kind::IrqExit) | (Kind::IrqExit, Kind::Schedule)
+        (Kind::Schedule, Kind::Switch | Kind::IrqExit | Kind::WakingIrq)
+            | (Kind::IrqExit | Kind::WakingIrq, Kind::Schedule)
     )
 }
 

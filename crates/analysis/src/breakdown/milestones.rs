@@ -2,6 +2,7 @@
 
 use super::frames::{Interval, Mark, Walk, What};
 use super::roles::Role;
+use super::spans::Since;
 use std::ops::Range;
 use worstcase_lab::execution::Execution;
 
@@ -11,7 +12,9 @@ const PENDING: u64 = 256;
 /// The points, in instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Milestones {
-    /// The timer is due.
+    /// What the sample's time begins with.
+    pub since: Since,
+    /// The timer is due; or from here on this CPU's instructions are told.
     pub due: u64,
     /// The sample.
     pub sample: u64,
@@ -73,6 +76,7 @@ impl Milestones {
             .iter()
             .find(|m| m.count > wake_at && m.pid == probe && m.what == What::Enter(Role::PiBlock));
         Some(Milestones {
+            since: Since::Due,
             due,
             sample,
             probe,
@@ -94,6 +98,52 @@ impl Milestones {
             rescheds: rescheds(walk.marks_within(entry, sample)),
             choices: choices(walk, entry, sample),
         })
+    }
+
+    /// Those of a sample that begins with no timer of this CPU's: it is woken by the interrupt that is entered at `entry`, or not
+    /// at all, because it runs.
+    pub fn without_timer(
+        execution: &Execution,
+        walk: &Walk,
+        since: Since,
+        due: u64,
+        entry: Option<u64>,
+    ) -> Option<Milestones> {
+        let sample = execution.sample.0;
+        let probe = walk.at(sample.checked_sub(1)?)?.pid;
+        walk.at(due)?;
+        let woken = entry.unwrap_or(due);
+        let mut marked = rescheds(walk.marks_within(woken, sample));
+        // The sender has marked the thread that runs here, or the interrupt does it.
+        marked.splice(0..0, entry);
+        let mut blocks = walk.marks_within(woken, sample).iter();
+        let blocked = blocks.find(|m| m.pid == probe && m.what == What::Enter(Role::PiBlock));
+        Some(Milestones {
+            since,
+            due,
+            sample,
+            probe,
+            interrupted: walk.at(woken)?.pid,
+            entry: woken,
+            entry_end: entry.map_or(due, |entry| interrupt_end(walk, entry, sample)),
+            handler: woken,
+            wake: woken,
+            own_timer: woken..woken,
+            first_resched: woken,
+            resched: woken,
+            ambiguous: false,
+            is_deferred: false,
+            blocked: blocked.map(|m| m.count),
+            waker_blocked: None,
+            rescheds: marked,
+            choices: choices(walk, woken, sample),
+        })
+    }
+
+    /// What to show of this CPU at the beginning: the due time; where another CPU's interrupt came at once, what it came into.
+    pub fn before_interrupt(&self) -> u64 {
+        let came_at_once = self.entry == self.due && matches!(self.since, Since::Woken | Since::DueElsewhere);
+        self.due - u64::from(came_at_once)
     }
 
     /// Whether the thread that runs at an instruction was marked for rescheduling since it was switched in, or since the

@@ -5,6 +5,7 @@
 //! decode      what matters of a block's machine code
 //! frames      call chains from calls and returns                 execution -> intervals, marks
 //! roles       what the kernel's functions mean to a breakdown: a table
+//! lead        of a sample that begins on another CPU: what happened there
 //! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
 //! chance      when a kernel that preempts would have taken the CPU
 //! classify    what each stretch between due time and sample is   points -> stretches
@@ -26,6 +27,7 @@ pub mod decode;
 pub mod frames;
 pub mod group;
 pub mod host;
+mod lead;
 pub mod lines;
 pub mod milestones;
 pub(crate) mod others;

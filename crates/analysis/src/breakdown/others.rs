@@ -55,7 +55,7 @@ impl<'a> Others<'a> {
     }
 
     /// Of its last instructions, or of the very last one.
-    fn told(&self, other: &Elsewhere, length: u64) -> OtherCpu {
+    pub fn told(&self, other: &Elsewhere, length: u64) -> OtherCpu {
         let execution = self.execution.of_other(other);
         let walk = walk(&execution, self.symbols);
         let sources = Sources {

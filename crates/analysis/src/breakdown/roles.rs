@@ -29,6 +29,8 @@ pub enum Role {
     TimerQueue,
     /// A timer's function that wakes the one who waits for it.
     Wake,
+    /// Wakes a thread.
+    TryToWake,
     /// Marks the running thread for rescheduling.
     Resched,
     /// The scheduler.
@@ -108,6 +110,7 @@ const ROLES: &[(Name, Role)] = &[
     (Is("posix_timer_fn"), Role::Wake),
     (Is("alarm_timer_callback"), Role::Wake),
     (Is("timerfd_tmrproc"), Role::Wake),
+    (Is("try_to_wake_up"), Role::TryToWake),
     (Is("resched_curr"), Role::Resched),
     (Is("__resched_curr"), Role::Resched),
     (Is("__schedule"), Role::Schedule),
@@ -193,6 +196,12 @@ pub fn is_way_to_cpus(name: &str) -> bool {
     ];
     let stem = name.trim_start_matches('_');
     WAY.iter().any(|start| stem.starts_with(start)) || is_helper(name)
+}
+
+/// Whether a function has other CPUs call functions, and waits until they have.
+pub fn calls_cpus(name: &str) -> bool {
+    const CALLS: [&str; 2] = ["smp_call_function_many_cond", "smp_call_function_single"];
+    CALLS.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether what calls timers' functions calls this one for itself.

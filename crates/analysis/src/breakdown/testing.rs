@@ -161,6 +161,12 @@ impl Machine {
         self.jump("__x86_return_thunk").ret()
     }
 
+    /// Reads the clock.
+    pub fn read_clock(&mut self) -> &mut Self {
+        self.block(&[&[0x0f, 0x31]], 1);
+        self
+    }
+
     /// Enters the kernel by a system call.
     pub fn syscall(&mut self) -> &mut Self {
         self.block(&[&[0x0f, 0x05]], 1);

@@ -64,23 +64,13 @@ pub enum ExplainError {
         /// The other.
         right: CellId,
     },
-    /// Nobody was late, or another CPU's work is part of it.
+    /// Nobody was late.
     #[error(
-        "{cell}: what a switch, message passing or an unmapping costs is no latency with a worst sample to explain, and a remote wake-up begins on another CPU, which is not followed; explain cells of other probes"
+        "{cell}: what a switch or message passing costs is no latency with a worst sample to explain; remote and shootdown are explained in the lab only: explain cells of other probes"
     )]
     NoLatency {
         /// The cell.
         cell: CellId,
-    },
-    /// Another CPU's work is not followed.
-    #[error(
-        "{cell}: the timer of sample {index} was another CPU's, which woke the probe, and what the others do is not followed; explain another one (--sample)"
-    )]
-    Elsewhere {
-        /// The cell.
-        cell: CellId,
-        /// The sample.
-        index: u32,
     },
     /// The window does not fit.
     #[error("{cell}, sample {index}: {source}")]
@@ -117,7 +107,6 @@ impl ExplainError {
             | ExplainError::TooFew { .. }
             | ExplainError::Incomparable { .. }
             | ExplainError::NoLatency { .. }
-            | ExplainError::Elsewhere { .. }
             | ExplainError::NoRecordings { .. }
             | ExplainError::NotRecorded { .. } => Exit::Usage,
             ExplainError::Recordings { .. } => Exit::Storage,

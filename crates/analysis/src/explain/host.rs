@@ -4,6 +4,7 @@ use super::choice::{Choice, choose};
 use super::{ExplainError, peers, sample};
 use crate::breakdown::Breakdown;
 use crate::breakdown::host::{Around, running_kernel, tell};
+use crate::breakdown::spans::Since;
 use std::path::Path;
 use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
 use worstcase_host::state::boot_id;
@@ -91,7 +92,7 @@ fn breakdown(
         },
         peers: peers(record, records),
     };
-    let sample = sample(record, capture.index as u32, capture.latency());
+    let sample = sample(record, capture.index as u32, capture.latency(), Since::Due);
     tell(capture, symbols, sample, &around).map_err(|source| ExplainError::Breakdown {
         cell: record.id.clone(),
         index: capture.index as u32,

@@ -16,7 +16,7 @@ pub use error::ExplainError;
 
 use crate::breakdown::cause::Peer;
 use crate::breakdown::lines::Lines;
-use crate::breakdown::spans::Sample;
+use crate::breakdown::spans::{Sample, Since};
 use crate::breakdown::{Around, Breakdown, Explanation};
 use crate::kept::kept;
 use choice::choose;
@@ -70,9 +70,13 @@ pub fn has_latency(record: &Record) -> bool {
     !record.details.as_ref().is_some_and(is_cost)
 }
 
-/// Whether its samples can be explained: they are somebody's lateness, and all of it is the probe's CPU's.
+/// Whether its samples can be explained.
 pub fn can_be_explained(record: &Record) -> bool {
-    has_latency(record) && !matches!(record.details, Some(Details::Remote(_)))
+    match record.details {
+        Some(Details::Switch(_) | Details::Hackbench(_)) => false,
+        Some(Details::Remote(_) | Details::Shootdown(_)) => record.subject.venue() == Venue::Lab,
+        _ => true,
+    }
 }
 
 /// The cell with the highest latency.
@@ -87,10 +91,14 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
     })
 }
 
-/// Whether another CPU of the lab's machine waited for this sample's timer. Between its due time and the sample the probe's
-/// CPU slept, so that its instructions do not tell when that was.
-fn is_elsewhere(record: &Record, row: &SampleRow) -> bool {
-    record.subject.venue() == Venue::Lab && record.details.is_none() && row.irq_latency.is_none()
+/// What the time of a sample begins with.
+fn since(record: &Record, row: &SampleRow) -> Since {
+    match record.details {
+        Some(Details::Remote(_)) => Since::Woken,
+        Some(Details::Shootdown(_)) => Since::Called,
+        None if row.irq_latency.is_none() => Since::DueElsewhere,
+        _ => Since::Due,
+    }
 }
 
 /// An error unless breakdowns of the two cells may stand side by side.
@@ -131,12 +139,6 @@ pub fn one(
         cell: record.id.clone(),
         asked: choice,
     })?;
-    if is_elsewhere(record, &chosen.1) {
-        return Err(ExplainError::Elsewhere {
-            cell: record.id.clone(),
-            index: chosen.1.index,
-        });
-    }
     let ready = Ready::of(means, run, record)?;
     let (mut explanation, lines) = tell(ready, record, &around(record, records), &[chosen])?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
@@ -177,7 +179,6 @@ fn worst_of_cell(
     each: usize,
 ) -> Result<Vec<Breakdown>, ExplainError> {
     let mut rows = rows(run, record)?;
-    rows.retain(|(_, row)| !is_elsewhere(record, row));
     rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
     rows.truncate(each);
     let ready = Ready::of(means, run, record)?;
@@ -186,7 +187,7 @@ fn worst_of_cell(
         ready.key()?,
         format!("{rows:?}"),
         format!("{around:?}"),
-        format!("{:?}", sample(record, 0, Nanos(0))),
+        format!("{:?}", sample(record, 0, Nanos(0), Since::Due)),
     ];
     let asked = asked.each_ref().map(String::as_str);
     kept(&means.options.cache, AREA, &asked, || {
@@ -203,7 +204,7 @@ pub fn worst_of_lab(
     record: &Record,
 ) -> Result<Option<Explanation>, ExplainError> {
     let worst = choose(&rows(run, record)?, Choice::Worst);
-    let Some(worst) = worst.filter(|(_, row)| !is_elsewhere(record, row)) else {
+    let Some(worst) = worst else {
         return Ok(None);
     };
     let ready = Ready::of(means, run, record)?;
@@ -240,7 +241,7 @@ fn tell(
         lines,
     } = ready.replay(rows)?;
     let explanation = executions.iter().zip(rows).map(|(execution, (_, row))| {
-        let sample = sample(record, row.index, row.latency);
+        let sample = sample(record, row.index, row.latency, since(record, row));
         crate::breakdown::tell(execution, &symbols, &*lines, sample, around).map_err(|source| ExplainError::Breakdown {
             cell: record.id.clone(),
             index: row.index,
@@ -258,7 +259,7 @@ fn around(record: &Record, records: &[Record]) -> Around {
 }
 
 /// Which sample a breakdown is of.
-fn sample(record: &Record, index: u32, latency_ns: Nanos) -> Sample {
+fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> Sample {
     Sample {
         cell: record.id.to_string(),
         subject: record.subject.id().to_string(),
@@ -267,6 +268,7 @@ fn sample(record: &Record, index: u32, latency_ns: Nanos) -> Sample {
         unit: record.subject.time_unit(),
         index,
         latency_ns,
+        since,
     }
 }
 

@@ -48,11 +48,12 @@ pub fn trace(explanation: &Explanation, lines: &dyn Lines) -> String {
     for task in &explanation.tasks {
         events.extend(functions(explanation, lines, task.pid));
     }
+    let sample = explanation.breakdown.sample();
     let out = json!({
         "displayTimeUnit": "ns",
         "otherData": {
             "cell": explanation.breakdown.sample().cell,
-            "clock": format!("virtual time ({}); 0 is when the timer was due", explanation.breakdown.sample().unit),
+            "clock": format!("virtual time ({}); 0 is when {}", sample.unit, sample.since.moment()),
         },
         "traceEvents": events,
     });
@@ -70,7 +71,8 @@ fn about(span: &Span) -> Value {
 }
 
 fn ns(explanation: &Explanation, count: u64) -> i64 {
-    (count as i64 - explanation.points.due as i64) << explanation.shift
+    let after = (count as i64 - explanation.points.due as i64) << explanation.shift;
+    explanation.began.0 as i64 + after
 }
 
 /// The format's unit is the microsecond; fractions keep the nanoseconds.

@@ -22,10 +22,11 @@ const DETAIL: u64 = 8;
 pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
     let sample = breakdown.sample();
     let heading = format!(
-        "{}, sample {}: {} us late",
+        "{}, sample {}: {} us{}",
         sample.cell,
         sample.index,
-        micros(sample.latency_ns)
+        micros(sample.latency_ns),
+        if sample.since.is_lateness() { " late" } else { "" }
     );
     let mut out = vec![
         style.bold(&plain(&heading)),
@@ -37,7 +38,8 @@ pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
     out.push(String::new());
     let at_due = breakdown.at_due();
     let due = plain(&due(at_due));
-    out.extend(chained(&format!("When the timer was due: {due}: "), 24, &at_due.chain));
+    let moment = sample.since.moment();
+    out.extend(chained(&format!("When {moment}: {due}: "), 24, &at_due.chain));
     out.push(String::new());
     out.push(format!(
         "{:>11} {:>11}  {:<width$}  span",
@@ -57,7 +59,7 @@ pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
     out.join("\n")
 }
 
-/// Who ran when the timer was due, and in which system call.
+/// Who ran at first, and in which system call.
 pub fn due(at_due: &AtDue) -> String {
     at_due.task.within(at_due.system_call.as_deref())
 }
@@ -126,7 +128,7 @@ pub fn shares(indent: usize, length: Nanos, functions: &[Share], lines: &[LineSh
 pub fn describe(span: &Span) -> String {
     let title = span.what.name().title;
     let task = span.task.within(None);
-    match &span.what {
+    let what = match &span.what {
         Kind::OtherTimer { function } => format!("{title}: {function}"),
         Kind::OtherIrq { entry } => format!("{title}: {entry}"),
         Kind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
@@ -135,6 +137,10 @@ pub fn describe(span: &Span) -> String {
             format!("{title}: {task}")
         }
         _ => title.to_string(),
+    };
+    match span.cpu {
+        Some(cpu) => format!("{what}, on CPU {cpu}"),
+        None => what,
     }
 }
 

@@ -81,6 +81,7 @@ fn sample(execution: &Execution, preempt: &str) -> Sample {
         unit: "virtual us at 1000 MIPS".into(),
         index: 5,
         latency_ns: execution.latency,
+        since: Default::default(),
     }
 }
 

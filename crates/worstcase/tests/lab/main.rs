@@ -6,6 +6,7 @@
 //!
 //! All times compared here are virtual, hence exact: none of these tests depends on how fast or busy the controller is.
 
+mod across_cpus;
 mod arguments;
 mod bench;
 mod census;

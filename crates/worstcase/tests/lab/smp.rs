@@ -1,7 +1,8 @@
 //! Machines of several CPUs: they repeat to the bit whatever the host does to QEMU, and everybody is where he was asked to be.
 
+use crate::across_cpus::adds_up;
 use crate::controller::{Controller, GENERIC, folder, script, shared};
-use crate::culprits::{BreakdownAsJson, told_of};
+use crate::culprits::told_of;
 use crate::failures::one_line;
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,13 +10,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+use worstcase_analysis::breakdown::spans::Since;
 use worstcase_probe::bench::Details;
 use worstcase_results::record::{Quantity, Record, Run};
 
 /// A CPU of its own for the probe.
-const ISOLATED: &str = "isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1";
+pub const ISOLATED: &str = "isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1";
 
-fn cells(words: &str) -> String {
+pub fn cells(words: &str) -> String {
     format!("--kernel {GENERIC} --preempt full --seeds 1 {words}")
 }
 
@@ -111,131 +113,6 @@ fn two_cpus_boot_the_same_machine_again() {
     assert!(out.ends_with(&same), "{out} is not {same}");
 }
 
-/// The names of all threads that ran from a due time to its sample.
-fn tasks(breakdowns: &[BreakdownAsJson]) -> BTreeSet<&str> {
-    let spans = breakdowns.iter().flat_map(|b| &b.spans);
-    spans.map(|span| span.task.comm.as_str()).collect()
-}
-
-fn adds_up(breakdown: &BreakdownAsJson) {
-    let sum: u64 = breakdown.spans.iter().map(|span| span.length_ns.0).sum();
-    assert_eq!(sum, breakdown.sample.latency_ns.0);
-}
-
-#[test]
-fn explain_follows_the_cpu_of_the_probe() {
-    let folder = folder();
-    let told = |words: &str, name: &str| {
-        let run = folder.path().join(name);
-        shared().run(&cells(words), &run).assert().success();
-        told_of(&run, "--all -k 5")
-    };
-    let beside = told("--load fork --samples 100 --cpus 2", "beside");
-    let apart = told("--load fork --samples 100 --cpus 2 --load-cpus 0", "apart");
-    assert_eq!((beside.len(), apart.len()), (5, 5));
-    beside.iter().chain(&apart).for_each(adds_up);
-    let loaded = |breakdowns: &[BreakdownAsJson]| tasks(breakdowns).iter().any(|name| name.starts_with("load-fork"));
-    assert!(loaded(&beside), "{:?}", tasks(&beside));
-    assert!(!loaded(&apart), "{:?}", tasks(&apart));
-    assert!(tasks(&apart).contains("probe"), "{:?}", tasks(&apart));
-    assert!(!tasks(&apart).contains("swapper/0"), "{:?}", tasks(&apart));
-}
-
-/// A program on CPU 0 lets the kernel rewrite code that every CPU runs, which it tells them by interrupts.
-#[test]
-fn the_sender_of_another_cpus_interrupt_is_named() {
-    let folder = folder();
-    let run = folder.path().join("run");
-    let switch = |on: u32| format!("echo {on} >/proc/sys/kernel/sched_schedstats");
-    let load = format!("cmd:sh -c 'while :; do {}; {}; done'", switch(1), switch(0));
-    let words = cells("--add /bin/sh:/bin/sh --samples 100 --cpus 2 --load-cpus 0");
-    let mut measure = shared().run(&words, &run);
-    measure.args(["--load", &load]).assert().success();
-    let breakdowns = told_of(&run, "--all -k 10");
-    breakdowns.iter().for_each(adds_up);
-    let spans = breakdowns.iter().flat_map(|b| &b.spans);
-    let senders: Vec<_> = spans.filter_map(|span| span.sender.as_ref()).collect();
-    assert!(!senders.is_empty());
-    for sender in senders {
-        assert_eq!((sender.cpu, sender.task.comm.as_str()), (0, "sh"));
-        assert_eq!(sender.system_call.as_deref(), Some("write"));
-        assert_eq!(sender.by(), Some("text_poke_bp_batch"), "{:?}", sender.chain);
-    }
-}
-
-/// The cells of a run of noise, as `explain` tells them.
-fn entered(run: &Path) -> Vec<serde_json::Value> {
-    let mut explain = shared().worstcase("explain --json");
-    let done = explain.arg(run).assert().success();
-    let said: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
-    assert_eq!(said["schema"], "worstcase-entered/1");
-    said["cells"].as_array().unwrap().clone()
-}
-
-/// What enters a CPU is told to the last instruction: by the tick, and by another CPU that rewrites the kernel's code.
-#[test]
-fn what_enters_a_cpu_is_told_with_who_sent_it() {
-    let folder = folder();
-    let run = folder.path().join("run");
-    let words = cells("--probe noise --load statickeys@1000+munmap:own@1000 --time 50ms --cpus 2 --load-cpus 0");
-    let mut measure = shared().run(&words, &run);
-    measure.args(["--append", "", "--append", ISOLATED]).assert().success();
-    let opened = Run::open(&run).unwrap();
-    let cells = entered(&run);
-    assert_eq!(cells.len(), 2);
-    for (cell, record) in cells.iter().zip(opened.records().unwrap()) {
-        let gaps = record.accounting.gaps().unwrap();
-        let rows = cell["rows"].as_array().unwrap();
-        let row = |name: &str| rows.iter().find(|row| row["name"] == name);
-        let told: u64 = rows.iter().map(|row| row["instructions"].as_u64().unwrap()).sum();
-        // The rest of a gap is the thread's own turn of its loop.
-        let own = gaps.gaps * 2 * record.self_cost.empty_sample_ns;
-        assert!(
-            told <= gaps.noise_ns && gaps.noise_ns <= told + own,
-            "{told}, {own}: {gaps:?}"
-        );
-        for (function, sender, times) in [
-            ("do_sync_core", "text_poke_bp_batch, load-statickeys in write(2)", 150),
-            ("flush_tlb_func", "flush_tlb_mm_range, load-munmap in munmap(2)", 50),
-        ] {
-            let call = row(&format!("call from another CPU: {function}")).unwrap();
-            assert_eq!(call["sent_by"], sender, "{call}");
-            assert!(call["times"].as_u64().unwrap().abs_diff(times) <= 6, "{call}");
-        }
-        let isolated = !cell["append"].as_str().unwrap().is_empty();
-        assert_eq!(row("timer interrupt: tick_sched_timer").is_none(), isolated, "{rows:?}");
-    }
-    let refused = ["--sample", "p99"];
-    let says = ["all gaps are told at once"];
-    let mut explain = shared().worstcase("explain");
-    explain.arg(&run).args(refused);
-    one_line(explain, 2, &says);
-}
-
-/// A CPU that goes away stops all others, and waits a millisecond meanwhile.
-#[test]
-fn what_another_cpu_did_while_this_one_waited_for_it_is_told() {
-    let folder = folder();
-    let run = folder.path().join("run");
-    let words = cells("--load hotplug@20 --samples 1000 --cpus 3 --load-cpus 0-1");
-    shared().run(&words, &run).assert().success();
-    let told = told_of(&run, "").remove(0);
-    adds_up(&told);
-    let longest = told.spans.iter().max_by_key(|span| span.length_ns).unwrap();
-    let cpus: Vec<u32> = longest.waited_for.iter().map(|other| other.cpu).collect();
-    assert_eq!(cpus, [0, 1]);
-    let leaving = &longest.waited_for[1];
-    let is_there = |name: &str| leaving.chain.iter().any(|frame| frame.function == name);
-    assert!(is_there("take_cpu_down") && is_there("fixup_irqs"), "{leaving:?}");
-    let most = leaving.most.as_ref().unwrap();
-    assert_eq!(most.function, "delay_tsc");
-    // From when the sample was due until the stop is over.
-    let (waited, whole) = (most.total_ns.0, longest.length_ns.0);
-    assert!(waited <= whole && waited > whole * 9 / 10, "{waited} of {whole}");
-    let sentence = &told.cause.sentence;
-    assert!(sentence.contains("; meanwhile CPU 1, migration/1 ("), "{sentence}");
-}
-
 #[test]
 fn an_isolated_cpu_is_the_probe_s_and_its_timers_may_be_another_s() {
     let folder = folder();
@@ -259,11 +136,20 @@ fn an_isolated_cpu_is_the_probe_s_and_its_timers_may_be_another_s() {
     let show = shared().worstcase("show --json").arg(&run).assert();
     show.success();
 
-    let place = rows.iter().position(|row| row.irq_latency.is_none()).unwrap();
-    let mut explain = shared().worstcase(&format!("explain --sample {}", rows[place].index));
-    explain.arg(&run);
-    one_line(explain, 2, &["was another CPU's", "--sample"]);
-    told_of(&run, "--all -k 2").iter().for_each(adds_up);
+    let latest = elsewhere.iter().max_by_key(|row| row.latency).unwrap();
+    let told = told_of(&run, &format!("--sample {}", latest.index)).remove(0);
+    adds_up(&told);
+    assert_eq!(told.sample.since, Since::DueElsewhere);
+    let (titles, cpus): (Vec<_>, Vec<_>) = told.spans.iter().map(|s| (s.what.name().title, s.cpu)).unzip();
+    let sends = titles.iter().position(|title| *title == "send").unwrap();
+    assert!(cpus[..=sends].iter().all(|cpu| *cpu == Some(0)), "{cpus:?}");
+    assert_eq!(titles[sends + 1], "waking interrupt", "{titles:?}");
+    assert!(cpus[sends + 1..].iter().all(Option::is_none), "{cpus:?}");
+    let sender = told.spans[sends].sender.as_ref().unwrap();
+    assert!(
+        sender.chain.iter().any(|frame| frame.function == "hrtimer_wakeup"),
+        "{sender:?}"
+    );
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn breakdown() -> Breakdown {
         unit: "virtual us".into(),
         index: 1,
         latency_ns: Nanos(1_000),
+        since: Default::default(),
     };
     let cause = Cause {
         mechanism: Mechanism::OtherThread,
@@ -46,6 +47,7 @@ fn breakdown() -> Breakdown {
         start_ns: Nanos(0),
         length_ns: Nanos(1_000),
         instructions: None,
+        cpu: None,
         task,
         system_call: None,
         sender: None,

@@ -78,6 +78,9 @@ fn words(mechanism: Mechanism) -> &'static str {
             "threaded interrupts (PREEMPT_RT, threadirqs), or the device's interrupts on another CPU"
         }
         Mechanism::NotWoken => "look at what runs the timer's function, and at what runs before that",
+        Mechanism::OtherCpus => {
+            "keep memory mapped instead of unmapping it, or keep the process's threads off the other CPUs: only CPUs that have its memory in use are called"
+        }
         Mechanism::WakeUpPath => "nothing stands in the way: only a shorter path or a faster CPU is quicker",
         Mechanism::Unexplained => "look with a finer instrument",
     }
@@ -128,6 +131,7 @@ mod tests {
             unit: String::new(),
             index: 0,
             latency_ns: Nanos(165_000),
+            since: Default::default(),
         };
         let peer = |preempt: &str, maximum| Peer {
             subject: format!("6.1 {preempt}"),
@@ -179,6 +183,7 @@ mod tests {
                 unit: String::new(),
                 index: 0,
                 latency_ns: Nanos(latency),
+                since: Default::default(),
             };
             remedy(&sample, Mechanism::OtherThread, &[])
         };

@@ -2,7 +2,7 @@
 
 use super::Mechanism;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{Kind, LockWait, OtherCpu, Place, Sample, Span, in_call};
+use crate::breakdown::spans::{Kind, LockWait, OtherCpu, Place, Sample, Since, Span, in_call};
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
@@ -30,7 +30,8 @@ pub fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> St
     let time = format!("{} of {} us", micros(cause.total), micros(cause.sample.latency_ns));
     if cause.mechanism == Mechanism::WakeUpPath {
         return format!(
-            "{time} are the wake-up path itself; its longest part is {} ({} us){}.",
+            "{time} are {}; its longest part is {} ({} us){}.",
+            path_of(cause.sample),
             cause.longest.what.name().title,
             micros(cause.longest.length_ns),
             most(cause)
@@ -41,6 +42,14 @@ pub fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> St
         n => format!(", in {n} parts (the longest {} us)", micros(cause.longest.length_ns)),
     };
     format!("{time}{parts}: {}.", words(cause))
+}
+
+/// What every sample of its kind takes.
+fn path_of(sample: &Sample) -> &'static str {
+    match sample.since {
+        Since::Called => "the system call itself",
+        _ => "the wake-up path itself",
+    }
 }
 
 /// For a sample that is late by many small causes: all of them, the one that took most first.
@@ -62,10 +71,11 @@ pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -
     let path = spans.iter().filter(|s| s.what.name().is_path);
     let path = Nanos(path.map(|s| s.length_ns.0).sum());
     format!(
-        "No single cause for {} us: {}; the rest, {} us, is the wake-up path. The longest of the first is {} us: {}.",
+        "No single cause for {} us: {}; the rest, {} us, is {}. The longest of the first is {} us: {}.",
         micros(cause.sample.latency_ns),
         each.collect::<Vec<_>>().join(", "),
         micros(path),
+        path_of(cause.sample),
         micros(cause.longest.length_ns),
         words(cause)
     )
@@ -120,7 +130,8 @@ fn what(cause: &CauseParts) -> String {
         0 => "the idle task".to_string(),
         _ => span.task.within(None),
     };
-    let doing = in_call(who.clone(), cause.system_call);
+    let place = span.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
+    let doing = in_call(who.clone(), cause.system_call) + &place;
     match cause.mechanism {
         Mechanism::InterruptsOff => format!("{function} kept interrupts off, for {doing}"),
         Mechanism::PreemptionOff => match &span.what {
@@ -143,7 +154,8 @@ fn what(cause: &CauseParts) -> String {
             _ => format!("another interrupt ran first, in {}", cause.at.function),
         },
         Mechanism::NotWoken => format!("{doing} ran on in {function} before the probe was woken"),
-        Mechanism::WakeUpPath => "the wake-up path itself".to_string(),
+        Mechanism::OtherCpus => format!("{function} called other CPUs and waited for them, for {doing}"),
+        Mechanism::WakeUpPath => path_of(cause.sample).to_string(),
         Mechanism::Unexplained => "it is not explained".to_string(),
     }
 }

@@ -58,6 +58,7 @@ impl Classifier<'_> {
                 start_ns: piece.start - due,
                 length_ns: piece.end - piece.start,
                 instructions: None,
+                cpu: None,
                 task: task(&piece.thread),
                 sender: None,
                 waited_for: Vec::new(),

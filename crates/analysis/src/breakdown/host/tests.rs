@@ -97,6 +97,7 @@ fn told(snapshot: &Snapshot, preempt: &str) -> Breakdown {
         unit: "us".into(),
         index: snapshot.index as u32,
         latency_ns: snapshot.latency(),
+        since: Default::default(),
     };
     let around = Around {
         floor: Nanos(3_000),

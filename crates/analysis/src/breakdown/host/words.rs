@@ -47,6 +47,7 @@ pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String 
         },
         Mechanism::NotWoken => format!("{doing} ran on before the probe was woken"),
         Mechanism::WakeUpPath => "the wake-up path itself".to_string(),
+        Mechanism::OtherCpus => "other CPUs were called".to_string(),
         Mechanism::Unexplained => unexplained(cause, points, &who),
     }
 }

@@ -1,0 +1,121 @@
+//! A sample whose time begins on another CPU: what happened there and on the way, until this CPU was interrupted.
+//!
+//! Each CPU counts its own instructions, and none while it sleeps. So the sample's time is put together of three parts: what the
+//! other CPU executed until it sent its interrupt, what this one executed from that interrupt's entry on, and what is left
+//! between them, the way.
+
+mod sender;
+
+use super::frames::{Walk, What};
+use super::roles::{self, Role};
+use super::sources::Sources;
+use super::spans::{Kind, Since, Span};
+use sender::Sender;
+use worstcase_lab::execution::{Execution, Symbols, Why};
+use worstcase_probe::Nanos;
+
+/// What came before this CPU was interrupted.
+#[derive(Debug, Default)]
+pub struct Lead {
+    /// From here on its instructions are told.
+    pub due: u64,
+    /// The entry of the interrupt that another CPU sent.
+    pub entry: Option<u64>,
+    /// What is told before, from the sample's beginning on.
+    pub spans: Vec<Span>,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
+}
+
+impl Lead {
+    /// Of a sample that begins on another CPU.
+    pub fn find(sources: &Sources, symbols: &Symbols, since: Since) -> Lead {
+        let (execution, walk) = (sources.execution, sources.walk);
+        let sent = execution.elsewhere.iter().rev();
+        let sent = sent.filter(|other| other.why == Why::Sends && other.at <= execution.sample);
+        let found = sent
+            .filter_map(|other| Sender::of(sources, symbols, other, since))
+            .next();
+        let entry = found
+            .as_ref()
+            .and_then(|sender| entry_after(walk, sender.other.at.0, execution.sample.0));
+        let (Some(sender), Some(entry)) = (found, entry) else {
+            return Lead {
+                due: execution.due.0,
+                notes: vec!["no other CPU interrupted this one to wake the probe; if it slept meanwhile, what it ran before that is told, too".into()],
+                ..Lead::default()
+            };
+        };
+        Lead::of(&sender, execution, since, entry)
+    }
+
+    fn of(sender: &Sender, execution: &Execution, since: Since, entry: u64) -> Lead {
+        let (sample, latency) = (execution.sample.0, execution.latency);
+        let time = |from: u64, to: u64| execution.time_of(to.saturating_sub(from));
+        let send = time(sender.begin(), sender.other.count.0);
+        let mut notes = Vec::new();
+        let before_entry = latency.saturating_sub(time(entry, sample));
+        if send > before_entry {
+            notes.push(format!(
+                "the sending CPU's clock was {} ns ahead of this one's, which the quantum allows: the send took so much longer than is told",
+                (send - before_entry).0
+            ));
+        }
+        let send = send.min(before_entry);
+        // What this CPU executed since is told as such; if it slept, that is nothing.
+        let ran = time(sender.other.at.0, entry).min(before_entry - send);
+        let due = entry
+            .saturating_sub(ran.0 >> execution.shift)
+            .max(sample.saturating_sub(latency.0 >> execution.shift));
+        let way = latency.saturating_sub(time(due, sample)) - send;
+        let send = sender.sends(send);
+        let mut spans = match since {
+            _ if !sender.is_whole() => vec![Span::unexplained(Nanos(0), way, None), send],
+            Since::Woken => vec![send, pending(way)],
+            _ => [sender.waits(way), vec![send]].concat(),
+        };
+        spans.retain(|span| span.length_ns > Nanos(0));
+        let mut at = Nanos(0);
+        for span in &mut spans {
+            span.start_ns = at;
+            at = at + span.length_ns;
+        }
+        Lead {
+            due,
+            entry: Some(entry),
+            spans,
+            notes,
+        }
+    }
+
+    /// Of a sample that begins with a call that this CPU makes.
+    pub fn here(walk: &Walk, execution: &Execution) -> Lead {
+        let due = execution.due.0;
+        let slept = walk.within(due, execution.sample.0).any(|i| i.pid == 0);
+        let note = "the CPU idled meanwhile: its instructions do not tell for how long, and what it ran before the call is told, too";
+        Lead {
+            due,
+            notes: slept.then(|| note.into()).into_iter().collect(),
+            ..Lead::default()
+        }
+    }
+}
+
+/// The first interrupt from another CPU that is entered in a range.
+fn entry_after(walk: &Walk, from: u64, to: u64) -> Option<u64> {
+    let entered = walk.marks_within(from, to).iter();
+    let mut entered = entered.filter(|m| m.what == What::Enter(Role::InterruptEntry));
+    let entry = entered.find(|m| roles::is_from_cpu(&walk.stacks.frame(m.stack).function))?;
+    Some(entry.count)
+}
+
+/// The interrupt is on its way, and no CPU's instructions tell of it.
+fn pending(length: Nanos) -> Span {
+    Span {
+        what: Kind::IrqPending,
+        ..Span::unexplained(Nanos(0), length, None)
+    }
+}
+
+#[cfg(test)]
+mod tests;

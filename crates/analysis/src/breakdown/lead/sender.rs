@@ -1,0 +1,191 @@
+//! The CPU that sent the interrupt by which the probe is woken.
+
+use super::pending;
+use crate::breakdown::classify::is_flag_helper;
+use crate::breakdown::frames::{Interval, Mark, Walk, What, walk};
+use crate::breakdown::lines::Lines;
+use crate::breakdown::others::Others;
+use crate::breakdown::roles::Role;
+use crate::breakdown::shares::{Shares, place};
+use crate::breakdown::sources::Sources;
+use crate::breakdown::spans::{Kind, OtherCpu, Place, Since, Span};
+use crate::breakdown::stacks::FrameKind;
+use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
+use worstcase_probe::window::Block;
+use worstcase_probe::{Instructions, Nanos};
+
+/// The guest's probe runs in its first process; the thread that wakes is the process's first.
+pub const WAKER: u32 = 1;
+
+/// See the module.
+pub struct Sender<'a> {
+    /// What is known of it.
+    pub other: &'a Elsewhere,
+    execution: Execution,
+    walk: Walk,
+    lines: &'a dyn Lines,
+    told: OtherCpu,
+    /// Where it read the clock before it woke the probe, or was interrupted by the timer, if that is known.
+    begin: Option<u64>,
+}
+
+impl<'a> Sender<'a> {
+    /// If it wakes somebody.
+    pub fn of(sources: &Sources<'a>, symbols: &'a Symbols, other: &'a Elsewhere, since: Since) -> Option<Sender<'a>> {
+        if since == Since::Woken && other.task.0 != WAKER {
+            return None;
+        }
+        let execution = sources.execution.of_other(other);
+        let walk = walk(&execution, symbols);
+        let last = walk.at(other.count.0.checked_sub(1)?)?.stack;
+        walk.stacks.find(last, Role::TryToWake)?;
+        let begin = match since {
+            Since::Woken => after_clock_read(&execution),
+            _ => interrupted_at(&walk, other.count.0),
+        };
+        Some(Sender {
+            other,
+            execution,
+            walk,
+            lines: sources.lines,
+            told: Others::of(sources.execution, symbols, sources.lines).told(other, 0),
+            begin,
+        })
+    }
+
+    /// Where it began to wake the probe is known.
+    pub fn is_whole(&self) -> bool {
+        self.begin.is_some()
+    }
+
+    /// What is known of it begins here.
+    fn first(&self) -> u64 {
+        self.execution
+            .steps
+            .first()
+            .map_or(self.other.count.0, |step| step.count.0)
+    }
+
+    /// Where it began to wake the probe, or where what is known of it begins.
+    pub fn begin(&self) -> u64 {
+        self.begin.unwrap_or_else(|| self.first())
+    }
+
+    /// The way to the interrupt that it sends.
+    pub fn sends(&self, length: Nanos) -> Span {
+        let intervals: Vec<_> = self.walk.within(self.begin(), self.other.count.0).collect();
+        Span {
+            sender: Some(self.told.clone()),
+            ..self.span(Kind::Send, &intervals, length)
+        }
+    }
+
+    /// What it did while its timer interrupt was pending, for so long.
+    pub fn waits(&self, length: Nanos) -> Vec<Span> {
+        let from = self
+            .begin()
+            .saturating_sub(length.0 >> self.execution.shift)
+            .max(self.first());
+        let time = |from: u64, to: u64| self.execution.time_of(to - from);
+        // An idle CPU does not say how long it slept.
+        if self.other.task.0 == 0 {
+            return vec![pending(length)];
+        }
+        let intervals: Vec<_> = self.walk.within(from, self.begin()).collect();
+        let pieces = intervals.chunk_by(|a, b| self.kind(a) == self.kind(b));
+        let pieces = pieces.filter_map(|piece| {
+            let (first, last) = (piece.first()?, piece.last()?);
+            let kind = match self.kind(first) {
+                Kind::IrqsOff { .. } => self.irqs_off(first.start, last.end, from),
+                other => other,
+            };
+            Some(self.span(kind, piece, time(first.start, last.end)))
+        });
+        let unknown = length.saturating_sub(time(from, self.begin()));
+        [pending(unknown)].into_iter().chain(pieces).collect()
+    }
+
+    fn kind(&self, i: &Interval) -> Kind {
+        let stacks = &self.walk.stacks;
+        match (stacks.find_kind(i.stack, FrameKind::Interrupt), i.irqs) {
+            (Some(frame), _) => Kind::OtherIrq {
+                entry: stacks.frame(frame).function.clone(),
+            },
+            (None, Some(false)) => Kind::IrqsOff { off: None, on: None },
+            (None, _) => Kind::IrqPending,
+        }
+    }
+
+    /// Who switched interrupts off and on, times counted from an instruction.
+    fn irqs_off(&self, start: u64, end: u64, from: u64) -> Kind {
+        let place = |mark: &Mark| Place {
+            offset_ns: Some((mark.count as i64 - from as i64) << self.execution.shift),
+            ..place(&self.walk, mark.stack, is_flag_helper).0
+        };
+        let before = self.walk.marks_within(0, start + 1).iter().rev();
+        let after = self.walk.marks_within(end, self.other.count.0).iter();
+        Kind::IrqsOff {
+            off: before.clone().find(|m| m.what == What::IrqsOff).map(place),
+            on: after.clone().find(|m| m.what == What::IrqsOn).map(place),
+        }
+    }
+
+    fn span(&self, what: Kind, intervals: &[Interval], length: Nanos) -> Span {
+        let sources = Sources {
+            execution: &self.execution,
+            walk: &self.walk,
+            lines: self.lines,
+        };
+        let shares = Shares::of(&self.walk, intervals);
+        let time_of = |n| self.execution.time_of(n);
+        let executed = intervals.iter().map(|i| i.end - i.start).sum();
+        Span {
+            what,
+            cpu: Some(self.other.cpu),
+            task: self.told.task.clone(),
+            system_call: self.told.system_call.clone(),
+            chain: shares.common().map_or_else(Vec::new, |id| sources.chain(id, intervals)),
+            most: shares.most(time_of),
+            functions: shares.functions(time_of),
+            lines: sources.hottest(intervals),
+            ..Span::unexplained(Nanos(0), length, Some(Instructions(executed)))
+        }
+    }
+}
+
+/// The interrupt that the last instruction before `count` is in: its first instruction.
+fn interrupted_at(walk: &Walk, count: u64) -> Option<u64> {
+    let last = walk.at(count.checked_sub(1)?)?;
+    let frame = walk.stacks.find_kind(last.stack, FrameKind::Interrupt)?;
+    let before: Vec<_> = walk.within(0, count).collect();
+    let within = before
+        .iter()
+        .rev()
+        .take_while(|i| i.pid == last.pid && walk.stacks.is_within(i.stack, frame));
+    within.last().map(|i| i.start)
+}
+
+/// One past the last instruction of user code that reads the clock.
+fn after_clock_read(execution: &Execution) -> Option<u64> {
+    (0..execution.steps.len()).rev().find_map(|number| {
+        let span = execution.span(number);
+        let block = &execution.blocks[execution.steps[number].block as usize];
+        let executed = (span.end - span.start) as usize;
+        let read = clock_read(block, executed).filter(|_| block.address >> 63 == 0)?;
+        Some(span.start + read as u64 + 1)
+    })
+}
+
+/// The last of a block's first instructions that reads the clock.
+fn clock_read(block: &Block, executed: usize) -> Option<usize> {
+    const RDTSC: &[u8] = &[0x0f, 0x31];
+    const RDTSCP: &[u8] = &[0x0f, 0x01, 0xf9];
+    let mut code = &block.code[..];
+    let instructions = block.lengths.iter().take(executed).map(|length| {
+        let (one, rest) = code.split_at(usize::from(*length));
+        code = rest;
+        one == RDTSC || one == RDTSCP
+    });
+    let reads: Vec<bool> = instructions.collect();
+    reads.iter().rposition(|reads| *reads)
+}
