@@ -244,7 +244,7 @@ pub fn is_jumped_to_by_queue(name: &str) -> bool {
 
 /// Whether a function that a queue calls is the queue's own helper, and nothing that somebody asked for.
 pub fn is_of_queue(name: &str) -> bool {
-    const OWN: [&str; 14] = [
+    const OWN: [&str; 15] = [
         "complete",
         "cpu_stop_",
         "csd_",
@@ -254,6 +254,7 @@ pub fn is_of_queue(name: &str) -> bool {
         "rcu_cblist_",
         "__rcu_",
         "str",
+        "sized_str",
         "move_linked_works",
         "wake_up_worker",
         "kick_pool",
@@ -317,5 +318,7 @@ mod tests {
         assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
         assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
         assert_eq!(system_call("ksys_read"), Some("read"));
+        // What a worker copies its description with is nobody's work (`sized_strscpy` from 6.12 on).
+        assert!(is_of_queue("sized_strscpy") && is_of_queue("strscpy") && !is_of_queue("refresh_vm_stats"));
     }
 }
