@@ -4,6 +4,7 @@
 //! explain    finds a sample of a run, replays its cell, makes its breakdown
 //! breakdown      one sample: consecutive spans that add up to its latency      <- replay, trace
 //! census     every section that can delay a wake-up                        <- replays
+//! trial      what each of a machine's settings brought                   <- runs of this machine
 //! debuginfo  from a code address to the line of source code                <- debug packages
 //! ```
 
@@ -13,3 +14,4 @@ pub mod debuginfo;
 pub mod explain;
 mod kept;
 pub mod noise;
+pub mod trial;

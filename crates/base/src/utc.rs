@@ -30,6 +30,11 @@ impl Utc {
         Utc(seconds)
     }
 
+    /// Seconds since 1970.
+    pub const fn seconds(self) -> u64 {
+        self.0
+    }
+
     /// As part of a file's name: `20261122-2345`.
     pub fn to_the_minute(self) -> String {
         self.written("%Y%m%d-%H%M")

@@ -1,7 +1,7 @@
 //! The command line that asks for an experiment.
 
 use crate::{
-    Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, VirtualMachine, grammar,
+    Apply, Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, VirtualMachine, grammar,
 };
 use std::path::Path;
 use worstcase_base::distinct;
@@ -73,7 +73,10 @@ fn of_experiment(words: &mut Words, experiment: &Experiment) {
     }
     words.maybe("load-cpus", experiment.setup.load_cpus.as_ref());
     words.maybe("work-dir", experiment.setup.work_dir.as_ref().map(|d| d.display()));
-    words.flag("apply", experiment.setup.apply);
+    match &experiment.setup.apply {
+        Apply::Only(names) => words.0.push(format!("--apply={}", names.join(","))),
+        other => words.flag("apply", *other == Apply::Everything),
+    }
     words.maybe("criterion", experiment.criterion.map(typed));
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //! A command line gives one part. A study may have several, which differ in some of it.
 
-use crate::{CpuList, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
+use crate::{Apply, CpuList, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -149,9 +149,9 @@ pub struct Method {
 /// What a host is set up with for the length of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSetup {
-    /// What the doctor can set is set.
+    /// What is set of what the doctor can set.
     #[serde(default)]
-    pub apply: bool,
+    pub apply: Apply,
     /// The loads make their files below this folder; absolute. Without one, in the temporary folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<PathBuf>,

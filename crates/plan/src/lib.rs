@@ -13,6 +13,7 @@
 //! A study file and both command lines only fill an [`Experiment`]; whatever runs it knows nothing of them. It is kept
 //! with the run, so that resuming compares what is measured, not how it was typed.
 
+mod apply;
 mod cells;
 mod check;
 mod command;
@@ -26,6 +27,7 @@ mod smp;
 pub mod study;
 mod virtual_machine;
 
+pub use apply::Apply;
 pub use cells::{Combination, PlannedCell};
 pub use check::Problem;
 pub use command::{command, to_go_on};

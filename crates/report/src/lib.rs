@@ -25,6 +25,7 @@ pub mod ranking;
 pub mod sensitivity;
 pub mod tail;
 pub mod terminal;
+pub mod trial;
 pub mod verdict;
 
 use worstcase_results::record::{Quantity, Record, RunPlan, judged};

@@ -1,6 +1,6 @@
 //! Setting what can be set, for a while: every change goes through the journal. A refusal is told and stops nothing.
 
-use super::finding::{Change, Finding, Level};
+use super::finding::{Change, Finding};
 use crate::facts::Tree;
 use crate::journal::{Journal, Set};
 use serde::Serialize;
@@ -43,13 +43,10 @@ impl AppliedFinding {
     }
 }
 
-/// Makes the changes of all findings that have some, on the machine of `tree`.
-pub fn apply(findings: &[Finding], tree: &Tree, journal: &mut Journal) -> Applied {
+/// Makes the changes of findings that can be set, on the machine of `tree`.
+pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Finding>, tree: &Tree, journal: &mut Journal) -> Applied {
     let mut applied = Applied::default();
-    let ill = findings
-        .iter()
-        .filter(|f| f.level != Level::Good && !f.changes.is_empty());
-    for finding in ill {
+    for finding in findings {
         let mut outcome = AppliedFinding {
             id: finding.id,
             made: 0,

@@ -59,6 +59,11 @@ impl Change {
 }
 
 impl Finding {
+    /// Whether something is ill that can be set for a while.
+    pub fn can_be_set(&self) -> bool {
+        self.level != Level::Good && !self.changes.is_empty()
+    }
+
     pub(super) fn new(id: &'static str, level: Level, what: impl Into<String>, why: impl Into<String>) -> Finding {
         Finding {
             id,

@@ -37,5 +37,10 @@ pub fn examine(facts: &Facts, cpus: &CpuList) -> Vec<Finding> {
     findings
 }
 
+/// What of the findings can be set for a while.
+pub fn settable(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(|finding| finding.can_be_set())
+}
+
 #[cfg(test)]
 mod tests;

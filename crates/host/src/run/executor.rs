@@ -7,7 +7,7 @@ use super::origin::was_set;
 use super::timerlat;
 use super::work_dir::work_dir;
 use crate::HostSpec;
-use crate::doctor::{Applied, apply};
+use crate::doctor::{Applied, apply, settable};
 use crate::facts::Tree;
 use crate::journal::failures;
 use crate::loads::cgroup;
@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use worstcase_base::utc::Utc;
+use worstcase_plan::Apply;
 use worstcase_probe::Probe;
 use worstcase_results::record::{Executor, Machine, Origin, Progress, Record, Run, Subject, Task};
 
@@ -51,6 +52,14 @@ impl<'a> HostExecutor<'a> {
             }),
         }
     }
+
+    /// The first setting that could not be made since [`Executor::begin`], in a line.
+    pub fn refused(&self) -> Option<String> {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcomes = session.applied.iter().flat_map(|applied| &applied.outcomes);
+        let mut refused = outcomes.filter(|outcome| !outcome.refused.is_empty());
+        refused.next().map(|outcome| outcome.line())
+    }
 }
 
 impl Executor for HostExecutor<'_> {
@@ -79,8 +88,11 @@ impl Executor for HostExecutor<'_> {
         for note in &self.matrix.notes {
             session.watch.note(note);
         }
-        let findings = self.matrix.apply.then_some(&self.matrix.findings);
-        session.applied = findings.map(|findings| apply(findings, &Tree::at("/".as_ref()), journal));
+        let is_asked = self.matrix.apply != Apply::Nothing;
+        session.applied = is_asked.then(|| {
+            let findings = settable(&self.matrix.findings).filter(|f| self.matrix.apply.asks_for(f.id));
+            apply(findings, &Tree::at("/".as_ref()), journal)
+        });
         for outcome in session.applied.iter().flat_map(|a| &a.outcomes) {
             session.watch.note(&outcome.line());
         }

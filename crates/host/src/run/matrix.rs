@@ -3,6 +3,7 @@
 use crate::HostSpec;
 use crate::doctor::Finding;
 use std::path::PathBuf;
+use worstcase_plan::Apply;
 use worstcase_probe::Probe;
 use worstcase_results::record::{CellEntry, Origin, Subject, Task};
 
@@ -21,8 +22,8 @@ pub struct Matrix {
     pub origin: Origin,
     /// What the doctor found for the CPUs that are measured.
     pub findings: Vec<Finding>,
-    /// Whether the findings' remedies are set for the length of the run.
-    pub apply: bool,
+    /// Which of the findings' remedies are set for the length of the run.
+    pub apply: Apply,
 }
 
 impl Matrix {

@@ -21,6 +21,7 @@ mod rows;
 pub mod specs;
 pub mod subject;
 pub mod timerlat;
+pub mod trial;
 mod work_dir;
 pub mod worker;
 

@@ -2,7 +2,7 @@
 
 use super::matrix::Matrix;
 use super::placement::{self, Topology};
-use super::{origin, subject, timerlat};
+use super::{origin, subject, timerlat, trial};
 use crate::HostSpec;
 use crate::cpus::Cpus;
 use crate::doctor::examine;
@@ -76,8 +76,8 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
         specs,
         work_parent: setup.work_dir.clone().unwrap_or_else(std::env::temp_dir),
         origin: origin::of(&facts, &findings),
+        apply: trial::checked(&setup.apply, &findings)?,
         findings,
-        apply: setup.apply,
     })
 }
 

@@ -6,3 +6,4 @@ mod kept;
 mod machine;
 mod run;
 mod setup;
+mod try_settings;

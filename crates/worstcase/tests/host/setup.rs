@@ -11,7 +11,11 @@ use rustix::process::Signal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
+
+/// Held by a test that changes a setting of the real machine.
+pub static MACHINE: Mutex<()> = Mutex::new(());
 
 const MIGRATION: &str = "proc/sys/kernel/timer_migration";
 const HUGE_PAGES: &str = "sys/kernel/mm/transparent_hugepage/enabled";
@@ -191,6 +195,7 @@ fn a_living_run_is_not_undone() {
 
 #[test]
 fn a_real_setting_comes_back_after_kill_9() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let file = Path::new("/").join(MIGRATION);
     let before = fs::read_to_string(&file).unwrap();
     if !rustix::process::geteuid().is_root() || before.trim() != "1" {

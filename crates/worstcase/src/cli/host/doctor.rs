@@ -5,7 +5,7 @@ use crate::cli::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
 use std::process::ExitCode;
-use worstcase_host::doctor::{Finding, Level, apply, examine};
+use worstcase_host::doctor::{Finding, Level, apply, examine, settable};
 use worstcase_host::facts::Tree;
 use worstcase_host::journal::{UndoResult, failures};
 use worstcase_host::{CpuList, Facts, HostError, Journal, StateFolder, command};
@@ -61,7 +61,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
 fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostError> {
     let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host doctor --apply")?;
     journal.start_guard()?;
-    let applied = apply(findings, &Tree::at(&args.machine.root), &mut journal);
+    let applied = apply(settable(findings), &Tree::at(&args.machine.root), &mut journal);
     for outcome in &applied.outcomes {
         eprintln!("worstcase: {}", outcome.line());
     }

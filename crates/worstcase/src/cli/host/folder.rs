@@ -20,7 +20,12 @@ pub struct Place {
 
 /// A folder that is not there yet, in the present one: `host-NAME-YYYYMMDD-HHMM`.
 pub fn usual() -> PathBuf {
-    free(&named(&host(), Utc::now()), |name| Path::new(name).exists()).into()
+    new("host")
+}
+
+/// The same, for what is `kept` there.
+pub fn new(kept: &str) -> PathBuf {
+    free(&named(kept, &host(), Utc::now()), |name| Path::new(name).exists()).into()
 }
 
 /// A title that tells this measurement from that of another machine, or another day.
@@ -32,14 +37,14 @@ fn host() -> String {
     host_name(&Tree::at(Path::new("/")))
 }
 
-fn named(host: &str, now: Utc) -> String {
+fn named(kept: &str, host: &str, now: Utc) -> String {
     let is_safe = |c: char| is_file_name(&format!("a{c}"), 2);
     let host: String = host
         .chars()
         .take(NAME)
         .map(|c| if is_safe(c) { c } else { '-' })
         .collect();
-    format!("host-{host}-{}", now.to_the_minute())
+    format!("{kept}-{host}-{}", now.to_the_minute())
 }
 
 /// The name, or what tells it from those that are taken.
@@ -56,8 +61,8 @@ mod tests {
     #[test]
     fn a_folder_is_new_and_its_name_is_one_of_a_file() {
         let now = Utc::at(1_795_388_707);
-        assert_eq!(named("rt.lab", now), "host-rt.lab-20261122-2305");
-        assert_eq!(named("../a b\u{e9}", now), "host-..-a-b--20261122-2305");
+        assert_eq!(named("host", "rt.lab", now), "host-rt.lab-20261122-2305");
+        assert_eq!(named("try", "../a b\u{e9}", now), "try-..-a-b--20261122-2305");
         let taken = ["x", "x-2"];
         assert_eq!(free("x", |name| taken.contains(&name)), "x-3");
         assert_eq!(free("y", |name| taken.contains(&name)), "y");

@@ -7,6 +7,7 @@ mod live;
 mod restore;
 mod run;
 mod show;
+mod try_settings;
 
 pub use folder::{Place, usual as usual_folder};
 
@@ -40,6 +41,8 @@ pub enum HostCommand {
     Show(show::ShowArgs),
     /// Say what of this machine harms latency, why, and the remedy; or set it for the length of a command
     Doctor(doctor::DoctorArgs),
+    /// Try each setting that the doctor can make, and all together: what helps?
+    Try(try_settings::TryArgs),
     #[command(after_help = RESTORE_HELP)]
     /// Undo what a killed command changed on this machine, and say what
     Restore,
@@ -67,6 +70,10 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
         HostCommand::Doctor(args) => {
             settle();
             doctor::run(&args)
+        }
+        HostCommand::Try(args) => {
+            settle();
+            try_settings::run(&args, &StateFolder::open()?)
         }
         HostCommand::Restore => restore::run(&left_over(&StateFolder::open()?)?),
     }

@@ -15,7 +15,7 @@ use worstcase_base::duration;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{CpuList, HostError, StateFolder};
-use worstcase_plan::{Experiment, HostSetup, Method, Plan, Policy, Subjects, Timer, Venue};
+use worstcase_plan::{Apply, Experiment, HostSetup, Method, Plan, Policy, Subjects, Timer, Venue};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
@@ -69,9 +69,10 @@ pub struct RunArgs {
     /// The loads make their files in a new folder of this one [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
-    /// Set what `worstcase host doctor` can set, for the length of the run; set back even if worstcase is killed
-    #[arg(long)]
-    apply: bool,
+    /// Set what `worstcase host doctor` can set, or what is named of it, for the length of the run; set back even if worstcase
+    /// is killed
+    #[arg(long, value_name = "SETTING,...", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    apply: Option<Apply>,
     #[command(flatten)]
     kept: Kept,
     /// Go on with the run in the folder of --output: measure what it lacks
@@ -119,7 +120,7 @@ impl RunArgs {
         }
         let work_dir = self.work_dir.as_ref().map(std::path::absolute).transpose();
         experiment.setup = HostSetup {
-            apply: self.apply,
+            apply: self.apply.clone().unwrap_or_default(),
             load_cpus: self.load_cpus.clone(),
             work_dir: work_dir.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))?,
         };

@@ -1,0 +1,116 @@
+//! Which of the doctor's settings help: each alone and all together, measured in turns.
+
+use crate::HostError;
+use crate::doctor::{Finding, settable};
+use worstcase_plan::Apply;
+use worstcase_probe::prng::SplitMix64;
+
+/// A way to set this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// What it is called, in tables and as a folder.
+    pub name: String,
+    /// What is set.
+    pub settings: Vec<String>,
+}
+
+impl Variant {
+    /// These settings together; none of them is the machine as it is.
+    pub fn of(settings: &[&str]) -> Variant {
+        Variant {
+            name: match settings {
+                [] => "as-it-is".into(),
+                some => some.join("+"),
+            },
+            settings: settings.iter().map(|name| (*name).to_string()).collect(),
+        }
+    }
+
+    /// As an experiment asks for it.
+    pub fn apply(&self) -> Apply {
+        match self.settings.is_empty() {
+            true => Apply::Nothing,
+            false => Apply::Only(self.settings.clone()),
+        }
+    }
+}
+
+/// The machine as it is, each setting alone, and all together.
+pub fn variants(settings: &[&str]) -> Vec<Variant> {
+    let mut variants = vec![Variant::of(&[])];
+    variants.extend(settings.iter().map(|name| Variant::of(&[name])));
+    if settings.len() > 1 {
+        variants.push(Variant {
+            name: "all".into(),
+            ..Variant::of(settings)
+        });
+    }
+    variants
+}
+
+/// The order in which so many variants are measured in each round: shuffled (Fisher and Yates), so that what changes with
+/// time meets each of them alike.
+pub fn orders(variants: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
+    let mut random = SplitMix64::new(seed);
+    let mut order: Vec<usize> = (0..variants).collect();
+    let round = |_| {
+        for last in (1..variants).rev() {
+            order.swap(last, random.below(last as u64 + 1) as usize);
+        }
+        order.clone()
+    };
+    (0..rounds).map(round).collect()
+}
+
+/// What is asked for, if it can be set here.
+pub(super) fn checked(apply: &Apply, findings: &[Finding]) -> Result<Apply, HostError> {
+    let Apply::Only(names) = apply else {
+        return Ok(apply.clone());
+    };
+    let known: Vec<&str> = settable(findings).map(|finding| finding.id).collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(apply.clone()),
+        Some(name) => Err(HostError::Argument(format!(
+            "'{name}' is nothing that can be set here; what can be: {}",
+            match known.is_empty() {
+                true => "nothing".into(),
+                false => known.join(", "),
+            }
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_alone_and_all_together() {
+        let names = |settings: &[&str]| variants(settings).into_iter().map(|v| v.name).collect::<Vec<_>>();
+        assert_eq!(names(&[]), ["as-it-is"]);
+        assert_eq!(names(&["ksm"]), ["as-it-is", "ksm"]);
+        assert_eq!(names(&["ksm", "swap"]), ["as-it-is", "ksm", "swap", "all"]);
+        assert_eq!(variants(&["ksm", "swap"])[3].settings, ["ksm", "swap"]);
+        assert_eq!(Variant::of(&["ksm", "swap"]).name, "ksm+swap");
+    }
+
+    #[test]
+    fn every_round_has_every_variant_once_and_an_order_of_its_own() {
+        let orders = orders(5, 40, 7);
+        for order in &orders {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4]);
+        }
+        let first = |variant| orders.iter().filter(|order| order[0] == variant).count();
+        assert!((0..5).all(|variant| first(variant) >= 3), "{orders:?}");
+        assert_eq!(orders, super::orders(5, 40, 7));
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_refused_with_what_can() {
+        let error = checked(&Apply::Only(vec!["swap".into()]), &[]).unwrap_err().to_string();
+        assert_eq!(error, "'swap' is nothing that can be set here; what can be: nothing");
+        assert!(checked(&Apply::Everything, &[]).is_ok());
+    }
+}

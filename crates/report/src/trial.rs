@@ -1,0 +1,131 @@
+//! What each of a machine's settings brought: a table, and the answer in a sentence.
+
+use crate::terminal::Style;
+use worstcase_analysis::trial::{Says, Shortest, Trial, Tried};
+use worstcase_base::format::{micros, plain};
+use worstcase_results::stats::interval::AIM;
+
+/// For the terminal.
+pub fn terminal(trial: &Trial, title: &str, style: Style) -> String {
+    let width = trial.variants.iter().map(|v| v.name.len()).max().unwrap_or(0).max(7);
+    let rounds = trial.variants.first().map_or(0, |v| v.maxima_ns.len());
+    let mut out = vec![
+        style.bold(&plain(title)),
+        format!("the highest latency of each of {rounds} rounds, in us; ratio: to the machine as it is"),
+        String::new(),
+        format!(
+            "{:<width$} {:>9} {:>9} {:>9}  {:<22} says",
+            "set", "median", "lowest", "highest", "ratio"
+        ),
+    ];
+    out.extend(trial.variants.iter().map(|tried| line(tried, width)));
+    out.push(String::new());
+    out.extend(answer(trial));
+    out.push(String::new());
+    out.join("\n")
+}
+
+fn line(tried: &Tried, width: usize) -> String {
+    let lowest = tried.maxima_ns.iter().copied().min().unwrap_or_default();
+    let ratio = tried
+        .ratio
+        .map_or_else(String::new, |r| format!("{:.2} ({:.2}..{:.2})", r.best, r.low, r.high));
+    let line = format!(
+        "{:<width$} {:>9} {:>9} {:>9}  {ratio:<22} {}",
+        tried.name,
+        micros(tried.median_ns),
+        micros(lowest),
+        micros(tried.highest()),
+        says(tried.says)
+    );
+    line.trim_end().to_string()
+}
+
+fn says(says: Says) -> &'static str {
+    match says {
+        Says::Itself => "",
+        Says::Better => "better",
+        Says::Worse => "worse",
+        Says::NotShown => "no difference shown",
+        Says::TooFew => "too few rounds",
+    }
+}
+
+fn answer(trial: &Trial) -> Vec<String> {
+    let named = |says: Says| {
+        let of = trial.variants.iter().filter(|v| v.says == says);
+        of.map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let mut out = Vec::new();
+    out.push(match (named(Says::Better), named(Says::TooFew)) {
+        (better, _) if !better.is_empty() => format!("It helps: {better}."),
+        (_, few) if !few.is_empty() => "So few rounds can show no difference: ask for more (--rounds 6).".into(),
+        _ => "No setting shows a difference.".into(),
+    });
+    let worse = named(Says::Worse);
+    if !worse.is_empty() {
+        out.push(format!("It harms: {worse}."));
+    }
+    if let Some(coverage) = trial
+        .variants
+        .iter()
+        .filter_map(|v| v.ratio)
+        .map(|r| r.coverage)
+        .reduce(f64::min)
+        && coverage < AIM
+    {
+        out.push(format!(
+            "The intervals of the ratios cover {:.0} %: more rounds, more.",
+            coverage * 100.0
+        ));
+    }
+    let Some(criterion) = trial.criterion_ns else {
+        return out;
+    };
+    let limit = micros(criterion);
+    out.push(match &trial.shortest {
+        Shortest::NotAsked => return out,
+        Shortest::NotReached => format!("Nothing that was tried stayed within {limit} us in every round."),
+        Shortest::Settings(none) if none.is_empty() => {
+            format!("The machine as it is stayed within {limit} us in every round: nothing has to be set.")
+        }
+        Shortest::Settings(some) => {
+            format!(
+                "The fewest settings that stayed within {limit} us in every round: {}.",
+                some.join(", ")
+            )
+        }
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_analysis::trial::judge;
+    use worstcase_host::run::trial::Variant;
+    use worstcase_probe::Nanos;
+
+    #[test]
+    fn a_table_and_an_answer() {
+        let measured = |names: &[&str], us: [u64; 6]| (Variant::of(names), us.map(|us| Nanos(us * 1_000)).to_vec());
+        let variants = vec![
+            measured(&[], [210, 190, 300, 205, 250, 260]),
+            measured(&["ksm"], [200, 195, 310, 230, 255, 240]),
+            measured(&["idle-states"], [40, 55, 38, 41, 60, 52]),
+        ];
+        let text = terminal(&judge(variants, Some(Nanos(100_000))), "a trial", Style::PLAIN);
+        insta::assert_snapshot!(text, @r"
+        a trial
+        the highest latency of each of 6 rounds, in us; ratio: to the machine as it is
+
+        set            median    lowest   highest  ratio                  says
+        as-it-is          250       190       300
+        ksm               240       195       310  1.00 (0.78..1.24)      no difference shown
+        idle-states      52.0      38.0      60.0  0.20 (0.15..0.27)      better
+
+        It helps: idle-states.
+        The fewest settings that stayed within 100 us in every round: idle-states.
+        ");
+    }
+}

@@ -1,0 +1,260 @@
+//! `worstcase host try`: what of the doctor's settings helps.
+
+use super::folder;
+use crate::cli::Error;
+use crate::cli::output::{print, print_json};
+use crate::cli::progress::Bar;
+use crate::cli::stop;
+use crate::cli::words;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_analysis::trial::{Trial, judge};
+use worstcase_base::duration;
+use worstcase_base::utc::Utc;
+use worstcase_host::doctor::{examine, settable};
+use worstcase_host::message::Message;
+use worstcase_host::run::specs::matrix;
+use worstcase_host::run::trial::{Variant, orders, variants};
+use worstcase_host::run::{HostExecutor, Watch};
+use worstcase_host::{CpuList, Facts, HostError, HostSpec, StateFolder};
+use worstcase_plan::{Experiment, Length, Plan, Seeds, Subjects, Venue};
+use worstcase_probe::Nanos;
+use worstcase_probe::loads::LoadSpec;
+use worstcase_report::terminal::Style;
+use worstcase_report::trial::terminal;
+use worstcase_results::record::{Executor, Progress, Quantity, Run, RunPlan};
+
+const HELP: &str = "\
+Examples:
+  worstcase host try
+  worstcase host try --load desktop --time 20s --rounds 8 --criterion 100us
+  worstcase host try --only timer-migration,huge-pages --load fork
+
+Each setting that `worstcase host doctor` can make is made alone, then all together; each is measured in every
+round, in random order, and set back. With --criterion the fewest settings that reach it are looked for.
+Every round of every variant is kept: a run for each variant, in the folder of --output.
+Exit code: 0 it was measured, whatever it says.";
+
+/// Arguments of `try`.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub struct TryArgs {
+    /// Try these settings only, by the names that --json of the doctor gives
+    #[arg(long, value_name = "SETTING", value_delimiter = ',')]
+    only: Vec<String>,
+    /// The load [default: idle]
+    #[arg(long, value_name = "LOAD", default_value = "idle", hide_default_value = true, hide_possible_values = true, value_parser = words::loads(LoadSpec::from_str))]
+    load: LoadSpec,
+    /// wakeup or response
+    #[arg(long, value_name = "PROBE", default_value = "wakeup", value_parser = ["wakeup", "response"])]
+    probe: String,
+    /// CPUs to measure, e.g. 0,2-5 [default: all that are online]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// How long each measurement takes
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration::parse)]
+    time: Nanos,
+    /// How often each variant is measured; fewer than 6 show little
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rounds: u32,
+    /// Look for the fewest settings with which no latency is above this, e.g. 100us
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    criterion: Option<Nanos>,
+    /// The folder of the runs [default: a new one, try-NAME-YYYYMMDD-HHMM (UTC)]
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print JSON (worstcase-trial/1)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
+    let settings = settings(args)?;
+    let names: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let folder = args.output.clone().unwrap_or_else(|| folder::new("try"));
+    let stop = stop::on_signals()?;
+    let bar = Bar::new();
+    let trying = Trying {
+        args,
+        folder: &folder,
+        state,
+        stop: &stop,
+        bar: &bar,
+    };
+    let outcome = trying.all(&names);
+    bar.finish();
+    let Some(trial) = outcome? else {
+        eprintln!("worstcase: ended before the first round was over; the machine is as it was");
+        return Ok(ExitCode::SUCCESS);
+    };
+    match args.json {
+        true => print_json(&trial)?,
+        false => {
+            let title = folder::titled(&format!("what the settings bring, load {}, {}", args.load, args.probe));
+            let text = terminal(&trial, &title, Style::of_stdout());
+            print(&format!(
+                "{text}\nkept in {}; one of them: worstcase show {}/{}\n",
+                folder.display(),
+                folder.display(),
+                trial.variants[0].name
+            ))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The names of what is to be tried.
+fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
+    let facts = Facts::of(Path::new("/"));
+    let online = facts.cpu.online.clone().unwrap_or_default();
+    let cpus = args.cpus.as_ref().unwrap_or(&online);
+    let findings = examine(&facts, cpus);
+    let known: Vec<String> = settable(&findings).map(|finding| finding.id.to_string()).collect();
+    if known.is_empty() {
+        return Err(HostError::Argument(
+            "there is nothing to try: what the doctor could set is as it should be (worstcase host doctor)".into(),
+        ));
+    }
+    let unknown = args.only.iter().find(|name| !known.contains(name));
+    match unknown {
+        Some(name) => Err(HostError::Argument(format!(
+            "'{name}' is nothing that can be set here; what can be: {}",
+            known.join(", ")
+        ))),
+        None if args.only.is_empty() => Ok(known),
+        None => Ok(args.only.clone()),
+    }
+}
+
+/// How a trial is made.
+struct Trying<'a> {
+    args: &'a TryArgs,
+    folder: &'a Path,
+    state: &'a StateFolder,
+    stop: &'a AtomicBool,
+    bar: &'a Bar,
+}
+
+/// Variants, each with the highest latency of every round that was over.
+type Measured = Vec<(Variant, Vec<Nanos>)>;
+
+impl Trying<'_> {
+    /// All variants, and then fewer settings than all as long as that may suffice; none if no round was over.
+    fn all(&self, settings: &[&str]) -> Result<Option<Trial>, Error> {
+        let mut measured = self.rounds(variants(settings))?;
+        let has_round = |measured: &Measured| measured.iter().all(|(_, maxima)| !maxima.is_empty());
+        if !has_round(&measured) {
+            return Ok(None);
+        }
+        loop {
+            let trial = judge(measured.clone(), self.args.criterion);
+            let Some(next) = trial.next().filter(|_| !self.is_over()) else {
+                return Ok(Some(trial));
+            };
+            let next: Vec<&str> = next.iter().map(String::as_str).collect();
+            let further = self.rounds(vec![Variant::of(&next)])?;
+            if !has_round(&further) {
+                return Ok(Some(trial));
+            }
+            measured.extend(further);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Every variant once a round, in the order of that round. What an early end left of a round does not count.
+    fn rounds(&self, variants: Vec<Variant>) -> Result<Measured, Error> {
+        let mut ready = variants
+            .iter()
+            .map(|v| self.ready(v))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let rounds = self.args.rounds as usize;
+        self.bar.begin(0, rounds * ready.len());
+        let mut measured: Measured = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
+        for (round, order) in orders(ready.len(), rounds, Utc::now().seconds())
+            .into_iter()
+            .enumerate()
+        {
+            let mut of_round = vec![Nanos(0); ready.len()];
+            for place in order {
+                let (run, executor) = &mut ready[place];
+                self.measure(run, executor, round)?;
+                if self.is_over() {
+                    return Ok(measured);
+                }
+                of_round[place] = highest(run, round)?;
+                self.bar.measured(&run.plan().cells[0].id);
+            }
+            measured
+                .iter_mut()
+                .zip(of_round)
+                .for_each(|((_, maxima), one)| maxima.push(one));
+        }
+        Ok(measured)
+    }
+
+    /// One round of a variant: its settings are made before, and set back behind it.
+    fn measure(&self, run: &Run, executor: &mut HostExecutor, round: usize) -> Result<(), Error> {
+        let begun = executor.begin(&[round], &());
+        let measured = begun.and_then(|()| match executor.refused() {
+            Some(why) => Err(HostError::Argument(format!("{why}; run as root"))),
+            None => executor.measure(round, run, self.stop),
+        });
+        executor.end()?;
+        Ok(measured?)
+    }
+
+    /// A variant's run, and who measures it: one measurement for each round.
+    fn ready(&self, variant: &Variant) -> Result<(Run, HostExecutor<'_>), Error> {
+        let args = self.args;
+        let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(args.cpus.clone()));
+        for part in &mut experiment.parts {
+            part.loads = vec![args.load.clone()];
+            part.probes = vec![args.probe.clone()];
+            part.seeds = Seeds::to(args.rounds);
+            part.timing.length = Some(Length::Time(args.time));
+        }
+        experiment.setup.apply = variant.apply();
+        experiment.criterion = args.criterion;
+        experiment.check()?;
+        let plan = Plan {
+            title: folder::titled(&format!("settings: {}", variant.name)),
+            experiment,
+            study: None,
+            published: Vec::new(),
+        };
+        let matrix = matrix(&plan.experiment)?;
+        let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
+        let dir = self.folder.join(&variant.name);
+        Run::check_begun(&dir, false)?;
+        let run = Run::create(&dir, RunPlan::new(plan, cells))?;
+        Ok((run, HostExecutor::new(matrix, self.state, Box::new(Silent))))
+    }
+}
+
+/// The highest latency of a round, of all its CPUs.
+fn highest(run: &Run, round: usize) -> Result<Nanos, Error> {
+    let records = run.records()?;
+    let of_round = records.iter().filter(|record| record.cell.seed == round as u64 + 1);
+    let maxima = of_round.filter_map(|record| record.summary(Quantity::Latency));
+    Ok(maxima.map(|summary| Nanos(summary.max_ns)).max().unwrap_or_default())
+}
+
+/// A measurement of many says nothing of its own.
+struct Silent;
+
+impl Watch for Silent {
+    fn note(&mut self, _note: &str) {}
+
+    fn begin(&mut self, _nth: usize, _of: usize, _spec: &HostSpec) {}
+
+    fn message(&mut self, _spec: &HostSpec, _message: &Message) {}
+
+    fn end(&mut self) {}
+}
