@@ -122,10 +122,18 @@ fn unlike(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Option<String> {
         return Some("virtual time on one side, real time on the other".to_string());
     }
     let (x, y) = (&of_a.how, &of_b.how);
+    let foreign = [(a, of_a), (b, of_b)]
+        .iter()
+        .any(|(side, cell)| side.is_foreign(&cell.subject));
+    let alike = foreign && x.nearly_as_long(y);
     let long = |n| duration::show(n);
     let differences = [
         ("period", long(x.period), long(y.period)),
-        ("periods", x.periods.to_string(), y.periods.to_string()),
+        (
+            "periods",
+            x.periods.to_string(),
+            if alike { x.periods } else { y.periods }.to_string(),
+        ),
         ("warm-up", long(x.warmup), long(y.warmup)),
         ("priority", x.priority.to_string(), y.priority.to_string()),
         ("method", method(x), method(y)),

@@ -14,6 +14,7 @@ pub mod build;
 mod details;
 mod execute;
 pub mod folder;
+mod foreign;
 mod judged;
 mod origin;
 pub mod parquet;
@@ -28,12 +29,15 @@ pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
 pub use execute::{Completed, Executor, Progress, Task, execute, parallel};
 pub use folder::FolderError;
+pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};
 pub use origin::{Found, Origin, WasSet};
-pub use plan::{CellEntry, RunPlan};
+pub use plan::{CellEntry, Imported, RunPlan};
 pub use run::{Run, RunError};
 pub use samples::{HostRow, RowParts, SampleRow};
-pub use subject::{CellId, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue};
+pub use subject::{
+    CellId, ForeignMachine, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue,
+};
 pub use summary::{Quantity, Summary};
 pub use worstcase_plan::Published;
 
@@ -241,8 +245,9 @@ pub struct Record {
     pub summary: Summaries,
     /// Lab: instructions executed while measuring.
     pub instructions: Option<Instructions>,
-    /// What measuring itself cost.
-    pub self_cost: SelfCost,
+    /// What measuring itself cost; another tool does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_cost: Option<SelfCost>,
     /// Proof that the load ran.
     pub work: Vec<Work>,
     /// Rights and settings that were missing and may have changed the result.
@@ -253,6 +258,9 @@ pub struct Record {
     /// Host: where and when it was measured, and how the machine was set; older records do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// Another tool measured it: which, and what its file does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<Foreign>,
     /// What the machine said of itself.
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.
@@ -300,8 +308,22 @@ impl Record {
         }
     }
 
+    /// Periods that passed while the probe was late, if that is known.
+    pub fn missed(&self) -> Option<u64> {
+        let told = self.foreign.as_ref().is_none_or(|f| f.missed_known);
+        told.then(|| self.accounting.missed())
+    }
+
+    /// Whether every sample is kept.
+    pub fn has_samples(&self) -> bool {
+        self.foreign.is_none() || self.samples.rows > 0
+    }
+
     /// The observation time: periods times period, or what was watched for gaps.
     pub fn observation_time(&self) -> Nanos {
+        if let Some(observed) = self.foreign.as_ref().and_then(|f| f.observed_ns) {
+            return Nanos(observed);
+        }
         Nanos(match &self.accounting {
             Accounting::Periods(periods) => self.cell.period_ns.saturating_mul(periods.expected),
             Accounting::Gaps(gaps) => gaps.observed_ns,
@@ -318,7 +340,8 @@ impl Record {
             ));
         }
         a.check()?;
-        if a.periods().is_some_and(|p| p.expected != u64::from(self.cell.periods)) {
+        let periods = a.periods().map(|p| p.expected).filter(|_| self.foreign.is_none());
+        if periods.is_some_and(|expected| expected != u64::from(self.cell.periods)) {
             return Err(format!(
                 "its accounting is of {} periods, its cell has {}",
                 a.expected(),
@@ -328,12 +351,21 @@ impl Record {
         if a.gaps().is_some() != (self.cell.probe_name() == "noise") {
             return Err(format!("its accounting is not that of '{}'", self.cell.probe));
         }
-        if self.samples.rows != a.rows() {
+        if self.samples.rows != a.rows() && self.has_samples() {
             return Err("its number of rows does not fit its accounting".into());
         }
         let cell = &self.cell;
         if self.id != CellId::new(&self.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu) {
             return Err(format!("its id '{}' is not that of what it describes", self.id));
+        }
+        if matches!(self.subject.machine, Machine::Foreign(_)) != self.foreign.is_some() {
+            return Err("it does not say which tool measured it".into());
+        }
+        if self.foreign.is_some() {
+            return self.check_foreign();
+        }
+        if self.self_cost.is_none() {
+            return Err("it does not tell what measuring cost".into());
         }
         if self.summary.latency.is_none() && a.rows() > 0 {
             return Err("it has samples but no latency".into());
@@ -343,6 +375,21 @@ impl Record {
             return Err("its longest gap is not that of its summary".into());
         }
         details::check(self)?;
+        self.check_summaries()
+    }
+
+    /// Another tool's numbers need not fit each other.
+    fn check_foreign(&self) -> Result<(), String> {
+        for quantity in Quantity::ALL {
+            if let Some(summary) = self.summary(quantity) {
+                summary.check_foreign().map_err(|e| format!("its {quantity} {e}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_summaries(&self) -> Result<(), String> {
+        let a = &self.accounting;
         for quantity in Quantity::ALL {
             if let Some(summary) = self.summary(quantity) {
                 // A period after a missed one has no distance to compare.
