@@ -8,6 +8,7 @@ mod error;
 pub mod explain;
 pub mod gate;
 pub mod host;
+pub mod import;
 pub mod kernels;
 pub mod lab;
 pub mod man;
@@ -86,6 +87,8 @@ pub enum Command {
     #[command(subcommand, after_help = host::HELP)]
     /// Measure this machine, and look at it: what it is, and what of it harms latency
     Host(host::HostCommand),
+    /// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
+    Import(import::ImportArgs),
     /// Write the manual's pages: worstcase.1 and one for each command
     Man(man::ManArgs),
     /// Print what completes this command line in a shell: bash, zsh, fish, elvish or powershell
@@ -113,6 +116,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
         Command::Host(command) => host::run(command),
+        Command::Import(args) => Ok(import::run(&args)?),
         Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Completions(args) => completions::run(&args),
         Command::HostGuard(args) => host::run_guard(&args),

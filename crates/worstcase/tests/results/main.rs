@@ -9,6 +9,7 @@ mod fixture;
 mod gate;
 mod gate_catastrophes;
 mod host;
+mod import;
 mod lost;
 mod manual;
 mod noise;
