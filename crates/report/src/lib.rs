@@ -22,6 +22,7 @@ pub mod json;
 pub mod markdown;
 mod noise;
 pub mod picture;
+pub mod plain_histogram;
 pub mod ranking;
 pub mod sensitivity;
 pub mod tail;

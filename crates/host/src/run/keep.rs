@@ -185,7 +185,10 @@ pub(super) fn add_environment(
         LOST_EVENTS,
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
-    add(ENDED_EARLY, done.stopped.then(|| "1".to_string()));
+    add(
+        ENDED_EARLY,
+        done.stopped.then(|| if done.broke { "break" } else { "1" }.to_string()),
+    );
 }
 
 /// What the first pass over the rows gave, besides the file.

@@ -32,12 +32,15 @@ use worstcase_plan::Plan;
 
 /// Measures how late Linux can be, which kernel or setting is better, and why.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = EXIT_CODES)]
+#[command(version = VERSION, about, after_help = EXIT_CODES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// The version, and the commit where it was built from a repository.
+const VERSION: &str = env!("WORSTCASE_VERSION");
 
 const EXIT_CODES: &str = "\
 Examples:
@@ -45,12 +48,13 @@ Examples:
   worstcase explain mine                                                  why the worst sample was late
   worstcase report mine                                                   one page of it
   worstcase host run --load desktop --time 10m                            measure this machine
+  worstcase import cyclictest.json                                        read what another tool measured
 
 Every command has examples: worstcase COMMAND --help.
 
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, gate, and show with --gate)
+  1  a verdict is FAIL (only verdict, gate, and show with --gate); a sample was above host run's --break
   2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, and show with --gate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
