@@ -1,5 +1,6 @@
 //! `worstcase import`, and what the other commands make of its runs.
 
+use crate::fixture::{host_raw, on_cpu, write_cells};
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -197,4 +198,40 @@ fn what_cannot_be_imported_is_an_error_in_one_line() {
     assert!(error.contains("'ping' is not one of cyclictest, timerlat"), "{error}");
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
     assert_eq!(left.len(), 2, "nothing is left of an import that failed");
+}
+
+#[test]
+fn a_foreign_run_compares_with_one_of_worstcase() {
+    let dir = tempfile::tempdir().unwrap();
+    let latencies: Vec<u64> = (0..20_000).map(|i| 20_000 + i % 7 * 1_000).collect();
+    let cell = on_cpu(0, &host_raw(1, &latencies));
+    let load = cell.record.cell.load.clone();
+    write_cells(&dir.path().join("ours"), &[cell]);
+    let (histogram, _) = worstcase(dir.path(), &["show", "ours", "--histogram"], 0);
+    fs::write(dir.path().join("theirs.txt"), histogram).unwrap();
+    worstcase(
+        dir.path(),
+        &["import", "theirs.txt", "--load", &load, "-o", "theirs"],
+        0,
+    );
+    let (said, _) = worstcase(dir.path(), &["compare", "ours", "theirs"], 0);
+    assert!(
+        said.contains("1 cell compared") || said.contains("1 cells compared"),
+        "{said}"
+    );
+    assert!(
+        said.contains("B: theirs unknown cyclictest; imported, measured by cyclictest"),
+        "{said}"
+    );
+    // Fewer samples are another measurement: a maximum grows with their number.
+    import(
+        dir.path(),
+        &["cyclictest-histogram.txt"],
+        &["--load", &load, "-o", "short"],
+    );
+    let (_, error) = worstcase(dir.path(), &["compare", "ours", "short"], 2);
+    assert!(
+        error.contains("not measured alike: periods 20000 against 3000"),
+        "{error}"
+    );
 }

@@ -30,7 +30,13 @@ pub struct Late {
 
 /// Whether there was one; and the command that runs because of it.
 #[derive(Clone, Default)]
-pub struct Broke(Arc<Mutex<(Option<Late>, Option<JoinHandle<()>>)>>);
+pub struct Broke(Arc<Mutex<Held>>);
+
+#[derive(Default)]
+struct Held {
+    late: Option<Late>,
+    command: Option<JoinHandle<Vec<String>>>,
+}
 
 impl Broke {
     /// Looks on beside `inner`.
@@ -47,10 +53,12 @@ impl Broke {
     pub fn end(&self) -> Option<Late> {
         let (late, command) = {
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            (held.0.take(), held.1.take())
+            (held.late.take(), held.command.take())
         };
-        // A panic of that thread has been told.
-        let _ = command.map(JoinHandle::join);
+        // A panic of that thread has been told. What the command says is told when the live view is gone.
+        if let Some(Ok(said)) = command.map(JoinHandle::join) {
+            hooks::tell(&said);
+        }
         late
     }
 }
@@ -88,10 +96,10 @@ impl Watch for Watching {
         };
         let facts = late.facts();
         let mut held = self.broke.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.0 = Some(late);
+        held.late = Some(late);
         if let Some(command) = self.on_break.take() {
             let folder = self.folder.clone();
-            held.1 = Some(std::thread::spawn(move || {
+            held.command = Some(std::thread::spawn(move || {
                 hooks::run(&command, "--on-break", &folder, &facts)
             }));
         }

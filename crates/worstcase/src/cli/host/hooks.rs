@@ -50,30 +50,29 @@ fn words(option: &str, command: Option<&str>) -> Result<Option<Vec<String>>, Hos
     }
 }
 
-/// Runs a command to its end. What it prints goes to standard error; its failure is told, and changes nothing else.
-pub fn run(command: &[String], option: &str, folder: &Path, facts: &[(&str, String)]) {
+/// Runs a command to its end. What it printed, and its failure, are lines to be told; they change nothing else.
+pub fn run(command: &[String], option: &str, folder: &Path, facts: &[(&str, String)]) -> Vec<String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
     let mut process = Command::new(&command[0]);
     process.args(&command[1..]).stdin(Stdio::null());
     process.env("WORSTCASE_RUN", folder);
     process.envs(facts.iter().map(|(name, value)| (name, value)));
-    let typed = plain(&shell(command));
-    match process.output() {
-        Ok(output) => {
-            for text in [&output.stdout, &output.stderr] {
-                String::from_utf8_lossy(text)
-                    .lines()
-                    .for_each(|line| eprintln!("{}", plain(line)));
-            }
-            if !output.status.success() {
-                eprintln!(
-                    "worstcase: {option} {typed}: it failed ({}); the run is kept",
-                    output.status
-                );
-            }
-        }
-        Err(e) => eprintln!("worstcase: {option} {typed}: {e}; the run is kept"),
+    let failed = |why: String| format!("worstcase: {option} {}: {why}; the run is kept", plain(&shell(command)));
+    let output = match process.output() {
+        Ok(output) => output,
+        Err(e) => return vec![failed(e.to_string())],
+    };
+    let printed = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    let mut lines: Vec<String> = printed.iter().flat_map(|text| text.lines()).map(plain).collect();
+    if !output.status.success() {
+        lines.push(failed(format!("it failed ({})", output.status)));
     }
+    lines
+}
+
+/// Tells lines of a command.
+pub fn tell(lines: &[String]) {
+    lines.iter().for_each(|line| eprintln!("{line}"));
 }
 
 #[cfg(test)]

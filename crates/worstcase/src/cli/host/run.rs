@@ -190,12 +190,13 @@ pub fn measure(
         None => "complete",
     };
     if let Some(command) = hooks.on_end {
-        hooks::run(
+        let said = hooks::run(
             &command,
             "--on-end",
             output,
             &[("WORSTCASE_OUTCOME", outcome.to_string())],
         );
+        hooks::tell(&said);
     }
     Ok(match ended {
         Some(_) => ExitCode::from(Exit::Fail as u8),
