@@ -2,10 +2,31 @@
 CARGO ?= cargo
 WORSTCASE := target/release/worstcase
 
-.PHONY: build demo test bench lint prepare
+# Where `make install` puts things; DESTDIR is for packagers.
+PREFIX ?= /usr/local
+DESTDIR ?=
+BIN := $(DESTDIR)$(PREFIX)/bin
+SHARE := $(DESTDIR)$(PREFIX)/share
+
+.PHONY: build install uninstall demo test bench lint prepare
 
 build: prepare
 	$(CARGO) build --release --locked
+
+# What was built: the program, its manual and its completions. Builds nothing, so that root need not.
+install:
+	@test -x $(WORSTCASE) || { echo "$(WORSTCASE) is not there; give 'make build' first" >&2; exit 1; }
+	install -d $(BIN) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	install -m 755 $(WORSTCASE) $(BIN)/worstcase
+	$(WORSTCASE) man --output $(SHARE)/man/man1
+	$(WORSTCASE) completions bash > $(SHARE)/bash-completion/completions/worstcase
+	$(WORSTCASE) completions zsh > $(SHARE)/zsh/site-functions/_worstcase
+	$(WORSTCASE) completions fish > $(SHARE)/fish/vendor_completions.d/worstcase.fish
+
+uninstall:
+	rm -f $(BIN)/worstcase $(SHARE)/man/man1/worstcase.1 $(SHARE)/man/man1/worstcase-*.1
+	rm -f $(SHARE)/bash-completion/completions/worstcase $(SHARE)/zsh/site-functions/_worstcase
+	rm -f $(SHARE)/fish/vendor_completions.d/worstcase.fish
 
 # Two kernels, four subjects, three loads: the study preemption-models in its quick form.
 demo: build

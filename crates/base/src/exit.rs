@@ -4,7 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`, `show --gate`). Never an error.
+    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`, `show --gate`), or a sample was above
+    /// `host run --break`. Never an error.
     Fail = 1,
     /// The command line or a file given by the user is wrong.
     Usage = 2,

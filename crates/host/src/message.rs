@@ -179,8 +179,10 @@ pub struct Done {
     pub environment: BTreeMap<String, String>,
     /// Real-time threads may have been throttled; `None` if that is not known.
     pub throttled: Option<bool>,
-    /// Somebody ended it early.
+    /// It was ended early.
     pub stopped: bool,
+    /// By a sample above [`crate::HostSpec::break_at`].
+    pub broke: bool,
     /// Most memory that this process held.
     pub peak_memory_kb: u64,
     /// Trace events that the kernel dropped.
@@ -204,6 +206,15 @@ pub enum Message {
         cpus: Vec<CpuStats>,
         /// The load's work so far.
         work: Vec<Work>,
+    },
+    /// A sample was above [`crate::HostSpec::break_at`]: the measurement ends.
+    Broke {
+        /// Its CPU.
+        cpu: u32,
+        /// Its period, or the number of the gap.
+        index: u64,
+        /// Its latency, or length.
+        latency: Nanos,
     },
     /// The end.
     Done(Box<Done>),

@@ -101,6 +101,10 @@ pub struct HostSpec {
     pub threshold: Nanos,
     /// The trace around this many of the largest samples of each CPU is kept; 0: no trace.
     pub captures: usize,
+    /// The trace is kept if the kernel permits it; else it has to be.
+    pub captures_if_permitted: bool,
+    /// The first sample above this ends the measurement.
+    pub break_at: Option<Nanos>,
     /// Where the loads make their files.
     pub work_dir: PathBuf,
     /// The loads' own cgroup, if there is one.

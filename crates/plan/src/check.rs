@@ -174,6 +174,7 @@ impl Method {
             ("distance", self.distance.is_some()),
             ("threshold", self.threshold.is_some()),
             ("captures", self.captures.is_some()),
+            ("break", self.break_at.is_some()),
         ];
         match asked.into_iter().find(|(_, asked)| *asked) {
             Some((field, _)) => Err(Problem::new(field, format!("'{field}' is for hosts, not for the lab"))),

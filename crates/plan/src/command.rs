@@ -135,6 +135,7 @@ fn of_part(words: &mut Words, part: &Part, venue: Venue) {
     words.maybe("distance", method.distance.map(typed));
     words.maybe("threshold", method.threshold.map(typed));
     words.maybe("captures", method.captures);
+    words.maybe("break", method.break_at.map(typed));
 }
 
 /// As it is typed: without a space.

@@ -125,6 +125,7 @@ impl Part {
             distance,
             threshold,
             captures,
+            break_at,
         } = self.method;
         let usual = |value: Option<String>| value.unwrap_or_else(|| "usual".into());
         fields.extend([
@@ -134,6 +135,7 @@ impl Part {
             ("distance", optional(distance)),
             ("threshold", optional(threshold)),
             ("captures", usual(captures.map(|n| n.to_string()))),
+            ("break", optional(break_at)),
         ]);
         fields
     }

@@ -144,6 +144,9 @@ pub struct Method {
     /// The trace around this many of the largest samples of each CPU is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub captures: Option<usize>,
+    /// The first sample above this ends the run.
+    #[serde(rename = "break_ns", default, skip_serializing_if = "Option::is_none")]
+    pub break_at: Option<Nanos>,
 }
 
 /// What a host is set up with for the length of a run.
@@ -300,6 +303,7 @@ impl Method {
             distance: None,
             threshold: None,
             captures: None,
+            break_at: None,
         }
     }
 }

@@ -85,6 +85,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
                 line("module", plain(&module.to_string()));
             }
         }
+        Machine::Foreign(_) => {}
         Machine::Host(host) => {
             line(
                 "machine",
@@ -95,6 +96,9 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             );
             line("cmdline", plain(&host.command_line));
         }
+    }
+    for (name, value) in record.foreign.iter().flat_map(|f| f.facts()) {
+        line(name, plain(&value));
     }
     if let Some(origin) = &record.origin {
         line("host", plain(&origin.host));
@@ -111,18 +115,23 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         0 => String::new(),
         period => format!(", every {}", duration::show(Nanos(period))),
     };
+    let priority = match (cell.priority, &record.foreign) {
+        (0, Some(_)) => String::new(),
+        (priority, _) => format!(", priority {priority}"),
+    };
     line(
         "probe",
-        plain(&format!(
-            "{}{every}, priority {}, seed {}",
-            cell.probe, cell.priority, cell.seed
-        )),
+        plain(&format!("{}{every}{priority}, seed {}", cell.probe, cell.seed)),
     );
     if let Some(method) = &cell.method {
         let cpus: worstcase_host::CpuList = method.cpus.iter().copied().collect();
         line("CPUs", cpus.to_string());
     }
     match &record.accounting {
+        Accounting::Periods(p) if record.foreign.is_some() => {
+            let missed = record.missed().map_or("not known".to_string(), grouped);
+            line("accounting", format!("{} taken, missed: {missed}", grouped(p.taken)));
+        }
         Accounting::Periods(p) => line(
             "accounting",
             format!(
@@ -154,18 +163,19 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     if let Some(instructions) = record.instructions {
         line("executed", format!("{} instructions", grouped(instructions.0)));
     }
-    let cost = record.self_cost;
-    line(
-        "self-cost",
-        format!(
-            "clock read {} ns, empty sample {} ns, CPU {}, faults {} minor, {} major",
-            cost.clock_read_ns,
-            cost.empty_sample_ns,
-            duration::show(Nanos(cost.cpu_time_ns)),
-            cost.minor_faults,
-            cost.major_faults
-        ),
-    );
+    if let Some(cost) = record.self_cost {
+        line(
+            "self-cost",
+            format!(
+                "clock read {} ns, empty sample {} ns, CPU {}, faults {} minor, {} major",
+                cost.clock_read_ns,
+                cost.empty_sample_ns,
+                duration::show(Nanos(cost.cpu_time_ns)),
+                cost.minor_faults,
+                cost.major_faults
+            ),
+        );
+    }
     line("digest", record.digest.clone());
     for (key, value) in &record.environment {
         line("machine says", plain(&format!("{key} = {value}")));
@@ -184,7 +194,9 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         }
     }
     let row = record.accounting.row_name();
-    if record.accounting.rows() > 0 {
+    if !record.has_samples() {
+        out.extend(foreign_histogram(record, style));
+    } else if record.accounting.rows() > 0 {
         out.push(String::new());
         out.push(style.bold(&format!("Histogram ({}, count on a log scale)", subject.time_unit())));
         out.extend(histogram(gathered));
@@ -209,19 +221,36 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     out.join("\n")
 }
 
+/// Of what the tool's histogram holds.
+fn foreign_histogram(record: &Record, style: Style) -> Vec<String> {
+    let held = record.summary(Quantity::Latency).and_then(Summary::held);
+    let Some(held) = held else {
+        return Vec::new();
+    };
+    let mut gathered = Gathered::default();
+    for bin in held.iter_recorded() {
+        *gathered
+            .steps
+            .entry(step_of(Nanos(bin.value_iterated_to())))
+            .or_default() += bin.count_at_value();
+    }
+    let heading = style.bold("Histogram (us, count on a log scale), of the tool's own");
+    [vec![String::new(), heading], histogram(&gathered)].concat()
+}
+
 fn figures(s: &Summary) -> String {
     let exact = |ns: u64| micros_exact(Nanos(ns));
-    let mut parts = vec![
-        format!("min {}", exact(s.min_ns)),
-        format!("mean {}", exact(s.mean_ns)),
-        format!("median {}", exact(s.median_ns)),
-    ];
+    let mut parts = vec![format!("min {}", exact(s.min_ns)), format!("mean {}", exact(s.mean_ns))];
+    parts.extend(s.median_ns.map(|ns| format!("median {}", exact(ns))));
     parts.extend(
         s.percentiles_ns
             .iter()
             .map(|(p, ns)| format!("{} {}", p.name(), exact(*ns))),
     );
-    parts.push(format!("max {} (sample {})", exact(s.max_ns), s.max_index));
+    let sample = s
+        .max_index
+        .map_or_else(String::new, |index| format!(" (sample {index})"));
+    parts.push(format!("max {}{sample}", exact(s.max_ns)));
     parts.join("  ")
 }
 

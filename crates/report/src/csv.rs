@@ -54,10 +54,12 @@ fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEAD
     let (venue, mips) = match &record.subject.machine {
         Machine::Lab(lab) => ("lab", lab.machine.mips.to_string()),
         Machine::Host(_) => ("host", String::new()),
+        Machine::Foreign(_) => ("foreign", String::new()),
     };
     // Gaps are of no periods, and samples are no gaps: a field that has no meaning is empty.
     let periods = |of: fn(&Periods) -> u64| record.accounting.periods().map(|p| of(p).to_string());
     let gaps = |of: fn(&Gaps) -> u64| record.accounting.gaps().map(|g| of(g).to_string());
+    let told = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
     let p99 = summary.percentiles_ns.get(&Percentile::P99);
     [
         record.id.to_string(),
@@ -72,15 +74,15 @@ fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEAD
         record.cell.seed.to_string(),
         periods(|p| p.expected).unwrap_or_default(),
         periods(|p| p.taken).unwrap_or_default(),
-        periods(|p| p.missed).unwrap_or_default(),
+        told(record.accounting.periods().and_then(|_| record.missed())),
         record.accounting.lost().to_string(),
         summary.min_ns.to_string(),
         summary.mean_ns.to_string(),
-        summary.median_ns.to_string(),
-        p99.map(u64::to_string).unwrap_or_default(),
+        told(summary.median_ns),
+        told(p99.copied()),
         summary.max_ns.to_string(),
-        summary.max_index.to_string(),
-        record.observation_time().0.to_string(),
+        told(summary.max_index.map(u64::from)),
+        told(Some(record.observation_time().0).filter(|ns| *ns > 0 || record.foreign.is_none())),
         gaps(|g| g.gaps).unwrap_or_default(),
         gaps(|g| g.noise_ns).unwrap_or_default(),
     ]

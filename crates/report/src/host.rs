@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Group};
 use super::terminal::{Style, distinct, row_label, width};
-use super::{View, noise};
+use super::{View, foreign, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
@@ -30,24 +30,32 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         let of_probe = || view.records.iter().filter(move |r| r.cell.probe == probe);
         for load in distinct(of_probe().map(|r| r.cell.load.as_str())) {
-            let records: Vec<&Record> = of_probe().filter(|r| r.cell.load == load).collect();
-            out.push(String::new());
-            out.push(style.bold(&heading(probe, load, &records)));
-            out.push(work(&records));
-            out.extend(cpus(&records));
-            if probe == "noise" {
-                out.extend(noise::tables(&records, style));
-                continue;
-            }
-            for quantity in view.quantities_of(probe) {
-                out.push(String::new());
-                out.extend(by_cpu(&records, *quantity, style));
-            }
-            if records.iter().any(|r| r.summary.handler.is_some()) {
-                out.push(String::new());
-                out.extend(by_part(&records, style));
+            let of_load = || of_probe().filter(|r| r.cell.load == load);
+            for subject in distinct(of_load().map(|r| r.subject.id())) {
+                let records: Vec<&Record> = of_load().filter(|r| r.subject.id() == subject).collect();
+                out.extend(of_subject(view, probe, load, &records, style));
             }
         }
+    }
+    out
+}
+
+/// The tables of a probe and load; only other tools' files give several subjects.
+fn of_subject(view: &View, probe: &str, load: &str, records: &[&Record], style: Style) -> Vec<String> {
+    let mut out = vec![String::new(), style.bold(&heading(probe, load, records))];
+    out.extend(work(records));
+    out.extend(cpus(records));
+    if probe == "noise" {
+        out.extend(noise::tables(records, style));
+        return out;
+    }
+    for quantity in view.quantities_of(probe) {
+        out.push(String::new());
+        out.extend(by_cpu(records, *quantity, style));
+    }
+    if records.iter().any(|r| r.summary.handler.is_some()) {
+        out.push(String::new());
+        out.extend(by_part(records, style));
     }
     out
 }
@@ -71,6 +79,9 @@ fn origin(records: &[Record]) -> Option<String> {
 }
 
 fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
+    if let Some(heading) = foreign::heading(probe, load, records) {
+        return heading;
+    }
     let observation_time = records.iter().map(|r| r.observation_time()).max().unwrap_or_default();
     let method = records.first().and_then(|r| r.cell.method.as_ref());
     let how = method.map_or(String::new(), |m| match probe {
@@ -89,18 +100,19 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
 }
 
 /// What the load did a second.
-fn work(records: &[&Record]) -> String {
-    let Some(record) = records.first().filter(|r| !r.work.is_empty()) else {
-        return "no load".to_string();
+fn work(records: &[&Record]) -> Option<String> {
+    let first = records.first().filter(|r| r.foreign.is_none())?;
+    let Some(record) = Some(first).filter(|r| !r.work.is_empty()) else {
+        return Some("no load".to_string());
     };
     let seconds = record.observation_time().0 as f64 / 1e9;
     let rate = |w: &worstcase_results::record::Work| {
         format!("{} {} a second", grouped((w.count as f64 / seconds) as u64), w.unit)
     };
-    plain(&format!(
+    Some(plain(&format!(
         "load: {}",
         record.work.iter().map(rate).collect::<Vec<_>>().join(", ")
-    ))
+    )))
 }
 
 /// Where the load ran and what is isolated, if that is not as on every machine.
@@ -130,7 +142,7 @@ fn by_cpu(records: &[&Record], quantity: Quantity, style: Style) -> Vec<String> 
         .iter()
         .filter_map(|r| Some((*r, r.summary(quantity)?)))
         .collect();
-    let all = together(&rows);
+    let all = together(&rows, quantity);
     let hidden = rows.len().saturating_sub(CPUS);
     if hidden > 0 {
         rows.sort_by_key(|(_, s)| std::cmp::Reverse(s.max_ns));
@@ -156,34 +168,58 @@ fn by_cpu(records: &[&Record], quantity: Quantity, style: Style) -> Vec<String> 
 
 fn numbers(record: &Record, s: &Summary) -> Vec<String> {
     let us = |ns: u64| micros(Nanos(ns));
-    let mut row = vec![us(s.min_ns), us(s.median_ns)];
+    let mut row = vec![us(s.min_ns), s.median_ns.map_or("-".into(), us)];
     row.extend(PERCENTILES.map(|p| s.percentiles_ns.get(&p).map_or("-".into(), |ns| us(*ns))));
-    let (missed, lost) = (record.accounting.missed(), record.accounting.lost());
-    row.extend([us(s.max_ns), grouped(s.count), grouped(missed), grouped(lost)]);
+    row.extend([us(s.max_ns), grouped(s.count)]);
+    row.extend(losses(&[record]));
     row
 }
 
+/// Missed periods and lost samples; another tool tells of no lost ones, and maybe of no missed ones.
+fn losses(records: &[&Record]) -> [String; 2] {
+    let foreign = records.iter().any(|r| r.foreign.is_some());
+    let missed: Option<u64> = records.iter().map(|r| r.missed()).sum();
+    let lost: u64 = records.iter().map(|r| r.accounting.lost()).sum();
+    let lost = Some(lost).filter(|_| !foreign);
+    [missed, lost].map(|n| n.map_or("-".into(), grouped))
+}
+
 /// All rows as one distribution; its median and percentiles are those of the histograms, to three digits.
-fn together(rows: &[(&Record, &Summary)]) -> Option<Vec<String>> {
-    let mut all: Histogram<u64> = Histogram::new(3).ok()?;
-    for (_, summary) in rows {
-        all.add(summary.histogram()?).ok()?;
-    }
+fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<Vec<String>> {
+    let all = merged(rows);
     let us = |ns: u64| micros(Nanos(ns));
-    let percentile = |p: Percentile| match p.borne_by(all.len()) {
-        true => us(all.value_at_quantile(1.0 - 1.0 / p.one_in() as f64)),
-        false => "-".into(),
+    let count: u64 = rows.iter().map(|(_, s)| s.count).sum();
+    let known_below = rows
+        .iter()
+        .filter_map(|(r, _)| r.foreign.as_ref()?.beyond.get(&quantity));
+    let known_below = known_below.map(|beyond| beyond.from_ns).min().unwrap_or(u64::MAX);
+    let at = |share: f64| -> Option<String> {
+        let all = all.as_ref()?;
+        // Of all samples, those too that are in no histogram: they are above all that is known.
+        let value = all.value_at_quantile(share * count as f64 / all.len() as f64);
+        let is_held = share * count as f64 <= all.len() as f64 && value < known_below;
+        is_held.then(|| us(value))
     };
-    let mut row = vec![
-        us(rows.iter().map(|(_, s)| s.min_ns).min()?),
-        us(all.value_at_quantile(0.5)),
-    ];
+    let percentile = |p: Percentile| {
+        let borne = p.borne_by(count).then(|| at(1.0 - 1.0 / p.one_in() as f64));
+        borne.flatten().unwrap_or("-".into())
+    };
+    let median = at(0.5).unwrap_or("-".into());
+    let mut row = vec![us(rows.iter().map(|(_, s)| s.min_ns).min()?), median];
     row.extend(PERCENTILES.map(percentile));
     row.push(us(rows.iter().map(|(_, s)| s.max_ns).max()?));
-    row.push(grouped(all.len()));
-    row.push(grouped(rows.iter().map(|(r, _)| r.accounting.missed()).sum()));
-    row.push(grouped(rows.iter().map(|(r, _)| r.accounting.lost()).sum()));
+    row.push(grouped(count));
+    row.extend(losses(&rows.iter().map(|(r, _)| *r).collect::<Vec<_>>()));
     Some(row)
+}
+
+/// The histogram of all rows, of a foreign file of those that it holds; nothing if a row has none.
+fn merged(rows: &[(&Record, &Summary)]) -> Option<Histogram<u64>> {
+    let mut all: Histogram<u64> = Histogram::new(3).ok()?;
+    for (_, summary) in rows {
+        all.add(summary.held()?).ok()?;
+    }
+    Some(all)
 }
 
 /// The parts of the latency: of all CPUs the medians' range and the maximum.
@@ -192,7 +228,7 @@ fn by_part(records: &[&Record], style: Style) -> Vec<String> {
     let row = |quantity: &Quantity| -> Option<(String, Vec<String>)> {
         let of: Vec<&Summary> = records.iter().filter_map(|r| r.summary(*quantity)).collect();
         let worst = of.iter().max_by_key(|s| s.max_ns)?;
-        let median = of.iter().map(|s| s.median_ns).max()?;
+        let median = of.iter().filter_map(|s| s.median_ns).max()?;
         let p99 = of.iter().filter_map(|s| s.percentiles_ns.get(&Percentile::P99)).max();
         let name = match quantity {
             Quantity::Latency => "latency: all of them",

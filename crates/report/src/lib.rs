@@ -13,6 +13,7 @@ pub mod census;
 pub mod compare;
 pub mod csv;
 pub mod entered;
+mod foreign;
 pub mod gate;
 pub mod grid;
 pub mod host;
@@ -21,6 +22,7 @@ pub mod json;
 pub mod markdown;
 mod noise;
 pub mod picture;
+pub mod plain_histogram;
 pub mod ranking;
 pub mod sensitivity;
 pub mod tail;
@@ -49,7 +51,10 @@ pub struct View<'a> {
 impl View<'_> {
     /// The command that measures what it lacks.
     pub fn to_go_on(&self) -> Vec<String> {
-        worstcase_plan::to_go_on(&self.plan.experiment, self.command.clone())
+        match &self.plan.imported {
+            Some(_) => self.command.clone(),
+            None => worstcase_plan::to_go_on(&self.plan.experiment, self.command.clone()),
+        }
     }
 
     /// Records whose samples are the lateness of a timer.

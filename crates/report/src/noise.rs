@@ -15,8 +15,10 @@ pub(super) fn tables(records: &[&Record], style: Style) -> Vec<String> {
     let all = together(records.iter().filter_map(|r| r.accounting.gaps().copied()));
     let mut lines = vec![String::new()];
     lines.extend(by_cpu(records, &all, style));
-    lines.push(String::new());
-    lines.extend(by_cause(records, &all, style));
+    if records.iter().all(|r| r.foreign.is_none()) {
+        lines.push(String::new());
+        lines.extend(by_cause(records, &all, style));
+    }
     lines
 }
 
@@ -79,12 +81,12 @@ fn by_cpu(records: &[&Record], all: &Gaps, style: Style) -> Vec<String> {
     for record in records {
         if let Some(gaps) = record.accounting.gaps() {
             labels.push(row_name(record, seeds));
-            cells.push(numbers(gaps));
+            cells.push(numbers(gaps, record.foreign.is_none()));
         }
     }
     if cells.len() > 1 {
         labels.push("all".into());
-        cells.push(numbers(all));
+        cells.push(numbers(all, records.iter().all(|r| r.foreign.is_none())));
     }
     let columns = ["observed", "noise", "CPU available", "max single", "gaps", "lost"];
     let mut lines = vec![style.bold("noise: time taken from a thread that never sleeps (us)")];
@@ -92,7 +94,9 @@ fn by_cpu(records: &[&Record], all: &Gaps, style: Style) -> Vec<String> {
     lines
 }
 
-fn numbers(g: &Gaps) -> Vec<String> {
+/// Another tool does not count its gaps.
+fn numbers(g: &Gaps, counted: bool) -> Vec<String> {
+    let count = |n: u64| if counted { grouped(n) } else { "-".into() };
     // What was lost is noise too.
     let at_least = if g.lost > 0 { ">" } else { "" };
     vec![
@@ -100,8 +104,8 @@ fn numbers(g: &Gaps) -> Vec<String> {
         format!("{at_least}{}", micros(Nanos(g.noise_ns))),
         available(g),
         micros(Nanos(g.max_single_ns)),
-        grouped(g.gaps),
-        grouped(g.lost),
+        count(g.gaps),
+        count(g.lost),
     ]
 }
 

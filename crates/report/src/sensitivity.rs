@@ -77,7 +77,7 @@ impl Sensitivity {
                 value: value.clone(),
                 seeds: ensemble.seeds.len(),
                 samples: ensemble.taken(),
-                median_instructions: instructions(ensemble.median()),
+                median_instructions: instructions(ensemble.median()?),
                 p99_instructions: ensemble.p99().map(instructions),
                 max_instructions: max,
                 ratio: max as f64 / base.max(1) as f64,

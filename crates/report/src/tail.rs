@@ -38,7 +38,9 @@ pub struct CellTail {
 impl CellTail {
     /// From a record and its largest samples; how often `limit` is exceeded, if there is one.
     pub fn of(record: &Record, peaks: &Peaks, limit: Option<Nanos>) -> CellTail {
+        let unordered = "its samples, and the order in which they came, are not in the file";
         let (estimate, why_not) = match estimate(peaks, record.observation_time(), limit) {
+            _ if !record.has_samples() => (None, Some(unordered.to_string())),
             Ok(tail) => (Some(tail), None),
             Err(refusal) => (None, Some(refusal.to_string())),
         };

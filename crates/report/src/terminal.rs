@@ -1,5 +1,6 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
+use super::foreign;
 use super::grid::{Grid, Group};
 use super::{View, bench, host, noise, ranking};
 use std::collections::BTreeSet;
@@ -140,6 +141,7 @@ pub fn run(view: &View, style: Style) -> String {
     } else {
         out.extend(ensemble_tables(view, style));
     }
+    out.extend(foreign::lines(view.records));
     out.extend(bench::tables(view, style));
     out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
@@ -235,7 +237,8 @@ fn numbers(e: &Ensemble) -> Vec<String> {
         _ => format!("{}..{}", micros(e.least_max()), micros(e.max())),
     };
     let p99 = e.p99().map_or("-".to_string(), micros);
-    vec![micros(e.median()), p99, micros(e.max()), spread]
+    let median = e.median().map_or("-".to_string(), micros);
+    vec![median, p99, micros(e.max()), spread]
 }
 
 /// The clocks of these subjects.
@@ -262,9 +265,10 @@ pub(super) fn observation_time(all: &[Ensemble]) -> String {
 /// Missed periods and warnings: nothing that was lost goes unsaid.
 pub(super) fn losses(records: &[Record]) -> Vec<String> {
     let mut lines = Vec::new();
-    let expected: u64 = records.iter().map(|r| r.accounting.expected()).sum();
+    let told = || records.iter().filter(|r| r.missed().is_some());
+    let expected: u64 = told().map(|r| r.accounting.expected()).sum();
     let most = |what: &str, of: fn(&Record) -> u64| {
-        let some = || records.iter().filter(|r| of(r) > 0);
+        let some = || told().filter(|r| of(r) > 0);
         let total: u64 = some().map(of).sum();
         let worst = some().max_by_key(|r| of(r))?;
         Some(format!(

@@ -74,7 +74,7 @@ impl Judged<'_> {
             e.amount(&self.of_subject(verdict)),
             duration::show(e.observation_ns),
             counted(e.cells as u64, "cell"),
-            grouped(e.missed),
+            e.missed.map_or("not known".into(), grouped),
             grouped(e.missed_at_ends),
             grouped(e.lost)
         );

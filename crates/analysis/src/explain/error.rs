@@ -38,6 +38,16 @@ pub enum ExplainError {
         /// The cell.
         cell: CellId,
     },
+    /// Another tool's.
+    #[error(
+        "{cell} was measured by {tool}, which keeps no trace of its samples; measure with worstcase host run --captures 10"
+    )]
+    Foreign {
+        /// The cell.
+        cell: CellId,
+        /// The tool.
+        tool: String,
+    },
     /// This machine's, and another sample.
     #[error("{cell}: sample {index} was not recorded; the latest are, with these numbers: {recorded}")]
     NotRecorded {
@@ -108,6 +118,7 @@ impl ExplainError {
             | ExplainError::Incomparable { .. }
             | ExplainError::NoLatency { .. }
             | ExplainError::NoRecordings { .. }
+            | ExplainError::Foreign { .. }
             | ExplainError::NotRecorded { .. } => Exit::Usage,
             ExplainError::Recordings { .. } => Exit::Storage,
             ExplainError::Breakdown { .. } => Exit::Measured,

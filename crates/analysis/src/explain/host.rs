@@ -53,6 +53,12 @@ pub fn worst(run: &Run, records: &[Record], record: &Record, each: usize) -> Res
 
 /// The recordings of a cell, the latest sample first.
 fn captures(run: &Run, record: &Record) -> Result<Vec<Snapshot>, ExplainError> {
+    if let Some(foreign) = &record.foreign {
+        return Err(ExplainError::Foreign {
+            cell: record.id.clone(),
+            tool: foreign.tool.clone(),
+        });
+    }
     let path = run.cell_dir(&record.id).join(CAPTURES_FILE);
     if !path.exists() {
         return Err(ExplainError::NoRecordings {
@@ -80,7 +86,7 @@ fn breakdown(
     capture: &Snapshot,
     symbols: &Symbols,
 ) -> Result<Breakdown, ExplainError> {
-    let median = |quantity| record.summary(quantity).map_or(Nanos(0), |s| Nanos(s.median_ns));
+    let median = |quantity| Nanos(record.summary(quantity).and_then(|s| s.median_ns).unwrap_or(0));
     let around = Around {
         floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
         ordinary: Parts {

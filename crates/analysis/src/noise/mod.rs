@@ -80,7 +80,7 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
         subject: record.subject.id().to_string(),
         append: match &record.subject.machine {
             Machine::Lab(lab) => lab.machine.append.to_string(),
-            Machine::Host(_) => String::new(),
+            Machine::Host(_) | Machine::Foreign(_) => String::new(),
         },
         load: record.cell.load.clone(),
         cpu: record

@@ -94,6 +94,7 @@ pub(super) fn measure(
             Bench::Switch(_) | Bench::Hackbench(_) => Some(false),
         },
         stopped,
+        broke: false,
         peak_memory_kb: machine::peak_memory_kb(),
         lost_events: 0,
     })

@@ -68,6 +68,10 @@ impl Observer {
                 warnings.push(format!("causes of noise are not known: {e}"));
                 return Ok(None);
             }
+            Err(e) if spec.captures_if_permitted => {
+                warnings.push(format!("what led to a late sample is not kept: {e}"));
+                return Ok(None);
+            }
             Err(e) => return Err(MeasureError::Trace(e)),
         };
         let what = match spec.probe {

@@ -123,6 +123,7 @@ fn measure(
     }
     // Set when the measurement itself fails: threads must not wait for ever.
     let give_up = AtomicBool::new(false);
+    let mut broke = false;
     let (measured, steal, work, mut observed) = std::thread::scope(|scope| {
         let threads = Threads::start(scope, spec, writers, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
@@ -137,6 +138,11 @@ fn measure(
                     give_up.store(true, Ordering::Relaxed);
                 }
                 sampling.collect(&mut collectors)?;
+                if let Some(message) = above(spec, &collectors).filter(|_| !broke) {
+                    broke = true;
+                    give_up.store(true, Ordering::Relaxed);
+                    say(&message)?;
+                }
                 collections += 1;
                 if collections.is_multiple_of(COLLECTIONS_A_TICK) {
                     load.check()?;
@@ -146,7 +152,7 @@ fn measure(
             let steal_after = machine::steal(&spec.cpus);
             load.check()?;
             // A measurement that was ended at once may have been too short for work.
-            let work = match stop.load(Ordering::Relaxed) {
+            let work = match broke || stop.load(Ordering::Relaxed) {
                 true => load.added_to(&work_before),
                 false => load.work_since(&work_before)?,
             };
@@ -183,9 +189,21 @@ fn measure(
                 _ => spec.interval,
             },
         ),
-        stopped: stop.load(Ordering::Relaxed),
+        stopped: broke || stop.load(Ordering::Relaxed),
+        broke,
         peak_memory_kb: machine::peak_memory_kb(),
         lost_events: observed.lost,
+    })
+}
+
+/// The largest sample, if it is above the limit that ends the measurement.
+fn above(spec: &HostSpec, collectors: &[Collector]) -> Option<Message> {
+    let limit = spec.break_at?;
+    let worst = collectors.iter().map(Collector::stats).max_by_key(|s| s.max_ns)?;
+    (worst.max_ns > limit.0).then_some(Message::Broke {
+        cpu: worst.cpu,
+        index: worst.max_index,
+        latency: Nanos(worst.max_ns),
     })
 }
 

@@ -13,7 +13,7 @@ use crate::journal::failures;
 use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use worstcase_base::utc::Utc;
 use worstcase_plan::Apply;
@@ -144,6 +144,10 @@ impl HostExecutor<'_> {
         };
         let began = Utc::now();
         let done = measure(&spec, journal, stop, watch.as_mut())?;
+        if done.broke {
+            // No further measurement begins.
+            stop.store(true, Ordering::Relaxed);
+        }
         let origin = Origin {
             began,
             ended: Utc::now(),

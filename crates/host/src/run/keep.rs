@@ -51,17 +51,18 @@ pub fn keep(
         accounting: written.accounting,
         summary,
         instructions: None,
-        self_cost: SelfCost {
+        self_cost: Some(SelfCost {
             clock_read_ns: cpu.clock_read.0,
             empty_sample_ns: cpu.empty_sample.0,
             cpu_time_ns: cpu.cpu_time.0,
             minor_faults: cpu.minor_faults,
             major_faults: cpu.major_faults,
-        },
+        }),
         work: done.work.iter().map(Work::from).collect(),
         warnings: done.warnings.clone(),
         console: Vec::new(),
         origin: Some(origin.clone()),
+        foreign: None,
         environment: environment(spec, done, cpu),
         digest: written.digest,
         details: None,
@@ -184,7 +185,10 @@ pub(super) fn add_environment(
         LOST_EVENTS,
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
-    add(ENDED_EARLY, done.stopped.then(|| "1".to_string()));
+    add(
+        ENDED_EARLY,
+        done.stopped.then(|| if done.broke { "break" } else { "1" }.to_string()),
+    );
 }
 
 /// What the first pass over the rows gave, besides the file.

@@ -164,6 +164,8 @@ mod tests {
             isolated: Default::default(),
             threshold: Nanos(1),
             captures: 0,
+            captures_if_permitted: false,
+            break_at: None,
             work_dir: dir.into(),
             cgroup: None,
             tracing: None,

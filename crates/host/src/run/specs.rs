@@ -124,10 +124,15 @@ fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> R
     };
     let method = &part.method;
     let distance = method.distance.unwrap_or(Nanos(0));
+    let for_break = method.break_at.is_some() && probe == Probe::Wakeup;
     let captures = method.captures.unwrap_or(match probe {
         Probe::Response => CAPTURES,
+        _ if for_break => CAPTURES,
         _ => 0,
     });
+    if method.break_at.is_some() && probe == Probe::Jitter {
+        return wrong("--break: jitter has no latency; use --probe wakeup");
+    }
     if probe == Probe::Timerlat && (method.timer.is_some() || distance.0 > 0 || captures > 0) {
         return wrong("--probe timerlat: the kernel's threads take no --timer, --distance or --captures");
     }
@@ -147,6 +152,8 @@ fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> R
         distance,
         threshold: method.threshold.unwrap_or(THRESHOLD),
         captures,
+        captures_if_permitted: for_break && method.captures.is_none(),
+        break_at: method.break_at,
         ..spec(part, asked, probe, cpus.to_vec())
     })
 }
@@ -157,6 +164,9 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
         return wrong(
             "--probe switch, hackbench, inversion, remote, shootdown: no timer wakes them; they take no --timer, --distance or --captures",
         );
+    }
+    if method.break_at.is_some() {
+        return wrong("--break: is for wakeup, response, timerlat and noise");
     }
     let cpus = placement::place(&bench, &Topology::read(&Tree::at("/".as_ref()), cpus))?;
     Ok(HostSpec {
@@ -185,6 +195,8 @@ fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostS
         isolated: CpuList::default(),
         threshold: Nanos(0),
         captures: 0,
+        captures_if_permitted: false,
+        break_at: None,
         work_dir: PathBuf::new(),
         cgroup: None,
         tracing: None,

@@ -168,6 +168,7 @@ fn part(raw: RawCells, venue: Venue, section: &Range<usize>) -> Checked<Part> {
             distance: raw.distance.as_ref().map(time).transpose()?,
             threshold: raw.threshold.as_ref().map(time).transpose()?,
             captures: raw.captures.as_ref().map(|n| *n.get_ref()),
+            break_at: None,
         },
     };
     let checked = part.check(venue).and_then(|()| part.combinations(venue).map(drop));

@@ -141,15 +141,18 @@ fn amount(view: &View) -> Option<String> {
         0 => String::new(),
         gaps => format!(" and {} gaps", grouped(gaps)),
     };
+    let missed: Option<u64> = records.iter().map(|r| r.missed()).sum();
+    let missed = missed.map_or(", missed periods not known".to_string(), |missed| {
+        let expected = grouped(sum(|r| r.accounting.expected()));
+        format!(", {} of {expected} periods missed", grouped(missed))
+    });
     Some(format!(
-        "Measured: {} under {} with {}, {}; {} samples{gaps}{observation_time}, {} of {} periods missed{lost}.",
+        "Measured: {} under {} with {}, {}; {} samples{gaps}{observation_time}{missed}{lost}.",
         count(subjects, "subject"),
         count(loads.len(), "load"),
         count(probes.len(), "probe"),
         count(seeds, "seed"),
         grouped(sum(|r| r.accounting.taken())),
-        grouped(sum(|r| r.accounting.missed())),
-        grouped(sum(|r| r.accounting.expected())),
     ))
 }
 

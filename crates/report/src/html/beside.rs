@@ -101,7 +101,7 @@ fn ours(meant: &Meant, records: &[Record], labels: &Labels) -> Vec<Ours> {
         Some(Ours {
             subject: id.clone(),
             label: labels.get(&worst.subject),
-            median: micros(loads.iter().map(|e| e.median()).max()?),
+            median: micros(loads.iter().filter_map(|e| e.median()).max()?),
             max: micros(worst.max()),
             unit: units(subject.into_iter()).join(""),
         })

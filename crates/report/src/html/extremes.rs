@@ -65,11 +65,11 @@ pub fn extremes(view: &View, labels: &Labels) -> Vec<String> {
 fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
     let (family, largest): (&str, fn(&Ensemble) -> Nanos) = (question.family, Ensemble::max);
     match (family, question.quantity) {
-        ("switch", _) => ("Median cost of a switch".into(), Ensemble::median),
-        ("hackbench", _) => ("Median time of a run of hackbench".into(), Ensemble::median),
+        ("switch", _) => ("Median cost of a switch".into(), median),
+        ("hackbench", _) => ("Median time of a run of hackbench".into(), median),
         ("inversion", _) => ("Longest wait for the mutex".into(), largest),
         ("remote", _) => ("Longest wake-up on another CPU".into(), largest),
-        ("shootdown", _) => ("Median time of a munmap".into(), Ensemble::median),
+        ("shootdown", _) => ("Median time of a munmap".into(), median),
         ("noise", Quantity::Latency) => ("Longest gap".into(), largest),
         (_, Quantity::IrqLatency) => (format!("Worst IRQ latency ({family})"), largest),
         (_, Quantity::AfterIrq) => (format!("Worst response after the interrupt ({family})"), largest),
@@ -98,10 +98,8 @@ fn extreme(question: &Question, labels: &Labels) -> Option<String> {
     let low = *worst.iter().min_by_key(|e| figure(e))?;
     let high = *worst.iter().max_by_key(|e| figure(e))?;
     if worst.len() == 1 {
-        let median = format!("; median {}", micros(high.median()));
-        let median = Some(median)
-            .filter(|_| question.ensembles.len() == 1)
-            .unwrap_or_default();
+        let median = high.median().map(|median| format!("; median {}", micros(median)));
+        let median = median.filter(|_| question.ensembles.len() == 1).unwrap_or_default();
         return Some(format!(
             "{name}: {} {unit}, load {}{median}.",
             micros(figure(high)),
@@ -120,6 +118,11 @@ fn extreme(question: &Question, labels: &Labels) -> Option<String> {
         micros(figure(high)),
         at(high)
     ))
+}
+
+/// The median of a probe of worstcase's own, which always has one.
+fn median(e: &Ensemble) -> Nanos {
+    e.median().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::part::{Labels, distinct};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::grouped;
-use worstcase_results::record::{Machine, Record, Subject};
+use worstcase_results::record::{Machine, Record, SelfCost, Subject};
 
 /// Of a run.
 #[derive(Debug, Serialize)]
@@ -35,6 +35,7 @@ impl Facts {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
             let mut facts = facts(&of[0].subject);
             facts.extend(origin(&of));
+            facts.extend(foreign(&of));
             // Of what the machine says, only what is not said above.
             let more = said(&of)
                 .into_iter()
@@ -101,6 +102,11 @@ fn facts(subject: &Subject) -> Vec<Fact> {
             fact("memory", format!("{} MB", grouped(u64::from(host.memory_mb)))),
             fact("command line", &host.command_line),
         ]),
+        Machine::Foreign(foreign) => {
+            facts.push(fact("where", format!("a real machine, measured by {}", foreign.tool)));
+            facts.extend(foreign.host.iter().map(|host| fact("host", host)));
+            facts.extend(foreign.cpus.map(|cpus| fact("CPUs", cpus.to_string())));
+        }
     }
     facts
 }
@@ -134,14 +140,28 @@ fn said(records: &[&Record]) -> Vec<Fact> {
 }
 
 /// What measuring itself cost, the most of all cells.
-fn cost(records: &[&Record]) -> [Fact; 1] {
-    let most = |of: fn(&Record) -> u64| records.iter().map(|r| of(r)).max().unwrap_or(0);
-    [fact(
+fn cost(records: &[&Record]) -> Option<Fact> {
+    let most = |of: fn(&SelfCost) -> u64| records.iter().filter_map(|r| Some(of(r.self_cost.as_ref()?))).max();
+    Some(fact(
         "own cost",
         format!(
             "clock read {} ns, empty sample {} ns, at most",
-            most(|r| r.self_cost.clock_read_ns),
-            most(|r| r.self_cost.empty_sample_ns)
+            most(|cost| cost.clock_read_ns)?,
+            most(|cost| cost.empty_sample_ns)?
         ),
-    )]
+    ))
+}
+
+/// What other tools' files say of themselves, and what they do not hold.
+fn foreign(records: &[&Record]) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for foreign in records.iter().filter_map(|r| r.foreign.as_ref()) {
+        for (name, value) in foreign.facts() {
+            let new = fact(name, value);
+            if !facts.contains(&new) {
+                facts.push(new);
+            }
+        }
+    }
+    facts
 }

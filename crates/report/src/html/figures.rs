@@ -59,7 +59,7 @@ fn row(labels: &Labels, e: &Ensemble) -> Row {
         },
         probe: e.probe.clone(),
         load: e.load.clone(),
-        median: micros(e.median()),
+        median: e.median().map_or_else(String::new, micros),
         p99: e.p99().map_or_else(String::new, micros),
         max: micros(e.max()),
         of_seeds: match e.seeds.len() {
@@ -69,9 +69,10 @@ fn row(labels: &Labels, e: &Ensemble) -> Row {
         seeds: e.seeds.len(),
         samples: grouped(e.taken()),
         observation_time: duration::about(e.observation_time()),
-        missed: match e.lost() {
-            0 => grouped(e.missed()),
-            lost => format!("{}, {} lost", grouped(e.missed()), grouped(lost)),
+        missed: match (e.missed(), e.lost()) {
+            (None, _) => String::new(),
+            (Some(missed), 0) => grouped(missed),
+            (Some(missed), lost) => format!("{}, {} lost", grouped(missed), grouped(lost)),
         },
     }
 }

@@ -83,7 +83,8 @@ pub fn of_question(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
     let limit = question.limit(data).map(|limit| us(limit.0));
     let ends = summaries().flat_map(|s| [us(s.min_ns), us(s.max_ns)]);
     let values: Vec<f64> = ends.chain(limit).collect();
-    let usual = summaries().map(|s| us(s.median_ns)).fold(f64::INFINITY, f64::min);
+    let usual = summaries().map(|s| us(s.median_ns.unwrap_or(s.mean_ns)));
+    let usual = usual.fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(0.0, f64::max);
     match largest > usual.max(FINEST) * WIDE {
         true => Axis::logarithmic(question.name(), &data.micros, values.into_iter()),

@@ -51,12 +51,15 @@ fn drawings<'a, 'q>(data: &PictureData<'a>, question: &'q Question<'a>) -> Vec<D
         load,
         columns: columns(data, question, load),
     };
-    question.loads.iter().map(drawing).collect()
+    let drawings = question.loads.iter().map(drawing);
+    drawings.filter(|drawing| !drawing.columns.is_empty()).collect()
 }
 
 fn columns<'a>(data: &PictureData<'a>, question: &Question<'a>, load: &str) -> Vec<Column<'a>> {
     let of = |subject: &ShownSubject<'a>| {
-        let records = question.of(subject, load);
+        let mut records = question.of(subject, load);
+        // Another tool may keep no samples, or not tell when they were due.
+        records.retain(|r| r.has_samples() && (r.foreign.is_none() || r.observation_time().0 > 0));
         let by_cpu = subject.subject.venue() == Venue::Host && (2..=CPU_PANELS).contains(&records.len());
         let groups: Vec<(String, Vec<&'a Record>)> = match by_cpu {
             false => vec![(subject.label.clone(), records)],

@@ -32,7 +32,7 @@ impl Measure {
 
     fn of(self, figures: &Figures) -> Option<Nanos> {
         match self {
-            Measure::Median => Some(figures.median),
+            Measure::Median => figures.median,
             Measure::P99 => figures.p99,
             Measure::Max => Some(figures.max),
             Measure::Missed | Measure::Noise | Measure::MaxSingle => None,

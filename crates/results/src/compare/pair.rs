@@ -115,22 +115,39 @@ fn has_partner(a: &Side, cell: &Group, subjects: &[(SubjectId, SubjectId)]) -> b
     cells.any(|c| c.how.same_cell(&cell.how))
 }
 
-/// What was not alike, in words.
+/// What was not alike, in words. Of a foreign tool's cell some of it is not known, and that is no difference.
 fn unlike(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Option<String> {
     let venue = |side: &Side, cell: &Group| side.subject(&cell.subject).map(Subject::venue);
     if venue(a, of_a) != venue(b, of_b) {
         return Some("virtual time on one side, real time on the other".to_string());
     }
     let (x, y) = (&of_a.how, &of_b.how);
+    let foreign = a.is_foreign(&of_a.subject) || b.is_foreign(&of_b.subject);
     let long = |n| duration::show(n);
     let differences = [
-        ("period", long(x.period), long(y.period)),
-        ("periods", x.periods.to_string(), y.periods.to_string()),
-        ("warm-up", long(x.warmup), long(y.warmup)),
-        ("priority", x.priority.to_string(), y.priority.to_string()),
-        ("method", method(x), method(y)),
+        (
+            "period",
+            long(x.period),
+            long(y.period),
+            x.period.0 > 0 && y.period.0 > 0,
+        ),
+        (
+            "periods",
+            x.periods.to_string(),
+            y.periods.to_string(),
+            !x.nearly_as_long(y),
+        ),
+        ("warm-up", long(x.warmup), long(y.warmup), false),
+        (
+            "priority",
+            x.priority.to_string(),
+            y.priority.to_string(),
+            x.priority > 0 && y.priority > 0,
+        ),
+        ("method", method(x), method(y), x.method.is_some() && y.method.is_some()),
     ];
-    let (what, x, y) = differences.into_iter().find(|(_, x, y)| x != y)?;
+    let differs = |(_, x, y, of_foreign): &(&str, String, String, bool)| x != y && (*of_foreign || !foreign);
+    let (what, x, y, _) = differences.into_iter().find(differs)?;
     Some(format!("not measured alike: {what} {x} against {y}"))
 }
 

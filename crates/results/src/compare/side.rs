@@ -71,6 +71,9 @@ pub struct How {
     pub method: Option<Method>,
 }
 
+/// Numbers of periods that differ by one in so many are alike, where a tool does not take a number of them.
+const FOREIGN_PERIODS: u32 = 50;
+
 impl From<&Cell> for How {
     fn from(cell: &Cell) -> How {
         How {
@@ -90,6 +93,11 @@ impl How {
     /// Whether both are of one cell, if not necessarily measured alike.
     pub fn same_cell(&self, other: &How) -> bool {
         (&self.load, &self.probe, self.cpu) == (&other.load, &other.probe, other.cpu)
+    }
+
+    /// Whether both have about as many periods: a foreign tool ends by its own clock, and takes a few more or less each time.
+    pub fn nearly_as_long(&self, other: &How) -> bool {
+        self.periods.abs_diff(other.periods) <= self.periods.max(other.periods) / FOREIGN_PERIODS
     }
 
     /// Its name beside the subject.
@@ -121,7 +129,7 @@ impl Seed {
     /// How many measures of a seed a gate judges, if nothing is missed: median, p99 where the samples bear one, and maximum
     /// of each quantity; of noise the sum and the longest gap.
     pub fn measures(&self) -> usize {
-        let of = |f: &Figures| 2 + usize::from(f.p99.is_some());
+        let of = |f: &Figures| 1 + usize::from(f.median.is_some()) + usize::from(f.p99.is_some());
         self.quantities.values().map(of).sum::<usize>() + 2 * usize::from(self.noise.is_some())
     }
 }
@@ -129,9 +137,9 @@ impl Seed {
 /// What is compared of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Median.
-    #[serde(rename = "median_ns")]
-    pub median: Nanos,
+    /// Median, if it is known.
+    #[serde(rename = "median_ns", default)]
+    pub median: Option<Nanos>,
     /// 99th percentile, if the samples bear one.
     #[serde(rename = "p99_ns")]
     pub p99: Option<Nanos>,
@@ -163,7 +171,13 @@ impl Side {
     pub fn of_records(records: &[Record]) -> Side {
         let mut groups: Vec<(SubjectId, How, Vec<&Record>)> = Vec::new();
         for record in records {
-            let (subject, how) = (record.subject.id(), How::from(&record.cell));
+            let (subject, mut how) = (record.subject.id(), How::from(&record.cell));
+            if let Some((_, like, _)) = groups
+                .iter()
+                .find(|g| record.foreign.is_some() && g.0 == subject && g.1.same_cell(&how) && g.1.nearly_as_long(&how))
+            {
+                how.periods = like.periods;
+            }
             match groups.iter_mut().find(|g| g.0 == subject && g.1 == how) {
                 Some(group) => group.2.push(record),
                 None => groups.push((subject, how, vec![record])),
@@ -197,11 +211,17 @@ impl Side {
         self.subject(id).is_some_and(|s| s.venue() == Venue::Lab)
     }
 
+    /// Whether another tool measured a subject.
+    pub fn is_foreign(&self, id: &SubjectId) -> bool {
+        let machine = self.subject(id).map(|s| &s.machine);
+        matches!(machine, Some(Machine::Foreign(_)))
+    }
+
     /// In the lab: what makes the subject's machine.
     pub fn key(&self, id: &SubjectId) -> Option<&str> {
         match &self.subject(id)?.machine {
             Machine::Lab(lab) => Some(&lab.key),
-            Machine::Host(_) => None,
+            Machine::Host(_) | Machine::Foreign(_) => None,
         }
     }
 }
@@ -234,7 +254,7 @@ fn seed(record: &Record, quantities: &[Quantity]) -> Seed {
     let figures = |quantity: &Quantity| {
         let summary = record.summary(*quantity)?;
         let figures = Figures {
-            median: Nanos(summary.median_ns),
+            median: summary.median_ns.map(Nanos),
             p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
             max: Nanos(summary.max_ns),
         };

@@ -84,30 +84,36 @@ impl CellResult {
             accounting,
             summary: Summaries::of(of),
             instructions,
-            self_cost: SelfCost {
+            self_cost: Some(SelfCost {
                 clock_read_ns: raw.self_cost.clock_read.0,
                 empty_sample_ns: raw.self_cost.empty_sample.0,
                 cpu_time_ns: raw.self_cost.cpu_time.0,
                 minor_faults: raw.self_cost.minor_faults,
                 major_faults: raw.self_cost.major_faults,
-            },
+            }),
             work: raw.work.iter().map(Work::from).collect(),
             warnings: raw.warnings.clone(),
             console: Vec::new(),
             origin: None,
+            foreign: None,
             environment: environment(raw, spec.probe, stamps),
             digest: digest(spec.periods, &rows),
             causes: Vec::new(),
             details: raw.details.clone(),
-            samples: SamplesFile {
-                file: SAMPLES_FILE.to_string(),
-                rows: rows.len() as u64,
-                bytes: samples.len() as u64,
-                sha256: sha256_hex(&samples),
-            },
+            samples: samples_file(&samples, rows.len() as u64),
         };
         record.check().map_err(BuildError::Contradiction)?;
         Ok(CellResult { record, samples })
+    }
+}
+
+/// Of a samples file's bytes.
+pub fn samples_file(bytes: &[u8], rows: u64) -> SamplesFile {
+    SamplesFile {
+        file: SAMPLES_FILE.to_string(),
+        rows,
+        bytes: bytes.len() as u64,
+        sha256: sha256_hex(bytes),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What of a probe's samples is judged, shown and compared.
 
-use super::{Machine, Quantity, Record};
+use super::{Quantity, Record, Venue};
 
 /// The quantities that a probe is about: the response study asks for both parts of the latency, where the lab split it.
 pub fn judged(probe: &str, records: &[Record]) -> &'static [Quantity] {
@@ -16,7 +16,7 @@ pub fn judged(probe: &str, records: &[Record]) -> &'static [Quantity] {
     }
 }
 
-/// Whether a run is of this machine alone.
+/// Whether a run is of real machines alone.
 pub fn is_host(records: &[Record]) -> bool {
-    !records.is_empty() && records.iter().all(|r| matches!(r.subject.machine, Machine::Host(_)))
+    !records.is_empty() && records.iter().all(|r| r.subject.venue() == Venue::Host)
 }

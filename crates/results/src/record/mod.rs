@@ -11,9 +11,11 @@
 
 mod accounting;
 pub mod build;
+mod check;
 mod details;
 mod execute;
 pub mod folder;
+mod foreign;
 mod judged;
 mod origin;
 pub mod parquet;
@@ -28,12 +30,15 @@ pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
 pub use execute::{Completed, Executor, Progress, Task, execute, parallel};
 pub use folder::FolderError;
+pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};
 pub use origin::{Found, Origin, WasSet};
-pub use plan::{CellEntry, RunPlan};
+pub use plan::{CellEntry, Imported, RunPlan};
 pub use run::{Run, RunError};
 pub use samples::{HostRow, RowParts, SampleRow};
-pub use subject::{CellId, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue};
+pub use subject::{
+    CellId, ForeignMachine, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue,
+};
 pub use summary::{Quantity, Summary};
 pub use worstcase_plan::Published;
 
@@ -241,8 +246,9 @@ pub struct Record {
     pub summary: Summaries,
     /// Lab: instructions executed while measuring.
     pub instructions: Option<Instructions>,
-    /// What measuring itself cost.
-    pub self_cost: SelfCost,
+    /// What measuring itself cost; another tool does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_cost: Option<SelfCost>,
     /// Proof that the load ran.
     pub work: Vec<Work>,
     /// Rights and settings that were missing and may have changed the result.
@@ -253,6 +259,9 @@ pub struct Record {
     /// Host: where and when it was measured, and how the machine was set; older records do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// Another tool measured it: which, and what its file does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<Foreign>,
     /// What the machine said of itself.
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.
@@ -300,60 +309,25 @@ impl Record {
         }
     }
 
+    /// Periods that passed while the probe was late, if that is known.
+    pub fn missed(&self) -> Option<u64> {
+        let told = self.foreign.as_ref().is_none_or(|f| f.missed_known);
+        told.then(|| self.accounting.missed())
+    }
+
+    /// Whether every sample is kept.
+    pub fn has_samples(&self) -> bool {
+        self.foreign.is_none() || self.samples.rows > 0
+    }
+
     /// The observation time: periods times period, or what was watched for gaps.
     pub fn observation_time(&self) -> Nanos {
+        if let Some(observed) = self.foreign.as_ref().and_then(|f| f.observed_ns) {
+            return Nanos(observed);
+        }
         Nanos(match &self.accounting {
             Accounting::Periods(periods) => self.cell.period_ns.saturating_mul(periods.expected),
             Accounting::Gaps(gaps) => gaps.observed_ns,
         })
-    }
-
-    /// What contradicts itself in this record, in words.
-    pub fn check(&self) -> Result<(), String> {
-        let a = &self.accounting;
-        if self.schema != SCHEMA {
-            return Err(format!(
-                "its schema is '{}', this worstcase reads '{SCHEMA}'",
-                self.schema
-            ));
-        }
-        a.check()?;
-        if a.periods().is_some_and(|p| p.expected != u64::from(self.cell.periods)) {
-            return Err(format!(
-                "its accounting is of {} periods, its cell has {}",
-                a.expected(),
-                self.cell.periods
-            ));
-        }
-        if a.gaps().is_some() != (self.cell.probe_name() == "noise") {
-            return Err(format!("its accounting is not that of '{}'", self.cell.probe));
-        }
-        if self.samples.rows != a.rows() {
-            return Err("its number of rows does not fit its accounting".into());
-        }
-        let cell = &self.cell;
-        if self.id != CellId::new(&self.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu) {
-            return Err(format!("its id '{}' is not that of what it describes", self.id));
-        }
-        if self.summary.latency.is_none() && a.rows() > 0 {
-            return Err("it has samples but no latency".into());
-        }
-        let longest = self.summary.latency.as_ref().map_or(0, |s| s.max_ns);
-        if a.gaps().is_some_and(|gaps| gaps.max_single_ns != longest) {
-            return Err("its longest gap is not that of its summary".into());
-        }
-        details::check(self)?;
-        for quantity in Quantity::ALL {
-            if let Some(summary) = self.summary(quantity) {
-                // A period after a missed one has no distance to compare.
-                let values = if quantity == Quantity::Jitter {
-                    summary.count.min(a.rows())
-                } else {
-                    a.rows()
-                };
-                summary.check(values).map_err(|e| format!("its {quantity} {e}"))?;
-            }
-        }
-        Ok(())
     }
 }

@@ -58,7 +58,7 @@ impl Labels {
     pub fn new(id: &CellId, subject: &Subject) -> Labels {
         let time = match &subject.machine {
             super::Machine::Lab(lab) => format!("virtual, {} MIPS", lab.machine.mips),
-            super::Machine::Host(_) => "real".to_string(),
+            super::Machine::Host(_) | super::Machine::Foreign(_) => "real".to_string(),
         };
         Labels {
             cell: id.to_string(),

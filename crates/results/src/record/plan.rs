@@ -3,9 +3,9 @@
 
 use super::{CellId, SubjectId};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
-use worstcase_plan::{Experiment, Plan, Published, StudySource};
-use worstcase_probe::{CellSpec, Nanos};
+use std::path::{Path, PathBuf};
+use worstcase_plan::{Experiment, Plan, Published, StudySource, Subjects};
+use worstcase_probe::{CellSpec, Nanos, Venue};
 
 /// The form of run.json.
 pub const SCHEMA: &str = "worstcase-run/3";
@@ -47,6 +47,16 @@ impl CellEntry {
     }
 }
 
+/// Files of other tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Absolute, so that the command works from everywhere.
+    pub files: Vec<PathBuf>,
+    /// What the files do not tell, as it was typed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
 /// What a run is going to measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPlan {
@@ -61,10 +71,23 @@ pub struct RunPlan {
     /// The study that asks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<StudySource>,
+    /// Files of other tools that it is made from; nothing was measured then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Figures set beside.
     pub published: Vec<Published>,
     /// All cells, in order: the experiment as its kernels, or this machine, give it.
     pub cells: Vec<CellEntry>,
+}
+
+impl Imported {
+    fn command(&self, dir: &Path) -> Vec<String> {
+        let mut words = vec!["worstcase".to_string(), "import".to_string()];
+        words.extend(self.files.iter().map(|file| file.display().to_string()));
+        words.extend(self.options.iter().cloned());
+        words.extend(["--output".to_string(), dir.display().to_string()]);
+        words
+    }
 }
 
 impl RunPlan {
@@ -76,8 +99,25 @@ impl RunPlan {
             title: plan.title,
             experiment: plan.experiment,
             study: plan.study,
+            imported: None,
             published: plan.published,
             cells,
+        }
+    }
+
+    /// Of files of other tools, in whose place nothing is measured.
+    pub fn imported(title: String, imported: Imported, cells: Vec<CellEntry>) -> RunPlan {
+        let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(None));
+        experiment.parts.clear();
+        let plan = Plan {
+            title,
+            experiment,
+            study: None,
+            published: Vec::new(),
+        };
+        RunPlan {
+            imported: Some(imported),
+            ..RunPlan::new(plan, cells)
         }
     }
 
@@ -88,7 +128,18 @@ impl RunPlan {
 
     /// The command that gives the same run in `dir`.
     pub fn command(&self, dir: &Path) -> Vec<String> {
-        worstcase_plan::command(&self.experiment, self.study.as_ref(), dir)
+        match &self.imported {
+            Some(imported) => imported.command(dir),
+            None => worstcase_plan::command(&self.experiment, self.study.as_ref(), dir),
+        }
+    }
+
+    /// The command that goes on with it in `dir`.
+    pub fn to_go_on(&self, dir: &Path) -> Vec<String> {
+        match &self.imported {
+            Some(imported) => imported.command(dir),
+            None => worstcase_plan::to_go_on(&self.experiment, self.command(dir)),
+        }
     }
 
     /// Where another plan measures something else: the field that differs, in words. Who planned it, how it was typed

@@ -112,7 +112,8 @@ impl RunError {
 impl Run {
     /// Begins a run in `dir`, or goes on with it if the same experiment was begun there.
     pub fn create(dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
-        let checked = plan.experiment.check().map_err(|e| e.to_string());
+        let measured = plan.imported.is_none().then_some(&plan.experiment);
+        let checked = measured.map_or(Ok(()), |experiment| experiment.check().map_err(|e| e.to_string()));
         checked.and_then(|()| plan.check()).map_err(RunError::Plan)?;
         if let Some(others) = trust::others_in_output(dir).map_err(io_error("look at", dir))? {
             return Err(RunError::NotOurs(others));
@@ -181,7 +182,7 @@ impl Run {
 
     /// The command that goes on with it.
     pub fn to_go_on(&self) -> Vec<String> {
-        worstcase_plan::to_go_on(&self.plan.experiment, self.command())
+        self.plan.to_go_on(&self.dir)
     }
 
     /// Where a cell's folder is, or would be.

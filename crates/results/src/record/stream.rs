@@ -122,9 +122,9 @@ impl SecondPass {
             count,
             min_ns: self.first.min,
             mean_ns: (self.first.sum / u128::from(count)) as u64,
-            median_ns: median.expect("the median is always sought").1,
+            median_ns: median.map(|(_, value)| *value),
             max_ns: self.first.max,
-            max_index: self.first.max_index,
+            max_index: Some(self.first.max_index),
             percentiles_ns: found
                 .iter()
                 .filter_map(|(what, value)| Some(((*what)?, *value)))

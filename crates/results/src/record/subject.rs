@@ -100,6 +100,26 @@ pub enum Machine {
     Lab(LabMachine),
     /// On the host.
     Host(HostMachine),
+    /// Another tool measured a real machine.
+    Foreign(ForeignMachine),
+}
+
+/// A real machine of which is known what another tool's file tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignMachine {
+    /// The tool that measured it.
+    pub tool: String,
+    /// Its host name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// CPUs online.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+}
+
+impl Kernel {
+    /// Stands for what is not known of it.
+    pub const UNKNOWN: &str = "unknown";
 }
 
 /// What is measured.
@@ -114,11 +134,11 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Where it was measured.
+    /// Where it was measured: in the lab, or on a real machine.
     pub fn venue(&self) -> Venue {
         match self.machine {
             Machine::Lab(_) => Venue::Lab,
-            Machine::Host(_) => Venue::Host,
+            Machine::Host(_) | Machine::Foreign(_) => Venue::Host,
         }
     }
 
@@ -126,7 +146,7 @@ impl Subject {
     pub fn virtual_machine(&self) -> Option<&VirtualMachine> {
         match &self.machine {
             Machine::Lab(lab) => Some(&lab.machine),
-            Machine::Host(_) => None,
+            Machine::Host(_) | Machine::Foreign(_) => None,
         }
     }
 
@@ -136,6 +156,7 @@ impl Subject {
         match &self.machine {
             Machine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, &lab.machine),
             Machine::Host(_) => SubjectId::host(&self.kernel.label, preempt),
+            Machine::Foreign(foreign) => SubjectId::foreign(&self.kernel.label, preempt, &foreign.tool),
         }
     }
 
@@ -151,7 +172,7 @@ impl Subject {
     pub fn time_of(&self, instructions: Instructions) -> Nanos {
         match &self.machine {
             Machine::Lab(lab) => Nanos(instructions.0 * (1000 / u64::from(lab.machine.mips))),
-            Machine::Host(_) => Nanos(0),
+            Machine::Host(_) | Machine::Foreign(_) => Nanos(0),
         }
     }
 
@@ -159,7 +180,7 @@ impl Subject {
     pub fn time_unit(&self) -> String {
         match &self.machine {
             Machine::Lab(lab) => format!("virtual us at {} MIPS", lab.machine.mips),
-            Machine::Host(_) => "us".to_string(),
+            Machine::Host(_) | Machine::Foreign(_) => "us".to_string(),
         }
     }
 }
@@ -182,6 +203,16 @@ impl SubjectId {
     /// On the host.
     pub fn host(label: &str, preempt: &str) -> SubjectId {
         SubjectId(format!("{}.{}.host", safe(label), safe(preempt)))
+    }
+
+    /// As another tool measured it.
+    pub fn foreign(label: &str, preempt: &str, tool: &str) -> SubjectId {
+        SubjectId(format!(
+            "{}.{}.{}",
+            safe(label),
+            safe(preempt),
+            safe(&tool.replace(' ', "-"))
+        ))
     }
 
     /// As text.

@@ -89,6 +89,9 @@ impl Quantity {
             }
             (Quantity::Latency, "shootdown") => "time of a munmap",
             (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
+            (Quantity::Latency, "timerlat-user") => "latency: timer due to the return to user space",
+            (Quantity::Latency, "oslat") => "turns of a loop that never sleeps",
+            (Quantity::Latency, "osnoise") => "noises: time taken from a thread that never sleeps",
             (Quantity::Latency, "timerlat") => "latency: timer due to the kernel's timerlat thread",
             _ => self.title(),
         }
@@ -110,15 +113,19 @@ pub struct Summary {
     pub min_ns: u64,
     /// The mean, rounded down.
     pub mean_ns: u64,
-    /// The nearest-rank median.
-    pub median_ns: u64,
+    /// The nearest-rank median; absent where a foreign file does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_ns: Option<u64>,
     /// The largest.
     pub max_ns: u64,
-    /// Period index of the largest (the first of equals).
-    pub max_index: u32,
+    /// Period index of the largest (the first of equals); absent where a foreign file does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_index: Option<u32>,
     /// Percentiles that the count bears ([`crate::stats::distribution::SAMPLES_ABOVE`]).
     pub percentiles_ns: BTreeMap<Percentile, u64>,
-    /// All samples at three digits: HdrHistogram, V2 encoding without compression, base64.
+    /// All samples at three digits: HdrHistogram, V2 encoding without compression, base64. Of a foreign file those that it
+    /// tells; empty where it tells none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hdr_v2_base64: String,
 }
 
@@ -132,9 +139,9 @@ impl Summary {
             count: distribution.count(),
             min_ns: distribution.min().0,
             mean_ns: distribution.mean().0,
-            median_ns: distribution.median().0,
+            median_ns: Some(distribution.median().0),
             max_ns: max.0,
-            max_index,
+            max_index: Some(max_index),
             percentiles_ns: Percentile::ALL
                 .into_iter()
                 .filter_map(|p| Some((p, distribution.percentile(p)?.0)))
@@ -143,10 +150,20 @@ impl Summary {
         })
     }
 
-    /// The histogram, decoded; nothing if it is not one.
+    /// The histogram of all samples, decoded; nothing if it is not one, or lacks some.
     pub fn histogram(&self) -> Option<Histogram<u64>> {
+        self.held().filter(|histogram| histogram.len() == self.count)
+    }
+
+    /// What the histogram holds: of a foreign file maybe not all samples.
+    pub fn held(&self) -> Option<Histogram<u64>> {
         let bytes = BASE64.decode(&self.hdr_v2_base64).ok()?;
         Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
+    }
+
+    /// A histogram as a summary keeps it.
+    pub fn encode(histogram: &Histogram<u64>) -> String {
+        encode(histogram)
     }
 
     /// What contradicts itself, in words.
@@ -154,15 +171,32 @@ impl Summary {
         if self.count != taken {
             return Err(format!("has {} samples of {taken} taken", self.count));
         }
-        let mut ascending = vec![self.min_ns, self.median_ns];
+        self.check_order()?;
+        match (self.median_ns, self.max_index, self.histogram()) {
+            (Some(_), Some(_), Some(_)) => Ok(()),
+            (_, _, None) => Err("has a histogram that does not hold every sample".into()),
+            _ => Err("has no median, or no sample for its maximum".into()),
+        }
+    }
+
+    /// The same of a foreign file, which may tell less.
+    pub(super) fn check_foreign(&self) -> Result<(), String> {
+        self.check_order()?;
+        let held = self.held().map_or(0, |histogram| histogram.len());
+        match held > self.count || (held == 0) != self.hdr_v2_base64.is_empty() {
+            true => Err("has a histogram that does not fit its samples".into()),
+            false => Ok(()),
+        }
+    }
+
+    fn check_order(&self) -> Result<(), String> {
+        let mut ascending = vec![self.min_ns];
+        ascending.extend(self.median_ns);
         ascending.extend(self.percentiles_ns.values());
         ascending.push(self.max_ns);
-        if !ascending.is_sorted() || self.mean_ns < self.min_ns || self.mean_ns > self.max_ns {
-            return Err("is not in order from minimum to maximum".into());
-        }
-        match self.histogram() {
-            Some(histogram) if histogram.len() == self.count => Ok(()),
-            _ => Err("has a histogram that does not hold every sample".into()),
+        match !ascending.is_sorted() || self.mean_ns < self.min_ns || self.mean_ns > self.max_ns {
+            true => Err("is not in order from minimum to maximum".into()),
+            false => Ok(()),
         }
     }
 }
@@ -198,7 +232,10 @@ mod tests {
     #[test]
     fn the_worst_sample_is_named() {
         let s = Summary::new(&[(0, Nanos(5)), (3, Nanos(9)), (4, Nanos(9))]).unwrap();
-        assert_eq!((s.max_ns, s.max_index, s.median_ns, s.mean_ns), (9, 3, 9, 7));
+        assert_eq!(
+            (s.max_ns, s.max_index, s.median_ns, s.mean_ns),
+            (9, Some(3), Some(9), 7)
+        );
         assert!(s.percentiles_ns.is_empty());
         assert_eq!(Summary::new(&[]), None);
     }

@@ -16,20 +16,20 @@ pub struct SeedStats {
     pub seed: u64,
     /// Samples, or gaps of `noise`.
     pub taken: u64,
-    /// Periods that passed while the probe was late.
-    pub missed: u64,
+    /// Periods that passed while the probe was late, if that is known.
+    pub missed: Option<u64>,
     /// Samples that we failed to keep.
     pub lost: u64,
     /// Its observation time.
     pub observation_time: Nanos,
-    /// Its median.
-    pub median: Nanos,
+    /// Its median, if it is known.
+    pub median: Option<Nanos>,
     /// Its 99th percentile, if its samples bear one.
     pub p99: Option<Nanos>,
     /// Its maximum.
     pub max: Nanos,
-    /// Period index of its maximum.
-    pub max_index: u32,
+    /// Period index of its maximum, if it is known.
+    pub max_index: Option<u32>,
 }
 
 /// A quantity under one subject, load and probe, on a host of one CPU, over its seeds; never empty.
@@ -59,10 +59,10 @@ pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
         let seed = SeedStats {
             seed: record.cell.seed,
             taken: record.accounting.rows(),
-            missed: record.accounting.missed(),
+            missed: record.missed(),
             lost: record.accounting.lost(),
             observation_time: record.observation_time(),
-            median: Nanos(summary.median_ns),
+            median: summary.median_ns.map(Nanos),
             p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
             max: Nanos(summary.max_ns),
             max_index: summary.max_index,
@@ -91,9 +91,10 @@ pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
 }
 
 impl Ensemble {
-    /// Median over the seeds of each seed's median.
-    pub fn median(&self) -> Nanos {
-        self.over_seeds(|s| s.median)
+    /// Median over the seeds of each seed's median, if each is known.
+    pub fn median(&self) -> Option<Nanos> {
+        let medians = self.seeds.iter().map(|s| s.median).collect::<Option<Vec<_>>>()?;
+        Some(middle(medians))
     }
 
     /// Median over the seeds of each seed's 99th percentile, if every seed bears one.
@@ -156,8 +157,8 @@ impl Ensemble {
         self.seeds.iter().map(|s| s.lost).sum()
     }
 
-    /// Missed periods of all seeds.
-    pub fn missed(&self) -> u64 {
+    /// Missed periods of all seeds, if each is known.
+    pub fn missed(&self) -> Option<u64> {
         self.seeds.iter().map(|s| s.missed).sum()
     }
 

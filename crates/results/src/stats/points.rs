@@ -309,7 +309,7 @@ fn rounds(records: &[&Record]) -> Option<Rounds> {
     Some(Rounds {
         count: records.iter().map(|r| r.accounting.taken()).sum(),
         min: Nanos(summaries.iter().map(|s| s.min_ns).min()?),
-        median: middle(summaries.iter().map(|s| Nanos(s.median_ns)))?,
+        median: middle(summaries.iter().filter_map(|s| s.median_ns).map(Nanos))?,
         p99: p99s.and_then(|values| middle(values.into_iter().map(Nanos))),
         max: Nanos(summaries.iter().map(|s| s.max_ns).max()?),
     })

@@ -28,6 +28,16 @@ pub fn of(planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) ->
             ));
         }
     }
+    let untold = records
+        .iter()
+        .filter(|r| r.awaits_timer() && r.missed().is_none())
+        .count();
+    if untold > 0 {
+        let of = records.len();
+        reasons.push(format!(
+            "how many periods were missed is not known in {untold} of {of} cells"
+        ));
+    }
     reasons.extend(records.iter().filter_map(|r| lost(r)));
     reasons.extend(interference(records));
     reasons.extend(warnings(records));

@@ -19,8 +19,8 @@ pub struct Evidence {
     pub observation_ns: Nanos,
     /// The largest latency.
     pub max_ns: Nanos,
-    /// Periods without a sample.
-    pub missed: u64,
+    /// Periods without a sample; nothing if a cell does not know.
+    pub missed: Option<u64>,
     /// Those of them that no sample bounds.
     pub missed_at_ends: u64,
     /// Samples or gaps that we failed to keep.
@@ -44,7 +44,7 @@ impl Evidence {
             gaps: sum(|r| r.accounting.gaps().map_or(0, |g| g.gaps)),
             observation_ns: Nanos(sum(|r| r.observation_time().0)),
             max_ns: Nanos(records.iter().map(|r| latency(r)).max().unwrap_or(0)),
-            missed: sum(|r| r.accounting.missed()),
+            missed: records.iter().map(|r| r.missed()).sum(),
             missed_at_ends: sum(|r| r.accounting.periods().map_or(0, |p| p.missed_at_ends)),
             lost: sum(|r| r.accounting.lost()),
             throttled_cells: throttled
@@ -84,7 +84,8 @@ impl Evidence {
 
 /// The largest latency of a cell, or its longest gap.
 pub(super) fn latency(record: &Record) -> u64 {
-    record.summary(Quantity::Latency).map_or(0, |s| s.max_ns)
+    let gap = || record.accounting.gaps().map_or(0, |g| g.max_single_ns);
+    record.summary(Quantity::Latency).map_or_else(gap, |s| s.max_ns)
 }
 
 /// How often the kernel held real-time threads back meanwhile, if that is known.

@@ -165,13 +165,13 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     let mut reasons = Vec::new();
     let above = records.iter().filter(|r| latency(r) > limit.0);
     if let Some(worst) = above.clone().max_by_key(|r| latency(r)) {
-        let index = worst.summary(Quantity::Latency).map_or(0, |s| s.max_index);
+        let index = worst.summary(Quantity::Latency).and_then(|s| s.max_index);
+        let sample = index.map_or_else(String::new, |n| format!(", {} {n}", worst.accounting.row_name()));
         reasons.push(format!(
-            "{} {} ({}, {} {index}); {} of {} cells are above",
+            "{} {} ({}{sample}); {} of {} cells are above",
             micros_exact(Nanos(latency(worst))),
             worst.subject.micros_name(),
             place(worst),
-            worst.accounting.row_name(),
             above.count(),
             records.len()
         ));

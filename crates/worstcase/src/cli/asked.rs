@@ -23,14 +23,14 @@ pub struct Asked {
     probes: Vec<String>,
     /// Distance of two samples [default: lab 251us, host 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: three
     /// times what a round takes]. In the lab one that divides the tick sees only one phase of it
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, short, value_name = "DURATION", value_parser = duration::parse)]
     interval: Option<Nanos>,
     /// Periods of each cell, every one a sample or counted as missed; or repetitions [default: lab 2000; switch: 10; hackbench: 4;
     /// inversion: 500; remote: 2000; shootdown: 1000]
-    #[arg(long, value_name = "N", conflicts_with = "time")]
+    #[arg(long, short = 'l', value_name = "N", conflicts_with = "time")]
     samples: Option<u32>,
     /// How long each cell measures, instead of a number of samples [default: host 60s]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, short = 'D', value_name = "DURATION", value_parser = duration::parse)]
     time: Option<Nanos>,
     /// Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick [default: lab 5, host 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -42,7 +42,7 @@ pub struct Asked {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     warmup: Option<Nanos>,
     /// Real-time priority of the probe, 1 to 99 [default: lab 98, host 90]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
     priority: Option<u8>,
 }
 

@@ -6,6 +6,7 @@
 use super::compare::CompareCliError;
 use super::explain::ShowBreakdownError;
 use super::gate::GateError;
+use super::import::ImportCliError;
 use super::man::ManError;
 use super::output::OutputError;
 use super::plot::PlotError;
@@ -52,6 +53,9 @@ pub enum Error {
     /// Drawing a run.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// Importing other tools' files.
+    #[error(transparent)]
+    Import(#[from] ImportCliError),
     /// Writing the manual.
     #[error(transparent)]
     Man(#[from] ManError),
@@ -97,6 +101,7 @@ impl Error {
             Error::Compare(e) => e.exit(),
             Error::Gate(e) => e.exit(),
             Error::Plot(e) => e.exit(),
+            Error::Import(e) => e.exit(),
             Error::Man(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::ShowBreakdown(e) => e.exit(),

@@ -8,6 +8,7 @@ mod error;
 pub mod explain;
 pub mod gate;
 pub mod host;
+pub mod import;
 pub mod kernels;
 pub mod lab;
 pub mod man;
@@ -31,12 +32,15 @@ use worstcase_plan::Plan;
 
 /// Measures how late Linux can be, which kernel or setting is better, and why.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = EXIT_CODES)]
+#[command(version = VERSION, about, after_help = EXIT_CODES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// The version, and the commit where it was built from a repository.
+const VERSION: &str = env!("WORSTCASE_VERSION");
 
 const EXIT_CODES: &str = "\
 Examples:
@@ -44,12 +48,13 @@ Examples:
   worstcase explain mine                                                  why the worst sample was late
   worstcase report mine                                                   one page of it
   worstcase host run --load desktop --time 10m                            measure this machine
+  worstcase import cyclictest.json                                        read what another tool measured
 
 Every command has examples: worstcase COMMAND --help.
 
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, gate, and show with --gate)
+  1  a verdict is FAIL (only verdict, gate, and show with --gate); a sample was above host run's --break
   2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, and show with --gate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
@@ -86,6 +91,8 @@ pub enum Command {
     #[command(subcommand, after_help = host::HELP)]
     /// Measure this machine, and look at it: what it is, and what of it harms latency
     Host(host::HostCommand),
+    /// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
+    Import(import::ImportArgs),
     /// Write the manual's pages: worstcase.1 and one for each command
     Man(man::ManArgs),
     /// Print what completes this command line in a shell: bash, zsh, fish, elvish or powershell
@@ -113,6 +120,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
         Command::Host(command) => host::run(command),
+        Command::Import(args) => Ok(import::run(&args)?),
         Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Completions(args) => completions::run(&args),
         Command::HostGuard(args) => host::run_guard(&args),

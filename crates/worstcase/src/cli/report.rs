@@ -154,6 +154,7 @@ fn breakdowns(
     for record in worst_cells(records) {
         steps.say(&format!("telling why {} was late", record.id));
         let breakdown = match record.subject.venue() {
+            _ if record.foreign.is_some() => None,
             Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),
             Venue::Lab if args.breakdowns => worst_of_lab(&means, run, records, record)?
                 .map(|told| BreakdownPart::new(&told.breakdown, Some(&folded(&told)))),

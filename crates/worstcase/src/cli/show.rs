@@ -1,5 +1,7 @@
 //! `worstcase show`: a run as tables, JSON or CSV, and its verdicts.
 
+mod data;
+
 use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -20,6 +22,8 @@ Examples:
   worstcase show RUN --criterion 100us --gate
   worstcase show RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1
   worstcase show RUN --csv > run.csv
+  worstcase show RUN --samples > samples.csv
+  worstcase show RUN --histogram > run.dat          then, in gnuplot: plot 'run.dat' with steps
 
 Exit code with --gate: 0 every subject PASSes, 1 one FAILs, 2 none FAILs but one is INCONCLUSIVE.
 Without --gate a verdict never changes the exit code.")]
@@ -29,6 +33,12 @@ pub struct ShowArgs {
     /// Print ensembles and verdicts as JSON, times in ns
     #[arg(long, conflicts_with_all = ["csv", "cell"])]
     json: bool,
+    /// Print every sample as CSV, times in ns; with --cell of one cell
+    #[arg(long, conflicts_with_all = ["json", "csv", "histogram", "gate", "quantity"])]
+    samples: bool,
+    /// Print latencies in steps of 1 us as plain text in the form of cyclictest -h, a column a cell; with --cell of one cell
+    #[arg(long, conflicts_with_all = ["json", "csv", "gate", "quantity"])]
+    histogram: bool,
     /// Print a line for each cell and quantity as CSV, times in ns
     #[arg(long, conflicts_with = "cell")]
     csv: bool,
@@ -75,6 +85,9 @@ pub enum ShowError {
     /// The run has no criterion of its own.
     #[error("--gate needs a criterion, and this run has none of its own: add e.g. --criterion 100us")]
     NoCriterion,
+    /// The run does not hold it.
+    #[error("the run holds {0} to print; see what it holds with worstcase show RUN")]
+    NothingToPrint(&'static str),
     /// CSV failed.
     #[error("cannot write CSV: {0}")]
     Csv(#[from] ::csv::Error),
@@ -88,7 +101,7 @@ impl ShowError {
     pub fn exit(&self) -> Exit {
         match self {
             ShowError::Run(e) => e.exit(),
-            ShowError::NoCriterion => Exit::Usage,
+            ShowError::NoCriterion | ShowError::NothingToPrint(_) => Exit::Usage,
             ShowError::Csv(_) | ShowError::Output(_) => Exit::Storage,
         }
     }
@@ -98,6 +111,10 @@ impl ShowError {
 pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let run = Run::open(&args.run)?;
     let style = terminal::Style::of_stdout();
+    if args.samples || args.histogram {
+        data::run(&run, args)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(id) = &args.cell {
         let record = run.record_of(id)?;
         let mut gathered = cell::Gathered::default();
@@ -136,6 +153,8 @@ pub fn summary(dir: &Path) -> Result<ExitCode, ShowError> {
         run: dir.to_path_buf(),
         json: false,
         csv: false,
+        samples: false,
+        histogram: false,
         cell: None,
         criterion: None,
         gate: false,

@@ -87,7 +87,7 @@ fn what_enters_a_cpu_is_told_with_who_sent_it() {
         let row = |name: &str| rows.iter().find(|row| row["name"] == name);
         let told: u64 = rows.iter().map(|row| row["instructions"].as_u64().unwrap()).sum();
         // The rest of a gap is the thread's own turn of its loop.
-        let own = gaps.gaps * 2 * record.self_cost.empty_sample_ns;
+        let own = gaps.gaps * 2 * record.self_cost.unwrap().empty_sample_ns;
         assert!(
             told <= gaps.noise_ns && gaps.noise_ns <= told + own,
             "{told}, {own}: {gaps:?}"

@@ -72,7 +72,7 @@ fn blocked(probe: &str) -> (u64, u32) {
         panic!("{:?}", record.details);
     };
     assert_eq!(u64::from(details.contended), record.accounting.taken());
-    (record.summary.latency.unwrap().median_ns, details.inverted)
+    (record.summary.latency.unwrap().median_ns.unwrap(), details.inverted)
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn between_cpus(probes: &str) -> Vec<(u64, Details)> {
         assert_eq!(record.warnings, [""; 0]);
         assert_eq!(record.environment["probe_cpu"], "1");
     }
-    let told = |r: Record| (r.summary.latency.unwrap().median_ns, r.details.unwrap());
+    let told = |r: Record| (r.summary.latency.unwrap().median_ns.unwrap(), r.details.unwrap());
     records.into_iter().map(told).collect()
 }
 

@@ -27,13 +27,13 @@ fn maxima_carry_their_spread_and_observation_time() {
         (e.least_max(), e.median_max(), e.max()),
         (Nanos(4_000), Nanos(6_000), Nanos(9_000))
     );
-    assert_eq!((e.worst().seed, e.worst().max_index), (1, 999));
+    assert_eq!((e.worst().seed, e.worst().max_index), (1, Some(999)));
     let interval = e.median_max_interval().unwrap();
     assert_eq!(
         (interval.low, interval.high, interval.coverage),
         (Nanos(4_000), Nanos(9_000), 0.9688)
     );
-    assert_eq!((e.taken(), e.missed()), (6_000, 0));
+    assert_eq!((e.taken(), e.missed()), (6_000, Some(0)));
     assert_eq!(e.observation_time(), Nanos(6 * 1_000 * 251_000));
     assert_eq!(e.p99(), Some(Nanos(1_000)));
 }
@@ -44,7 +44,7 @@ fn a_p99_needs_every_seed_to_bear_it() {
     let short = raw(&spec("shm", 3), &latencies(3, 9_000)[..999]);
     all.push(result(&subject("6.1", "rt"), &short).record);
     let e = &ensembles(&all, Quantity::Latency)[0];
-    assert_eq!((e.p99(), e.missed(), e.seeds.len()), (None, 1, 3));
+    assert_eq!((e.p99(), e.missed(), e.seeds.len()), (None, Some(1), 3));
 }
 
 /// Two CPUs of one seed are two places, not two seeds.

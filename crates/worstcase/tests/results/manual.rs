@@ -232,6 +232,8 @@ fn the_recorded_command_asks_for_the_same_experiment() {
         "host run --probe response,jitter --distance 10us --threshold 100ns --captures 0 --samples 99 --seeds 3 --quiet",
         "host run --load-cpus 0,1 --work-dir . --apply --plain --criterion 2.5ms -o 'a b' --resume",
         "host run --time 2s",
+        "host run -a 0 -p 80 -i 500us -l 1000 -b 100us -q --on-break 'logger late' --on-end true",
+        "host run -D 10m --break 2.5ms --probe response",
     ];
     let studies = study::built_in().flat_map(|study| {
         let host = study.host.as_ref().map(|_| " --host");

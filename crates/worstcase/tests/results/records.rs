@@ -33,7 +33,7 @@ fn parts_add_up_to_the_latency() {
         max(Quantity::Latency),
         max(Quantity::IrqLatency) + max(Quantity::AfterIrq)
     );
-    assert_eq!(record.summary(Quantity::Latency).unwrap().max_index, 1);
+    assert_eq!(record.summary(Quantity::Latency).unwrap().max_index, Some(1));
 }
 
 #[test]

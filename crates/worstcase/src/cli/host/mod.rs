@@ -1,7 +1,9 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
+mod broke;
 mod doctor;
 mod folder;
+mod hooks;
 mod lines;
 mod live;
 mod restore;
@@ -82,7 +84,13 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
 /// Measures this machine as a study asks.
 pub fn measure(plan: Plan, place: &Place) -> Result<ExitCode, Error> {
     settle();
-    run::measure(plan, place, &StateFolder::open()?, &run::View::default())
+    run::measure(
+        plan,
+        place,
+        &StateFolder::open()?,
+        &run::View::default(),
+        hooks::Hooks::default(),
+    )
 }
 
 /// Undoes what killed commands left, before another begins. Looking at a machine works without a place for journals.

@@ -1,6 +1,8 @@
 //! `worstcase host run`.
 
+use super::broke::Broke;
 use super::folder::{self, Place};
+use super::hooks::{self, HookArgs, Hooks};
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
 use crate::cli::Error;
@@ -11,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worstcase_base::duration;
+use worstcase_base::{Exit, duration};
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{CpuList, HostError, StateFolder};
@@ -30,11 +32,13 @@ Examples:
   worstcase host run --probe inversion --criterion 100us
   worstcase host run --probe remote,shootdown:0/1 --samples 100
   worstcase host run --load desktop --seeds 3 --output mine --resume
+  worstcase host run -a 2-3 -p 90 -i 1ms -D 10m -b 100us --on-break 'logger late'
 
 Each run has a folder of its own; --resume goes on with one. Ctrl-C ends a measurement early; what was
 taken until then is kept whole.
 As root everything can be measured; without, what is missing is said, and stands in the record.
-Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict and gate decide by it.";
+Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict and gate decide by it;
+1 a sample was above --break, and what was measured is kept.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -44,7 +48,7 @@ pub struct RunArgs {
     asked: Asked,
     /// CPUs to measure, e.g. 0,2-5 [default: all that are online, isolated ones too; fewer where a cpuset, or taskset before
     /// this command, leaves fewer]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, short = 'a', value_name = "LIST")]
     cpus: Option<CpuList>,
     /// CPUs that the loads run on [default: those that are not isolated; all if none is]
     #[arg(long, value_name = "LIST")]
@@ -63,9 +67,15 @@ pub struct RunArgs {
     /// noise: gaps at least this long are kept [default: 1us]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     threshold: Option<Nanos>,
-    /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain` [default: response: 10; others: none]
+    /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain` [default: response, and wakeup
+    /// with --break: 10; others: none]
     #[arg(long, value_name = "N")]
     captures: Option<usize>,
+    /// End the run at the first sample above this, and tell why it was late. Exit code 1 then
+    #[arg(long = "break", short = 'b', value_name = "DURATION", value_parser = duration::parse)]
+    break_at: Option<Nanos>,
+    #[command(flatten)]
+    hooks: HookArgs,
     /// The loads make their files in a new folder of this one [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
@@ -115,6 +125,7 @@ impl RunArgs {
                 distance: self.distance,
                 threshold: self.threshold,
                 captures: self.captures,
+                break_at: self.break_at,
                 ..part.method
             };
         }
@@ -132,11 +143,21 @@ impl RunArgs {
 pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let (plan, dir) = args.plan()?;
     let resume = args.resume;
-    measure(plan, &Place { dir, resume }, state, &args.view)
+    let hooks = args.hooks.parsed()?;
+    if hooks.on_break.is_some() && args.break_at.is_none() {
+        return Err(HostError::Argument("--on-break needs --break, e.g. --break 100us".into()).into());
+    }
+    measure(plan, &Place { dir, resume }, state, &args.view, hooks)
 }
 
 /// Measures into the run folder and shows what came out.
-pub fn measure(mut plan: Plan, place: &Place, state: &StateFolder, view: &View) -> Result<ExitCode, Error> {
+pub fn measure(
+    mut plan: Plan,
+    place: &Place,
+    state: &StateFolder,
+    view: &View,
+    hooks: Hooks,
+) -> Result<ExitCode, Error> {
     let output = &place.dir;
     Run::check_begun(output, place.resume)?;
     plan.title = folder::titled(&plan.title);
@@ -145,17 +166,43 @@ pub fn measure(mut plan: Plan, place: &Place, state: &StateFolder, view: &View) 
     let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
     let run = Run::create(output, RunPlan::new(plan, cells))?;
     let stop = stop::on_signals()?;
-    let mut executor = HostExecutor::new(matrix, state, watch(view, criterion, &stop));
+    let broke = Broke::default();
+    let watched = broke.watch(watch(view, criterion, &stop), hooks.on_break, output);
+    let mut executor = HostExecutor::new(matrix, state, Box::new(watched));
     let outcome = execute(&mut executor, &run, &(), &stop);
     // Gives the terminal back.
     drop(executor);
+    let ended = broke.end();
     let outcome = outcome?;
-    stop::tell(outcome, &run);
+    if ended.is_none() {
+        stop::tell(outcome, &run);
+    }
     if outcome.before > 0 {
         tell_short(&run)?;
     }
+    if let Some(late) = &ended {
+        late.tell(&run)?;
+    }
     drop(run);
-    Ok(show::summary(output)?)
+    let shown = show::summary(output)?;
+    let outcome = match &ended {
+        Some(_) => "break",
+        None if outcome.measured < outcome.of => "interrupted",
+        None => "complete",
+    };
+    if let Some(command) = hooks.on_end {
+        let said = hooks::run(
+            &command,
+            "--on-end",
+            output,
+            &[("WORSTCASE_OUTCOME", outcome.to_string())],
+        );
+        hooks::tell(&said);
+    }
+    Ok(match ended {
+        Some(_) => ExitCode::from(Exit::Fail as u8),
+        None => shown,
+    })
 }
 
 /// Says what stays as short as somebody made it.

@@ -26,6 +26,8 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         isolated: Default::default(),
         threshold: Nanos(1_000),
         captures: 0,
+        captures_if_permitted: false,
+        break_at: None,
         work_dir: PathBuf::new(),
         cgroup: None,
         tracing: None,

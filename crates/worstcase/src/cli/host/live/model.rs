@@ -78,7 +78,7 @@ impl Model {
                 }
             }
             Message::Done(_) => self.phase = Phase::Keeping,
-            Message::Failed { .. } => {}
+            Message::Broke { .. } | Message::Failed { .. } => {}
         }
     }
 

@@ -1,0 +1,95 @@
+//! `cyclictest --json=FILE`.
+
+use super::options::Options;
+use super::{TOOL, series};
+use crate::FormatError;
+use crate::measured::{Counted, Extremes, MachineTold, Measured, Series, Values};
+use crate::text::{self, SysInfo, bins, moment, of_float, whole};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use worstcase_probe::Nanos;
+use worstcase_results::record::Beyond;
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "cmdline:", alias = "cmdline", default)]
+    command: String,
+    #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
+    version: Option<String>,
+    start_time: Option<String>,
+    end_time: Option<String>,
+    sysinfo: Option<SysInfo>,
+    #[serde(default)]
+    resolution_in_ns: u32,
+    thread: BTreeMap<u32, Thread>,
+}
+
+#[derive(Deserialize)]
+struct Thread {
+    #[serde(default)]
+    histogram: BTreeMap<String, u64>,
+    cycles: u64,
+    min: u64,
+    max: u64,
+    avg: f64,
+    cpu: i64,
+}
+
+/// Reads it.
+pub fn json(content: &str) -> Result<Measured, FormatError> {
+    let file: File = text::json(TOOL, content)?;
+    let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
+    let options = Options::of(&file.command);
+    let mut measured = Measured::new(TOOL, Nanos(unit));
+    measured.version = file.version;
+    measured.machine = file.sysinfo.as_ref().map(MachineTold::from).unwrap_or_default();
+    measured.began = file.start_time.as_deref().and_then(moment);
+    measured.ended = file.end_time.as_deref().and_then(moment);
+    for (number, thread) in &file.thread {
+        measured.series.push(of_thread(*number, thread, &options, unit)?);
+    }
+    if file.thread.values().any(|thread| thread.cpu < 0) {
+        measured.lacks.push(super::text::NO_CPUS);
+    }
+    measured.command = Some(file.command).filter(|command| !command.is_empty());
+    Ok(measured)
+}
+
+fn of_thread(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<Series, FormatError> {
+    let cpu = u32::try_from(thread.cpu).unwrap_or(number);
+    let values = match thread.cycles {
+        0 => None,
+        _ => Some(values(number, thread, options, unit)?),
+    };
+    Ok(series(cpu, options.interval(number), options.priority(number), values))
+}
+
+fn values(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<Values, FormatError> {
+    let no_mean = || FormatError::new(format!("the mean of thread {number} is no time"));
+    let ends = Extremes {
+        count: thread.cycles,
+        min: whole(thread.min, unit)?,
+        mean: of_float(thread.avg, unit).ok_or_else(no_mean)?,
+        max: whole(thread.max, unit)?,
+    };
+    let bins = bins(&thread.histogram, unit)?;
+    if bins.is_empty() && options.histogram.is_none() {
+        return Ok(Values::Extremes(ends));
+    }
+    let counted: u64 = bins.values().sum();
+    let outside = thread.cycles.checked_sub(counted).ok_or_else(|| {
+        FormatError::new(format!(
+            "the histogram of thread {number} has more than its {} samples",
+            thread.cycles
+        ))
+    })?;
+    let end = match options.histogram {
+        Some(end) => whole(end, unit)?.0,
+        None => bins.keys().next_back().map_or(0, |last| last.saturating_add(unit)),
+    };
+    let beyond = (outside > 0).then_some(Beyond {
+        from_ns: end,
+        count: outside,
+    });
+    Ok(Values::Counted(Counted { bins, beyond, ends }))
+}

@@ -1,0 +1,25 @@
+//! cyclictest: its JSON, its histograms, its lines of a thread each, and its verbose samples.
+
+mod json;
+mod options;
+mod text;
+
+pub use json::json;
+pub use text::{is_text, text};
+
+use super::measured::{Overrun, Series};
+use worstcase_probe::Nanos;
+use worstcase_results::record::Quantity;
+
+const TOOL: &str = "cyclictest";
+
+/// A thread's series, if it took samples.
+fn series(cpu: u32, period: Option<Nanos>, priority: Option<u8>, values: Option<super::measured::Values>) -> Series {
+    let mut series = Series::new("wakeup", cpu, Overrun::Skips);
+    series.period = period;
+    series.priority = priority;
+    series
+        .quantities
+        .extend(values.map(|values| (Quantity::Latency, values)));
+    series
+}

@@ -1,0 +1,71 @@
+//! Why a file cannot be imported.
+
+use super::Format;
+use std::path::PathBuf;
+use worstcase_base::Exit;
+use worstcase_results::record::BuildError;
+
+/// Why nothing can be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}; name a file that another tool wrote", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("cannot import {}: {source}", path.display())]
+    Format {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        source: FormatError,
+    },
+    /// Its numbers cannot be kept.
+    #[error("cannot import {file}: {source}")]
+    Build {
+        /// Which.
+        file: String,
+        /// Why.
+        source: BuildError,
+    },
+}
+
+impl ImportError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ImportError::Read { .. } => Exit::Missing,
+            ImportError::Format { .. } | ImportError::Build { .. } => Exit::Usage,
+        }
+    }
+}
+
+/// What is wrong with a file's content.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FormatError(String);
+
+impl FormatError {
+    /// In words.
+    pub fn new(what: impl Into<String>) -> FormatError {
+        FormatError(what.into())
+    }
+
+    /// Of no tool that is known.
+    pub fn unknown() -> FormatError {
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        FormatError(format!(
+            "it is no output of a known tool; --format says which it is of: {}",
+            known.join(", ")
+        ))
+    }
+
+    /// In a line of it, counted from 1.
+    pub fn at(line: usize, what: impl std::fmt::Display) -> FormatError {
+        FormatError(format!("line {line}: {what}"))
+    }
+}

@@ -1,0 +1,158 @@
+//! jitterdebugger: `results.json`, its lines of a thread each, and `samples.raw`.
+
+use super::FormatError;
+use super::measured::{Counted, Extremes, MachineTold, Measured, Overrun, Sample, Series, Values};
+use super::text::{self, SysInfo, bins, decimal, of_float, whole};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Beyond, Quantity};
+
+const TOOL: &str = "jitterdebugger";
+/// Of a sample in `samples.raw`: CPU, seconds, nanoseconds, value; little-endian, packed.
+const SAMPLE: usize = 28;
+const NS_A_SECOND: u64 = 1_000_000_000;
+/// CPUs that one can believe.
+const MOST_CPUS: u32 = 65_536;
+
+#[derive(Deserialize)]
+struct File {
+    sysinfo: SysInfo,
+    cpu: BTreeMap<u32, Cpu>,
+}
+
+#[derive(Deserialize)]
+struct Cpu {
+    histogram: BTreeMap<String, u64>,
+    count: u64,
+    min: u64,
+    max: u64,
+    avg: f64,
+}
+
+/// Reads `results.json`.
+pub fn json(content: &str) -> Result<Measured, FormatError> {
+    let file: File = text::json(TOOL, content)?;
+    let unit = file.sysinfo.resolution_in_ns.filter(|ns| *ns > 0).unwrap_or(1_000);
+    let mut measured = Measured::new(TOOL, Nanos(unit));
+    measured.machine = MachineTold::from(&file.sysinfo);
+    for (cpu, told) in &file.cpu {
+        measured.series.extend(series(*cpu, of_cpu(*cpu, told, unit)?));
+    }
+    Ok(measured)
+}
+
+fn of_cpu(cpu: u32, told: &Cpu, unit: u64) -> Result<Option<Values>, FormatError> {
+    if told.count == 0 {
+        return Ok(None);
+    }
+    let bins = bins(&told.histogram, unit)?;
+    let outside = told.count.checked_sub(bins.values().sum());
+    let outside =
+        outside.ok_or_else(|| FormatError::new(format!("the histogram of CPU {cpu} has too many samples")))?;
+    let ends = Extremes {
+        count: told.count,
+        min: whole(told.min, unit)?,
+        mean: of_float(told.avg, unit).ok_or_else(|| FormatError::new("a mean is no time"))?,
+        max: whole(told.max, unit)?,
+    };
+    let from_ns = bins.keys().next_back().map_or(0, |last| last.saturating_add(unit));
+    let beyond = (outside > 0).then_some(Beyond {
+        from_ns,
+        count: outside,
+    });
+    Ok(Some(Values::Counted(Counted { bins, beyond, ends })))
+}
+
+/// Whether text has lines of its threads: they name the affinity.
+pub fn is_text(text: &str) -> bool {
+    text.lines().any(|line| thread_line(line).is_some())
+}
+
+/// Reads what it prints; times are of so many ns.
+pub fn text(content: &str, unit: u64) -> Result<Measured, FormatError> {
+    let mut last: BTreeMap<u32, Extremes> = BTreeMap::new();
+    for (at, line) in (1..).zip(content.lines()) {
+        let Some(fields) = thread_line(line) else { continue };
+        let field = |name: &str| fields.split_once(name)?.1.split_whitespace().next();
+        let ends = || {
+            let cpu = field("A:")?.parse().ok()?;
+            let ends = Extremes {
+                count: field("C:")?.parse().ok()?,
+                min: decimal(field("Min:")?, unit)?,
+                mean: decimal(field("Avg:")?, unit)?,
+                max: decimal(field("Max:")?, unit)?,
+            };
+            Some((cpu, ends))
+        };
+        let cut = || FormatError::at(at, "a thread's line does not go on to 'Max:'; the file was cut");
+        let (cpu, ends) = ends().ok_or_else(cut)?;
+        last.insert(cpu, ends);
+    }
+    let mut measured = Measured::new(TOOL, Nanos(unit));
+    let some = last.into_iter().filter(|(_, ends)| ends.count > 0);
+    measured.series = some
+        .filter_map(|(cpu, ends)| series(cpu, Some(Values::Extremes(ends))))
+        .collect();
+    Ok(measured)
+}
+
+/// `T: 0 (28943) A: 0 C: ...` without its beginning.
+fn thread_line(line: &str) -> Option<&str> {
+    let (before, fields) = line.split_once("T: ")?;
+    let moves = before.is_empty() || before.starts_with('\u{1b}');
+    (moves && fields.contains(" A:") && fields.contains(" C:")).then_some(fields)
+}
+
+/// Whether bytes are samples: whole ones, of CPUs and nanoseconds that there can be.
+pub fn is_raw(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.len().is_multiple_of(SAMPLE) && bytes.chunks_exact(SAMPLE).all(|b| Raw::of(b).is_some())
+}
+
+struct Raw {
+    cpu: u32,
+    at: u64,
+    value: u64,
+}
+
+impl Raw {
+    fn of(bytes: &[u8]) -> Option<Raw> {
+        let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let cpu = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
+        let (seconds, ns, value) = (word(4)?, word(12)?, word(20)?);
+        let at = seconds.checked_mul(NS_A_SECOND)?.checked_add(ns)?;
+        (cpu < MOST_CPUS && ns < NS_A_SECOND).then_some(Raw { cpu, at, value })
+    }
+}
+
+/// Reads `samples.raw`; values are of so many ns.
+pub fn raw(bytes: &[u8], unit: u64) -> Result<Measured, FormatError> {
+    let mut cpus: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
+    let mut first = None;
+    for sample in bytes.chunks_exact(SAMPLE).filter_map(Raw::of) {
+        let value = whole(sample.value, unit)?;
+        let due = sample.at.saturating_sub(value.0);
+        let begin = *first.get_or_insert(due);
+        let samples = cpus.entry(sample.cpu).or_default();
+        samples.push(Sample {
+            index: u32::try_from(samples.len()).map_err(|_| FormatError::new("it has too many samples"))?,
+            due: Some(Nanos(due.saturating_sub(begin))),
+            value,
+        });
+    }
+    let mut measured = Measured::new(TOOL, Nanos(unit));
+    for (cpu, samples) in cpus {
+        let observed = samples.last().and_then(|last| last.due);
+        let of_cpu = series(cpu, Some(Values::Samples(samples)));
+        measured
+            .series
+            .extend(of_cpu.map(|series| Series { observed, ..series }));
+    }
+    Ok(measured)
+}
+
+fn series(cpu: u32, values: Option<Values>) -> Option<Series> {
+    let mut series = Series::new("wakeup", cpu, Overrun::SamplesEach);
+    series.quantities.insert(Quantity::Latency, values?);
+    Some(series)
+}

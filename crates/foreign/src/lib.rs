@@ -1,0 +1,75 @@
+//! What other tools measured: their files, read into records that say what they do not hold.
+//!
+//! ```text
+//! bytes -> Format (told by the content) -> Measured     one module a tool
+//! Measured -> CellResult for each of its threads        record
+//! ```
+//! Nothing is made up: a figure that the file does not tell is absent in the record, and every record says
+//! which tool it is of ([`Foreign`](worstcase_results::record::Foreign)).
+
+mod cyclictest;
+mod error;
+mod format;
+mod jitterdebugger;
+mod measured;
+mod oslat;
+mod record;
+mod rtla;
+mod text;
+
+pub use error::{FormatError, ImportError};
+pub use format::Format;
+pub use record::{Given, Source, UNKNOWN_LOAD};
+
+use measured::Measured;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use worstcase_base::digest::sha256_hex;
+use worstcase_results::record::CellResult;
+
+/// Longest file that is read: more than any of these tools writes of numbers alone.
+const LONGEST: u64 = 1 << 30;
+
+/// Reads a file; of `format`, or of the one that its content tells.
+pub fn read(path: &Path, format: Option<Format>, nanoseconds: bool) -> Result<Source, ImportError> {
+    let failed = |source| ImportError::Read {
+        path: path.to_path_buf(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let wrong = |source| ImportError::Format {
+        path: path.to_path_buf(),
+        source,
+    };
+    if bytes.len() as u64 > LONGEST {
+        return Err(wrong(FormatError::new("it is longer than 1 GiB")));
+    }
+    let measured = parse(&bytes, format, nanoseconds).map_err(wrong)?;
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    Ok(Source {
+        file: name.to_string_lossy().into_owned(),
+        digest: format!("sha256:{}", sha256_hex(&bytes)),
+        measured,
+    })
+}
+
+fn parse(bytes: &[u8], format: Option<Format>, nanoseconds: bool) -> Result<Measured, FormatError> {
+    let format = format.or_else(|| Format::of(bytes)).ok_or_else(FormatError::unknown)?;
+    let unit = if nanoseconds { 1 } else { 1_000 };
+    let measured = format.read(bytes, unit)?;
+    match measured.series.is_empty() {
+        true => Err(FormatError::new(format!(
+            "it holds no result of {}; was the tool stopped before it printed one?",
+            format.name()
+        ))),
+        false => Ok(measured),
+    }
+}
+
+/// The records of several files, in their order; `given` is what they do not tell.
+pub fn records(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, ImportError> {
+    record::of(sources, given)
+}

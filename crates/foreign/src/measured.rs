@@ -1,0 +1,164 @@
+//! What a file tells, whatever tool wrote it.
+
+use std::collections::BTreeMap;
+use worstcase_base::utc::Utc;
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Beyond, Gaps, Quantity, Rounding};
+
+/// All of a file. What it does not tell is absent.
+#[derive(Debug)]
+pub struct Measured {
+    /// As its users call it.
+    pub tool: &'static str,
+    /// Its version.
+    pub version: Option<String>,
+    /// The command line that gave it.
+    pub command: Option<String>,
+    /// The machine.
+    pub machine: MachineTold,
+    /// When it began.
+    pub began: Option<Utc>,
+    /// When it ended.
+    pub ended: Option<Utc>,
+    /// Values are multiples of this.
+    pub resolution: Nanos,
+    /// How they were rounded to it.
+    pub rounding: Rounding,
+    /// One for each of its threads and instruments.
+    pub series: Vec<Series>,
+    /// What the file does not hold, beside what the series show.
+    pub lacks: Vec<&'static str>,
+    /// What else it says.
+    pub notes: Vec<String>,
+}
+
+impl Measured {
+    /// Of a tool that tells whole microseconds, or of so many ns, rounded down.
+    pub fn new(tool: &'static str, resolution: Nanos) -> Measured {
+        Measured {
+            tool,
+            version: None,
+            command: None,
+            machine: MachineTold::default(),
+            began: None,
+            ended: None,
+            resolution,
+            rounding: Rounding::Down,
+            series: Vec::new(),
+            lacks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// What is told of the machine.
+#[derive(Debug, Default)]
+pub struct MachineTold {
+    /// Its host name.
+    pub host: Option<String>,
+    /// CPUs online.
+    pub cpus: Option<u32>,
+    /// `uname -r`.
+    pub release: Option<String>,
+    /// `uname -v`.
+    pub version: Option<String>,
+    /// Whether it runs PREEMPT_RT.
+    pub realtime: bool,
+}
+
+/// What one thread measured with one instrument.
+#[derive(Debug)]
+pub struct Series {
+    /// worstcase's name of the instrument, or the tool's where worstcase has none.
+    pub probe: &'static str,
+    /// The CPU, or the number of the thread.
+    pub cpu: u32,
+    /// Distance of two due times.
+    pub period: Option<Nanos>,
+    /// Real-time priority.
+    pub priority: Option<u8>,
+    /// How long it looked, where the periods do not tell.
+    pub observed: Option<Nanos>,
+    /// What the tool does with a due time that passed while its thread was late.
+    pub overrun: Overrun,
+    /// What it measured.
+    pub quantities: BTreeMap<Quantity, Values>,
+    /// Of osnoise: sums without single gaps.
+    pub gaps: Option<Gaps>,
+    /// Counts that the tool gives, by name.
+    pub counts: BTreeMap<String, String>,
+}
+
+impl Series {
+    /// Without any value.
+    pub fn new(probe: &'static str, cpu: u32, overrun: Overrun) -> Series {
+        Series {
+            probe,
+            cpu,
+            period: None,
+            priority: None,
+            observed: None,
+            overrun,
+            quantities: BTreeMap::new(),
+            gaps: None,
+            counts: BTreeMap::new(),
+        }
+    }
+}
+
+/// What a tool does with due times that passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overrun {
+    /// It goes on with the next that is still to come, and tells nothing.
+    Skips,
+    /// It samples each of them, late.
+    SamplesEach,
+    /// It has no due times.
+    NoDueTimes,
+}
+
+/// A quantity's values, as far as the tool keeps them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Every one, in their order.
+    Samples(Vec<Sample>),
+    /// How often each.
+    Counted(Counted),
+    /// Their number and ends.
+    Extremes(Extremes),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Its period.
+    pub index: u32,
+    /// When it was due, since the first; where the tool tells.
+    pub due: Option<Nanos>,
+    /// The value.
+    pub value: Nanos,
+}
+
+/// A histogram.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// By value how often, the lower edge of a bin that is rounded down.
+    pub bins: BTreeMap<u64, u64>,
+    /// Samples that are in no bin.
+    pub beyond: Option<Beyond>,
+    /// What the tool says beside.
+    pub ends: Extremes,
+}
+
+/// Number, smallest, mean and largest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extremes {
+    /// How many.
+    pub count: u64,
+    /// The smallest.
+    pub min: Nanos,
+    /// The mean.
+    pub mean: Nanos,
+    /// The largest.
+    pub max: Nanos,
+}

@@ -1,0 +1,298 @@
+//! From what a file tells to records.
+
+use super::ImportError;
+use super::measured::{Counted, Extremes, Measured, Overrun, Sample, Series, Values};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use worstcase_probe::Nanos;
+use worstcase_results::record::samples::digest;
+use worstcase_results::record::{
+    Accounting, BuildError, Cell, CellId, CellResult, Foreign, ForeignMachine, Kernel, Machine, Periods, Preempt,
+    Quantity, Record, SCHEMA, SampleRow, Subject, Summaries, Summary, build, parquet,
+};
+use worstcase_results::stats::Percentile;
+
+/// Stands for a load that nobody named.
+pub const UNKNOWN_LOAD: &str = "unknown";
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct Source {
+    /// Its name.
+    pub file: String,
+    /// `sha256:` and hexadecimal digits.
+    pub digest: String,
+    pub(super) measured: Measured,
+}
+
+impl Source {
+    /// The tool that wrote it.
+    pub fn tool(&self) -> &'static str {
+        self.measured.tool
+    }
+}
+
+/// What the user says and the files do not.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// What ran beside.
+    pub load: Option<String>,
+    /// Distance of two due times.
+    pub interval: Option<Nanos>,
+}
+
+/// The records of all files. Files of one subject are its seeds, in their order.
+pub fn of(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, ImportError> {
+    let mut all: Vec<CellResult> = Vec::new();
+    for source in sources {
+        let subject = subject(&source);
+        let before = |r: &&CellResult| r.record.subject.id() == subject.id();
+        let seed = all.iter().filter(before).map(|r| r.record.cell.seed).max().unwrap_or(0) + 1;
+        for series in &source.measured.series {
+            let built = one(&source, &subject, series, seed, given);
+            all.push(built.map_err(|error| ImportError::Build {
+                file: source.file.clone(),
+                source: error,
+            })?);
+        }
+    }
+    Ok(all)
+}
+
+/// The kernel, if it is told; else the file stands for it.
+fn subject(source: &Source) -> Subject {
+    let told = &source.measured.machine;
+    let stem = source
+        .file
+        .rsplit_once('.')
+        .map_or(source.file.as_str(), |(stem, _)| stem);
+    let unknown = || Kernel::UNKNOWN.to_string();
+    let release = told.release.clone().unwrap_or_else(unknown);
+    Subject {
+        kernel: Kernel {
+            name: release.clone(),
+            label: told.release.clone().unwrap_or_else(|| stem.to_string()),
+            release,
+            version: told.version.clone().unwrap_or_else(unknown),
+            digest: unknown(),
+        },
+        preempt: Preempt {
+            asked: None,
+            in_force: if told.realtime { "rt".into() } else { unknown() },
+        },
+        machine: Machine::Foreign(ForeignMachine {
+            tool: source.measured.tool.to_string(),
+            host: told.host.clone(),
+            cpus: told.cpus,
+        }),
+    }
+}
+
+fn one(
+    source: &Source,
+    subject: &Subject,
+    series: &Series,
+    seed: u64,
+    given: &Given,
+) -> Result<CellResult, BuildError> {
+    let measured = &source.measured;
+    let load = given.load.clone().unwrap_or_else(|| UNKNOWN_LOAD.to_string());
+    let has_period = series.overrun != Overrun::NoDueTimes;
+    let period = series.period.or(given.interval).filter(|_| has_period);
+    let id = CellId::new(&subject.id(), &load, series.probe, seed, Some(series.cpu));
+    let rows = rows(series, period);
+    let summary = Summaries::of(|quantity| summary(series.quantities.get(&quantity)?));
+    let taken = summary
+        .latency
+        .as_ref()
+        .or(summary.irq_latency.as_ref())
+        .map_or(0, |s| s.count);
+    // The tool prints each sample with its number: those without are not in the file.
+    let lost = rows
+        .last()
+        .map_or(0, |last| u64::from(last.index) + 1 - rows.len() as u64);
+    let accounting = match series.gaps {
+        Some(gaps) => Accounting::Gaps(gaps),
+        None => Accounting::Periods(Periods {
+            expected: taken + lost,
+            taken,
+            lost,
+            ..Periods::default()
+        }),
+    };
+    let samples = parquet::encode(&rows, &parquet::Labels::new(&id, subject), &accounting)?;
+    let max = summary.latency.as_ref().map(|s| Nanos(s.max_ns));
+    let missed_known = match series.overrun {
+        Overrun::SamplesEach => true,
+        Overrun::NoDueTimes => false,
+        // Who is never a period late misses none.
+        Overrun::Skips => period
+            .zip(max)
+            .is_some_and(|(period, max)| max + measured.resolution < period),
+    };
+    let periods = u32::try_from(accounting.rows()).unwrap_or(u32::MAX);
+    let record = Record {
+        schema: SCHEMA.to_string(),
+        id,
+        subject: subject.clone(),
+        cell: Cell {
+            probe: series.probe.to_string(),
+            load,
+            period_ns: period.unwrap_or_default().0,
+            periods,
+            seed,
+            warmup_ns: 0,
+            priority: series.priority.unwrap_or(0),
+            cpu: Some(series.cpu),
+            method: None,
+        },
+        accounting,
+        instructions: None,
+        self_cost: None,
+        work: Vec::new(),
+        warnings: Vec::new(),
+        console: Vec::new(),
+        origin: None,
+        foreign: Some(Foreign {
+            tool: measured.tool.to_string(),
+            version: measured.version.clone(),
+            file: source.file.clone(),
+            digest: source.digest.clone(),
+            command: measured.command.clone(),
+            began: measured.began,
+            ended: measured.ended,
+            observed_ns: series.observed.map(|observed| observed.0),
+            resolution_ns: measured.resolution.0,
+            rounding: measured.rounding,
+            beyond: beyond(series),
+            missed_known,
+            lacks: lacks(source, series, period, missed_known, given),
+            notes: measured.notes.clone(),
+        }),
+        environment: series.counts.clone(),
+        digest: match rows.is_empty() {
+            true => source.digest.clone(),
+            false => digest(periods, &rows),
+        },
+        causes: Vec::new(),
+        details: None,
+        samples: build::samples_file(&samples, rows.len() as u64),
+        summary,
+    };
+    record.check().map_err(BuildError::Contradiction)?;
+    Ok(CellResult { record, samples })
+}
+
+fn beyond(series: &Series) -> BTreeMap<Quantity, worstcase_results::record::Beyond> {
+    let of = |(quantity, values): (&Quantity, &Values)| match values {
+        Values::Counted(counted) => Some((*quantity, counted.beyond?)),
+        Values::Samples(_) | Values::Extremes(_) => None,
+    };
+    series.quantities.iter().filter_map(of).collect()
+}
+
+/// In words what a reader may look for in vain.
+fn lacks(source: &Source, series: &Series, period: Option<Nanos>, missed_known: bool, given: &Given) -> Vec<String> {
+    let mut lacks: Vec<&str> = Vec::new();
+    match series.quantities.values().next() {
+        Some(Values::Counted(_)) => lacks.push("single samples and their order: it is a histogram"),
+        Some(Values::Extremes(_)) => {
+            lacks.push("the distribution: it has the number of samples, their minimum, mean and maximum");
+        }
+        Some(Values::Samples(_)) | None => {}
+    }
+    lacks.extend(&source.measured.lacks);
+    if series.overrun != Overrun::NoDueTimes && period.is_none() {
+        lacks.push("the interval, and with it the observation time; --interval tells it");
+    }
+    if series.overrun == Overrun::Skips && !missed_known {
+        lacks.push("missed periods: the tool goes on with the next due time and does not count those before it");
+    }
+    if source.measured.machine.release.is_none() {
+        lacks.push("the kernel: the file's name stands in its place");
+    }
+    if given.load.is_none() {
+        lacks.push("what ran beside; --load tells it");
+    }
+    lacks.into_iter().map(str::to_string).collect()
+}
+
+fn rows(series: &Series, period: Option<Nanos>) -> Vec<SampleRow> {
+    let Some(Values::Samples(samples)) = series.quantities.get(&Quantity::Latency) else {
+        return Vec::new();
+    };
+    let row = |sample: &Sample| SampleRow {
+        index: sample.index,
+        due: sample
+            .due
+            .unwrap_or(Nanos(period.unwrap_or_default().0.saturating_mul(sample.index.into()))),
+        latency: sample.value,
+        irq_latency: None,
+        after_irq: None,
+        instructions: None,
+        host: None,
+    };
+    samples.iter().map(row).collect()
+}
+
+fn summary(values: &Values) -> Option<Summary> {
+    match values {
+        Values::Samples(samples) => {
+            let values: Vec<(u32, Nanos)> = samples.iter().map(|s| (s.index, s.value)).collect();
+            Summary::new(&values)
+        }
+        Values::Counted(counted) => Some(of_counted(counted)),
+        Values::Extremes(ends) => Some(of_extremes(ends)),
+    }
+}
+
+fn of_extremes(ends: &Extremes) -> Summary {
+    Summary {
+        count: ends.count,
+        min_ns: ends.min.0,
+        mean_ns: ends.mean.0,
+        median_ns: None,
+        max_ns: ends.max.0,
+        max_index: None,
+        percentiles_ns: BTreeMap::new(),
+        hdr_v2_base64: String::new(),
+    }
+}
+
+/// With the median and the percentiles that lie in its bins.
+fn of_counted(counted: &Counted) -> Summary {
+    let count = counted.ends.count;
+    let at_rank = |rank: u64| {
+        let mut below = 0;
+        let found = counted.bins.iter().find(|(_, here)| {
+            below += **here;
+            below >= rank
+        });
+        found.map(|(value, _)| (*value).clamp(counted.ends.min.0, counted.ends.max.0))
+    };
+    let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
+    Summary {
+        median_ns: at_rank((count - 1) / 2 + 1),
+        percentiles_ns: borne
+            .filter_map(|p| Some((p, at_rank(count - count / p.one_in())?)))
+            .collect(),
+        hdr_v2_base64: held(counted),
+        ..of_extremes(&counted.ends)
+    }
+}
+
+/// The bins; a single sample that fell out of them is the largest, and known.
+fn held(counted: &Counted) -> String {
+    let mut histogram: Histogram<u64> = Histogram::new(3).expect("three digits are allowed");
+    let alone = counted.beyond.filter(|b| b.count == 1).map(|_| (counted.ends.max.0, 1));
+    for (value, count) in counted.bins.iter().map(|(v, c)| (*v, *c)).chain(alone) {
+        let value = value.clamp(counted.ends.min.0, counted.ends.max.0);
+        histogram
+            .record_n(value, count)
+            .expect("a growing histogram takes every value");
+    }
+    match histogram.is_empty() {
+        true => String::new(),
+        false => Summary::encode(&histogram),
+    }
+}

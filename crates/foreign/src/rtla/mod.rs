@@ -1,0 +1,67 @@
+//! rtla: `timerlat hist` and `top`, `osnoise hist` and `top`.
+
+mod hist;
+mod top;
+
+use super::FormatError;
+use super::measured::{Measured, Overrun, Series, Values};
+use worstcase_results::record::Quantity;
+
+/// Longest auto-analysis that is kept.
+const NOTES: usize = 200;
+
+/// Reads what `rtla timerlat` prints.
+pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
+    match text.contains("RTLA timerlat histogram") {
+        true => hist::timerlat(text),
+        false => top::timerlat(text),
+    }
+}
+
+/// Reads what `rtla osnoise` or `rtla hwnoise` prints.
+pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
+    match text.contains("RTLA osnoise histogram") {
+        true => hist::osnoise(text),
+        false => top::osnoise(text),
+    }
+}
+
+/// Adds what timerlat's column is: interrupt and thread are of one instrument, the way back to user space of another.
+fn add_timerlat(all: &mut Vec<Series>, cpu: u32, column: Column, values: Values) {
+    let (probe, quantity) = match column {
+        Column::Irq => ("timerlat", Quantity::IrqLatency),
+        Column::Thread => ("timerlat", Quantity::Latency),
+        Column::User => ("timerlat-user", Quantity::Latency),
+    };
+    let place = all.iter().position(|s| s.probe == probe && s.cpu == cpu);
+    let place = place.unwrap_or_else(|| {
+        all.push(Series::new(probe, cpu, Overrun::Skips));
+        all.len() - 1
+    });
+    all[place].quantities.insert(quantity, values);
+}
+
+/// What a column is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Irq,
+    Thread,
+    User,
+}
+
+/// The analysis that rtla prints after its numbers when it was told to stop at a latency.
+fn analysis(text: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.contains("hit stop tracing"));
+    let lines: Vec<String> = lines.map(|line| line.trim_end().to_string()).collect();
+    let end = lines
+        .iter()
+        .rposition(|line| !line.is_empty())
+        .map_or(0, |last| last + 1);
+    lines.into_iter().take(end.min(NOTES)).collect()
+}
+
+/// A unit in the words of a heading, in ns.
+fn unit(text: &str) -> u64 {
+    let is_ns = text.contains("(ns)") || text.contains("time is in ns");
+    if is_ns { 1 } else { 1_000 }
+}

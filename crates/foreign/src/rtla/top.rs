@@ -1,0 +1,101 @@
+//! Summaries: a line a CPU. On a terminal they are printed again and again; the last of each CPU is taken.
+
+use super::{Column, add_timerlat, analysis, unit};
+use crate::FormatError;
+use crate::measured::{Extremes, Measured, Overrun, Series, Values};
+use crate::text::{days_and_time, decimal, whole};
+use std::collections::BTreeMap;
+use worstcase_probe::Nanos;
+use worstcase_results::record::Gaps;
+
+const TIMERLAT: [Column; 3] = [Column::Irq, Column::Thread, Column::User];
+/// Names of osnoise's columns after the largest single noise, of `rtla osnoise` and of `rtla hwnoise`.
+const CAUSES: [&str; 5] = ["HW", "NMI", "IRQ", "Softirq", "Thread"];
+
+/// `rtla timerlat top`.
+pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
+    let unit = unit(text);
+    let mut cpus: BTreeMap<u32, Vec<(Column, Extremes)>> = BTreeMap::new();
+    for (at, line) in (1..).zip(text.lines()) {
+        let Some((cpu, count, rest)) = row(line) else { continue };
+        let mut columns = Vec::new();
+        for (column, block) in TIMERLAT.into_iter().zip(rest.split('|').skip(1)) {
+            let words: Vec<&str> = block.split_whitespace().collect();
+            let [_, min, mean, max] = words[..] else {
+                return Err(FormatError::at(
+                    at,
+                    "a CPU's line has not 'cur min avg max' in each block; it was cut",
+                ));
+            };
+            if max == "-" {
+                continue;
+            }
+            let time = |word| {
+                let wrong = || FormatError::at(at, format!("'{}' is no time", str::escape_debug(word)));
+                decimal(word, unit).ok_or_else(wrong)
+            };
+            let (min, mean, max) = (time(min)?, time(mean)?, time(max)?);
+            columns.push((column, Extremes { count, min, mean, max }));
+        }
+        cpus.insert(cpu, columns);
+    }
+    let mut measured = Measured::new("rtla timerlat", Nanos(unit));
+    measured.notes = analysis(text);
+    for (cpu, columns) in cpus {
+        for (column, ends) in columns {
+            add_timerlat(&mut measured.series, cpu, column, Values::Extremes(ends));
+        }
+    }
+    let duration = text
+        .lines()
+        .rev()
+        .find_map(|line| days_and_time(line.split_once('|')?.0));
+    for series in &mut measured.series {
+        series.observed = duration;
+    }
+    Ok(measured)
+}
+
+/// `rtla osnoise top`, `rtla hwnoise`.
+pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
+    let unit = unit(text);
+    let mut cpus: BTreeMap<u32, Series> = BTreeMap::new();
+    for (at, line) in (1..).zip(text.lines()) {
+        let Some((cpu, _, rest)) = row(line) else { continue };
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [runtime, noise, _, _, single, ref causes @ ..] = words[..] else {
+            return Err(FormatError::at(at, "a CPU's line ends before 'Max Single'; it was cut"));
+        };
+        let time = |word: &str| -> Result<u64, FormatError> {
+            let number = word.parse();
+            let number = number.map_err(|_| FormatError::at(at, format!("'{}' is no time", word.escape_debug())))?;
+            Ok(whole(number, unit)?.0)
+        };
+        let mut series = Series::new("noise", cpu, Overrun::NoDueTimes);
+        series.gaps = Some(Gaps {
+            observed_ns: time(runtime)?,
+            gaps: 0,
+            lost: 0,
+            noise_ns: time(noise)?,
+            max_single_ns: time(single)?,
+        });
+        for (name, count) in CAUSES.into_iter().zip(causes) {
+            series.counts.insert(format!("osnoise {name}"), count.to_string());
+        }
+        cpus.insert(cpu, series);
+    }
+    let mut measured = Measured::new("rtla osnoise", Nanos(unit));
+    measured
+        .lacks
+        .push("single gaps: their number, their lengths, and when they were");
+    measured.notes = analysis(text);
+    measured.series = cpus.into_values().collect();
+    Ok(measured)
+}
+
+/// `1 #12322 ...`: the CPU, a count, and the rest.
+fn row(line: &str) -> Option<(u32, u64, &str)> {
+    let (cpu, rest) = line.trim_start().split_once(" #")?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    Some((cpu.trim().parse().ok()?, rest[..end].parse().ok()?, &rest[end..]))
+}

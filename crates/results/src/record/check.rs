@@ -1,0 +1,79 @@
+//! Whether a record holds together.
+
+use super::{CellId, Machine, Quantity, Record, SCHEMA, details};
+
+impl Record {
+    /// What contradicts itself in this record, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let a = &self.accounting;
+        if self.schema != SCHEMA {
+            return Err(format!(
+                "its schema is '{}', this worstcase reads '{SCHEMA}'",
+                self.schema
+            ));
+        }
+        a.check()?;
+        let periods = a.periods().map(|p| p.expected).filter(|_| self.foreign.is_none());
+        if periods.is_some_and(|expected| expected != u64::from(self.cell.periods)) {
+            return Err(format!(
+                "its accounting is of {} periods, its cell has {}",
+                a.expected(),
+                self.cell.periods
+            ));
+        }
+        if a.gaps().is_some() != (self.cell.probe_name() == "noise") {
+            return Err(format!("its accounting is not that of '{}'", self.cell.probe));
+        }
+        if self.samples.rows != a.rows() && self.has_samples() {
+            return Err("its number of rows does not fit its accounting".into());
+        }
+        let cell = &self.cell;
+        if self.id != CellId::new(&self.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu) {
+            return Err(format!("its id '{}' is not that of what it describes", self.id));
+        }
+        if matches!(self.subject.machine, Machine::Foreign(_)) != self.foreign.is_some() {
+            return Err("it does not say which tool measured it".into());
+        }
+        if self.foreign.is_some() {
+            return self.check_foreign();
+        }
+        if self.self_cost.is_none() {
+            return Err("it does not tell what measuring cost".into());
+        }
+        if self.summary.latency.is_none() && a.rows() > 0 {
+            return Err("it has samples but no latency".into());
+        }
+        let longest = self.summary.latency.as_ref().map_or(0, |s| s.max_ns);
+        if a.gaps().is_some_and(|gaps| gaps.max_single_ns != longest) {
+            return Err("its longest gap is not that of its summary".into());
+        }
+        details::check(self)?;
+        self.check_summaries()
+    }
+
+    /// Another tool's numbers need not fit each other.
+    fn check_foreign(&self) -> Result<(), String> {
+        for quantity in Quantity::ALL {
+            if let Some(summary) = self.summary(quantity) {
+                summary.check_foreign().map_err(|e| format!("its {quantity} {e}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_summaries(&self) -> Result<(), String> {
+        let a = &self.accounting;
+        for quantity in Quantity::ALL {
+            if let Some(summary) = self.summary(quantity) {
+                // A period after a missed one has no distance to compare.
+                let values = if quantity == Quantity::Jitter {
+                    summary.count.min(a.rows())
+                } else {
+                    a.rows()
+                };
+                summary.check(values).map_err(|e| format!("its {quantity} {e}"))?;
+            }
+        }
+        Ok(())
+    }
+}

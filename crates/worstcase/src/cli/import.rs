@@ -1,0 +1,160 @@
+//! `worstcase import`: files of other tools as a run.
+
+use super::output::OutputError;
+use super::show::{self, ShowError};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use worstcase_base::Exit;
+use worstcase_base::distinct;
+use worstcase_base::duration;
+use worstcase_base::format::{is_file_name, plain, readable};
+use worstcase_foreign::{Format, Given, Source, read, records};
+use worstcase_probe::Nanos;
+use worstcase_results::record::{CellEntry, CellResult, Imported, Run, RunError, RunPlan};
+
+/// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase import cyclictest.json
+  worstcase import before.txt after.txt --load hackbench -o tried
+  worstcase import timerlat.txt --interval 1ms
+
+Read are: cyclictest's --json, its histograms (-h, -H, --histfile), its lines of a thread each, its
+samples (-v); the output of rtla timerlat and osnoise, hist and top; oslat's text and --json;
+jitterdebugger's results.json, samples.raw and lines.
+Nothing is made up: what a file does not hold is absent (-), and the run says so.
+Files of one kernel and tool are the seeds of one subject. Of a file that does not tell its kernel the
+file's name stands in its place.
+Exit code: 0 imported, 2 a file is of no known tool, cut or damaged, 3 a file cannot be read.")]
+pub struct ImportArgs {
+    /// Files that another tool wrote
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The run's folder [default: import- and the first file's name]
+    #[arg(long, short, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Which tool wrote them: cyclictest, timerlat, osnoise, oslat or jitterdebugger [default: as the content tells]
+    #[arg(long, value_name = "TOOL")]
+    format: Option<Format>,
+    /// What ran beside, in your words; to compare with a run of worstcase, as it names the load: idle, fork, cmd:...
+    #[arg(long, value_name = "LOAD")]
+    load: Option<String>,
+    /// Distance of two due times, where a file does not tell it
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    interval: Option<Nanos>,
+    /// Times without a unit are ns, not us: cyclictest -N, jitterdebugger -N
+    #[arg(long)]
+    nanoseconds: bool,
+}
+
+/// Why nothing is imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportCliError {
+    /// A file.
+    #[error(transparent)]
+    Import(#[from] worstcase_foreign::ImportError),
+    /// The run's folder.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Something is in the folder.
+    #[error("{} is there already; choose another folder with --output", .0.display())]
+    Taken(PathBuf),
+    /// A path cannot be made absolute.
+    #[error("{}: {source}", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What was imported cannot be shown.
+    #[error(transparent)]
+    Show(#[from] ShowError),
+    /// The output failed.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl ImportCliError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ImportCliError::Import(e) => e.exit(),
+            ImportCliError::Run(e) => e.exit(),
+            ImportCliError::Taken(_) | ImportCliError::Path { .. } => Exit::Usage,
+            ImportCliError::Show(e) => e.exit(),
+            ImportCliError::Output(_) => Exit::Storage,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
+    let output = args.output.clone().unwrap_or_else(|| usual(&args.files));
+    if std::fs::read_dir(&output).map_or(output.exists(), |mut entries| entries.next().is_some()) {
+        return Err(ImportCliError::Taken(output));
+    }
+    let read = args.files.iter().map(|file| read(file, args.format, args.nanoseconds));
+    let sources = read.collect::<Result<Vec<_>, _>>()?;
+    let title = title(&sources);
+    let given = Given {
+        load: args.load.clone(),
+        interval: args.interval,
+    };
+    let cells = records(sources, &given)?;
+    let entries = cells.iter().map(entry).collect();
+    let run = Run::create(&output, RunPlan::imported(title, args.imported()?, entries))?;
+    for cell in &cells {
+        run.write_cell(cell)?;
+    }
+    drop(run);
+    Ok(show::summary(&output)?)
+}
+
+impl ImportArgs {
+    /// The files and what was said of them, to give the command again.
+    fn imported(&self) -> Result<Imported, ImportCliError> {
+        let absolute = |file: &PathBuf| {
+            std::path::absolute(file).map_err(|source| ImportCliError::Path {
+                path: file.clone(),
+                source,
+            })
+        };
+        let mut options = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            options.extend(value.into_iter().flat_map(|value| [name.to_string(), value]));
+        };
+        option("--format", self.format.map(|format| format.to_string()));
+        option("--load", self.load.clone());
+        option("--interval", self.interval.map(|interval| format!("{}ns", interval.0)));
+        options.extend(self.nanoseconds.then(|| "--nanoseconds".to_string()));
+        Ok(Imported {
+            files: self.files.iter().map(absolute).collect::<Result<_, _>>()?,
+            options,
+        })
+    }
+}
+
+fn title(sources: &[Source]) -> String {
+    let tools = distinct(sources.iter().map(Source::tool)).join(", ");
+    let files: Vec<&str> = sources.iter().map(|source| source.file.as_str()).collect();
+    plain(&format!("imported, measured by {tools}: {}", files.join(", ")))
+}
+
+fn entry(cell: &CellResult) -> CellEntry {
+    let (subject, cell) = (&cell.record.subject, &cell.record.cell);
+    CellEntry::named(&subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu)
+}
+
+/// `import-cyclictest` of `cyclictest.json`, in the present folder.
+fn usual(files: &[PathBuf]) -> PathBuf {
+    let stem = files.first().and_then(|file| file.file_stem());
+    let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let name = format!("import-{stem}");
+    match is_file_name(&name, 100) {
+        true => Path::new(&name).into(),
+        false => readable(&name).into(),
+    }
+}

@@ -1,0 +1,71 @@
+//! `worstcase show --samples` and `--histogram`: all samples for other programs.
+
+use super::{ShowArgs, ShowError};
+use crate::cli::output::{OutputError, print};
+use std::io::{self, BufWriter, Write};
+use worstcase_report::plain_histogram::{Column, text};
+use worstcase_results::record::{Quantity, Record, Run, SampleRow};
+
+const HEADER: &str = "id,index,due_ns,latency_ns,irq_latency_ns,after_irq_ns,jitter_ns";
+
+/// Prints them.
+pub fn run(run: &Run, args: &ShowArgs) -> Result<(), ShowError> {
+    let records = match &args.cell {
+        Some(id) => vec![run.record_of(id)?],
+        None => run.records()?,
+    };
+    match args.samples {
+        true => samples(run, &records),
+        false => histogram(run, &records),
+    }
+}
+
+fn histogram(run: &Run, records: &[Record]) -> Result<(), ShowError> {
+    let mut columns = Vec::new();
+    for record in records.iter().filter(|r| r.summary(Quantity::Latency).is_some()) {
+        let mut column = Column::new(record);
+        run.for_each_sample(record, |row| column.add(row.latency))?;
+        columns.push(column);
+    }
+    if columns.is_empty() {
+        return Err(ShowError::NothingToPrint("no latency"));
+    }
+    Ok(print(&text(&columns))?)
+}
+
+/// In bounded memory. A reader that went away ends it, and is no error.
+fn samples(run: &Run, records: &[Record]) -> Result<(), ShowError> {
+    if records.iter().all(|r| r.samples.rows == 0) {
+        return Err(ShowError::NothingToPrint("no single samples"));
+    }
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut written = writeln!(out, "{HEADER}");
+    for record in records {
+        run.for_each_sample(record, |row| {
+            if written.is_ok() {
+                written = writeln!(out, "{},{}", record.id, line(&row));
+            }
+        })?;
+        if written.is_err() {
+            break;
+        }
+    }
+    match written.and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other.map_err(OutputError::from)?),
+    }
+}
+
+fn line(row: &SampleRow) -> String {
+    let maybe = |value: Option<String>| value.unwrap_or_default();
+    let ns = |value: Option<worstcase_probe::Nanos>| maybe(value.map(|n| n.0.to_string()));
+    format!(
+        "{},{},{},{},{},{}",
+        row.index,
+        row.due.0,
+        row.latency.0,
+        ns(row.irq_latency),
+        ns(row.after_irq),
+        maybe(row.host.and_then(|h| h.jitter_ns).map(|ns| ns.to_string()))
+    )
+}

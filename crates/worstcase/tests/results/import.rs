@@ -1,0 +1,237 @@
+//! `worstcase import`, and what the other commands make of its runs.
+
+use crate::fixture::{host_raw, on_cpu, write_cells};
+use assert_cmd::Command;
+use std::fs;
+use std::path::{Path, PathBuf};
+use worstcase_results::record::Run;
+
+fn data(name: &str) -> PathBuf {
+    let foreign = Path::new(env!("CARGO_MANIFEST_DIR")).join("../foreign/tests/data");
+    foreign.join(name).canonicalize().unwrap()
+}
+
+/// In `dir`, with the exit code: standard output and standard error.
+fn worstcase(dir: &Path, args: &[&str], code: i32) -> (String, String) {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    let output = command.args(args).current_dir(dir).output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
+}
+
+fn import(dir: &Path, names: &[&str], more: &[&str]) -> String {
+    let files: Vec<PathBuf> = names.iter().map(|name| data(name)).collect();
+    let files = files.iter().map(|file| file.to_str().unwrap());
+    let args: Vec<&str> = ["import"]
+        .into_iter()
+        .chain(files)
+        .chain(more.iter().copied())
+        .collect();
+    worstcase(dir, &args, 0).0
+}
+
+#[test]
+fn what_a_file_does_not_hold_is_a_dash_and_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = import(dir.path(), &["cyclictest-lines.txt"], &[]);
+    let line = |of: &str| said.lines().find(|line| line.starts_with(of)).unwrap().to_string();
+    let words = |line: String| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        words(line("CPU 0")),
+        ["CPU", "0", "20.0", "-", "-", "-", "-", "1594", "2", "000", "-", "-"]
+    );
+    assert_eq!(words(line("CPU 1"))[8..], ["1", "341", "0", "-"]);
+    for told in [
+        "by cyclictest, 2.012 s, every 1 ms",
+        "values in steps of 1 us, rounded down",
+        "not in the file: the distribution",
+        "not in the file: missed periods",
+        "kept in import-cyclictest-lines",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    assert!(!said.contains("no load"), "{said}");
+    // Its folder is taken now.
+    let file = data("cyclictest-lines.txt");
+    let (_, error) = worstcase(dir.path(), &["import", file.to_str().unwrap()], 2);
+    assert!(error.contains("import-cyclictest-lines is there already"), "{error}");
+}
+
+#[test]
+fn a_histogram_s_end_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = import(dir.path(), &["cyclictest-histogram.txt"], &["--output", "run"]);
+    assert!(
+        said.contains("15 samples of 3 000 fell out of its histogram: latency from 200 us up"),
+        "{said}"
+    );
+    let cell = "cyclictest-histogram.unknown.cyclictest.unknown.wakeup.s1.c0";
+    let (said, _) = worstcase(dir.path(), &["show", "run", "--cell", cell], 0);
+    for told in [
+        "missed: not known",
+        "median 46.000",
+        "Histogram (us",
+        "none: its samples",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    let (csv, _) = worstcase(dir.path(), &["show", "run", "--csv"], 0);
+    let line = csv.lines().nth(1).unwrap();
+    assert!(
+        line.contains(",foreign,,unknown,wakeup,latency,1,3000,3000,,0,21000,"),
+        "{line}"
+    );
+}
+
+#[test]
+fn every_command_takes_such_a_run_or_says_why_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = [
+        "cyclictest.json",
+        "timerlat-hist.txt",
+        "osnoise-top.txt",
+        "oslat.json",
+        "jitterdebugger.raw",
+        "timerlat-top.txt",
+    ];
+    import(
+        dir.path(),
+        &files,
+        &["--load", "idle", "--interval", "1ms", "-o", "run"],
+    );
+    let run = |args: &[&str], code| worstcase(dir.path(), args, code);
+    let (shown, _) = run(&["show", "run"], 0);
+    assert!(shown.contains("| rtla timerlat hit stop tracing"), "{shown}");
+    run(&["show", "run", "--json"], 0);
+    run(&["report", "run", "-o", "page.html"], 0);
+    let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+    assert!(page.contains("measured by rtla timerlat"));
+    run(&["plot", "run", "-o", "pictures"], 0);
+    let (verdict, _) = run(&["verdict", "run", "--criterion", "1s"], 2);
+    assert!(
+        verdict.contains("how many periods were missed is not known"),
+        "{verdict}"
+    );
+    let (verdict, _) = run(&["verdict", "run", "--criterion", "1us"], 1);
+    assert!(verdict.contains("FAIL"), "{verdict}");
+    let (_, error) = run(&["explain", "run"], 2);
+    assert!(error.contains("which keeps no trace of its samples"), "{error}");
+    let (_, error) = run(&["census", "run"], 2);
+    assert!(error.contains("not measured in the lab"), "{error}");
+    let (_, error) = run(&["verdict", "run", "--tail", "--criterion", "1s"], 2);
+    assert_eq!(error, "");
+}
+
+#[test]
+fn two_files_of_a_kernel_compare() {
+    let dir = tempfile::tempdir().unwrap();
+    for out in ["a", "b"] {
+        import(dir.path(), &["oslat.json"], &["-o", out]);
+    }
+    let (said, _) = worstcase(dir.path(), &["compare", "a", "b"], 0);
+    assert!(said.contains("2 cells compared"), "{said}");
+    let text = import(dir.path(), &["cyclictest-histogram.json"], &["-o", "c"]);
+    assert!(text.contains("6.18.44, by cyclictest 2.40"), "{text}");
+}
+
+#[test]
+fn a_run_names_the_command_that_imports_it_again() {
+    let dir = tempfile::tempdir().unwrap();
+    import(
+        dir.path(),
+        &["cyclictest-verbose.txt"],
+        &["--interval", "2ms", "-o", "run"],
+    );
+    let run = Run::open(&dir.path().join("run")).unwrap();
+    let file = data("cyclictest-verbose.txt").display().to_string();
+    let output = dir.path().join("run").display().to_string();
+    let expected = [
+        "worstcase",
+        "import",
+        &file,
+        "--interval",
+        "2000000ns",
+        "--output",
+        &output,
+    ];
+    assert_eq!(run.command(), expected);
+    assert_eq!(run.to_go_on(), expected);
+    let samples = |record| {
+        let mut rows = Vec::new();
+        run.for_each_sample(&record, |row| rows.push((row.index, row.due.0, row.latency.0)))
+            .unwrap();
+        rows
+    };
+    let rows = samples(run.records().unwrap().remove(0));
+    assert_eq!((rows.len(), rows[1]), (100, (1, 2_000_000, 42_000)));
+}
+
+#[test]
+fn what_cannot_be_imported_is_an_error_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("notes.txt"), "hello\n").unwrap();
+    fs::write(dir.path().join("cut.txt"), "# Histogram\n000001 000003\n").unwrap();
+    for (args, code, says) in [
+        (
+            &["import", "notes.txt"][..],
+            2,
+            "cannot import notes.txt: it is no output of a known tool; --format says",
+        ),
+        (&["import", "cut.txt"], 2, "ends without '# Total:'; the file was cut"),
+        (&["import", "gone.txt"], 3, "cannot read gone.txt: No such file"),
+        (&["import", "."], 3, "cannot read .: Is a directory"),
+        (
+            &["import", "notes.txt", "--format", "oslat"],
+            2,
+            "it holds no result of oslat",
+        ),
+    ] {
+        let (out, error) = worstcase(dir.path(), args, code);
+        assert!(
+            error.starts_with("worstcase: ") && error.contains(says),
+            "{args:?}: {error}"
+        );
+        assert_eq!((error.lines().count(), out.as_str()), (1, ""));
+    }
+    let (_, error) = worstcase(dir.path(), &["import", "notes.txt", "--format", "ping"], 2);
+    assert!(error.contains("'ping' is not one of cyclictest, timerlat"), "{error}");
+    let left: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
+    assert_eq!(left.len(), 2, "nothing is left of an import that failed");
+}
+
+#[test]
+fn a_foreign_run_compares_with_one_of_worstcase() {
+    let dir = tempfile::tempdir().unwrap();
+    let latencies: Vec<u64> = (0..20_000).map(|i| 20_000 + i % 7 * 1_000).collect();
+    let cell = on_cpu(0, &host_raw(1, &latencies));
+    let load = cell.record.cell.load.clone();
+    write_cells(&dir.path().join("ours"), &[cell]);
+    let (histogram, _) = worstcase(dir.path(), &["show", "ours", "--histogram"], 0);
+    fs::write(dir.path().join("theirs.txt"), histogram).unwrap();
+    worstcase(
+        dir.path(),
+        &["import", "theirs.txt", "--load", &load, "-o", "theirs"],
+        0,
+    );
+    let (said, _) = worstcase(dir.path(), &["compare", "ours", "theirs"], 0);
+    assert!(
+        said.contains("1 cell compared") || said.contains("1 cells compared"),
+        "{said}"
+    );
+    assert!(
+        said.contains("B: theirs unknown cyclictest; imported, measured by cyclictest"),
+        "{said}"
+    );
+    // Fewer samples are another measurement: a maximum grows with their number.
+    import(
+        dir.path(),
+        &["cyclictest-histogram.txt"],
+        &["--load", &load, "-o", "short"],
+    );
+    let (_, error) = worstcase(dir.path(), &["compare", "ours", "short"], 2);
+    assert!(
+        error.contains("not measured alike: periods 20000 against 3000"),
+        "{error}"
+    );
+}
