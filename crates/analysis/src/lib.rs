@@ -4,6 +4,7 @@
 //! explain    finds a sample of a run, replays its cell, makes its breakdown
 //! breakdown      one sample: consecutive spans that add up to its latency      <- replay, trace
 //! census     every section that can delay a wake-up                        <- replays
+//! isolate    what entered a CPU of this machine                            <- a trace of it
 //! debuginfo  from a code address to the line of source code                <- debug packages
 //! ```
 
@@ -11,5 +12,6 @@ pub mod breakdown;
 pub mod census;
 pub mod debuginfo;
 pub mod explain;
+pub mod isolate;
 mod kept;
 pub mod noise;
