@@ -166,9 +166,12 @@ impl Words<'_> {
         if wanted.as_ref().is_some_and(|name| TIMERS.contains(&name.as_str())) {
             return Some("a timer".into());
         }
-        let is_interrupt = chain
-            .iter()
-            .any(|name| name.starts_with("asm_") || matches!(role(name), Some(Role::InterruptEntry | Role::SoftIrq)));
+        let plays = |roles: &[Role]| {
+            chain
+                .iter()
+                .any(|name| role(name).is_some_and(|role| roles.contains(&role)))
+        };
+        let is_interrupt = plays(&[Role::InterruptEntry, Role::SoftIrq]);
         let thread = match (is_interrupt, sender.thread.to_string()) {
             // The thread that it interrupted is not to blame.
             (true, _) => "an interrupt".to_string(),
@@ -176,7 +179,11 @@ impl Words<'_> {
             (_, name) => name,
         };
         let call = innermost_call(chain.iter().map(String::as_str)).filter(|_| !is_interrupt);
-        let call = call.map_or(String::new(), |call| format!(" in {call}(2)"));
+        let call = match call {
+            Some(call) => format!(" in {call}(2)"),
+            None if !is_interrupt && plays(&[Role::ExceptionEntry]) => " in a page fault".into(),
+            None => String::new(),
+        };
         match wanted {
             Some(function) => Some(format!("{function}, {thread}{call}")),
             None => (!sender.thread.to_string().is_empty()).then_some(thread),

@@ -3,64 +3,28 @@
 //! The CPU belongs to a program, or idles. An entry begins with an interrupt, a soft interrupt or a thread of the kernel, and ends
 //! where the program goes on. What runs innermost has the time.
 
+mod frame;
+
 use super::senders::{Sender, Senders};
-use super::tally::{Cause, Figures, Tally};
+use super::tally::{Cause, Program, Tally};
 use super::threads::{Kind, Known};
 use crate::trace::Name;
 use crate::trace::events::{Context, Thread};
 use crate::trace::marks::{Mark, Part, kind_of};
+use frame::{Frame, Place, Run, cause};
 use std::collections::{BTreeMap, HashMap};
 use worstcase_probe::Nanos;
 
 /// A soft interrupt or thread so soon after an interrupt is what that interrupt brought: the way back to the program is longer.
 const BROUGHT: Nanos = Nanos(10_000);
 
-/// What a program did on the CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Program {
-    /// Its thread that ran first.
-    pub name: Name,
-    /// Who woke it first, where that is known.
-    pub sender: Option<Sender>,
-    /// How often and how long it ran.
-    pub runs: Figures,
-    /// Its page faults.
-    pub faults: u64,
-}
-
-/// A function that somebody wanted to run here.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    function: u64,
-    sender: Option<Sender>,
-    time: Nanos,
-}
-
-/// Something that began and has not ended.
-#[derive(Debug)]
-struct Frame {
-    context: Place,
-    sender: Option<Sender>,
-    began: Nanos,
-    own: Nanos,
-    runs: Vec<Run>,
-    is_in_run: bool,
-    opens_entry: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
-    Context(Context),
-    /// A function called from the idle loop, without an interrupt.
-    BareCall,
-    Thread(Name),
-}
-
 #[derive(Debug)]
 struct Entry {
     began: Nanos,
     /// The program goes on since then.
     ended: Option<Nanos>,
+    /// An interrupt was its last.
+    is_interrupt_last: bool,
     first: Option<u32>,
     others: Vec<u32>,
 }
@@ -210,7 +174,7 @@ impl Follow {
         }
         if let Some(entry) = &mut self.entry {
             let Some(ended) = entry.ended else { return false };
-            if can_be_brought && self.at.saturating_sub(ended) <= BROUGHT {
+            if can_be_brought && entry.is_interrupt_last && self.at.saturating_sub(ended) <= BROUGHT {
                 entry.ended = None;
                 return false;
             }
@@ -219,6 +183,7 @@ impl Follow {
         self.entry = Some(Entry {
             began: self.at,
             ended: None,
+            is_interrupt_last: false,
             first: None,
             others: Vec::new(),
         });
@@ -235,11 +200,12 @@ impl Follow {
     }
 
     /// The program goes on, if nothing else runs.
-    fn end_entry(&mut self) {
+    fn end_entry(&mut self, is_interrupt_last: bool) {
         if self.stack.is_empty()
             && let Some(entry) = &mut self.entry
         {
             entry.ended.get_or_insert(self.at);
+            entry.is_interrupt_last = is_interrupt_last;
         }
     }
 
@@ -265,7 +231,7 @@ impl Follow {
             while self.stack.len() > depth {
                 self.pop(senders);
             }
-            self.end_entry();
+            self.end_entry(true);
         }
     }
 
@@ -327,13 +293,13 @@ impl Follow {
                 }
             }
             Kind::Program(process) => {
-                self.end_entry();
+                self.end_entry(false);
                 let program = self.programs.entry(process).or_default();
                 if program.name == Name::EMPTY {
                     (program.name, program.sender) = (name, sender);
                 }
             }
-            Kind::Idle => self.end_entry(),
+            Kind::Idle => self.end_entry(false),
         }
     }
 
@@ -358,7 +324,7 @@ impl Follow {
             }
         }
         self.count(Cause::Nmi, None, length, self.at, opens);
-        self.end_entry();
+        self.end_entry(true);
     }
 
     /// The innermost has ended.
@@ -400,22 +366,6 @@ impl Follow {
                 false => entry.others.push(number),
             }
         }
-    }
-}
-
-fn cause(place: Place, function: u64) -> Cause {
-    match place {
-        Place::Context(Context::Timer | Context::TimerFunction { .. }) => Cause::Timer { function },
-        Place::Context(Context::Vector(name)) => match name.to_string().as_str() {
-            "reschedule" => Cause::Reschedule,
-            "irq_work" => Cause::IrqWork,
-            text if text.starts_with("call_function") => Cause::Call { function },
-            _ => Cause::Vector(name),
-        },
-        Place::Context(Context::Device { irq, name }) => Cause::Device { irq, name },
-        Place::Context(Context::Soft(vector)) => Cause::Soft { vector, function },
-        Place::BareCall => Cause::Call { function },
-        Place::Thread(name) => Cause::Thread { name, function },
     }
 }
 

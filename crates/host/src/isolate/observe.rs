@@ -1,10 +1,10 @@
 //! Opens the trace, follows it for a while, ends.
 
 use super::counters::{Counters, Smis, busy};
-use super::follow::{Follow, Program};
+use super::follow::Follow;
 use super::occupant::Occupant;
 use super::senders::{Called, Sender, Senders};
-use super::tally::{Cause, Figures, Gap, Row};
+use super::tally::{Cause, Figures, Gap, Program, Row, Tally};
 use super::threads::Threads;
 use crate::cpus::Cpus;
 use crate::trace::TraceError;
@@ -325,7 +325,7 @@ impl Following {
 }
 
 /// The faults of the CPU's own program are entries.
-fn count_faults(tally: &mut super::tally::Tally, program: &Program) {
+fn count_faults(tally: &mut Tally, program: &Program) {
     if program.faults > 0 {
         let figures = Figures {
             count: program.faults,
@@ -336,7 +336,7 @@ fn count_faults(tally: &mut super::tally::Tally, program: &Program) {
 }
 
 /// Another program that ran there is an entry.
-fn count_runs(tally: &mut super::tally::Tally, program: &Program) {
+fn count_runs(tally: &mut Tally, program: &Program) {
     if program.runs.count > 0 {
         let cause = Cause::Thread {
             name: program.name,

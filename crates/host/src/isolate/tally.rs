@@ -98,6 +98,19 @@ pub struct Gap {
     pub figures: Figures,
 }
 
+/// What a program did on the CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its thread that ran first.
+    pub name: Name,
+    /// Who woke it first, where that is known.
+    pub sender: Option<Sender>,
+    /// How often and how long it ran.
+    pub runs: Figures,
+    /// Its page faults.
+    pub faults: u64,
+}
+
 /// All entries into one CPU.
 #[derive(Debug, Default)]
 pub struct Tally {
