@@ -148,7 +148,9 @@ impl Follow {
             // The trace begins.
             return;
         }
-        self.lost += count.max(u64::from(count == 0 && self.at >= self.from && self.lost == 0));
+        if self.at >= self.from {
+            self.lost += count.max(1);
+        }
         self.stack.clear();
         self.works.clear();
         self.tid = None;

@@ -203,6 +203,8 @@ struct Following {
     threads: Threads,
     chains: Chains,
     waiting: Vec<Waiting>,
+    /// What was before is not counted.
+    from: Nanos,
     /// Events that other CPUs lost: what they sent is not known.
     lost_elsewhere: u64,
 }
@@ -215,6 +217,7 @@ impl Following {
             threads: Threads::default(),
             chains: Chains::default(),
             waiting: Vec::new(),
+            from,
             lost_elsewhere: 0,
         }
     }
@@ -275,6 +278,7 @@ impl Following {
                 None => {
                     if let Mark::Lost { since, count } = mark
                         && since > Nanos(0)
+                        && at >= self.from
                     {
                         self.lost_elsewhere += count.max(1);
                     }
