@@ -102,6 +102,8 @@ pub struct Answer {
     pub schema: &'static str,
     /// The kernel's release.
     pub kernel: String,
+    /// When counting began, on CLOCK_MONOTONIC.
+    pub began_ns: u64,
     /// How long it was observed.
     pub time_ns: u64,
     /// It was to be longer.
@@ -143,6 +145,7 @@ pub fn answer(
     Answer {
         schema: SCHEMA,
         kernel: machine.release.clone(),
+        began_ns: observed.began.0,
         time_ns: observed.time.0,
         is_ended_early: observed.is_ended_early,
         judgement: criterion.map(|most| verdict::judge(&cpus, most, excluded, observed.is_ended_early)),

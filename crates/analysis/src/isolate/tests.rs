@@ -70,6 +70,7 @@ fn observed() -> Observed {
             smis: Smis::Count(0),
             stolen: None,
         }],
+        began: Nanos(5 * SECOND),
         time: Nanos(60 * SECOND),
         is_ended_early: false,
         // The second is the first with other code of the same functions.

@@ -67,6 +67,8 @@ pub struct OnCpu {
 pub struct Observed {
     /// Each.
     pub cpus: Vec<OnCpu>,
+    /// When counting began, on CLOCK_MONOTONIC.
+    pub began: Nanos,
     /// How long it was observed.
     pub time: Nanos,
     /// It was to be longer.
@@ -140,6 +142,7 @@ pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64
     let occupant = occupant.as_ref().map(Occupant::id);
     Ok(Observed {
         cpus: following.finish(until, occupant, &occupied, counted),
+        began: begin,
         time: until - begin,
         is_ended_early: until < end,
         chains: following.chains.all,

@@ -161,10 +161,13 @@ fn named(args: &IsolateArgs, facts: &Facts, observed: Observed) -> Answer {
     told
 }
 
+/// Drawn so often a second: what a terminal does may enter the CPUs, too.
+const DRAWN: u8 = 1;
+
 /// On a terminal alone.
 fn bar(time: Nanos) -> ProgressBar {
     let target = match io::stderr().is_terminal() {
-        true => ProgressDrawTarget::stderr(),
+        true => ProgressDrawTarget::stderr_with_hz(DRAWN),
         false => ProgressDrawTarget::hidden(),
     };
     let bar = ProgressBar::with_draw_target(Some(time.0 / 1_000_000), target);
