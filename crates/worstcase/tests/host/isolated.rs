@@ -80,5 +80,4 @@ fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
     says("refresh", "do not read or write /proc/sys/vm/stat_refresh");
     says("refresh", "\nFAIL ");
     says("refresh", "\nexit 1\n");
-    says("end", "");
 }
