@@ -12,6 +12,7 @@
 //! measure  a thread a CPU that takes samples              -> files of packed samples
 //! message  what it tells while it runs                    measuring process -> controller
 //! packed   samples as words
+//! isolate  what entered a CPU, and who sent it
 //! trace    the kernel's tracepoints, read through perf's rings
 //! loads    loads beside those of the lab
 //! machine  what the kernel counts meanwhile
@@ -24,6 +25,7 @@ pub mod doctor;
 mod error;
 pub mod facts;
 pub mod guard;
+pub mod isolate;
 pub mod journal;
 pub mod loads;
 mod machine;

@@ -18,6 +18,7 @@ pub mod gate;
 pub mod grid;
 pub mod host;
 pub mod html;
+pub mod isolate;
 pub mod json;
 pub mod markdown;
 mod noise;

@@ -182,7 +182,7 @@ pub enum What {
 
 /// One event on one CPU. Events of one CPU come in order of time, those of several CPUs do not.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'c> {
+pub struct Event<'c, W = What> {
     /// When, on CLOCK_MONOTONIC.
     pub at: Nanos,
     /// Where.
@@ -190,7 +190,7 @@ pub struct Event<'c> {
     /// The thread that ran.
     pub tid: u32,
     /// What.
-    pub what: What,
+    pub what: W,
     /// The kernel's call chain, innermost first, if it was asked for.
     pub chain: &'c [u64],
 }

@@ -14,6 +14,8 @@
 mod error;
 pub mod events;
 mod format;
+mod mark_points;
+pub mod marks;
 pub mod noise;
 pub mod parts;
 mod perf;

@@ -7,8 +7,21 @@ use super::tracefs::Tracefs;
 use super::tracer::Purpose;
 use worstcase_probe::Nanos;
 
+/// From a record to what it tells.
+pub trait Decoder: Copy {
+    /// What records tell.
+    type What;
+
+    /// What a record tells; `None` if it is too short.
+    fn what(&self, record: &[u8]) -> Option<Self::What>;
+
+    /// Records are missing since then; 0 of them if the ring was full and the kernel has not said so yet.
+    fn lost(since: Nanos, count: u64) -> Self::What;
+}
+
 /// A tracepoint that is to be opened.
-pub struct Point {
+#[derive(Clone, Debug)]
+pub struct Point<D = Decode> {
     /// `system/name`.
     pub name: String,
     /// The kernel's number.
@@ -18,7 +31,7 @@ pub struct Point {
     /// With the kernel's call chain.
     pub chain: bool,
     /// From record to event.
-    pub decode: Decode,
+    pub decode: D,
 }
 
 /// Where the fields are that an event is made from.
@@ -63,9 +76,14 @@ impl ThreadFields {
 /// The states in which a thread waits: all bits below TASK_REPORT_MAX; a preempted one has that bit or none.
 const WAITS: i64 = 0xff;
 
-impl Decode {
-    /// The event of a record; `None` if it is too short.
-    pub fn event(&self, record: &[u8]) -> Option<What> {
+impl Decoder for Decode {
+    type What = What;
+
+    fn lost(since: Nanos, count: u64) -> What {
+        What::Lost { since, count }
+    }
+
+    fn what(&self, record: &[u8]) -> Option<What> {
         let enter_or_exit = |enters: bool, context| {
             if enters {
                 What::Enter(context)

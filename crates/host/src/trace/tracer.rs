@@ -1,9 +1,9 @@
 //! A trace of some CPUs for one purpose.
 
 use super::TraceError;
-use super::events::{Event, What};
+use super::events::Event;
 use super::perf::{Counter, Record, Request, Ring};
-use super::points::{Decode, Point, points};
+use super::points::{Decode, Decoder, Point, points};
 use super::tracefs::Tracefs;
 use std::collections::HashMap;
 use std::io;
@@ -35,11 +35,11 @@ const BIG_RING: usize = 4 << 20;
 
 /// An open trace. It runs until it is dropped.
 #[derive(Debug)]
-pub struct Tracer {
+pub struct Tracer<D = Decode> {
     /// What is before is incomplete.
     began: Nanos,
     cpus: Vec<OneCpu>,
-    decode: HashMap<u64, (Decode, bool)>,
+    decode: HashMap<u64, (D, bool)>,
     lost: u64,
 }
 
@@ -61,13 +61,21 @@ impl Tracer {
             Purpose::Response { .. } => RING,
             Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,
         };
+        let plan: Vec<_> = cpus.iter().map(|cpu| (*cpu, &points[..])).collect();
+        Tracer::of_points(&plan, bytes)
+    }
+}
+
+impl<D: Decoder> Tracer<D> {
+    /// Begins a trace of each CPU's own tracepoints.
+    pub(super) fn of_points(plan: &[(u32, &[Point<D>])], bytes: usize) -> Result<Tracer<D>, TraceError> {
         let mut decode = HashMap::new();
-        let mut traced = Vec::with_capacity(cpus.len());
-        for cpu in cpus {
-            traced.push(OneCpu::open(*cpu, &points, bytes, &mut decode)?);
+        let mut traced = Vec::with_capacity(plan.len());
+        for (cpu, points) in plan {
+            traced.push(OneCpu::open(*cpu, points, bytes, &mut decode)?);
         }
-        for cpu in &traced {
-            for (counter, point) in cpu.counters.iter().zip(&points) {
+        for (cpu, (_, points)) in traced.iter().zip(plan) {
+            for (counter, point) in cpu.counters.iter().zip(*points) {
                 counter
                     .enable()
                     .map_err(failed("PERF_EVENT_IOC_ENABLE", point, cpu.cpu))?;
@@ -85,7 +93,7 @@ impl Tracer {
 
     /// Hands over all events that are there, CPU by CPU, each CPU's in order of time; returns how many. A sample that
     /// was taken before the call has all its events in it or in calls before.
-    pub fn drain(&mut self, mut each: impl FnMut(&Event<'_>)) -> u64 {
+    pub fn drain(&mut self, mut each: impl FnMut(&Event<'_, D::What>)) -> u64 {
         let mut count = 0;
         for cpu in &mut self.cpus {
             let (number, decode) = (cpu.cpu, &self.decode);
@@ -94,7 +102,7 @@ impl Tracer {
                 at,
                 cpu: number,
                 tid: 0,
-                what: What::Lost { since, count },
+                what: D::lost(since, count),
                 chain: &[],
             };
             if last == Nanos(0) {
@@ -108,7 +116,7 @@ impl Tracer {
                         return;
                     };
                     let chain = if *has_chain { rest.take_chain() } else { &[] };
-                    let Some(what) = decode.event(rest.record()) else {
+                    let Some(what) = decode.what(rest.record()) else {
                         return;
                     };
                     last = at;
@@ -148,11 +156,11 @@ impl Tracer {
 }
 
 impl OneCpu {
-    fn open(
+    fn open<D: Decoder>(
         cpu: u32,
-        points: &[Point],
+        points: &[Point<D>],
         bytes: usize,
-        decode: &mut HashMap<u64, (Decode, bool)>,
+        decode: &mut HashMap<u64, (D, bool)>,
     ) -> Result<OneCpu, TraceError> {
         let mut counters: Vec<Counter> = Vec::with_capacity(points.len());
         let mut ring = None;
@@ -192,7 +200,7 @@ impl OneCpu {
     }
 }
 
-fn failed(what: &'static str, point: &Point, cpu: u32) -> impl FnOnce(io::Error) -> TraceError {
+fn failed<D>(what: &'static str, point: &Point<D>, cpu: u32) -> impl FnOnce(io::Error) -> TraceError {
     let name = point.name.clone();
     move |source| match source.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) if what == "perf_event_open" => TraceError::NotPermitted {

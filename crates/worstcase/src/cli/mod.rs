@@ -54,8 +54,8 @@ Every command has examples: worstcase COMMAND --help.
 
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, gate, and show with --gate); a sample was above host run's --break
-  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, and show with --gate)
+  1  a verdict is FAIL (only verdict, gate, host isolate, and show with --gate); a sample was above host run's --break
+  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, host isolate, and show with --gate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
   5  storage failed";
@@ -101,6 +101,9 @@ pub enum Command {
     /// Restores this machine when the worstcase that started it is killed
     HostGuard(host::GuardArgs),
     #[command(hide = true)]
+    /// Keeps CPUs busy for the worstcase that started it
+    HostOccupant(host::OccupantArgs),
+    #[command(hide = true)]
     /// Measures, as the worstcase that started it says
     HostWorker,
 }
@@ -124,6 +127,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Completions(args) => completions::run(&args),
         Command::HostGuard(args) => host::run_guard(&args),
+        Command::HostOccupant(args) => host::run_occupant(&args),
         Command::HostWorker => host::run_worker(),
     }
 }

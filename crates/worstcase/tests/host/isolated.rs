@@ -57,3 +57,27 @@ fn isolated_cpus_are_measured_and_the_load_stays_away_from_them() {
     assert!(!part("rest").contains("\nCPU 1 "), "{}", machine.said);
     says("end", "");
 }
+
+/// Before Linux 6.5 the kernel does not tell who calls functions on other CPUs; everything else it does.
+#[test]
+fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
+    let machine = Machine::boot(
+        ISOLATED,
+        r#"
+        say() { echo "== $1"; }
+        say alone; worstcase host isolate --time 2s > /tmp/a 2>&1; cat /tmp/a
+        say refresh; (sleep 4; while :; do cat /proc/sys/vm/stat_refresh > /dev/null; done) &
+        worstcase host isolate --time 6s --criterion 0 > /tmp/b 2>&1; echo exit $? >> /tmp/b; cat /tmp/b
+        "#,
+    );
+    let says = |name: &str, words: &str| assert!(machine.part(name).contains(words), "{name}: {}", machine.said);
+    says("alone", "CPU 1 was ");
+    says("alone", "a thread of worstcase kept it busy");
+    says("alone", "this kernel does not tell who calls functions on other CPUs");
+    says("refresh", "thread kworker: refresh_vm_stats");
+    says("refresh", "sent by schedule_on_each_cpu, ");
+    says("refresh", " in read(2)");
+    says("refresh", "do not read or write /proc/sys/vm/stat_refresh");
+    says("refresh", "\nFAIL ");
+    says("refresh", "\nexit 1\n");
+}

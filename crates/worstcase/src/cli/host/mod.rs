@@ -4,6 +4,7 @@ mod broke;
 mod doctor;
 mod folder;
 mod hooks;
+mod isolate;
 mod lines;
 mod live;
 mod restore;
@@ -18,7 +19,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_host::restore::left_over;
-use worstcase_host::{HostError, StateFolder, guard};
+use worstcase_host::{CpuList, HostError, StateFolder, guard};
 use worstcase_plan::Plan;
 
 /// Examples of the group.
@@ -45,6 +46,8 @@ pub enum HostCommand {
     Doctor(doctor::DoctorArgs),
     /// Try each setting that the doctor can make, and all together: what helps?
     Try(try_settings::TryArgs),
+    /// Who disturbs a CPU: everything that entered it, by cause and sender, with the remedy
+    Isolate(isolate::IsolateArgs),
     #[command(after_help = RESTORE_HELP)]
     /// Undo what a killed command changed on this machine, and say what
     Restore,
@@ -76,6 +79,10 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
         HostCommand::Try(args) => {
             settle();
             try_settings::run(&args, &StateFolder::open()?)
+        }
+        HostCommand::Isolate(args) => {
+            settle();
+            isolate::run(&args)
         }
         HostCommand::Restore => restore::run(&left_over(&StateFolder::open()?)?),
     }
@@ -111,6 +118,19 @@ pub struct GuardArgs {
 /// Runs the measuring process.
 pub fn run_worker() -> Result<ExitCode, Error> {
     worstcase_host::run::worker::run().map_err(|e| HostError::Worker(e.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Arguments of the hidden `worstcase host-occupant`.
+#[derive(Debug, Args)]
+pub struct OccupantArgs {
+    /// The CPUs to keep busy until standard input ends
+    cpus: CpuList,
+}
+
+/// Runs the occupant.
+pub fn run_occupant(args: &OccupantArgs) -> Result<ExitCode, Error> {
+    worstcase_host::isolate::occupant::run(&args.cpus).map_err(|e| HostError::Worker(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 

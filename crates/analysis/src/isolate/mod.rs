@@ -1,0 +1,257 @@
+//! What entered a CPU of this machine, in names: causes, senders, remedies, and whether that is little enough.
+//!
+//! ```text
+//! addresses (worstcase-host) ──words──> cause, sender ──remedies──> what to do ──verdict──> PASS, FAIL, INCONCLUSIVE
+//! ```
+
+mod remedies;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod words;
+
+pub use verdict::Judgement;
+pub use words::KINDS;
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use words::Words;
+use worstcase_base::format::{counted, grouped};
+use worstcase_host::CpuList;
+use worstcase_host::isolate::{Figures, Observed, OnCpu, Smis};
+use worstcase_lab::execution::Symbols;
+use worstcase_probe::Nanos;
+
+/// The form of the document.
+const SCHEMA: &str = "worstcase-isolate/1";
+
+/// What decides why something came, and what helps.
+#[derive(Clone, Debug, Default)]
+pub struct Machine {
+    /// CPUs without a tick while one task runs; none if this kernel cannot do that.
+    pub tickless: Option<CpuList>,
+    /// CPUs that the scheduler balances nothing to.
+    pub isolated: CpuList,
+    /// The kernel's release.
+    pub release: String,
+}
+
+/// One line of a CPU's table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What `--exclude` calls it.
+    pub kind: &'static str,
+    /// As shown.
+    pub cause: String,
+    /// The function, device or thread in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who sent it, as shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_by: Option<String>,
+    /// The call chain of the first sender, innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<String>,
+    /// How often; none if only its time is known.
+    pub count: Option<u64>,
+    /// All of its time, without what interrupted it; none if it is not known.
+    pub total_ns: Option<u64>,
+    /// The longest.
+    pub worst_ns: Option<u64>,
+    /// What helps.
+    pub remedy: String,
+    /// It is not judged.
+    pub is_excluded: bool,
+}
+
+/// What entered one CPU.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cpu {
+    /// The CPU.
+    pub cpu: u32,
+    /// The sentence on top.
+    pub sentence: String,
+    /// Whom the CPU belonged to: a program's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// That is a thread of worstcase.
+    pub is_occupied: bool,
+    /// How often its program was left.
+    pub entries: u64,
+    /// Without those in which nothing but what is excluded came.
+    pub judged: u64,
+    /// Most entries first.
+    pub lines: Vec<Line>,
+    /// How often the kernel looked whether the tick can stop, by what needed it.
+    pub tick: BTreeMap<&'static str, u64>,
+    /// Events that the kernel could not keep.
+    pub lost: u64,
+    /// Interrupts of the firmware; none if they are not known.
+    pub smis: Option<u64>,
+    /// Why they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smis_not_known: Option<String>,
+    /// Time that the hypervisor took, where it says so.
+    pub stolen_ns: Option<u64>,
+}
+
+/// What entered the CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The form of the document.
+    pub schema: &'static str,
+    /// The kernel's release.
+    pub kernel: String,
+    /// When counting began, on CLOCK_MONOTONIC.
+    pub began_ns: u64,
+    /// How long it was observed.
+    pub time_ns: u64,
+    /// It was to be longer.
+    pub is_ended_early: bool,
+    /// Whether that is little enough, if somebody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
+    /// Each CPU.
+    pub cpus: Vec<Cpu>,
+    /// What is to be known of it.
+    pub notes: Vec<String>,
+}
+
+/// Gives names to what was observed, and judges it by `criterion`: so many entries of one CPU at most, but for those `excluded`.
+pub fn answer(
+    observed: &Observed,
+    names: &Symbols,
+    machine: &Machine,
+    criterion: Option<u64>,
+    excluded: &[String],
+) -> Answer {
+    let words = Words {
+        names,
+        chains: &observed.chains,
+    };
+    let of = |cpu: &OnCpu| of_cpu(cpu, &words, machine, observed.time, excluded);
+    let cpus: Vec<Cpu> = observed.cpus.iter().map(of).collect();
+    let mut notes = observed.notes.clone();
+    if !observed.tells_callers {
+        notes.push(
+            "this kernel does not tell who calls functions on other CPUs (tracepoints csd:*, from Linux 6.5 on)".into(),
+        );
+    }
+    if !observed.tells_senders {
+        notes.push(
+            "this kernel does not tell who sends reschedule interrupts (tracepoints ipi:*, from Linux 6.4 on)".into(),
+        );
+    }
+    Answer {
+        schema: SCHEMA,
+        kernel: machine.release.clone(),
+        began_ns: observed.began.0,
+        time_ns: observed.time.0,
+        is_ended_early: observed.is_ended_early,
+        judgement: criterion.map(|most| verdict::judge(&cpus, most, excluded, observed.is_ended_early)),
+        cpus,
+        notes,
+    }
+}
+
+fn of_cpu(on: &OnCpu, words: &Words<'_>, machine: &Machine, time: Nanos, excluded: &[String]) -> Cpu {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut firsts: Vec<u64> = Vec::new();
+    let mut places = Vec::with_capacity(on.rows.len());
+    for row in &on.rows {
+        let told = words.cause(&row.cause);
+        let sent_by = row.sender.and_then(|sender| words.sender(sender));
+        let same = |line: &Line| line.cause == told.text && line.sent_by == sent_by;
+        let place = lines.iter().position(same).unwrap_or_else(|| {
+            lines.push(Line {
+                kind: told.kind,
+                remedy: remedies::remedy(&told, row.sender.map(|s| words.chain(s)).as_deref(), on, machine),
+                cause: told.text,
+                chain: row.sender.map(|s| words.chain(s)).unwrap_or_default(),
+                is_excluded: excluded
+                    .iter()
+                    .any(|word| word == told.kind || told.name.as_ref() == Some(word)),
+                name: told.name,
+                sent_by,
+                count: Some(0),
+                total_ns: told.is_timed.then_some(0),
+                worst_ns: told.is_timed.then_some(0),
+            });
+            firsts.push(0);
+            lines.len() - 1
+        });
+        add(&mut lines[place], &row.figures);
+        places.push(place);
+    }
+    let (mut entries, mut judged) = (0, 0);
+    for gap in &on.gaps {
+        let places: Vec<usize> = gap.rows.iter().map(|row| places[*row as usize]).collect();
+        entries += gap.figures.count;
+        firsts[places[0]] += gap.figures.count;
+        if places.iter().any(|place| !lines[*place].is_excluded) {
+            judged += gap.figures.count;
+        }
+    }
+    let sentence = sentence(on.cpu, entries, time, &lines, &firsts);
+    lines.extend(remedies::firmware(on, excluded));
+    let smis = match &on.smis {
+        Smis::Count(count) => Some(*count),
+        Smis::NotKnown(_) => None,
+    };
+    let are_smis_excluded = excluded.iter().any(|word| word == "smi");
+    lines.sort_by(|a, b| {
+        b.count
+            .cmp(&a.count)
+            .then(b.total_ns.cmp(&a.total_ns))
+            .then(a.cause.cmp(&b.cause))
+    });
+    Cpu {
+        cpu: on.cpu,
+        sentence,
+        program: on.program.as_ref().map(|(name, _)| name.clone()),
+        is_occupied: on.is_occupied,
+        entries,
+        judged: judged + smis.filter(|_| !are_smis_excluded).unwrap_or(0),
+        lines,
+        tick: words::needs(&on.ticks),
+        lost: on.lost,
+        smis,
+        smis_not_known: match &on.smis {
+            Smis::Count(_) => None,
+            Smis::NotKnown(why) => Some(why.clone()),
+        },
+        stolen_ns: on.stolen.map(|time| time.0),
+    }
+}
+
+fn add(line: &mut Line, figures: &Figures) {
+    line.count = line.count.map(|n| n + figures.count);
+    line.total_ns = line.total_ns.map(|n| n + figures.total.0);
+    line.worst_ns = line.worst_ns.map(|n| n.max(figures.worst.0));
+}
+
+/// `CPU 2 was entered 31 times in 60 s; 28 of them by ...`
+fn sentence(cpu: u32, entries: u64, time: Nanos, lines: &[Line], firsts: &[u64]) -> String {
+    let seconds = time.0 as f64 / 1e9;
+    let time = match seconds.fract() < 0.005 {
+        true => format!("{seconds:.0} s"),
+        false => format!("{seconds:.2} s"),
+    };
+    let most = lines.iter().zip(firsts).max_by_key(|(_, count)| **count);
+    let Some((line, count)) = most.filter(|_| entries > 0) else {
+        return format!("CPU {cpu} was not entered in {time}");
+    };
+    let sent_by = line
+        .sent_by
+        .as_ref()
+        .map_or(String::new(), |s| format!(", sent by {s}"));
+    let of_them = match *count == entries {
+        true => "all".to_string(),
+        false => grouped(*count),
+    };
+    format!(
+        "CPU {cpu} was entered {} in {time}; {of_them} of them by {}{sent_by}",
+        counted(entries, "time"),
+        line.cause
+    )
+}

@@ -1,0 +1,375 @@
+//! One CPU's marks in order of time -> entries.
+//!
+//! The CPU belongs to a program, or idles. An entry begins with an interrupt, a soft interrupt or a thread of the kernel, and ends
+//! where the program goes on. What runs innermost has the time.
+
+mod frame;
+
+use super::senders::{Sender, Senders};
+use super::tally::{Cause, Program, Tally};
+use super::threads::{Kind, Known};
+use crate::trace::Name;
+use crate::trace::events::{Context, Thread};
+use crate::trace::marks::{Mark, Part, kind_of};
+use frame::{Frame, Place, Run, cause};
+use std::collections::{BTreeMap, HashMap};
+use worstcase_probe::Nanos;
+
+/// A soft interrupt or thread so soon after an interrupt is what that interrupt brought: the way back to the program is longer.
+const BROUGHT: Nanos = Nanos(10_000);
+
+#[derive(Debug)]
+struct Entry {
+    began: Nanos,
+    /// The program goes on since then.
+    ended: Option<Nanos>,
+    /// An interrupt was its last.
+    is_interrupt_last: bool,
+    first: Option<u32>,
+    others: Vec<u32>,
+}
+
+/// Follows one CPU.
+#[derive(Debug)]
+pub struct Follow {
+    cpu: u32,
+    /// What began before is not counted.
+    from: Nanos,
+    at: Nanos,
+    tid: Option<u32>,
+    kind: Kind,
+    since: Nanos,
+    stack: Vec<Frame>,
+    /// What workers that were switched out are at.
+    works: HashMap<u32, Run>,
+    entry: Option<Entry>,
+    /// What was counted.
+    pub tally: Tally,
+    /// Programs, by process id.
+    pub programs: BTreeMap<u32, Program>,
+    /// How often the kernel looked whether the tick can stop: by what needed it; 0 where it stopped.
+    pub ticks: BTreeMap<u32, u64>,
+    /// Events that are missing.
+    pub lost: u64,
+}
+
+impl Follow {
+    /// Of this CPU, counting from an instant on.
+    pub fn new(cpu: u32, from: Nanos) -> Follow {
+        Follow {
+            cpu,
+            from,
+            at: Nanos(0),
+            tid: None,
+            kind: Kind::Idle,
+            since: from,
+            stack: Vec::new(),
+            works: HashMap::new(),
+            entry: None,
+            tally: Tally::default(),
+            programs: BTreeMap::new(),
+            ticks: BTreeMap::new(),
+            lost: 0,
+        }
+    }
+
+    /// The CPU.
+    pub fn cpu(&self) -> u32 {
+        self.cpu
+    }
+
+    /// Takes the next mark of this CPU, made while thread `tid` ran.
+    pub fn feed(
+        &mut self,
+        at: Nanos,
+        tid: u32,
+        mark: Mark,
+        senders: &mut Senders,
+        mut known: impl FnMut(u32) -> Known,
+    ) {
+        self.advance(at);
+        if let Mark::Lost { since, count } = mark {
+            return self.lose(since, count);
+        }
+        if self.tid != Some(tid) {
+            // A switch that was not seen: before the first event, or within a loss.
+            self.stack.clear();
+            let Known { kind, name } = known(tid);
+            self.switch(tid, kind, name, None);
+        }
+        match mark {
+            Mark::Enter(context) => self.enter(context, senders),
+            Mark::Exit(context) => self.exit(Place::Context(context), senders),
+            Mark::Begin {
+                part: Part::Call,
+                of: 0,
+                ..
+            }
+            | Mark::End {
+                part: Part::Call,
+                of: 0,
+            } => {}
+            Mark::Begin { part, of, function } => self.begin(part, of, function, senders),
+            Mark::End { part, .. } => self.end(part, senders),
+            Mark::Switch(thread) => self.switch_to(thread, senders, known(thread.tid).kind),
+            Mark::PageFault => {
+                if let (true, Kind::Program(process), true) = (self.stack.is_empty(), self.kind, at >= self.from) {
+                    self.programs.entry(process).or_default().faults += 1;
+                }
+            }
+            Mark::Nmi { length } => self.nmi(length),
+            Mark::Tick { stops, needed_by } if at >= self.from => {
+                *self.ticks.entry(if stops { 0 } else { needed_by }).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends it: what is not over is not counted.
+    pub fn finish(&mut self, at: Nanos) {
+        self.advance(at);
+        self.leave_program();
+        self.close_entry();
+    }
+
+    fn advance(&mut self, at: Nanos) {
+        let passed = at.saturating_sub(self.at);
+        self.at = self.at.max(at);
+        if let Some(top) = self.stack.last_mut() {
+            match (top.is_in_run, top.runs.last_mut()) {
+                (true, Some(run)) => run.time = run.time + passed,
+                _ => top.own = top.own + passed,
+            }
+        }
+    }
+
+    fn lose(&mut self, since: Nanos, count: u64) {
+        if since == Nanos(0) {
+            // The trace begins.
+            return;
+        }
+        if self.at >= self.from {
+            self.lost += count.max(1);
+        }
+        self.stack.clear();
+        self.works.clear();
+        self.tid = None;
+        self.entry = None;
+    }
+
+    fn push(&mut self, context: Place, sender: Option<Sender>, opens_entry: bool) {
+        self.stack.push(Frame {
+            context,
+            sender,
+            began: self.at,
+            own: Nanos(0),
+            runs: Vec::new(),
+            is_in_run: false,
+            opens_entry,
+        });
+    }
+
+    /// Something enters: whether it opens an entry, which it does not if the interrupt before brought it.
+    fn open_entry(&mut self, can_be_brought: bool) -> bool {
+        if !self.stack.is_empty() {
+            return false;
+        }
+        if let Some(entry) = &mut self.entry {
+            let Some(ended) = entry.ended else { return false };
+            if can_be_brought && entry.is_interrupt_last && self.at.saturating_sub(ended) <= BROUGHT {
+                entry.ended = None;
+                return false;
+            }
+        }
+        self.close_entry();
+        self.entry = Some(Entry {
+            began: self.at,
+            ended: None,
+            is_interrupt_last: false,
+            first: None,
+            others: Vec::new(),
+        });
+        true
+    }
+
+    fn close_entry(&mut self) {
+        if let Some(entry) = self.entry.take()
+            && let (Some(ended), Some(first)) = (entry.ended, entry.first)
+            && entry.began >= self.from
+        {
+            self.tally.enter(first, entry.others, ended - entry.began);
+        }
+    }
+
+    /// The program goes on, if nothing else runs.
+    fn end_entry(&mut self, is_interrupt_last: bool) {
+        if self.stack.is_empty()
+            && let Some(entry) = &mut self.entry
+        {
+            entry.ended.get_or_insert(self.at);
+            entry.is_interrupt_last = is_interrupt_last;
+        }
+    }
+
+    fn enter(&mut self, context: Context, senders: &mut Senders) {
+        let opens = self.open_entry(matches!(context, Context::Soft(_)));
+        let sender = match context {
+            Context::Vector(name) if name == "reschedule".into() => senders.of_interrupt(self.cpu),
+            _ => None,
+        };
+        self.push(Place::Context(context), sender, opens);
+        // Its end is not told.
+        if context == Context::Vector("irq_work".into()) {
+            self.exit(Place::Context(context), senders);
+        }
+    }
+
+    fn exit(&mut self, place: Place, senders: &mut Senders) {
+        let is_same = |frame: &Frame| match (&frame.context, &place) {
+            (Place::Context(open), Place::Context(ends)) => open.is_same(ends),
+            (open, ends) => open == ends,
+        };
+        if let Some(depth) = self.stack.iter().rposition(is_same) {
+            while self.stack.len() > depth {
+                self.pop(senders);
+            }
+            self.end_entry(true);
+        }
+    }
+
+    fn begin(&mut self, part: Part, of: u64, function: u64, senders: &mut Senders) {
+        let is_call = |context: &Place| matches!(context, Place::Context(Context::Vector(_)) | Place::BareCall);
+        if part == Part::Call && !self.stack.last().is_some_and(|top| is_call(&top.context)) {
+            let opens = self.open_entry(false);
+            self.push(Place::BareCall, None, opens);
+        }
+        let sender = match part {
+            Part::Call => senders.of_call(self.cpu, of),
+            Part::Work => senders.of_work(of),
+            Part::Timer | Part::RcuCallback => None,
+        };
+        let run = Run {
+            function,
+            sender,
+            time: Nanos(0),
+        };
+        if let (Part::Work, Some(tid)) = (part, self.tid) {
+            self.works.insert(tid, run);
+        }
+        if let Some(top) = self.stack.last_mut() {
+            top.runs.push(run);
+            top.is_in_run = true;
+        }
+    }
+
+    fn end(&mut self, part: Part, senders: &mut Senders) {
+        if let (Part::Work, Some(tid)) = (part, self.tid) {
+            self.works.remove(&tid);
+        }
+        if let Some(top) = self.stack.last_mut() {
+            top.is_in_run = false;
+            if top.context == Place::BareCall {
+                self.exit(Place::BareCall, senders);
+            }
+        }
+    }
+
+    fn switch_to(&mut self, thread: Thread, senders: &mut Senders, kind: Kind) {
+        while !self.stack.is_empty() {
+            self.pop(senders);
+        }
+        let sender = senders.of_thread(thread.tid);
+        self.switch(thread.tid, kind, thread.comm, sender);
+    }
+
+    fn switch(&mut self, tid: u32, kind: Kind, name: Name, sender: Option<Sender>) {
+        self.leave_program();
+        (self.tid, self.kind, self.since) = (Some(tid), kind, self.at);
+        match kind {
+            Kind::Kernel => {
+                let opens = self.open_entry(true);
+                self.push(Place::Thread(kind_of(name)), sender, opens);
+                if let (Some(work), Some(top)) = (self.works.get(&tid), self.stack.last_mut()) {
+                    top.runs.push(*work);
+                    top.is_in_run = true;
+                }
+            }
+            Kind::Program(process) => {
+                self.end_entry(false);
+                let program = self.programs.entry(process).or_default();
+                if program.name == Name::EMPTY {
+                    (program.name, program.sender) = (name, sender);
+                }
+            }
+            Kind::Idle => self.end_entry(false),
+        }
+    }
+
+    /// Counts how long a program ran since it came, interrupts included.
+    fn leave_program(&mut self) {
+        if let (Some(_), Kind::Program(process)) = (self.tid, self.kind)
+            && self.at > self.from
+        {
+            let ran = self.at - self.since.max(self.from);
+            self.programs.entry(process).or_default().runs.add(ran);
+        }
+    }
+
+    fn nmi(&mut self, length: Nanos) {
+        let opens = self.open_entry(false);
+        match self.stack.last_mut() {
+            Some(top) => top.own = top.own.saturating_sub(length),
+            None => {
+                if let Some(entry) = &mut self.entry {
+                    entry.began = entry.began.saturating_sub(length);
+                }
+            }
+        }
+        self.count(Cause::Nmi, None, length, self.at, opens);
+        self.end_entry(true);
+    }
+
+    /// The innermost has ended.
+    fn pop(&mut self, senders: &mut Senders) {
+        let Some(mut frame) = self.stack.pop() else { return };
+        if let (true, Place::Context(Context::Vector(name))) = (frame.runs.is_empty(), frame.context)
+            && name.to_string().starts_with("call_function")
+            && let Some(called) = senders.of_unseen_call(self.cpu)
+        {
+            frame.runs.push(Run {
+                function: called.function,
+                sender: Some(called.sender),
+                time: Nanos(0),
+            });
+        }
+        match frame.runs.first_mut() {
+            Some(first) => first.time = first.time + frame.own,
+            None => frame.runs.push(Run {
+                function: 0,
+                sender: None,
+                time: frame.own,
+            }),
+        }
+        for (nth, run) in frame.runs.iter().enumerate() {
+            let cause = cause(frame.context, run.function);
+            let opens = frame.opens_entry && nth == 0;
+            self.count(cause, run.sender.or(frame.sender), run.time, frame.began, opens);
+        }
+    }
+
+    fn count(&mut self, cause: Cause, sender: Option<Sender>, time: Nanos, began: Nanos, opens_entry: bool) {
+        if began < self.from {
+            return;
+        }
+        let number = self.tally.add(cause, sender, time);
+        if let Some(entry) = &mut self.entry {
+            match opens_entry {
+                true => entry.first = Some(number),
+                false => entry.others.push(number),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

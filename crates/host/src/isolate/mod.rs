@@ -1,0 +1,23 @@
+//! What entered a CPU, how long it took, and who sent it. Nothing of the machine is changed.
+//!
+//! ```text
+//! observe   the whole: opens the trace, follows it for a while, ends
+//! occupant  a process whose threads keep CPUs busy          threads  whose a thread is, by its id
+//! senders   what was sent and has not arrived yet            follow   one CPU's marks -> entries
+//! tally     entries, by cause and sender                     counters what the machine itself counts: SMIs, stolen time
+//! ```
+//!
+//! Functions are addresses here; `worstcase-analysis` names them.
+
+mod counters;
+mod follow;
+pub mod observe;
+pub mod occupant;
+mod senders;
+pub mod tally;
+mod threads;
+
+pub use counters::Smis;
+pub use observe::{Asked, Observed, Occupy, OnCpu, observe};
+pub use senders::Sender;
+pub use tally::{Cause, Figures, Gap, Row};

@@ -1,0 +1,354 @@
+//! Opens the trace, follows it for a while, ends.
+
+use super::counters::{Counters, Smis, busy};
+use super::follow::Follow;
+use super::occupant::Occupant;
+use super::senders::{Called, Sender, Senders};
+use super::tally::{Cause, Figures, Gap, Program, Row, Tally};
+use super::threads::Threads;
+use crate::cpus::Cpus;
+use crate::trace::TraceError;
+use crate::trace::marks::{Mark, Marks, kind_of};
+use crate::{CpuList, Facts, HostError};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use worstcase_probe::Nanos;
+use worstcase_probe::sys::{affinity, clock};
+
+/// Whether a thread of ours keeps the CPUs busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupy {
+    /// Those on which no program runs.
+    Idle,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The CPUs.
+    pub cpus: CpuList,
+    /// How long.
+    pub time: Nanos,
+    /// Who keeps them busy.
+    pub occupy: Occupy,
+}
+
+/// What entered one CPU.
+#[derive(Clone, Debug)]
+pub struct OnCpu {
+    /// The CPU.
+    pub cpu: u32,
+    /// The program that it belongs to: its name and process id; none if nothing ran.
+    pub program: Option<(String, u32)>,
+    /// That is a thread of ours.
+    pub is_occupied: bool,
+    /// Causes.
+    pub rows: Vec<Row>,
+    /// Entries.
+    pub gaps: Vec<Gap>,
+    /// How often the kernel looked whether the tick can stop: by the bits of what needed it; 0 where it stopped.
+    pub ticks: BTreeMap<u32, u64>,
+    /// Events that the kernel could not keep.
+    pub lost: u64,
+    /// Interrupts of the firmware.
+    pub smis: Smis,
+    /// Time that the hypervisor took, where it says so.
+    pub stolen: Option<Nanos>,
+}
+
+/// What entered the CPUs.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Each.
+    pub cpus: Vec<OnCpu>,
+    /// When counting began, on CLOCK_MONOTONIC.
+    pub began: Nanos,
+    /// How long it was observed.
+    pub time: Nanos,
+    /// It was to be longer.
+    pub is_ended_early: bool,
+    /// Call chains of senders, innermost address first; a sender has a number.
+    pub chains: Vec<Vec<u64>>,
+    /// The kernel tells who calls a function on another CPU.
+    pub tells_callers: bool,
+    /// The kernel tells who sends an interrupt without a function.
+    pub tells_senders: bool,
+    /// What is to be known of how it was done.
+    pub notes: Vec<String>,
+}
+
+/// From opening the trace to counting: what opening it sends to the CPUs has arrived by then.
+const SETTLE: Duration = Duration::from_millis(300);
+/// Between two looks into the rings.
+const LOOK: Duration = Duration::from_millis(50);
+/// So long programs are looked for that run on a CPU by themselves,
+const LOOK_FOR_PROGRAMS: Duration = Duration::from_millis(500);
+/// and this is their share if there are any.
+const BUSY: f64 = 0.05;
+/// Different call chains that are kept.
+const CHAINS: usize = 1 << 14;
+
+/// Observes. `each` is told the time that is over and the entries so far, some twenty times a second.
+pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64)) -> Result<Observed, HostError> {
+    let facts = Facts::of(std::path::Path::new("/"));
+    Cpus::of(&facts).check(&asked.cpus)?;
+    let all = facts.cpu.online.clone().unwrap_or_else(|| asked.cpus.clone());
+    let mut notes = Vec::new();
+    let others = all.without(&asked.cpus);
+    match others.is_empty() {
+        true => notes.push("worstcase itself runs on the CPUs that it observes, as there is no other".into()),
+        false => {
+            let others: Vec<u32> = others.iter().collect();
+            if let Err(e) = affinity::set(&others) {
+                notes.push(format!("worstcase itself may run on the CPUs that it observes: {e}"));
+            }
+        }
+    }
+    let occupied = occupied(asked);
+    let occupant = (!occupied.is_empty()).then(|| Occupant::start(&occupied)).transpose()?;
+    let mut marks = Marks::open(&asked.cpus, &all).map_err(|e: TraceError| HostError::Missing(e.to_string()))?;
+    std::thread::sleep(SETTLE);
+    let before: Vec<Counters> = asked.cpus.iter().map(Counters::read).collect();
+    std::thread::sleep(LOOK);
+    let begin = clock::monotonic();
+    let mut following = Following::new(&asked.cpus, begin);
+    let end = begin + asked.time;
+    loop {
+        let now = clock::monotonic();
+        let is_last = now >= end || stop.load(Ordering::Relaxed);
+        following.take(&mut marks, now.min(end));
+        each(now.min(end) - begin, following.entries());
+        if is_last {
+            break;
+        }
+        std::thread::sleep(LOOK.min(Duration::from_nanos((end - now).0 + 1)));
+    }
+    let until = clock::monotonic().min(end);
+    // Ends the trace before anything else is sent to the CPUs.
+    let (tells_callers, tells_senders) = (marks.tells_callers, marks.tells_senders);
+    drop(marks);
+    let counted: Vec<_> = asked
+        .cpus
+        .iter()
+        .zip(before)
+        .map(|(cpu, before)| Counters::read(cpu).since(before))
+        .collect();
+    let occupant = occupant.as_ref().map(Occupant::id);
+    Ok(Observed {
+        cpus: following.finish(until, occupant, &occupied, counted),
+        began: begin,
+        time: until - begin,
+        is_ended_early: until < end,
+        chains: following.chains.all,
+        tells_callers,
+        tells_senders,
+        notes,
+    })
+}
+
+/// The CPUs that are to be kept busy.
+fn occupied(asked: &Asked) -> CpuList {
+    match asked.occupy {
+        Occupy::None => CpuList::default(),
+        Occupy::All => asked.cpus.clone(),
+        Occupy::Idle => {
+            let read = || fs::read_to_string("/proc/stat").unwrap_or_default();
+            let before = read();
+            std::thread::sleep(LOOK_FOR_PROGRAMS);
+            let after = read();
+            let is_idle = |cpu: &u32| busy(&before, &after, *cpu).is_none_or(|share| share < BUSY);
+            asked.cpus.iter().filter(is_idle).collect()
+        }
+    }
+}
+
+/// A mark that waits for its turn.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Nanos,
+    cpu: u32,
+    tid: u32,
+    mark: Mark,
+    chain: u32,
+}
+
+#[derive(Debug, Default)]
+struct Chains {
+    numbers: HashMap<Vec<u64>, u32>,
+    all: Vec<Vec<u64>>,
+}
+
+impl Chains {
+    fn number(&mut self, chain: &[u64]) -> u32 {
+        if let Some(number) = self.numbers.get(chain) {
+            return *number;
+        }
+        if self.all.len() >= CHAINS {
+            return u32::MAX;
+        }
+        self.all.push(chain.to_vec());
+        let number = self.all.len() as u32 - 1;
+        self.numbers.insert(chain.to_vec(), number);
+        number
+    }
+}
+
+#[derive(Debug)]
+struct Following {
+    cpus: Vec<Follow>,
+    senders: Senders,
+    threads: Threads,
+    chains: Chains,
+    waiting: Vec<Waiting>,
+    /// What was before is not counted.
+    from: Nanos,
+    /// Events that other CPUs lost: what they sent is not known.
+    lost_elsewhere: u64,
+}
+
+impl Following {
+    fn new(cpus: &CpuList, from: Nanos) -> Following {
+        Following {
+            cpus: cpus.iter().map(|cpu| Follow::new(cpu, from)).collect(),
+            senders: Senders::default(),
+            threads: Threads::default(),
+            chains: Chains::default(),
+            waiting: Vec::new(),
+            from,
+            lost_elsewhere: 0,
+        }
+    }
+
+    fn entries(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.tally.entries()).sum()
+    }
+
+    /// Takes what happened until `now`, of all CPUs in order of time.
+    fn take(&mut self, marks: &mut Marks, now: Nanos) {
+        let (waiting, chains) = (&mut self.waiting, &mut self.chains);
+        marks.drain(|event| {
+            waiting.push(Waiting {
+                at: event.at,
+                cpu: event.cpu,
+                tid: event.tid,
+                mark: event.what,
+                chain: match event.chain.is_empty() {
+                    true => u32::MAX,
+                    false => chains.number(event.chain),
+                },
+            });
+        });
+        self.waiting.sort_by_key(|w| w.at);
+        let due = self.waiting.partition_point(|w| w.at <= now);
+        let due: Vec<Waiting> = self.waiting.drain(..due).collect();
+        for waiting in due {
+            self.feed(&waiting);
+        }
+        self.threads.forget_names();
+    }
+
+    fn feed(&mut self, waiting: &Waiting) {
+        let Waiting {
+            at,
+            cpu,
+            tid,
+            mark,
+            chain,
+        } = *waiting;
+        let sender = |threads: &mut Threads| Sender {
+            chain,
+            thread: kind_of(threads.get(tid).name),
+        };
+        match mark {
+            Mark::Calls { cpu, call, function } => {
+                let sender = sender(&mut self.threads);
+                self.senders.call(cpu, call, Called { function, sender });
+            }
+            Mark::Sends { cpu } => self.senders.interrupt(cpu, sender(&mut self.threads)),
+            Mark::Wakes { tid } => self.senders.wake(tid, sender(&mut self.threads)),
+            Mark::Queues { work } => self.senders.work(work, sender(&mut self.threads)),
+            mark => match self.cpus.iter_mut().find(|follow| follow.cpu() == cpu) {
+                Some(follow) => {
+                    let threads = &mut self.threads;
+                    follow.feed(at, tid, mark, &mut self.senders, |tid| threads.get(tid));
+                }
+                None => {
+                    if let Mark::Lost { since, count } = mark
+                        && since > Nanos(0)
+                        && at >= self.from
+                    {
+                        self.lost_elsewhere += count.max(1);
+                    }
+                }
+            },
+        }
+    }
+
+    fn finish(
+        &mut self,
+        until: Nanos,
+        occupant: Option<u32>,
+        occupied: &CpuList,
+        counted: Vec<(Smis, Option<Nanos>)>,
+    ) -> Vec<OnCpu> {
+        let lost_elsewhere = self.lost_elsewhere;
+        let each = std::mem::take(&mut self.cpus).into_iter().zip(counted);
+        each.map(|(mut follow, (smis, stolen))| {
+            follow.finish(until);
+            let cpu = follow.cpu();
+            let is_occupied = occupied.contains(cpu);
+            let longest = follow.programs.iter().max_by_key(|(_, program)| program.runs.total);
+            let owner = occupant
+                .filter(|_| is_occupied)
+                .or(longest.map(|(process, _)| *process));
+            let program = owner.and_then(|own| Some((follow.programs.get(&own)?.name.to_string(), own)));
+            for (process, found) in &follow.programs {
+                match Some(*process) == owner {
+                    true => count_faults(&mut follow.tally, found),
+                    false => count_runs(&mut follow.tally, found),
+                }
+            }
+            let (rows, gaps) = follow.tally.finish();
+            OnCpu {
+                cpu,
+                program,
+                is_occupied,
+                rows,
+                gaps,
+                ticks: follow.ticks,
+                lost: follow.lost + lost_elsewhere,
+                smis,
+                stolen,
+            }
+        })
+        .collect()
+    }
+}
+
+/// The faults of the CPU's own program are entries.
+fn count_faults(tally: &mut Tally, program: &Program) {
+    if program.faults > 0 {
+        let figures = Figures {
+            count: program.faults,
+            ..Figures::default()
+        };
+        tally.enter_alike(Cause::PageFault, None, figures);
+    }
+}
+
+/// Another program that ran there is an entry.
+fn count_runs(tally: &mut Tally, program: &Program) {
+    if program.runs.count > 0 {
+        let cause = Cause::Thread {
+            name: program.name,
+            function: 0,
+        };
+        tally.enter_alike(cause, program.sender, program.runs);
+    }
+}

@@ -1,0 +1,113 @@
+//! Whose a thread is, by its id: asked while it may still live, and remembered.
+
+use crate::trace::Name;
+use std::collections::HashMap;
+use std::fs;
+
+/// Bit of the kernel's flags in /proc/TID/stat: the thread is the kernel's own (PF_KTHREAD).
+const KERNEL: u64 = 0x0020_0000;
+/// What is remembered.
+const KEPT: usize = 1 << 16;
+
+/// Whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The CPU has nothing to do.
+    Idle,
+    /// The kernel's.
+    Kernel,
+    /// That of a program, by its process id.
+    Program(u32),
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Whose it is.
+    pub kind: Kind,
+    /// What it is called; empty if it ended before it could be asked.
+    pub name: Name,
+}
+
+/// All threads that were asked for. Whose one is stays; what it is called may change.
+#[derive(Debug, Default)]
+pub struct Threads {
+    kinds: HashMap<u32, Kind>,
+    lately: HashMap<u32, Known>,
+}
+
+impl Threads {
+    /// The thread with this id.
+    pub fn get(&mut self, tid: u32) -> Known {
+        if self.kinds.len() >= KEPT {
+            self.kinds.clear();
+        }
+        let kinds = &mut self.kinds;
+        *self.lately.entry(tid).or_insert_with(|| {
+            let Known { kind, name } = ask(tid);
+            let kind = match name == Name::EMPTY {
+                true => kinds.get(&tid).copied().unwrap_or(kind),
+                false => kind,
+            };
+            kinds.insert(tid, kind);
+            Known { kind, name }
+        })
+    }
+
+    /// Threads may have got other names.
+    pub fn forget_names(&mut self) {
+        self.lately.clear();
+    }
+}
+
+fn ask(tid: u32) -> Known {
+    if tid == 0 {
+        return Known {
+            kind: Kind::Idle,
+            name: "idle".into(),
+        };
+    }
+    let read = |file: &str| fs::read_to_string(format!("/proc/{tid}/{file}")).unwrap_or_default();
+    let ended = Known {
+        kind: Kind::Program(tid),
+        name: Name::EMPTY,
+    };
+    let Some((flags, name)) = flags_and_name(&read("stat")) else {
+        return ended;
+    };
+    let kind = match flags & KERNEL {
+        0 => Kind::Program(process(&read("status")).unwrap_or(tid)),
+        _ => Kind::Kernel,
+    };
+    Known { kind, name }
+}
+
+/// Of a line of /proc/TID/stat: the name stands in brackets, may hold any, and the flags are the seventh word behind it.
+fn flags_and_name(stat: &str) -> Option<(u64, Name)> {
+    let (begin, rest) = stat.rsplit_once(')')?;
+    let (_, name) = begin.split_once('(')?;
+    Some((rest.split_whitespace().nth(6)?.parse().ok()?, name.into()))
+}
+
+fn process(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_the_kernel_and_of_programs() {
+        let stat = "17 (a) b (c) S 2 0 0 0 -1 2129984 0 0";
+        assert_eq!(flags_and_name(stat), Some((2_129_984, "a) b (c".into())));
+        assert_eq!(2_129_984 & KERNEL, KERNEL);
+        assert_eq!(flags_and_name("17 (a"), None);
+        let own = std::process::id();
+        let mut threads = Threads::default();
+        assert_eq!(threads.get(own).kind, Kind::Program(own));
+        assert_eq!(threads.get(0).kind, Kind::Idle);
+        assert_eq!(threads.get(2).kind, Kind::Kernel, "kthreadd");
+    }
+}

@@ -1,0 +1,161 @@
+//! What enters a CPU, and what other CPUs send it: the events of `worstcase host isolate`.
+
+use super::TraceError;
+use super::events::{Context, Event, Name, Thread};
+use super::mark_points::{Record, points};
+use super::tracefs::Tracefs;
+use super::tracer::Tracer;
+use crate::CpuList;
+use worstcase_probe::Nanos;
+
+/// What runs within an interrupt, a soft interrupt or a thread on somebody's behalf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The function of a timer.
+    Timer,
+    /// A function that another CPU has called here.
+    Call,
+    /// A work item.
+    Work,
+    /// A callback of RCU.
+    RcuCallback,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// An interrupt or soft interrupt begins.
+    Enter(Context),
+    /// It ends.
+    Exit(Context),
+    /// A function begins within what runs.
+    Begin {
+        /// What for.
+        part: Part,
+        /// The address of the timer, call or work: what its sender queued. That of a call is 0 where a CPU calls the function
+        /// itself.
+        of: u64,
+        /// The function's address.
+        function: u64,
+    },
+    /// It ends.
+    End {
+        /// What for.
+        part: Part,
+        /// The address of the call; 0 for the others.
+        of: u64,
+    },
+    /// The CPU goes over to another thread.
+    Switch(Thread),
+    /// A fault of user code.
+    PageFault,
+    /// A handler of a non-maskable interrupt ended.
+    Nmi {
+        /// How long it took.
+        length: Nanos,
+    },
+    /// The kernel looked whether the tick can stop.
+    Tick {
+        /// It stops.
+        stops: bool,
+        /// What needs it: bits of the kernel's TICK_DEP_MASK.
+        needed_by: u32,
+    },
+    /// A function is queued for a CPU.
+    Calls {
+        /// That CPU.
+        cpu: u32,
+        /// The address of the call.
+        call: u64,
+        /// The function's address.
+        function: u64,
+    },
+    /// An interrupt without a function is sent to a CPU.
+    Sends {
+        /// That CPU.
+        cpu: u32,
+    },
+    /// A thread's wake-up is issued.
+    Wakes {
+        /// The thread.
+        tid: u32,
+    },
+    /// A work item is queued.
+    Queues {
+        /// Its address.
+        work: u64,
+    },
+    /// Events of this CPU are missing from `since` on.
+    Lost {
+        /// The last event before.
+        since: Nanos,
+        /// How many; 0 if the ring was full and the kernel has not said so yet.
+        count: u64,
+    },
+}
+
+/// Bytes of a ring: thousands of call chains, of 4 kB at most.
+const RING: usize = 8 << 20;
+
+/// The trace of what enters some CPUs.
+#[derive(Debug)]
+pub struct Marks {
+    tracer: Tracer<Record>,
+    /// The kernel tells who calls a function on another CPU.
+    pub tells_callers: bool,
+    /// The kernel tells who sends an interrupt without a function.
+    pub tells_senders: bool,
+}
+
+impl Marks {
+    /// Begins a trace of what enters `watched`, and of what any of `all` sends there.
+    pub fn open(watched: &CpuList, all: &CpuList) -> Result<Marks, TraceError> {
+        let tracefs = Tracefs::open()?;
+        let entries = points::entries(&tracefs)?;
+        let sends = points::sends(&tracefs, watched)?;
+        let has = |name: &str| sends.iter().any(|point| point.name == name);
+        let (tells_callers, tells_senders) = (has(points::CALLS), has(points::SENDS));
+        let both: Vec<_> = entries.into_iter().chain(sends.iter().cloned()).collect();
+        let plan: Vec<_> = all
+            .iter()
+            .map(|cpu| match watched.contains(cpu) {
+                true => (cpu, &both[..]),
+                false => (cpu, &sends[..]),
+            })
+            .filter(|(_, points)| !points.is_empty())
+            .collect();
+        Ok(Marks {
+            tracer: Tracer::of_points(&plan, RING)?,
+            tells_callers,
+            tells_senders,
+        })
+    }
+
+    /// Hands over all events that are there, CPU by CPU, each CPU's in order of time.
+    pub fn drain(&mut self, each: impl FnMut(&Event<'_, Mark>)) {
+        self.tracer.drain(each);
+    }
+}
+
+/// A thread's name as one of its kind: workers have numbers.
+pub fn kind_of(comm: Name) -> Name {
+    let text = comm.to_string();
+    match text.split_once('/') {
+        Some(("kworker", rest)) if rest.starts_with('u') => "kworker, unbound".into(),
+        Some(("kworker", _)) => "kworker".into(),
+        _ => comm,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_of_one_kind() {
+        let kind = |name: &str| kind_of(name.into()).to_string();
+        assert_eq!(kind("kworker/1:2-events"), "kworker");
+        assert_eq!(kind("kworker/u8:0"), "kworker, unbound");
+        assert_eq!(kind("migration/1"), "migration/1");
+    }
+}

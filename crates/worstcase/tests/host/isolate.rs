@@ -1,0 +1,292 @@
+//! `worstcase host isolate` as a user types it, beside disturbers that are planted: each is named, with who sent it.
+//!
+//! The CPU that is observed belongs to a thread of this test. Nothing here asserts a time: this machine is shared.
+
+use assert_cmd::cargo::cargo_bin;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::process::{Signal, kill_process};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+const PAGES: usize = 4 * 4096;
+
+/// Two CPUs, and the rights to trace.
+fn is_possible() -> bool {
+    let possible = rustix::process::geteuid().is_root() && std::thread::available_parallelism().unwrap().get() >= 2;
+    if !possible {
+        eprintln!("skipped: no second CPU, or no right to trace");
+    }
+    possible
+}
+
+fn isolate(arguments: &[&str]) -> Command {
+    let mut command = Command::new(cargo_bin("worstcase"));
+    command.args(["host", "isolate", "--cpus", "1"]).args(arguments);
+    command
+}
+
+fn output(arguments: &[&str]) -> Output {
+    isolate(arguments).output().unwrap()
+}
+
+fn run_on(cpu: usize) {
+    let mut cpus = CpuSet::new();
+    cpus.set(cpu);
+    sched_setaffinity(None, &cpus).unwrap();
+}
+
+/// Threads of this process: one keeps CPU 1 busy, others do something on a CPU a thousand times a second.
+struct Planted {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Planted {
+    fn new() -> Planted {
+        let mut planted = Planted {
+            stop: Arc::default(),
+            threads: Vec::new(),
+        };
+        planted.on(1, std::hint::spin_loop);
+        planted
+    }
+
+    fn on(&mut self, cpu: usize, act: impl Fn() + Send + 'static) {
+        let stop = self.stop.clone();
+        self.threads.push(spawn(move || {
+            run_on(cpu);
+            while !stop.load(Ordering::Relaxed) {
+                act();
+            }
+        }));
+    }
+
+    fn each_millisecond_on(&mut self, cpu: usize, act: impl Fn() + Send + 'static) {
+        self.on(cpu, move || {
+            sleep(Duration::from_millis(1));
+            act();
+        });
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+fn unmap() {
+    let (protection, flags) = (
+        ProtFlags::READ | ProtFlags::WRITE,
+        MapFlags::PRIVATE | MapFlags::POPULATE,
+    );
+    // SAFETY: the kernel chooses the place, nobody keeps a pointer into it, and it is unmapped once.
+    unsafe {
+        let pages = mmap_anonymous(std::ptr::null_mut(), PAGES, protection, flags).unwrap();
+        munmap(pages, PAGES).unwrap();
+    }
+}
+
+/// MEMBARRIER_CMD_PRIVATE_EXPEDITED, and what registers for it.
+const BARRIER: i32 = 8;
+const REGISTER: i32 = 16;
+
+fn membarrier(command: i32) {
+    // SAFETY: it takes three integers.
+    let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
+    assert_eq!(result, 0);
+}
+
+/// The lines of the CPU that is observed.
+fn lines(said: &Output) -> Vec<Value> {
+    let answer: Value =
+        serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&said.stderr)));
+    assert_eq!(answer["schema"], "worstcase-isolate/1");
+    answer["cpus"][0]["lines"].as_array().unwrap().clone()
+}
+
+fn has(lines: &[Value], kind: &str, name: &str, sent_by: &str) -> bool {
+    lines.iter().any(|line| {
+        line["kind"] == kind
+            && line["name"].as_str().unwrap_or_default().starts_with(name)
+            && line["sent_by"].as_str().unwrap_or_default().contains(sent_by)
+            && line["count"].as_u64() > Some(0)
+            && !line["remedy"].as_str().unwrap().is_empty()
+    })
+}
+
+/// Whether this kernel tells who calls a function on another CPU: from 6.5 on.
+fn tells_callers() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|n| n.parse().unwrap_or(0));
+    let version: (u32, u32) = (numbers.next().unwrap(), numbers.next().unwrap());
+    version >= (6, 5)
+}
+
+#[test]
+fn planted_disturbers_are_named_with_who_sent_them() {
+    if !is_possible() {
+        return;
+    }
+    let mut planted = Planted::new();
+    membarrier(REGISTER);
+    planted.each_millisecond_on(0, || membarrier(BARRIER));
+    planted.each_millisecond_on(0, unmap);
+    planted.each_millisecond_on(0, || {
+        // It has a work item run on every CPU.
+        fs::read("/proc/sys/vm/stat_refresh").unwrap();
+    });
+    // A timer, and a thread, on the CPU itself.
+    planted.each_millisecond_on(1, || {});
+    let said = output(&["--time", "2s", "--occupy", "none", "--json"]);
+    drop(planted);
+    let lines = lines(&said);
+    let is_there = |kind, name, sent_by| assert!(has(&lines, kind, name, sent_by), "{kind} {name}: {lines:#?}");
+    is_there("timer", "hrtimer_wakeup", "");
+    is_there("work", "refresh_vm_stats", "read(2)");
+    assert!(lines.iter().any(|line| line["kind"] == "tick"), "{lines:#?}");
+    if tells_callers() {
+        is_there("call", "flush_tlb_func", "in munmap(2)");
+        is_there("call", "ipi_mb", "membarrier_private_expedited, ");
+        is_there("call", "ipi_mb", "in membarrier(2)");
+    }
+}
+
+#[test]
+fn three_verdicts_with_their_exit_codes() {
+    if !is_possible() {
+        return;
+    }
+    let code = |arguments: &[&str]| {
+        let all = [&["--time", "300ms", "--occupy", "all"], arguments].concat();
+        let said = output(&all);
+        (said.status.code(), String::from_utf8(said.stdout).unwrap())
+    };
+    let (failed, said) = code(&["--criterion", "0"]);
+    assert_eq!(failed, Some(1), "{said}");
+    assert!(said.contains("\nFAIL "), "{said}");
+    let (passed, said) = code(&["--criterion", "1000000", "--exclude", "steal"]);
+    assert_eq!(passed, Some(0), "{said}");
+    assert!(
+        said.contains("\nPASS ") && said.contains("a thread of worstcase kept it busy"),
+        "{said}"
+    );
+}
+
+#[test]
+fn ctrl_c_tells_what_was_seen_and_is_no_answer() {
+    if !is_possible() {
+        return;
+    }
+    let mut command = isolate(&["--time", "600s", "--criterion", "1000000", "--exclude", "steal"]);
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    sleep(Duration::from_secs(3));
+    kill_process(rustix::process::Pid::from_child(&child), Signal::INT).unwrap();
+    let said = child.wait_with_output().unwrap();
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert_eq!(said.status.code(), Some(2), "{text}");
+    assert!(text.starts_with("CPU 1 was entered "), "{text}");
+    assert!(text.contains("it was ended early"), "{text}");
+}
+
+/// Children of a process that are there.
+fn children(of: &Child) -> Vec<u32> {
+    let path = format!("/proc/{0}/task/{0}/children", of.id());
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+#[test]
+fn kill_9_at_many_instants_leaves_nobody() {
+    if !is_possible() {
+        return;
+    }
+    for instant in [100, 560, 600, 700, 900, 1300] {
+        let mut child = isolate(&["--time", "600s", "--occupy", "all"]).spawn().unwrap();
+        sleep(Duration::from_millis(instant));
+        let occupants = children(&child);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let is_there = |pid: &u32| {
+            let name = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            name.contains("host-occupant")
+        };
+        for _ in 0..100 {
+            if occupants.iter().any(is_there) {
+                sleep(Duration::from_millis(50));
+            }
+        }
+        assert!(!occupants.iter().any(is_there), "{instant} ms: {occupants:?}");
+    }
+}
+
+#[test]
+fn the_answer_is_kept_and_never_written_over() {
+    if !is_possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    let arguments = ["--time", "100ms", "--json", "-o", kept.to_str().unwrap()];
+    let said = output(&arguments);
+    assert_eq!(fs::read(kept.join("isolate.json")).unwrap(), said.stdout);
+    let again = output(&arguments);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is there already"));
+}
+
+#[test]
+fn what_cannot_be_observed_is_one_line() {
+    let refused = |arguments: &[&str]| {
+        let mut command = Command::new(cargo_bin("worstcase"));
+        let said = command.args(["host", "isolate"]).args(arguments).output().unwrap();
+        let line = String::from_utf8(said.stderr).unwrap();
+        assert_eq!(line.lines().count(), 1, "{line}");
+        (said.status.code(), line)
+    };
+    let (code, line) = refused(&["--cpus", "4095"]);
+    assert!(line.contains("CPUs 4095 are not online"), "{line}");
+    assert_eq!(code, Some(2));
+    let (code, line) = refused(&["--cpus", "0", "--time", "0s"]);
+    assert!(line.contains("observes nothing"), "{line}");
+    assert_eq!(code, Some(2));
+    if !Path::new("/sys/devices/system/cpu/nohz_full").exists() {
+        let (code, line) = refused(&[]);
+        assert!(line.contains("no CPU of this machine is isolated"), "{line}");
+        assert_eq!(code, Some(2));
+    }
+}
+
+#[test]
+fn without_root_it_is_refused_in_one_line() {
+    if !is_possible() {
+        return;
+    }
+    use std::os::unix::process::CommandExt;
+    let state = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(state.path(), Some(65534), Some(65534)).unwrap();
+    let program = state.path().join("worstcase");
+    fs::copy(cargo_bin("worstcase"), &program).unwrap();
+    let mut command = Command::new(program);
+    command.args(["host", "isolate", "--cpus", "1", "--time", "100ms", "--occupy", "none"]);
+    let said = command
+        .uid(65534)
+        .gid(65534)
+        .env("WORSTCASE_STATE", state.path())
+        .output()
+        .unwrap();
+    let line = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(3), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert!(line.contains("as root"), "{line}");
+}
