@@ -266,7 +266,7 @@ fn what_can_be_applied_is_and_a_refusal_stops_nothing() {
     );
     let state = StateFolder::at(&dir.path().join("state")).unwrap();
     let mut journal = Journal::begin(&state, "test").unwrap();
-    let applied = apply(&findings, &tree, &mut journal);
+    let applied = apply(settable(&findings), &tree, &mut journal);
     let told: Vec<(&str, usize, usize)> = applied
         .outcomes
         .iter()
