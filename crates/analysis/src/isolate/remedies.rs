@@ -72,7 +72,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ),
     (
         "lru_add_drain_per_cpu",
-        "none while a program elsewhere migrates or locks memory (mlockall, compaction): do that at the start",
+        "none while memory is moved or collapsed elsewhere (move_pages, compaction, khugepaged), or a file's pages are dropped (fadvise): do that at the start",
     ),
     (
         "drain_local_stock",

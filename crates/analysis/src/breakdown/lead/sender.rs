@@ -30,7 +30,7 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// If it wakes somebody.
+    /// If it wakes somebody, as such a sample begins.
     pub fn of(sources: &Sources<'a>, symbols: &'a Symbols, other: &'a Elsewhere, since: Since) -> Option<Sender<'a>> {
         if since == Since::Woken && other.task.0 != WAKER {
             return None;
@@ -38,11 +38,12 @@ impl<'a> Sender<'a> {
         let execution = sources.execution.of_other(other);
         let walk = walk(&execution, symbols);
         let last = walk.at(other.count.0.checked_sub(1)?)?.stack;
-        walk.stacks.find(last, Role::TryToWake)?;
-        let begin = match since {
-            Since::Woken => after_clock_read(&execution),
-            _ => interrupted_at(&walk, other.count.0),
+        // A timer's function, or the thread's system call.
+        let (wakes, begin) = match since {
+            Since::Woken => (Role::TryToWake, after_clock_read(&execution)),
+            _ => (Role::Wake, interrupted_at(&walk, other.count.0)),
         };
+        walk.stacks.find(last, wakes)?;
         Some(Sender {
             other,
             execution,

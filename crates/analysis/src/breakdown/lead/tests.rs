@@ -21,19 +21,20 @@ impl Wake {
     fn new(since: Since, runs: usize) -> Wake {
         let mut m = Machine::in_user(WAKER, "probe");
         m.work(30);
-        let begin = match since {
+        let (begin, wakes) = match since {
             Since::Woken => {
                 let after = m.read_clock().count;
                 m.work(2).syscall();
-                after
+                (after, "wake_up_q")
             }
             _ => {
                 m.syscall().sti().call("locked").cli().work(10).sti();
                 m.interrupt("asm_sysvec_apic_timer_interrupt");
-                m.count
+                (m.count, "hrtimer_wakeup")
             }
         };
-        m.work(3).call("wake_up_process").work(2).jump("try_to_wake_up");
+        m.work(3).call(wakes).work(1);
+        m.call("wake_up_process").work(2).jump("try_to_wake_up");
         m.work(5).call("native_smp_send_reschedule").work(4);
         let (sent_after, sent) = (m.steps(), m.count);
         m.park(0, &[("cpu_startup_entry", 50), ("do_idle", 90)]);
