@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use worstcase_lab::cpio::Archive;
 
 /// What scripts may type besides worstcase.
-const PROGRAMS: [&str; 6] = ["sh", "mount", "mkdir", "grep", "cat", "sleep"];
+const PROGRAMS: [&str; 7] = ["sh", "mount", "mkdir", "grep", "cat", "sleep", "stty"];
 const KERNEL: &str = "debian:6.1";
 /// It takes some ten seconds; a machine that hangs is ended after this.
 const PATIENCE: &str = "600";
@@ -98,11 +98,12 @@ fn image(script: &str) -> Vec<u8> {
     archive.finish()
 }
 
+/// The machine is reset as soon as its serial port has sent all: stty waits for that.
 fn init(script: &str) -> String {
     format!(
         "#!/bin/sh\nexport PATH=/bin\nmount -t proc proc /proc\nmount -t sysfs sys /sys\nmount -t devtmpfs dev /dev\n\
          mount -t tmpfs tmp /tmp\nmount -t cgroup2 cgroup /sys/fs/cgroup\nexec > /dev/ttyS0 2>&1\n{script}\n\
-         echo '== end'\necho b > /proc/sysrq-trigger\nsleep 600\n"
+         echo '== end'\nstty cs8 < /dev/ttyS0\necho b > /proc/sysrq-trigger\nsleep 600\n"
     )
 }
 
