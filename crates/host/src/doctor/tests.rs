@@ -113,6 +113,37 @@ fn siblings_are_worse_when_they_are_busy() {
     assert_eq!(with(&["2,3"], &[]), Some(Level::Notice));
 }
 
+#[test]
+fn a_core_of_which_the_cpuset_has_half_is_shared_with_others() {
+    let remedy = |cpuset: &str| {
+        let mut facts = machine();
+        facts.cpu.siblings = vec![list("1,2")];
+        facts.cgroup.cpuset = Some(crate::facts::cgroup::Cpuset {
+            group: "/pod".into(),
+            cpus: list(cpuset),
+        });
+        find(&facts, "smt").unwrap().remedy.unwrap()
+    };
+    assert!(remedy("2-3").contains("leaves CPUs 1 to others: ask for whole cores"));
+    assert!(remedy("0-3").starts_with("boot with nosmt"));
+}
+
+#[test]
+fn a_container_is_told_with_what_it_keeps_from_us() {
+    let id = "container";
+    assert_eq!(after(id, |_| ()), None);
+    let mut facts = machine();
+    facts.container.engine = Some("podman".into());
+    let finding = find(&facts, id).unwrap();
+    assert_eq!(
+        (finding.level, finding.what.as_str()),
+        (Level::Notice, "this is a container (podman)")
+    );
+    assert!(!finding.why.contains("cannot be seen"));
+    facts.container.own_processes = true;
+    assert!(find(&facts, id).unwrap().why.contains("Other processes cannot be seen"));
+}
+
 fn irq(number: u32, allowed: &str, effective: &str, count: u64) -> Irq {
     Irq {
         number,

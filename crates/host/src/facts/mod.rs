@@ -6,6 +6,7 @@
 
 pub mod cgroup;
 pub mod clock;
+pub mod container;
 pub mod cpu;
 pub mod disks;
 pub mod identity;
@@ -52,6 +53,8 @@ pub struct Facts {
     pub memory: memory::Memory,
     /// Hypervisor and steal.
     pub virtualization: virtualization::Virtualization,
+    /// Container.
+    pub container: container::Container,
     /// Flaws of the processor, and what the kernel does about each.
     pub vulnerabilities: BTreeMap<String, String>,
     /// How busy each CPU was while this was read (%).
@@ -78,6 +81,7 @@ impl Facts {
     /// Those of a tree of files.
     pub fn read(tree: &Tree, live: Live) -> Facts {
         let kernel = kernel::read(tree, live.tick_ns);
+        let container = container::read(tree);
         Facts {
             identity: identity::read(tree),
             cpu: cpu::read(tree),
@@ -90,9 +94,11 @@ impl Facts {
             interrupts: interrupts::read(tree),
             memory: memory::read(tree),
             virtualization: virtualization::read(tree, live.steal_percent),
+
             vulnerabilities: vulnerabilities(tree),
             busy_percent: live.busy_percent,
-            rights: rights::read(tree),
+            rights: rights::read(tree, container.own_users),
+            container,
             cgroup: cgroup::read(tree),
             disks: disks::read(tree),
         }

@@ -40,7 +40,8 @@ impl Rights {
     }
 }
 
-pub(super) fn read(tree: &Tree) -> Rights {
+/// `own_users`: of a name space of users, whose capabilities count for nothing that these are asked for here.
+pub(super) fn read(tree: &Tree, own_users: bool) -> Rights {
     let status = tree.text("proc/self/status").unwrap_or_default();
     let limits = tree.text("proc/self/limits").unwrap_or_default();
     let mounts = tree.text("proc/self/mounts").unwrap_or_default();
@@ -55,7 +56,10 @@ pub(super) fn read(tree: &Tree) -> Rights {
             .find(|words| words.get(2) == Some(&kind))
             .map(|words| words[1].to_string())
     };
-    let held = field(&status, "CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let held = match own_users {
+        true => Some(0),
+        false => field(&status, "CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok()),
+    };
     let names = |held: u64| {
         CAPABILITIES
             .iter()

@@ -244,6 +244,45 @@ fn the_tightest_quota_above_counts() {
 }
 
 #[test]
+fn a_container_is_known_by_its_name_spaces() {
+    let inside = |spaces: [u32; 3], files: &[&str]| {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("proc/self/ns");
+        fs::create_dir_all(&folder).unwrap();
+        for (name, number) in ["pid", "user", "uts"].into_iter().zip(spaces) {
+            std::os::unix::fs::symlink(format!("{name}:[{number}]"), folder.join(name)).unwrap();
+        }
+        fs::write(
+            dir.path().join("proc/self/status"),
+            "Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n",
+        )
+        .unwrap();
+        files
+            .iter()
+            .for_each(|name| fs::write(dir.path().join(name), "").unwrap());
+        Facts::read(&Tree::at(dir.path()), Live::default())
+    };
+    const MACHINE: [u32; 3] = [4026531836, 4026531837, 4026531838];
+    let machine = inside(MACHINE, &[".dockerenv"]);
+    assert!(!machine.container.is_one());
+    assert_eq!(machine.rights.has("CAP_SYS_NICE"), Some(true));
+    let shares_processes = inside([MACHINE[0], MACHINE[1], 4026532000], &[".dockerenv"]).container;
+    assert_eq!(shares_processes.engine.as_deref(), Some("docker"));
+    assert!(!shares_processes.own_processes);
+    let unnamed = inside([4026532001, MACHINE[1], MACHINE[2]], &[]).container;
+    assert!(unnamed.is_one() && unnamed.own_processes && unnamed.engine.is_none());
+    let own_users = inside([MACHINE[0], 4026532002, MACHINE[2]], &[]);
+    assert!(own_users.container.own_users);
+    assert_eq!(
+        own_users.rights.has("CAP_SYS_NICE"),
+        Some(false),
+        "root there is not the machine's"
+    );
+    let pod = facts(&[("proc/self/environ", "A=1\0KUBERNETES_SERVICE_HOST=10.0.0.1\0")]);
+    assert_eq!(pod.container.engine, None, "name spaces are not known");
+}
+
+#[test]
 fn rights_memory_and_disks() {
     let facts = facts(&[
         (

@@ -32,6 +32,12 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).trim().to_string())
     }
 
+    /// What a symbolic link says.
+    pub fn link(&self, name: &str) -> Option<String> {
+        let says = fs::read_link(self.path(name)).ok()?;
+        Some(says.to_string_lossy().into_owned())
+    }
+
     /// A file that holds one value.
     pub fn value<T: FromStr>(&self, name: &str) -> Option<T> {
         self.text(name)?.parse().ok()

@@ -167,11 +167,11 @@ impl BeginPart for Folders {
     fn begin_part(&self, part: &LoadPart, place: usize) -> Result<BegunPart, LoadError> {
         let name = part.name();
         let account = Account::of(part);
-        let folder = self.make(name, format!("{place}-{name}"), account)?;
-        let temporary = self.make(name, format!("{place}-tmp"), account)?;
+        let folder = self.make(name, format!("{place}-{name}"))?;
+        let temporary = self.make(name, format!("{place}-tmp"))?;
         let environment = Environment::mark(&self.path, temporary.clone());
         let mut notes = Vec::new();
-        let laid_down = account.map(|account| lay_down(name, account, [&folder, &temporary]));
+        let laid_down = account.map(|account| self.lay_down(name, account, [&folder, &temporary]));
         let laid_down = laid_down.transpose().unwrap_or_else(|note| {
             notes.push(note);
             None
@@ -188,35 +188,31 @@ impl BeginPart for Folders {
 }
 
 impl Folders {
-    /// Makes a folder of a load, which belongs to the user that it will run as.
-    fn make(&self, load: &'static str, name: String, account: Option<Account>) -> Result<PathBuf, LoadError> {
+    fn make(&self, load: &'static str, name: String) -> Result<PathBuf, LoadError> {
         let path = self.path.join(name);
-        let make = || {
-            fs::DirBuilder::new().mode(0o700).create(&path)?;
-            if let Some(account) = account {
-                account.own(&path)?;
-                self.folder.let_others_pass()?;
-            }
-            Ok(())
-        };
-        make().map_err(LoadError::preparing(
+        let made = fs::DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(LoadError::preparing(
             load,
             format!("making the folder {}", path.display()),
         ))?;
         Ok(path)
     }
-}
 
-/// Becomes another user while a load is started; the error is what to say where that cannot be, and the load has root's
-/// rights.
-fn lay_down(load: &str, account: Account, folders: [&Path; 2]) -> Result<LaidDown, String> {
-    account.become_it(folders[0]).map_err(|why| {
-        for folder in folders {
-            // Root can use them as they are, too.
-            let _ = Account::ROOT.own(folder);
-        }
-        format!("load '{load}' has root's rights, as it cannot run as {account}: {why}")
-    })
+    /// Gives a load's folders to another user, and becomes it while the load is started; the error is what to say where that
+    /// cannot be, and the load has root's rights.
+    fn lay_down(&self, load: &str, account: Account, folders: [&Path; 2]) -> Result<LaidDown, String> {
+        let give = || {
+            folders.iter().try_for_each(|folder| account.own(folder))?;
+            self.folder.let_others_pass()
+        };
+        give().and_then(|()| account.become_it(folders[0])).map_err(|why| {
+            for folder in folders {
+                // Root can use them as they are, too.
+                let _ = Account::ROOT.own(folder);
+            }
+            format!("load '{load}' has root's rights, as it cannot run as {account}: {why}")
+        })
+    }
 }
 
 impl Deref for RunningHostLoad {

@@ -11,6 +11,11 @@ pub enum TraceError {
         "tracefs cannot be reached: {0}; run as root (CAP_SYS_ADMIN), or mount it at /sys/kernel/tracing and make it readable"
     )]
     Tracefs(#[source] io::Error),
+    /// A container's thread ids are not those of the trace.
+    #[error(
+        "this container numbers its processes by itself, so the kernel's trace cannot be matched with them; share the machine's processes with it (--pid=host; in a pod hostPID: true)"
+    )]
+    OwnProcesses,
     /// A file of tracefs.
     #[error("tracefs: {path} cannot be read: {source}; run as root, or make tracefs readable (mount option gid=)")]
     Read {

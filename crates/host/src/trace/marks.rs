@@ -110,7 +110,7 @@ pub struct Marks {
 impl Marks {
     /// Begins a trace of what enters `watched`, and of what any of `all` sends there.
     pub fn open(watched: &CpuList, all: &CpuList) -> Result<Marks, TraceError> {
-        let tracefs = Tracefs::open()?;
+        let tracefs = Tracefs::of_threads()?;
         let entries = points::entries(&tracefs)?;
         let sends = points::sends(&tracefs, watched)?;
         let has = |name: &str| sends.iter().any(|point| point.name == name);

@@ -1,11 +1,14 @@
 //! Files of tracefs, through a mount that no path leads to: it needs no mount point and is gone with its descriptor.
 
 use super::TraceError;
+use crate::facts::Tree;
+use crate::facts::container::has_own_processes;
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 /// Where others may have mounted it.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -14,8 +17,16 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 pub struct Tracefs(OwnedFd);
 
 impl Tracefs {
+    /// To read a trace of threads: refused where their ids are not the kernel's.
+    pub fn of_threads() -> Result<Tracefs, TraceError> {
+        match has_own_processes(&Tree::at(Path::new("/"))) {
+            true => Err(TraceError::OwnProcesses),
+            false => Tracefs::open(),
+        }
+    }
+
     /// Uses a mount that exists, else makes a detached one.
-    pub fn open() -> Result<Tracefs, TraceError> {
+    fn open() -> Result<Tracefs, TraceError> {
         let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         for place in PLACES {
             if let Ok(root) = rustix::fs::open(place, folder, Mode::empty()) {

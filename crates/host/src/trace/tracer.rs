@@ -56,7 +56,7 @@ struct OneCpu {
 impl Tracer {
     /// Begins a trace of these CPUs.
     pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<Tracer, TraceError> {
-        let points = points(&Tracefs::open()?, purpose)?;
+        let points = points(&Tracefs::of_threads()?, purpose)?;
         let bytes = match purpose {
             Purpose::Response { .. } => RING,
             Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,

@@ -3,6 +3,7 @@
 //! QEMU counts no instructions here and nothing asserts a time: what matters is what worstcase finds and where it runs.
 
 use crate::machine::Machine;
+use serde_json::Value;
 
 /// CPU 1 is isolated.
 const ISOLATED: &str = "isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1";
@@ -80,4 +81,57 @@ fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
     says("refresh", "do not read or write /proc/sys/vm/stat_refresh");
     says("refresh", "\nFAIL ");
     says("refresh", "\nexit 1\n");
+}
+
+/// What the kernel's own trace of a CPU has, by event, in a window of time.
+fn traced(trace: &str, event: &str, [from, until]: [f64; 2]) -> Vec<String> {
+    let of = format!(": {event}: ");
+    let events = trace.lines().filter_map(|line| {
+        let (before, after) = line.split_once(&of)?;
+        let at: f64 = before.rsplit(' ').next()?.parse().ok()?;
+        (from <= at && at < until).then(|| after.to_string())
+    });
+    events.collect()
+}
+
+/// The same events, counted by tracefs, which has nothing of worstcase in it.
+#[test]
+fn every_entry_is_one_of_the_kernels_own_trace() {
+    let machine = Machine::boot(
+        ISOLATED,
+        r#"
+        say() { echo "== $1"; }
+        tracing=/sys/kernel/tracing
+        mount -t tracefs tracing $tracing
+        echo mono > $tracing/trace_clock
+        echo 2 > $tracing/tracing_cpumask
+        for events in timer/hrtimer_expire_entry irq/irq_handler_entry workqueue/workqueue_execute_start \
+            irq_vectors/reschedule_entry; do echo 1 > $tracing/events/$events/enable; done
+        (while :; do cat /proc/sys/vm/stat_refresh; sleep 0.1; done) > /dev/null &
+        say answer; worstcase host isolate --time 3s --json 2> /tmp/errors
+        echo 0 > $tracing/tracing_on
+        say trace; cat $tracing/per_cpu/cpu1/trace
+        "#,
+    );
+    let answer = machine.part("answer");
+    let answer: Value = serde_json::from_str(answer).unwrap_or_else(|e| panic!("{e}: {}", machine.said));
+    let seconds = |name: &str| answer[name].as_u64().unwrap() as f64 / 1e9;
+    let window = [seconds("began_ns"), seconds("began_ns") + seconds("time_ns")];
+    let lines = answer["cpus"][0]["lines"].as_array().unwrap();
+    let told = |kinds: &[&str]| -> u64 {
+        let of = lines
+            .iter()
+            .filter(|line| kinds.contains(&line["kind"].as_str().unwrap()));
+        of.filter_map(|line| line["count"].as_u64()).sum()
+    };
+    for (kinds, event) in [
+        (&["tick", "timer"][..], "hrtimer_expire_entry"),
+        (&["device"], "irq_handler_entry"),
+        (&["work"], "workqueue_execute_start"),
+        (&["reschedule"], "reschedule_entry"),
+    ] {
+        let there = traced(machine.part("trace"), event, window);
+        assert_eq!(told(kinds), there.len() as u64, "{event}: {there:?}\n{lines:#?}");
+    }
+    assert!(told(&["tick"]) > 0 && told(&["work"]) > 0, "{lines:#?}");
 }

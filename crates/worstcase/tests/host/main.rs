@@ -2,6 +2,7 @@
 
 mod bench;
 mod broke;
+mod containers;
 mod isolate;
 mod isolated;
 mod kept;

@@ -100,6 +100,13 @@ fn siblings(patient: &Patient) -> Option<Finding> {
     if partners.is_empty() {
         return Some(Finding::good(ID, "no measured CPU shares its core"));
     }
+    let elsewhere = patient
+        .facts
+        .cgroup
+        .cpuset
+        .as_ref()
+        .map(|set| partners.without(&set.cpus));
+    let elsewhere = elsewhere.filter(|cpus| !cpus.is_empty());
     let percent = |cpu: u32| patient.facts.busy_percent.get(&cpu).copied().unwrap_or_default();
     let busy: CpuList = partners.iter().filter(|cpu| percent(*cpu) > BUSY).collect();
     let why = "Two CPUs of a core share its execution units and its nearest caches: what one does slows the other down, \
@@ -116,10 +123,17 @@ fn siblings(patient: &Patient) -> Option<Finding> {
             Finding::new(ID, Level::Harmful, what, why)
         }
     };
-    Some(finding.remedy(format!(
+    let off = format!(
         "boot with nosmt, or as root: {}",
         echo("off", "sys/devices/system/cpu/smt/control")
-    )))
+    );
+    Some(finding.remedy(match elsewhere {
+        None => off,
+        Some(cpus) => format!(
+            "this cpuset leaves CPUs {cpus} to others: ask for whole cores (Kubernetes: CPU manager policy static with \
+             full-pcpus-only); or on the machine {off}"
+        ),
+    }))
 }
 
 fn interrupts(patient: &Patient) -> Option<Finding> {

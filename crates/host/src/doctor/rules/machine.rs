@@ -2,7 +2,7 @@
 
 use super::{Finding, Level, Patient, Rule};
 
-pub(super) const RULES: [Rule; 5] = [clock, hypervisor, steal, quota, rt_group];
+pub(super) const RULES: [Rule; 6] = [clock, hypervisor, steal, container, quota, rt_group];
 
 /// Clock sources behind a slow bus.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
@@ -86,6 +86,27 @@ fn steal(patient: &Patient) -> Option<Finding> {
         )
         .remedy("on the host: CPUs of their own for this guest"),
     )
+}
+
+fn container(patient: &Patient) -> Option<Finding> {
+    let container = &patient.facts.container;
+    if !container.is_one() {
+        return None;
+    }
+    let engine = container.engine.as_ref().map(|engine| format!(" ({engine})"));
+    let mut why =
+        String::from("Kernel, settings and interrupts are the machine's, and seldom can be changed from here.");
+    if container.own_processes {
+        why += " Other processes cannot be seen, and the kernel's trace cannot be matched with those that can.";
+    }
+    if container.own_users {
+        why += " Root here is not the machine's: the kernel refuses what only that one may do.";
+    }
+    let what = format!("this is a container{}", engine.unwrap_or_default());
+    Some(Finding::new("container", Level::Notice, what, why).remedy(
+        "measure on the machine itself; or start the container with --pid=host, --cap-add SYS_NICE, IPC_LOCK and \
+             PERFMON, and --cpuset-cpus (docs/containers.md)",
+    ))
 }
 
 fn quota(patient: &Patient) -> Option<Finding> {

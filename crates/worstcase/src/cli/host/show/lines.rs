@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use worstcase_host::CpuList;
 use worstcase_host::facts::cgroup::Version;
+use worstcase_host::facts::container::Container;
 use worstcase_host::facts::disks::Disk;
 use worstcase_host::facts::identity::Identity;
 use worstcase_host::facts::interrupts::Interrupts;
@@ -30,6 +31,7 @@ pub(super) fn groups(facts: &Facts) -> Vec<(&'static str, Vec<Line>)> {
         ("Mitigations", vulnerabilities(&facts.vulnerabilities)),
         ("This user", rights(&facts.rights)),
         ("Control group", cgroup(&facts.cgroup)),
+        ("Container", container(&facts.container)),
         ("Block devices", facts.disks.iter().map(disk).collect()),
     ]
 }
@@ -330,6 +332,20 @@ fn cgroup(cgroup: &cgroup::Cgroup) -> Vec<Line> {
         lines.push(line("real-time runtime", Some(format!("{us} us"))));
     }
     lines
+}
+
+fn container(container: &Container) -> Vec<Line> {
+    let own = |is_own: bool| Some(if is_own { "its own" } else { "the machine's" });
+    let engine = match (&container.engine, container.is_one()) {
+        (Some(engine), _) => Some(engine.clone()),
+        (None, true) => None,
+        (None, false) => Some("none".into()),
+    };
+    vec![
+        line("made by", engine),
+        line("processes", own(container.own_processes)),
+        line("users", own(container.own_users)),
+    ]
 }
 
 fn disk(disk: &Disk) -> Line {

@@ -1,0 +1,76 @@
+//! worstcase in a container: what it can do there it does, and what it cannot is one line.
+//!
+//! `unshare` makes the name spaces that an engine makes; a container needs no more to be one.
+
+use assert_cmd::cargo::cargo_bin;
+use std::process::{Command, Output};
+
+/// Types a command in name spaces of its own; `None` where this machine allows none.
+fn inside(spaces: &[&str], arguments: &[&str]) -> Option<Output> {
+    let unshare = || {
+        let mut command = Command::new("unshare");
+        command.args(spaces);
+        command
+    };
+    let possible = unshare().arg("true").status().is_ok_and(|status| status.success());
+    if !possible {
+        eprintln!("skipped: no name spaces can be made here");
+        return None;
+    }
+    let mut command = unshare();
+    Some(command.arg(cargo_bin("worstcase")).args(arguments).output().unwrap())
+}
+
+const PROCESSES: [&str; 3] = ["--pid", "--fork", "--mount-proc"];
+const ALL: [&str; 4] = ["--map-root-user", "--pid", "--fork", "--mount-proc"];
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_trace_of_other_numbers_is_refused_not_misread() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for command in [
+        "host isolate --cpus 0 --time 100ms",
+        "host run --probe response --time 100ms -o /nowhere/run",
+    ] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run").display().to_string();
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(|a| if *a == "/nowhere/run" { &run } else { *a })
+            .collect();
+        let Some(said) = inside(&PROCESSES, &arguments) else {
+            return;
+        };
+        let errors = text(&said.stderr);
+        assert_eq!(said.status.code(), Some(3), "{errors}");
+        assert!(
+            errors.contains("this container numbers its processes by itself"),
+            "{errors}"
+        );
+        assert!(errors.contains("--pid=host"), "{errors}");
+    }
+}
+
+#[test]
+fn root_of_a_container_measures_and_is_told_what_it_may_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run").display().to_string();
+    let arguments = ["host", "run", "--load", "fork@10", "--time", "100ms", "-o", &run];
+    let Some(said) = inside(&ALL, &arguments) else {
+        return;
+    };
+    let (shown, errors) = (text(&said.stdout), text(&said.stderr));
+    assert_eq!(said.status.code(), Some(0), "{errors}");
+    assert!(shown.contains("latency: timer due to user code"), "{shown}");
+    assert!(shown.contains("NOT REAL-TIME"), "{shown}");
+    let said = inside(&ALL, &["host", "doctor"]).unwrap();
+    let shown = text(&said.stdout);
+    assert!(shown.contains("this is a container"), "{shown}");
+    assert!(shown.contains("this user may not run real-time threads"), "{shown}");
+}
