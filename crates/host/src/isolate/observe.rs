@@ -273,6 +273,11 @@ impl Following {
             Mark::Sends { cpu } => self.senders.interrupt(cpu, sender(&mut self.threads)),
             Mark::Wakes { tid } => self.senders.wake(tid, sender(&mut self.threads)),
             Mark::Queues { work } => self.senders.work(work, sender(&mut self.threads)),
+            Mark::Named {
+                tid: named,
+                name,
+                is_new,
+            } => self.threads.learn(named, name, is_new.map(|same| same.then_some(tid))),
             mark => match self.cpus.iter_mut().find(|follow| follow.cpu() == cpu) {
                 Some(follow) => {
                     let threads = &mut self.threads;

@@ -29,11 +29,13 @@ pub struct Known {
     pub name: Name,
 }
 
-/// All threads that were asked for. Whose one is stays; what it is called may change.
+/// All threads that were asked for, or of which the trace told. Whose one is stays; what it is called may change.
 #[derive(Debug, Default)]
 pub struct Threads {
     kinds: HashMap<u32, Kind>,
     lately: HashMap<u32, Known>,
+    /// What the trace called them last: right also for one that has ended.
+    told: HashMap<u32, Name>,
 }
 
 impl Threads {
@@ -42,7 +44,7 @@ impl Threads {
         if self.kinds.len() >= KEPT {
             self.kinds.clear();
         }
-        let kinds = &mut self.kinds;
+        let (kinds, told) = (&mut self.kinds, &self.told);
         *self.lately.entry(tid).or_insert_with(|| {
             let Known { kind, name } = ask(tid);
             let kind = match name == Name::EMPTY {
@@ -50,8 +52,29 @@ impl Threads {
                 false => kind,
             };
             kinds.insert(tid, kind);
+            let name = told.get(&tid).copied().unwrap_or(name);
             Known { kind, name }
         })
+    }
+
+    /// The trace tells a thread's name; of a new one also which thread of the same process made it, if one did.
+    pub fn learn(&mut self, tid: u32, name: Name, is_new: Option<Option<u32>>) {
+        if self.told.len() >= KEPT {
+            self.told.clear();
+        }
+        match is_new {
+            Some(Some(maker)) => {
+                let kind = self.get(maker).kind;
+                self.kinds.insert(tid, kind);
+            }
+            // Not that of an earlier thread of the same number.
+            Some(None) => {
+                self.kinds.remove(&tid);
+            }
+            None => {}
+        }
+        self.told.insert(tid, name);
+        self.lately.remove(&tid);
     }
 
     /// Threads may have got other names.
@@ -109,5 +132,26 @@ mod tests {
         assert_eq!(threads.get(own).kind, Kind::Program(own));
         assert_eq!(threads.get(0).kind, Kind::Idle);
         assert_eq!(threads.get(2).kind, Kind::Kernel, "kthreadd");
+    }
+
+    /// Larger than any thread's id.
+    const GONE: u32 = 1 << 23;
+
+    #[test]
+    fn one_that_has_ended_is_called_what_the_trace_called_it() {
+        let mut threads = Threads::default();
+        assert_eq!(threads.get(GONE).name, Name::EMPTY);
+        threads.learn(GONE, "sh".into(), Some(None));
+        threads.learn(GONE, "cat".into(), None);
+        let known = |kind, name: &str| Known {
+            kind,
+            name: name.into(),
+        };
+        assert_eq!(threads.get(GONE), known(Kind::Program(GONE), "cat"));
+        threads.learn(GONE + 1, "worker".into(), Some(Some(GONE)));
+        assert_eq!(threads.get(GONE + 1), known(Kind::Program(GONE), "worker"));
+        // The number is given again.
+        threads.learn(GONE + 1, "other".into(), Some(None));
+        assert_eq!(threads.get(GONE + 1), known(Kind::Program(GONE + 1), "other"));
     }
 }

@@ -52,7 +52,15 @@ pub enum Record {
     Queues {
         work: Field,
     },
+    Named {
+        tid: Field,
+        name: Field,
+        flags: Option<Field>,
+    },
 }
+
+/// clone(2): the new thread is of the same process (CLONE_THREAD).
+const THREAD: i64 = 0x10000;
 
 impl Decoder for Record {
     type What = Mark;
@@ -110,6 +118,11 @@ impl Decoder for Record {
             },
             Record::Queues { work } => Mark::Queues {
                 work: number(work)? as u64,
+            },
+            Record::Named { tid, name, flags } => Mark::Named {
+                tid: number(tid)? as u32,
+                name: Name::new(name.text(record)?),
+                is_new: flags.and_then(|f| f.number(record)).map(|flags| flags & THREAD != 0),
             },
         })
     }
@@ -290,6 +303,20 @@ pub mod points {
         points.sender("workqueue/workqueue_queue_work", String::new(), |f| {
             let work = f.field("work")?;
             Ok(Record::Queues { work })
+        })?;
+        points.add("task/task_newtask", |f| {
+            Ok(Record::Named {
+                tid: f.field("pid")?,
+                name: f.field("comm")?,
+                flags: Some(f.field("clone_flags")?),
+            })
+        })?;
+        points.add("task/task_rename", |f| {
+            Ok(Record::Named {
+                tid: f.field("pid")?,
+                name: f.field("newcomm")?,
+                flags: None,
+            })
         })?;
         Ok(points.found)
     }

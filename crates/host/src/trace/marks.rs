@@ -21,6 +21,9 @@ pub enum Part {
     RcuCallback,
 }
 
+/// Whether a new thread is of the process that made it.
+pub type SameProcess = bool;
+
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -84,6 +87,15 @@ pub enum Mark {
     Queues {
         /// Its address.
         work: u64,
+    },
+    /// A thread is new, or has another name.
+    Named {
+        /// The thread.
+        tid: u32,
+        /// Its name from now on.
+        name: Name,
+        /// It is new, and whether a thread of the same process made it.
+        is_new: Option<SameProcess>,
     },
     /// Events of this CPU are missing from `since` on.
     Lost {

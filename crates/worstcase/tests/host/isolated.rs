@@ -76,8 +76,7 @@ fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
     says("alone", "a thread of worstcase kept it busy");
     says("alone", "this kernel does not tell who calls functions on other CPUs");
     says("refresh", "thread kworker: refresh_vm_stats");
-    says("refresh", "sent by schedule_on_each_cpu, ");
-    says("refresh", " in read(2)");
+    says("refresh", "sent by schedule_on_each_cpu, cat in read(2)");
     says("refresh", "do not read or write /proc/sys/vm/stat_refresh");
     says("refresh", "\nFAIL ");
     says("refresh", "\nexit 1\n");
@@ -120,9 +119,9 @@ fn every_entry_is_one_of_the_kernels_own_trace() {
     let lines = answer["cpus"][0]["lines"].as_array().unwrap();
     // A timer interrupt in which nothing expired, and work that began before, are lines without a name.
     let told = |kinds: &[&str], are_named: bool| -> u64 {
-        let of = lines.iter().filter(|line| {
-            kinds.contains(&line["kind"].as_str().unwrap()) && (!are_named || line["name"].is_string())
-        });
+        let of = lines
+            .iter()
+            .filter(|line| kinds.contains(&line["kind"].as_str().unwrap()) && (!are_named || line["name"].is_string()));
         of.filter_map(|line| line["count"].as_u64()).sum()
     };
     for (kinds, are_named, event) in [
