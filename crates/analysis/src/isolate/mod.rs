@@ -132,14 +132,19 @@ pub fn answer(
     let of = |cpu: &OnCpu| of_cpu(cpu, &words, machine, observed.time, excluded);
     let cpus: Vec<Cpu> = observed.cpus.iter().map(of).collect();
     let mut notes = observed.notes.clone();
+    if observed.uses_probes {
+        notes.push(
+            "before Linux 6.5 senders are told by probes in the kernel's functions (kprobes); of a call to several CPUs it is inferred which took it".into(),
+        );
+    }
     if !observed.tells_callers {
         notes.push(
-            "this kernel does not tell who calls functions on other CPUs (tracepoints csd:*, from Linux 6.5 on)".into(),
+            "this kernel does not tell who calls functions on other CPUs (tracepoints csd:*, from Linux 6.5 on; before, kprobes)".into(),
         );
     }
     if !observed.tells_senders {
         notes.push(
-            "this kernel does not tell who sends reschedule interrupts (tracepoints ipi:*, from Linux 6.4 on)".into(),
+            "this kernel does not tell who sends reschedule interrupts (tracepoints ipi:*, from Linux 6.4 on; before, kprobes)".into(),
         );
     }
     Answer {

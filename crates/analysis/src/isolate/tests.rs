@@ -80,6 +80,7 @@ fn observed() -> Observed {
         ],
         tells_callers: true,
         tells_senders: true,
+        uses_probes: false,
         notes: Vec::new(),
     }
 }

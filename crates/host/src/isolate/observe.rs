@@ -79,6 +79,8 @@ pub struct Observed {
     pub tells_callers: bool,
     /// The kernel tells who sends an interrupt without a function.
     pub tells_senders: bool,
+    /// It does so through probes in its functions.
+    pub uses_probes: bool,
     /// What is to be known of how it was done.
     pub notes: Vec<String>,
 }
@@ -131,7 +133,7 @@ pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64
     }
     let until = clock::monotonic().min(end);
     // Ends the trace before anything else is sent to the CPUs.
-    let (tells_callers, tells_senders) = (marks.tells_callers, marks.tells_senders);
+    let (tells_callers, tells_senders, uses_probes) = (marks.tells_callers, marks.tells_senders, marks.uses_probes);
     drop(marks);
     let counted: Vec<_> = asked
         .cpus
@@ -148,6 +150,7 @@ pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64
         chains: following.chains.all,
         tells_callers,
         tells_senders,
+        uses_probes,
         notes,
     })
 }
@@ -269,6 +272,10 @@ impl Following {
             Mark::Calls { cpu, call, function } => {
                 let sender = sender(&mut self.threads);
                 self.senders.call(cpu, call, Called { function, sender });
+            }
+            Mark::CallsMany { function } => {
+                let sender = sender(&mut self.threads);
+                self.senders.call_many(cpu, Called { function, sender });
             }
             Mark::Sends { cpu } => self.senders.interrupt(cpu, sender(&mut self.threads)),
             Mark::Wakes { tid } => self.senders.wake(tid, sender(&mut self.threads)),

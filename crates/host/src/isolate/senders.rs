@@ -1,7 +1,7 @@
 //! What was sent and has not arrived yet, and by whom.
 
 use crate::trace::Name;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Who made something enter a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,16 @@ pub struct Called {
     pub sender: Sender,
 }
 
+/// The latest call to several CPUs: which ones is not known.
+#[derive(Debug)]
+struct Many {
+    /// The CPU that called; never one of them.
+    from: u32,
+    called: Called,
+    /// The CPUs that have taken it.
+    taken: HashSet<u32>,
+}
+
 /// Wake-ups and work of which nobody asks any more are forgotten when there are so many.
 const KEPT: usize = 1 << 16;
 
@@ -29,6 +39,7 @@ const KEPT: usize = 1 << 16;
 pub struct Senders {
     calls: HashMap<(u32, u64), Called>,
     latest: HashMap<u32, u64>,
+    many: Option<Many>,
     interrupts: HashMap<u32, Sender>,
     wakes: HashMap<u32, Sender>,
     works: HashMap<u64, Sender>,
@@ -39,6 +50,15 @@ impl Senders {
     pub fn call(&mut self, cpu: u32, call: u64, called: Called) {
         bounded(&mut self.calls).insert((cpu, call), called);
         self.latest.insert(cpu, call);
+    }
+
+    /// CPU `from` queues a function for several others.
+    pub fn call_many(&mut self, from: u32, called: Called) {
+        self.many = Some(Many {
+            from,
+            called,
+            taken: HashSet::new(),
+        });
     }
 
     /// An interrupt is sent to a CPU.
@@ -61,10 +81,13 @@ impl Senders {
         self.calls.remove(&(cpu, call)).map(|called| called.sender)
     }
 
-    /// What was queued last for a CPU on which no function was seen to begin.
+    /// What was queued last for a CPU on which no function was seen to begin: for it alone, else for several.
     pub fn of_unseen_call(&mut self, cpu: u32) -> Option<Called> {
-        let call = self.latest.remove(&cpu)?;
-        self.calls.remove(&(cpu, call))
+        if let Some(call) = self.latest.remove(&cpu) {
+            return self.calls.remove(&(cpu, call));
+        }
+        let many = self.many.as_mut().filter(|many| many.from != cpu)?;
+        many.taken.insert(cpu).then_some(many.called)
     }
 
     /// Who sent the interrupt that a CPU takes.
@@ -116,5 +139,21 @@ mod tests {
         assert_eq!(senders.of_unseen_call(1), Some(called(3)));
         assert_eq!(senders.of_unseen_call(1), None);
         assert_eq!(senders.of_call(2, 0x10), Some(sender(2)));
+    }
+
+    #[test]
+    fn a_call_to_several_is_taken_by_each_other_once_after_what_is_its_own() {
+        let mut senders = Senders::default();
+        let called = |chain| Called {
+            function: 9,
+            sender: sender(chain),
+        };
+        senders.call_many(0, called(1));
+        senders.call(1, 0x10, called(2));
+        assert_eq!(senders.of_unseen_call(1), Some(called(2)));
+        assert_eq!(senders.of_unseen_call(1), Some(called(1)));
+        assert_eq!(senders.of_unseen_call(1), None);
+        assert_eq!(senders.of_unseen_call(0), None, "it called itself");
+        assert_eq!(senders.of_unseen_call(2), Some(called(1)));
     }
 }

@@ -4,6 +4,7 @@ use super::events::{Context, Name, Thread};
 use super::format::{Field, Format};
 use super::marks::{Mark, Part};
 use super::points::Decoder;
+use super::probes::Function;
 use worstcase_probe::Nanos;
 
 /// Where the fields are that a mark is made from.
@@ -57,6 +58,7 @@ pub enum Record {
         name: Field,
         flags: Option<Field>,
     },
+    Function(Function),
 }
 
 /// clone(2): the new thread is of the same process (CLONE_THREAD).
@@ -69,6 +71,13 @@ impl Decoder for Record {
         Mark::Lost { since, count }
     }
 
+    fn what_of_function(&self, arguments: [u64; 2]) -> Option<Mark> {
+        match self {
+            Record::Function(function) => Some(function.mark(arguments)),
+            _ => None,
+        }
+    }
+
     fn what(&self, record: &[u8]) -> Option<Mark> {
         let enter_or_exit = |enters: bool, context| match enters {
             true => Mark::Enter(context),
@@ -77,6 +86,7 @@ impl Decoder for Record {
         let number = |field: &Field| field.number(record);
         Some(match self {
             Record::Fixed(mark) => *mark,
+            Record::Function(_) => return None,
             Record::Device { irq, name } => {
                 let text = name.map(|f| f.text(record).unwrap_or_default()).unwrap_or_default();
                 let (irq, enters) = (number(irq)? as u32, name.is_some());
@@ -133,6 +143,7 @@ pub mod points {
     use super::{Context, Format, Mark, Part, Record};
     use crate::CpuList;
     use crate::trace::TraceError;
+    use crate::trace::perf::Source;
     use crate::trace::points::Point;
     use crate::trace::tracefs::Tracefs;
 
@@ -162,7 +173,7 @@ pub mod points {
             let format = Format::parse(name, &self.tracefs.text(&format!("events/{name}/format"))?)?;
             self.found.push(Point {
                 name: name.to_string(),
-                id: format.id,
+                source: Source::Tracepoint(format.id),
                 filter: String::new(),
                 chain: false,
                 decode: read(&format)?,

@@ -3,6 +3,7 @@
 use super::TraceError;
 use super::events::{Context, Event, Name, Thread};
 use super::mark_points::{Record, points};
+use super::probes;
 use super::tracefs::Tracefs;
 use super::tracer::Tracer;
 use crate::CpuList;
@@ -73,6 +74,11 @@ pub enum Mark {
         /// The function's address.
         function: u64,
     },
+    /// A function is queued for several CPUs; which ones is not told.
+    CallsMany {
+        /// The function's address.
+        function: u64,
+    },
     /// An interrupt without a function is sent to a CPU.
     Sends {
         /// That CPU.
@@ -117,6 +123,8 @@ pub struct Marks {
     pub tells_callers: bool,
     /// The kernel tells who sends an interrupt without a function.
     pub tells_senders: bool,
+    /// It does so through probes in its functions.
+    pub uses_probes: bool,
 }
 
 impl Marks {
@@ -124,9 +132,17 @@ impl Marks {
     pub fn open(watched: &CpuList, all: &CpuList) -> Result<Marks, TraceError> {
         let tracefs = Tracefs::of_threads()?;
         let entries = points::entries(&tracefs)?;
-        let sends = points::sends(&tracefs, watched)?;
+        let mut sends = points::sends(&tracefs, watched)?;
         let has = |name: &str| sends.iter().any(|point| point.name == name);
-        let (tells_callers, tells_senders) = (has(points::CALLS), has(points::SENDS));
+        let (has_calls, has_sends) = (has(points::CALLS), has(points::SENDS));
+        let calls_probed = if has_calls { Vec::new() } else { probes::calls() };
+        let sends_probed = if has_sends { Vec::new() } else { probes::sends() };
+        let (tells_callers, tells_senders) = (
+            has_calls || !calls_probed.is_empty(),
+            has_sends || !sends_probed.is_empty(),
+        );
+        let uses_probes = !(calls_probed.is_empty() && sends_probed.is_empty());
+        sends.extend(calls_probed.into_iter().chain(sends_probed));
         let both: Vec<_> = entries.into_iter().chain(sends.iter().cloned()).collect();
         let plan: Vec<_> = all
             .iter()
@@ -140,6 +156,7 @@ impl Marks {
             tracer: Tracer::of_points(&plan, RING)?,
             tells_callers,
             tells_senders,
+            uses_probes,
         })
     }
 

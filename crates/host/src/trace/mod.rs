@@ -6,7 +6,8 @@
 //! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
 //! timeline  events -> what a CPU ran                                 timerlat  the lines of the kernel's own tracer
-//! recorder  the events around the latest samples, kept
+//! recorder  the events around the latest samples, kept                marks     what enters a CPU, and who sent it
+//! probes    who sent it, on kernels whose tracepoints do not tell
 //! ```
 //!
 //! Nothing here guesses: where events were lost or are missing, time is unexplained.
@@ -20,6 +21,7 @@ pub mod noise;
 pub mod parts;
 mod perf;
 mod points;
+mod probes;
 pub mod recorder;
 pub mod timeline;
 pub mod timerlat;

@@ -3,6 +3,7 @@
 use super::TraceError;
 use super::events::{Context, Name, Thread, What};
 use super::format::{Field, Format};
+use super::perf::Source;
 use super::tracefs::Tracefs;
 use super::tracer::Purpose;
 use worstcase_probe::Nanos;
@@ -15,17 +16,22 @@ pub trait Decoder: Copy {
     /// What a record tells; `None` if it is too short.
     fn what(&self, record: &[u8]) -> Option<Self::What>;
 
+    /// What a function's beginning with these arguments tells.
+    fn what_of_function(&self, _arguments: [u64; 2]) -> Option<Self::What> {
+        None
+    }
+
     /// Records are missing since then; 0 of them if the ring was full and the kernel has not said so yet.
     fn lost(since: Nanos, count: u64) -> Self::What;
 }
 
-/// A tracepoint that is to be opened.
+/// A tracepoint or function that is to be opened.
 #[derive(Clone, Debug)]
 pub struct Point<D = Decode> {
-    /// `system/name`.
+    /// `system/name`, or the function.
     pub name: String,
-    /// The kernel's number.
-    pub id: u64,
+    /// As perf knows it.
+    pub source: Source,
     /// What may pass; everything if empty.
     pub filter: String,
     /// With the kernel's call chain.
@@ -199,7 +205,7 @@ impl Points<'_> {
     fn point(format: &Format, name: &str, decode: Decode) -> Point {
         Point {
             name: name.to_string(),
-            id: format.id,
+            source: Source::Tracepoint(format.id),
             filter: String::new(),
             chain: false,
             decode,

@@ -2,7 +2,7 @@
 
 use super::TraceError;
 use super::events::Event;
-use super::perf::{Counter, Record, Request, Ring};
+use super::perf::{Counter, Record, Request, Ring, Source};
 use super::points::{Decode, Decoder, Point, points};
 use super::tracefs::Tracefs;
 use std::collections::HashMap;
@@ -39,8 +39,16 @@ pub struct Tracer<D = Decode> {
     /// What is before is incomplete.
     began: Nanos,
     cpus: Vec<OneCpu>,
-    decode: HashMap<u64, (D, bool)>,
+    decode: HashMap<u64, Reading<D>>,
     lost: u64,
+}
+
+/// How the records of a counter are read.
+#[derive(Debug)]
+struct Reading<D> {
+    decode: D,
+    has_chain: bool,
+    is_function: bool,
 }
 
 #[derive(Debug)]
@@ -112,11 +120,15 @@ impl<D: Decoder> Tracer<D> {
             let full = cpu.ring.drain(|record| match record {
                 Record::Sample { at, .. } if at < self.began => {}
                 Record::Sample { id, at, tid, mut rest } => {
-                    let Some((decode, has_chain)) = decode.get(&id) else {
+                    let Some(reading) = decode.get(&id) else {
                         return;
                     };
-                    let chain = if *has_chain { rest.take_chain() } else { &[] };
-                    let Some(what) = decode.what(rest.record()) else {
+                    let chain = if reading.has_chain { rest.take_chain() } else { &[] };
+                    let what = match reading.is_function {
+                        true => rest.arguments().and_then(|both| reading.decode.what_of_function(both)),
+                        false => reading.decode.what(rest.record()),
+                    };
+                    let Some(what) = what else {
                         return;
                     };
                     last = at;
@@ -160,13 +172,13 @@ impl OneCpu {
         cpu: u32,
         points: &[Point<D>],
         bytes: usize,
-        decode: &mut HashMap<u64, (D, bool)>,
+        decode: &mut HashMap<u64, Reading<D>>,
     ) -> Result<OneCpu, TraceError> {
         let mut counters: Vec<Counter> = Vec::with_capacity(points.len());
         let mut ring = None;
         for point in points {
             let request = Request {
-                tracepoint: point.id,
+                source: &point.source,
                 cpu,
                 chain: point.chain,
                 wake_at: bytes as u32 / 2,
@@ -188,7 +200,12 @@ impl OneCpu {
                 }
             }
             let id = counter.id().map_err(failed("PERF_EVENT_IOC_ID", point, cpu))?;
-            decode.insert(id, (point.decode, point.chain));
+            let reading = Reading {
+                decode: point.decode,
+                has_chain: point.chain,
+                is_function: matches!(point.source, Source::Function { .. }),
+            };
+            decode.insert(id, reading);
             counters.push(counter);
         }
         Ok(OneCpu {

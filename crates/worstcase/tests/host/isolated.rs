@@ -59,7 +59,7 @@ fn isolated_cpus_are_measured_and_the_load_stays_away_from_them() {
     says("end", "");
 }
 
-/// Before Linux 6.5 the kernel does not tell who calls functions on other CPUs; everything else it does.
+/// Before Linux 6.5 the kernel has no tracepoint for who calls functions on other CPUs: probes in its functions tell.
 #[test]
 fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
     let machine = Machine::boot(
@@ -67,6 +67,9 @@ fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
         r#"
         say() { echo "== $1"; }
         say alone; worstcase host isolate --time 2s > /tmp/a 2>&1; cat /tmp/a
+        say keys; (while sleep 0.3; do
+            echo 1 > /proc/sys/kernel/sched_schedstats; sleep 0.3; echo 0 > /proc/sys/kernel/sched_schedstats; done) &
+        worstcase host isolate --time 4s > /tmp/k 2>&1; kill $!; cat /tmp/k
         say refresh; (sleep 4; while :; do cat /proc/sys/vm/stat_refresh > /dev/null; done) &
         worstcase host isolate --time 6s --criterion 0 > /tmp/b 2>&1; echo exit $? >> /tmp/b; cat /tmp/b
         "#,
@@ -74,9 +77,12 @@ fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
     let says = |name: &str, words: &str| assert!(machine.part(name).contains(words), "{name}: {}", machine.said);
     says("alone", "CPU 1 was ");
     says("alone", "a thread of worstcase kept it busy");
-    says("alone", "this kernel does not tell who calls functions on other CPUs");
+    says("alone", "senders are told by probes in the kernel's functions");
+    says("keys", "call from another CPU: do_sync_core");
+    says("keys", "sent by text_poke_bp_batch, init in write(2)");
     says("refresh", "thread kworker: refresh_vm_stats");
     says("refresh", "sent by schedule_on_each_cpu, cat in read(2)");
+    says("refresh", "reschedule from another CPU");
     says("refresh", "do not read or write /proc/sys/vm/stat_refresh");
     says("refresh", "\nFAIL ");
     says("refresh", "\nexit 1\n");

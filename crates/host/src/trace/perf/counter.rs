@@ -1,4 +1,4 @@
-//! One tracepoint on one CPU: `perf_event_open` and its ioctls.
+//! One tracepoint, or one function's beginning, on one CPU: `perf_event_open` and its ioctls.
 
 use perf_event_open_sys::{bindings as sys, ioctls, perf_event_open};
 use std::ffi::CString;
@@ -12,11 +12,34 @@ const SAMPLE: sys::perf_event_sample_format = sys::PERF_SAMPLE_IDENTIFIER
     | sys::PERF_SAMPLE_CPU
     | sys::PERF_SAMPLE_RAW;
 
-/// Which tracepoint, and how.
+/// What is counted.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A tracepoint, by its number.
+    Tracepoint(u64),
+    /// A function of the kernel where it begins (a kprobe), with its first two arguments.
+    Function {
+        /// The number of perf's part for kprobes.
+        kind: u32,
+        /// The function, as /proc/kallsyms has it.
+        name: CString,
+    },
+}
+
+/// The registers of a function's first two arguments, as bits of sample_regs_intr (asm/perf_regs.h); [`super::ring`] reads
+/// them.
+const ARGUMENTS: u64 = match cfg!(target_arch = "x86_64") {
+    // SI and DI.
+    true => 1 << 4 | 1 << 5,
+    // X0 and X1.
+    false => 1 << 0 | 1 << 1,
+};
+
+/// What, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// The tracepoint's number.
-    pub tracepoint: u64,
+pub struct Request<'s> {
+    /// What is counted.
+    pub source: &'s Source,
     /// The CPU.
     pub cpu: u32,
     /// With the kernel's call chain.
@@ -31,15 +54,22 @@ pub struct Counter(OwnedFd);
 
 impl Counter {
     /// Makes it, disabled, for all threads of the CPU.
-    pub fn open(request: Request) -> io::Result<Counter> {
+    pub fn open(request: Request<'_>) -> io::Result<Counter> {
         let mut attr = sys::perf_event_attr {
-            type_: sys::PERF_TYPE_TRACEPOINT,
             size: size_of::<sys::perf_event_attr>() as u32,
-            config: request.tracepoint,
             clockid: libc::CLOCK_MONOTONIC,
             sample_type: u64::from(SAMPLE),
             ..sys::perf_event_attr::default()
         };
+        match request.source {
+            Source::Tracepoint(number) => (attr.type_, attr.config) = (sys::PERF_TYPE_TRACEPOINT, *number),
+            Source::Function { kind, name } => {
+                attr.type_ = *kind;
+                attr.__bindgen_anon_3.kprobe_func = name.as_ptr() as u64;
+                attr.sample_type |= u64::from(sys::PERF_SAMPLE_REGS_INTR);
+                attr.sample_regs_intr = ARGUMENTS;
+            }
+        }
         attr.sample_period = 1;
         attr.wakeup_watermark = request.wake_at;
         attr.set_watermark(1);
@@ -50,7 +80,8 @@ impl Counter {
             attr.sample_type |= u64::from(sys::PERF_SAMPLE_CALLCHAIN);
             attr.set_exclude_callchain_user(1);
         }
-        // SAFETY: `attr` is a whole perf_event_attr of the stated size; it asks for records alone.
+        // SAFETY: `attr` is a whole perf_event_attr of the stated size; it asks for records alone, and the name that it may
+        // point to lives as long as the request.
         let fd = unsafe {
             perf_event_open(
                 &mut attr,

@@ -1,7 +1,7 @@
-//! perf's counters of tracepoints and the rings that they write to.
+//! perf's counters of tracepoints and functions, and the rings that they write to.
 
 mod counter;
 mod ring;
 
-pub use counter::{Counter, Request};
+pub use counter::{Counter, Request, Source};
 pub use ring::{Record, Ring};

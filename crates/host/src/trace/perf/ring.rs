@@ -50,6 +50,17 @@ impl<'r> Rest<'r> {
         chain
     }
 
+    /// The first two arguments of the function that begins; they stand behind its record.
+    pub fn arguments(&self) -> Option<[u64; 2]> {
+        let record = (4 + *self.0.first()? as u32 as usize).next_multiple_of(8) / 8;
+        // The registers' ABI, then those asked for, in perf's order: on x86 the second argument's comes first.
+        let [first, second] = self.0.get(record + 1..record + 3)?.try_into().ok()?;
+        Some(match cfg!(target_arch = "x86_64") {
+            true => [second, first],
+            false => [first, second],
+        })
+    }
+
     /// The tracepoint's record, as its format file describes it.
     pub fn record(&self) -> &'r [u8] {
         let Some(first) = self.0.first() else { return &[] };
@@ -228,6 +239,25 @@ mod tests {
         assert_eq!((id, at, tid), (7, Nanos(1_000), 42));
         assert_eq!(rest.take_chain(), [0xffff_8000, 0xffff_9000]);
         assert_eq!(rest.record(), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn arguments_stand_behind_the_record() {
+        // 12 bytes of record in two words, the ABI, the second argument (SI), the first (DI).
+        let words = [7, 0, 0, 0, 12, 0, 2, 20, 10];
+        let Some(Record::Sample { rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words) else {
+            panic!("no sample");
+        };
+        let expected = if cfg!(target_arch = "x86_64") {
+            [10, 20]
+        } else {
+            [20, 10]
+        };
+        assert_eq!(rest.arguments(), Some(expected));
+        let Some(Record::Sample { rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words[..8]) else {
+            panic!("no sample");
+        };
+        assert_eq!(rest.arguments(), None);
     }
 
     #[test]
