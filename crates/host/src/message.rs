@@ -1,10 +1,12 @@
 //! What the measuring process tells the controller while it runs: a JSON object a line.
 
+use crate::buckets::Buckets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Details;
 use worstcase_probe::record::{Periods, Sample, SelfCost, Work};
+use worstcase_results::record::Summary;
 
 /// Samples of a CPU so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,6 +191,43 @@ pub struct Done {
     pub lost_events: u64,
 }
 
+/// A turn of a measurement without an end: what it came to until now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Which one, from 0.
+    pub number: u64,
+    /// It is over.
+    pub ended: bool,
+    /// As at the end of a measurement.
+    pub done: Done,
+    /// The samples of each CPU of it, in their order.
+    pub taken: Vec<Taken>,
+}
+
+/// Samples of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// All of them.
+    pub summary: Option<Summary>,
+    /// Period and latency of those that are kept.
+    pub rows: Vec<(u32, u64)>,
+}
+
+/// How a CPU of a measurement without an end is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pulse {
+    /// The CPU.
+    pub cpu: u32,
+    /// All samples since the begin.
+    pub latencies: Buckets,
+    /// Periods since the begin that passed while the probe was late.
+    pub missed: u64,
+    /// Samples since the begin that could not be kept.
+    pub lost: u64,
+    /// The largest sample of the running turn.
+    pub max: Nanos,
+}
+
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -216,6 +255,10 @@ pub enum Message {
         /// Its latency, or length.
         latency: Nanos,
     },
+    /// Of a measurement without an end: a turn until now, or whole.
+    Turn(Box<Turn>),
+    /// Of a measurement without an end, every second.
+    Pulse(Vec<Pulse>),
     /// The end.
     Done(Box<Done>),
     /// It could not be measured.

@@ -8,12 +8,15 @@
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
 //! threads   all of them                                timerlat the kernel's threads, read
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
+//! turns     sampling without an end                        gather   a CPU's words into its running turn
+//! worst     the largest samples and their neighbours       watch    a measurement without an end
 //! bench     probes that do not measure CPU by CPU
 //! ```
 
 mod bench;
 mod books;
 mod collect;
+mod gather;
 mod observe;
 mod rights;
 mod ring;
@@ -24,5 +27,8 @@ mod take;
 mod thread;
 mod threads;
 mod timerlat;
+mod turns;
+mod watch;
+mod worst;
 
 pub use run::{MeasureError, run};

@@ -72,6 +72,7 @@ pub fn keep(
             rows: written.rows,
             bytes: std::fs::metadata(&samples).map_err(failed)?.len(),
             sha256: folder::sha256_of_file(&samples).map_err(failed)?,
+            selection: None,
         },
     };
     record.check().map_err(HostError::Contradiction)?;

@@ -1,0 +1,215 @@
+//! A measurement without an end: turn after turn, each told whole and on its way.
+
+use super::MeasureError;
+use super::gather::{Gatherer, Part};
+use super::observe::Watched;
+use super::rights::Held;
+use super::ring::ring;
+use super::run::{COLLECT, LEAD, pause, ring_words, warn_of_early};
+use super::thread::Outlet;
+use super::threads::Threads;
+use super::turns::reports;
+use crate::loads::RunningHostLoad;
+use crate::machine;
+use crate::message::{CpuDone, Done, Message, Seen, Taken, Turn};
+use crate::spec::{HostSpec, Turns};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_probe::Nanos;
+use worstcase_probe::probes::environment;
+use worstcase_probe::record::Work;
+use worstcase_probe::sys::clock;
+
+/// Every so many collections one is told how it is going.
+const COLLECTIONS_A_PULSE: u32 = 20;
+
+/// Measures until `stop`.
+pub(super) fn measure(
+    spec: &HostSpec,
+    turns: Turns,
+    load: &mut RunningHostLoad,
+    stop: &AtomicBool,
+    say: &mut impl FnMut(&Message) -> io::Result<()>,
+) -> Result<Done, MeasureError> {
+    load.wait_for_work()?;
+    say(&Message::WarmUp { length: spec.warmup })?;
+    pause(spec.warmup, stop);
+    let mut warnings = Vec::new();
+    let environment = environment::read();
+    let _held = Held::acquire(&mut warnings);
+    let (mut gatherers, mut outlets) = (Vec::new(), Vec::new());
+    for &cpu in &spec.cpus {
+        let ((writer, reader), (reporter, reports)) = (ring(ring_words(spec)), reports());
+        gatherers.push(Gatherer::new(cpu, reader, reports, spec.periods, turns.selection));
+        outlets.push(Outlet {
+            ring: writer,
+            reporter: Some(reporter),
+        });
+    }
+    let give_up = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| {
+        let threads = Threads::start(scope, spec, outlets, &give_up, &mut warnings);
+        let result = threads.and_then(|threads| {
+            let watched = starts(spec, &threads);
+            let mut joiner = Joiner {
+                spec,
+                threads: &threads,
+                before: (load.work(), machine::steal(&spec.cpus)),
+                turns: BTreeMap::new(),
+                done: Done {
+                    warnings,
+                    notes: load.notes().to_vec(),
+                    environment,
+                    ..Done::default()
+                },
+            };
+            threads.go(&watched);
+            let mut collections = 0_u32;
+            loop {
+                let is_last = threads.are_done();
+                for (place, gatherer) in gatherers.iter_mut().enumerate() {
+                    gatherer.gather(|part| joiner.take(place, part));
+                }
+                joiner.tell(load, say)?;
+                collections += 1;
+                if is_last || collections.is_multiple_of(COLLECTIONS_A_PULSE) {
+                    say(&Message::Pulse(gatherers.iter().map(Gatherer::pulse).collect()))?;
+                }
+                if is_last {
+                    break;
+                }
+                if stop.load(Ordering::Relaxed) {
+                    give_up.store(true, Ordering::Relaxed);
+                } else {
+                    load.check()?;
+                }
+                std::thread::sleep(COLLECT);
+            }
+            let done = joiner.done;
+            threads.join()?;
+            Ok(done)
+        });
+        give_up.store(true, Ordering::Relaxed);
+        result
+    })?;
+    Ok(Done { stopped: true, ..done })
+}
+
+/// All threads are ready: when each begins.
+fn starts(spec: &HostSpec, threads: &Threads<'_>) -> Vec<Watched> {
+    let earliest = clock::monotonic() + LEAD;
+    let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| Watched {
+        cpu: *cpu,
+        tid: *tid as u32,
+        start: spec.start(earliest, place),
+    };
+    spec.cpus.iter().zip(&threads.tids).enumerate().map(one).collect()
+}
+
+/// Puts the CPUs' parts of a turn together.
+struct Joiner<'a, 'scope> {
+    spec: &'a HostSpec,
+    threads: &'a Threads<'scope>,
+    /// Work and stolen time before the turn that runs.
+    before: (Vec<Work>, Vec<Option<Nanos>>),
+    /// By turn, until it is over and told.
+    turns: BTreeMap<u64, Vec<Newest>>,
+    /// What is the same in every turn.
+    done: Done,
+}
+
+/// A CPU's newest part of a turn.
+#[derive(Clone, Default)]
+struct Newest {
+    part: Option<Part>,
+    is_told: bool,
+}
+
+impl Newest {
+    fn ended(&self) -> bool {
+        self.part.as_ref().is_some_and(|p| p.report.ended)
+    }
+}
+
+impl Joiner<'_, '_> {
+    fn take(&mut self, place: usize, part: Part) {
+        let none = || vec![Newest::default(); self.spec.cpus.len()];
+        let newest = self.turns.entry(part.report.turn).or_insert_with(none);
+        newest[place] = Newest {
+            part: Some(part),
+            is_told: false,
+        };
+    }
+
+    /// Tells the turns of which every CPU has something new, or has ended.
+    fn tell(
+        &mut self,
+        load: &RunningHostLoad,
+        say: &mut impl FnMut(&Message) -> io::Result<()>,
+    ) -> Result<(), MeasureError> {
+        while let Some(mut entry) = self.turns.first_entry() {
+            let number = *entry.key();
+            let newest = entry.get_mut();
+            let is_ready = |n: &Newest| n.part.is_some() && (!n.is_told || n.ended());
+            if !newest.iter().all(is_ready) || newest.iter().all(|n| n.is_told) {
+                break;
+            }
+            let ended = newest.iter().all(Newest::ended);
+            newest.iter_mut().for_each(|n| n.is_told = true);
+            let parts: Vec<Part> = newest.iter().filter_map(|n| n.part.clone()).collect();
+            if ended {
+                entry.remove();
+            }
+            let steal = machine::steal(&self.spec.cpus);
+            let work = load.added_to(&self.before.0);
+            let turn = self.turn(number, ended, parts, work, &machine::steal_between(&self.before.1, &steal));
+            say(&Message::Turn(Box::new(turn)))?;
+            if ended {
+                self.before = (load.work(), steal);
+            }
+        }
+        Ok(())
+    }
+
+    fn turn(&self, number: u64, ended: bool, parts: Vec<Part>, work: Vec<Work>, steal: &[Option<Nanos>]) -> Turn {
+        let max = parts.iter().map(|p| p.max).max().unwrap_or(Nanos(0));
+        let mut warnings = self.done.warnings.clone();
+        warn_of_early(&mut warnings, parts.iter().map(|p| p.report.early).sum());
+        let of_cpu = |(place, part): (usize, &Part)| CpuDone {
+            cpu: self.spec.cpus[place],
+            start: part.report.start,
+            seen: Seen::Periods(part.report.periods),
+            lost_lines: 0,
+            early: part.report.early,
+            clock_read: self.threads.costs[place].clock_read,
+            empty_sample: self.threads.costs[place].empty_sample,
+            cpu_time: part.report.cpu_time,
+            minor_faults: part.report.minor_faults,
+            major_faults: part.report.major_faults,
+            steal: steal[place],
+            parts: false,
+            captures: 0,
+            causes: Vec::new(),
+        };
+        Turn {
+            number,
+            ended,
+            done: Done {
+                cpus: parts.iter().enumerate().map(of_cpu).collect(),
+                work,
+                warnings,
+                throttled: machine::may_be_throttled(max, self.spec.interval),
+                peak_memory_kb: machine::peak_memory_kb(),
+                ..self.done.clone()
+            },
+            taken: parts
+                .into_iter()
+                .map(|part| Taken {
+                    summary: part.summary,
+                    rows: part.rows,
+                })
+                .collect(),
+        }
+    }
+}
