@@ -40,6 +40,7 @@ pub mod spec;
 pub mod state;
 pub mod sys;
 pub mod trace;
+pub mod watch;
 
 pub use error::HostError;
 pub use facts::Facts;

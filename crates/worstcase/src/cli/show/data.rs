@@ -24,7 +24,9 @@ fn histogram(run: &Run, records: &[Record]) -> Result<(), ShowError> {
     let mut columns = Vec::new();
     for record in records.iter().filter(|r| r.summary(Quantity::Latency).is_some()) {
         let mut column = Column::new(record);
-        run.for_each_sample(record, |row| column.add(row.latency))?;
+        if record.has_samples() {
+            run.for_each_sample(record, |row| column.add(row.latency))?;
+        }
         columns.push(column);
     }
     if columns.is_empty() {
