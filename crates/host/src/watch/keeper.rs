@@ -115,7 +115,6 @@ impl Keeper<'_> {
         }
         if turn.ended {
             let kept = kept(running, ended, turn, &cells, self.spec);
-            // The next period begins where this one ends.
             self.running = None;
             self.folder.thin(self.file.keep)?;
             self.look.see(Event::Kept(&kept));
