@@ -1,6 +1,7 @@
 //! What the measuring process tells the controller while it runs: a JSON object a line.
 
 use crate::buckets::Buckets;
+use crate::trace::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
@@ -211,6 +212,8 @@ pub struct Taken {
     pub summary: Option<Summary>,
     /// Period and latency of those that are kept.
     pub rows: Vec<(u32, u64)>,
+    /// When the turn is over, the trace around the latest.
+    pub captures: Vec<Snapshot>,
 }
 
 /// How a CPU of a measurement without an end is doing.

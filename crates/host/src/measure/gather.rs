@@ -1,5 +1,6 @@
 //! The collecting side of one CPU of a measurement without an end: words from its ring to the statistics of the running turn.
 
+use super::collect::Collected;
 use super::ring::Reader;
 use super::turns::{Report, Reports};
 use super::worst::Worst;
@@ -66,8 +67,9 @@ impl Gatherer {
         }
     }
 
-    /// Takes what is there; each report, with what was taken until then, goes to `each`.
-    pub fn gather(&mut self, mut each: impl FnMut(Part)) {
+    /// Takes what is there, into `samples` too, by their number of all turns. Each report, with what was taken until then, goes
+    /// to `each`.
+    pub fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(Part)) {
         let Gatherer {
             ring,
             unpacker,
@@ -99,6 +101,10 @@ impl Gatherer {
             *next = period + 1;
             turn.add((period % *periods) as u32, latency);
             all.add(latency);
+            samples.push(Collected {
+                at: period,
+                length: latency,
+            });
         });
         for _ in told..settled {
             let report = waiting.pop_front().expect("it was waiting");
@@ -188,7 +194,7 @@ mod tests {
             let (late, gathers) = self.late.next().unwrap();
             if gathers {
                 let parts = &mut self.parts;
-                self.gatherer.gather(|part| parts.push(part));
+                self.gatherer.gather(&mut Vec::new(), |part| parts.push(part));
             }
             self.stop.store(self.late.len() == 0, Ordering::Relaxed);
             let now = schedule.due(index) + Nanos(late);
@@ -213,7 +219,7 @@ mod tests {
             parts: &mut parts,
         };
         take_turns(&mut script, schedule, checkpoint, &mut writer, &mut reporter, &stop).unwrap();
-        gatherer.gather(|part| parts.push(part));
+        gatherer.gather(&mut Vec::new(), |part| parts.push(part));
         let pulse = gatherer.pulse();
         (parts, pulse)
     }

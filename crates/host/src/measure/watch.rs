@@ -1,8 +1,9 @@
 //! A measurement without an end: turn after turn, each told whole and on its way.
 
 use super::MeasureError;
+use super::collect::Collected;
 use super::gather::{Gatherer, Part};
-use super::observe::Watched;
+use super::observe::{Observer, Watched};
 use super::rights::Held;
 use super::ring::ring;
 use super::run::{COLLECT, LEAD, pause, ring_words, warn_of_early};
@@ -55,6 +56,8 @@ pub(super) fn measure(
             let mut joiner = Joiner {
                 spec,
                 threads: &threads,
+                observer: Observer::open(spec, &watched, &mut warnings)?,
+                lost_events: 0,
                 before: (load.work(), machine::steal(&spec.cpus)),
                 turns: BTreeMap::new(),
                 done: Done {
@@ -66,10 +69,16 @@ pub(super) fn measure(
             };
             threads.go(&watched);
             let mut collections = 0_u32;
+            let mut samples: Vec<Vec<Collected>> = vec![Vec::new(); spec.cpus.len()];
             loop {
                 let is_last = threads.are_done();
-                for (place, gatherer) in gatherers.iter_mut().enumerate() {
-                    gatherer.gather(|part| joiner.take(place, part));
+                for (place, (gatherer, samples)) in gatherers.iter_mut().zip(&mut samples).enumerate() {
+                    samples.clear();
+                    gatherer.gather(samples, |part| joiner.take(place, part));
+                }
+                // First the samples, then the events: those of a sample that is here are there, too.
+                if let Some(observer) = &mut joiner.observer {
+                    observer.look(&watched, &samples)?;
                 }
                 joiner.tell(load, say)?;
                 collections += 1;
@@ -111,6 +120,10 @@ fn starts(spec: &HostSpec, threads: &Threads<'_>) -> Vec<Watched> {
 struct Joiner<'a, 'scope> {
     spec: &'a HostSpec,
     threads: &'a Threads<'scope>,
+    /// Keeps the trace around the latest samples, if that is asked for.
+    observer: Option<Observer>,
+    /// Events that the kernel dropped before the turn that runs.
+    lost_events: u64,
     /// Work and stolen time before the turn that runs.
     before: (Vec<Work>, Vec<Option<Nanos>>),
     /// By turn, until it is over and told.
@@ -163,13 +176,33 @@ impl Joiner<'_, '_> {
             }
             let steal = machine::steal(&self.spec.cpus);
             let work = load.added_to(&self.before.0);
-            let turn = self.turn(number, ended, parts, work, &machine::steal_between(&self.before.1, &steal));
+            let lost_events = self.observer.as_ref().map_or(0, Observer::lost);
+            let mut turn = self.turn(number, ended, parts, work, &machine::steal_between(&self.before.1, &steal));
+            turn.done.lost_events = lost_events - self.lost_events;
+            if ended {
+                self.capture(&mut turn);
+            }
             say(&Message::Turn(Box::new(turn)))?;
             if ended {
+                self.lost_events = lost_events;
                 self.before = (load.work(), steal);
             }
         }
         Ok(())
+    }
+
+    /// Adds what led to the latest samples. A sample of the next turn may be looked at before this one is told: those stay.
+    fn capture(&mut self, turn: &mut Turn) {
+        let Some(observer) = &mut self.observer else {
+            return;
+        };
+        let periods = u64::from(self.spec.periods);
+        let first = turn.number * periods;
+        for (place, (cpu, taken)) in turn.done.cpus.iter_mut().zip(&mut turn.taken).enumerate() {
+            taken.captures = observer.captures_before(place, first + periods);
+            taken.captures.iter_mut().for_each(|capture| capture.index -= first);
+            cpu.captures = taken.captures.len();
+        }
     }
 
     fn turn(&self, number: u64, ended: bool, parts: Vec<Part>, work: Vec<Work>, steal: &[Option<Nanos>]) -> Turn {
@@ -208,6 +241,7 @@ impl Joiner<'_, '_> {
                 .map(|part| Taken {
                     summary: part.summary,
                     rows: part.rows,
+                    captures: Vec::new(),
                 })
                 .collect(),
         }

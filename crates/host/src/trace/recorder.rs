@@ -123,6 +123,13 @@ impl Recorder {
         true
     }
 
+    /// Hands over the snapshots of samples before this number, the latest first, and forgets them.
+    pub fn take_before(&mut self, index: u64) -> Vec<Snapshot> {
+        let (before, rest) = std::mem::take(&mut self.kept).into_iter().partition(|s| s.index < index);
+        self.kept = rest;
+        before
+    }
+
     fn around(&self, ask: &Ask) -> Vec<Recorded> {
         let from = ask.due.saturating_sub(self.margin);
         let is_within = |event: &&Recorded| event.at >= from && event.at <= ask.now;

@@ -2,10 +2,11 @@
 
 use super::file::{Gap, WatchFile};
 use super::folder::WatchFolder;
-use super::period;
+use super::period::{self, Period};
 use super::run::{Event, Look};
 use crate::message::{Seen, Turn};
 use crate::run::Matrix;
+use crate::run::keep::CAPTURES_FILE;
 use crate::{HostError, HostSpec};
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
@@ -13,7 +14,7 @@ use worstcase_base::utc::Utc;
 use worstcase_plan::Plan;
 use worstcase_probe::Nanos;
 use worstcase_probe::sys::clock;
-use worstcase_results::record::{CellResult, Origin, Run, RunPlan, Selection, WasSet};
+use worstcase_results::record::{Origin, Run, RunPlan, Selection, WasSet};
 
 /// A period that is over, and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +111,9 @@ impl Keeper<'_> {
         let Some(running) = &self.running else {
             return Ok(());
         };
-        for cell in &cells {
-            running.run.replace_cell(cell, &[])?;
+        for Period { cell, captures } in &cells {
+            let beside = captures.as_ref().map(|captures| (CAPTURES_FILE, captures.as_slice()));
+            running.run.replace_cell(cell, beside.as_slice())?;
         }
         if turn.ended {
             let kept = kept(running, ended, turn, &cells, self.spec);
@@ -139,11 +141,11 @@ fn age(turn: &Turn) -> Nanos {
     starts.min().map_or(Nanos(0), |start| clock::monotonic().saturating_sub(start))
 }
 
-fn kept(running: &Running, ended: Utc, turn: &Turn, cells: &[CellResult], spec: &HostSpec) -> Kept {
-    let sum = |of: fn(&CellResult) -> u64| cells.iter().map(of).sum();
-    let max = |cell: &CellResult| {
-        let summary = cell.record.summary.latency.as_ref()?;
-        Some((Nanos(summary.max_ns), cell.record.cell.cpu?))
+fn kept(running: &Running, ended: Utc, turn: &Turn, cells: &[Period], spec: &HostSpec) -> Kept {
+    let sum = |of: fn(&Period) -> u64| cells.iter().map(of).sum();
+    let max = |period: &Period| {
+        let summary = period.cell.record.summary.latency.as_ref()?;
+        Some((Nanos(summary.max_ns), period.cell.record.cell.cpu?))
     };
     let is_short = |seen: &Seen| matches!(seen, Seen::Periods(p) if p.expected < u64::from(spec.periods));
     Kept {
@@ -151,9 +153,9 @@ fn kept(running: &Running, ended: Utc, turn: &Turn, cells: &[CellResult], spec: 
         began: running.began,
         ended,
         early: turn.done.cpus.iter().any(|cpu| is_short(&cpu.seen)),
-        taken: sum(|cell| cell.record.accounting.taken()),
-        missed: sum(|cell| cell.record.accounting.missed()),
-        lost: sum(|cell| cell.record.accounting.lost()),
+        taken: sum(|p| p.cell.record.accounting.taken()),
+        missed: sum(|p| p.cell.record.accounting.missed()),
+        lost: sum(|p| p.cell.record.accounting.lost()),
         max: cells.iter().filter_map(max).max(),
     }
 }

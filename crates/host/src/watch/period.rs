@@ -12,13 +12,21 @@ use worstcase_results::record::{
     Accounting, CellId, CellResult, Origin, SampleRow, SamplesFile, Selection, Subject, Summaries,
 };
 
+/// A cell, and files beside it.
+pub struct Period {
+    /// Record and samples.
+    pub cell: CellResult,
+    /// The trace around its latest samples, if it was kept.
+    pub captures: Option<Vec<u8>>,
+}
+
 /// The cells of a turn; none if no period of it was due yet.
 pub fn cells(
     turn: &Turn,
     spec: &HostSpec,
     selection: Selection,
     measured: (&Subject, &Origin),
-) -> Result<Vec<CellResult>, HostError> {
+) -> Result<Vec<Period>, HostError> {
     let cpus = turn.done.cpus.iter().zip(&turn.taken);
     let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
     due.map(|(cpu, taken)| {
@@ -26,7 +34,11 @@ pub fn cells(
             stopped: !turn.ended || expected(cpu) < u64::from(spec.periods),
             ..turn.done.clone()
         };
-        cell(spec, selection, measured, &done, cpu, taken)
+        let captures = (cpu.captures > 0).then(|| serde_json::to_vec(&taken.captures));
+        Ok(Period {
+            cell: cell(spec, selection, measured, &done, cpu, taken)?,
+            captures: captures.map(|json| json.expect("plain values are serialised")),
+        })
     })
     .collect()
 }

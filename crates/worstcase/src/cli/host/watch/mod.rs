@@ -18,7 +18,7 @@ use worstcase_base::duration;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{Order, run as watch};
 use worstcase_host::{HostError, StateFolder};
-use worstcase_plan::{Experiment, Length, Plan, Venue};
+use worstcase_plan::{Experiment, Length, Method, Plan, Venue};
 use worstcase_probe::Nanos;
 use worstcase_results::record::Selection;
 
@@ -28,6 +28,7 @@ Examples:
   worstcase host watch --time 30d --rotate 1h --output week
   worstcase host watch --output week --resume
   worstcase host watch --cpus 2-3 --interval 250us --criterion 100us --metrics 127.0.0.1:9750
+  worstcase host watch --captures 5 --output why
   worstcase host watch --keep 7d --textfile /var/lib/prometheus/node-exporter/worstcase.prom
 
 Each period is a run in the folder: worstcase show, report, explain and verdict take it. Of its samples the
@@ -71,6 +72,10 @@ pub struct WatchArgs {
     /// Write what the running period has this often
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1m")]
     checkpoint: Nanos,
+    /// Keep the trace around this many of the largest samples of each CPU and period, for `worstcase explain`. The trace costs
+    /// some hundred ns a sample; it is written when the period is over
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    captures: usize,
     /// Judge each period: no latency above this, e.g. 100us; for `worstcase show` and `verdict`, and a metric
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
@@ -163,7 +168,10 @@ impl WatchArgs {
         let mut experiment = Experiment::usual(Venue::Host, self.how.subjects());
         for part in &mut experiment.parts {
             self.what.fill(part, Some(Length::Time(self.rotate)));
-            part.method = self.how.method(part.method);
+            part.method = Method {
+                captures: (self.captures > 0).then_some(self.captures),
+                ..self.how.method(part.method)
+            };
         }
         experiment.setup = self.how.setup()?;
         Ok(judged(experiment, self.criterion)?)
