@@ -76,12 +76,18 @@ mod tests {
     fn each_latency_is_in_the_bucket_whose_bounds_hold_it() {
         assert_eq!(exponential(0), None);
         // Powers of two of a second are bounds.
-        assert_eq!([1_000_000_000, 500_000_000, 500_000_001].map(exponential), [Some(0), Some(-8), Some(-7)]);
+        assert_eq!(
+            [1_000_000_000, 500_000_000, 500_000_001].map(exponential),
+            [Some(0), Some(-8), Some(-7)]
+        );
         for ns in [1, 999, 1_000, 123_456, 7_000_000_000, u64::MAX] {
             let bucket = exponential(ns).unwrap();
             let bound = |n: i32| 2_f64.powf(f64::from(n) / 8.0);
             let seconds = ns as f64 / 1e9;
-            assert!(seconds > bound(bucket - 1) && seconds <= bound(bucket) * (1.0 + 1e-12), "{ns}");
+            assert!(
+                seconds > bound(bucket - 1) && seconds <= bound(bucket) * (1.0 + 1e-12),
+                "{ns}"
+            );
         }
     }
 

@@ -192,9 +192,9 @@ pub struct Done {
     pub lost_events: u64,
 }
 
-/// A turn of a measurement without an end: what it came to until now.
+/// A segment of a measurement without an end: what it came to until now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct Segment {
     /// Which one, from 0.
     pub number: u64,
     /// It is over.
@@ -205,14 +205,14 @@ pub struct Turn {
     pub taken: Vec<Taken>,
 }
 
-/// Samples of a turn.
+/// Samples of a segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// All of them.
     pub summary: Option<Summary>,
     /// Period and latency of those that are kept.
     pub rows: Vec<(u32, u64)>,
-    /// When the turn is over, the trace around the latest.
+    /// When the segment is over, the trace around the latest.
     pub captures: Vec<Snapshot>,
 }
 
@@ -227,7 +227,7 @@ pub struct Pulse {
     pub missed: u64,
     /// Samples since the begin that could not be kept.
     pub lost: u64,
-    /// The largest sample of the running turn.
+    /// The largest sample of the running segment.
     pub max: Nanos,
 }
 
@@ -258,8 +258,8 @@ pub enum Message {
         /// Its latency, or length.
         latency: Nanos,
     },
-    /// Of a measurement without an end: a turn until now, or whole.
-    Turn(Box<Turn>),
+    /// Of a measurement without an end: a segment until now, or whole.
+    Segment(Box<Segment>),
     /// Of a measurement without an end, every second.
     Pulse(Vec<Pulse>),
     /// The end.

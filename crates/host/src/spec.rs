@@ -114,16 +114,16 @@ pub struct HostSpec {
     pub tracing: Option<PathBuf>,
     /// Where the samples are written, one file a CPU.
     pub samples_dir: PathBuf,
-    /// It has no end: `periods` are those of a turn, and one turn follows the other. Nothing is written then.
-    pub turns: Option<Turns>,
+    /// It has no end: `periods` are those of a segment, and one segment follows the other. Nothing is written then.
+    pub segments: Option<Segments>,
 }
 
 /// Of a measurement without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turns {
-    /// It tells what it has of a turn every so many periods.
+pub struct Segments {
+    /// It tells what it has of a segment every so many periods.
     pub checkpoint: u32,
-    /// The samples that it keeps of each turn.
+    /// The samples that it keeps of each segment.
     pub selection: Selection,
 }
 

@@ -1,8 +1,8 @@
-//! The collecting side of one CPU of a measurement without an end: words from its ring to the statistics of the running turn.
+//! The collecting side of one CPU of a measurement without an end: words from its ring to the statistics of the running segment.
 
 use super::collect::Collected;
 use super::ring::Reader;
-use super::turns::{Report, Reports};
+use super::segments::{Report, Reports};
 use super::worst::Worst;
 use crate::buckets::Buckets;
 use crate::message::Pulse;
@@ -12,7 +12,7 @@ use worstcase_probe::Nanos;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{Selection, Summary};
 
-/// What a turn of one CPU came to, until a report.
+/// What a segment of one CPU came to, until a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The thread's own account.
@@ -33,12 +33,12 @@ pub struct Gatherer {
     reports: Reports,
     /// Those that were read, and are not of the past yet.
     waiting: VecDeque<Report>,
-    /// Of all turns: the next period that has no sample, and whose number is known.
+    /// Of all segments: the next period that has no sample, and whose number is known.
     next: u64,
-    /// Periods of a turn.
+    /// Periods of a segment.
     periods: u64,
     selection: Selection,
-    turn: Tally,
+    segment: Tally,
     all: Buckets,
     missed: u64,
 }
@@ -50,7 +50,7 @@ struct Tally {
 }
 
 impl Gatherer {
-    /// Of turns of so many periods.
+    /// Of segments of so many periods.
     pub fn new(cpu: u32, ring: Reader, reports: Reports, periods: u32, selection: Selection) -> Gatherer {
         Gatherer {
             cpu,
@@ -61,13 +61,13 @@ impl Gatherer {
             next: 0,
             periods: u64::from(periods),
             selection,
-            turn: Tally::new(0, selection),
+            segment: Tally::new(0, selection),
             all: Buckets::default(),
             missed: 0,
         }
     }
 
-    /// Takes what is there, into `samples` too, by their number of all turns. Each report, with what was taken until then, goes
+    /// Takes what is there, into `samples` too, by their number of all segments. Each report, with what was taken until then, goes
     /// to `each`.
     pub fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(Part)) {
         let Gatherer {
@@ -78,7 +78,7 @@ impl Gatherer {
             next,
             periods,
             selection,
-            turn,
+            segment,
             all,
             ..
         } = self;
@@ -96,10 +96,10 @@ impl Gatherer {
             while let Some(report) = waiting.front().copied().filter(|r| r.until(*periods) <= period) {
                 waiting.pop_front();
                 told += 1;
-                each(turn.part(report, *selection));
+                each(segment.part(report, *selection));
             }
             *next = period + 1;
-            turn.add((period % *periods) as u32, latency);
+            segment.add((period % *periods) as u32, latency);
             all.add(latency);
             samples.push(Collected {
                 at: period,
@@ -108,7 +108,7 @@ impl Gatherer {
         });
         for _ in told..settled {
             let report = waiting.pop_front().expect("it was waiting");
-            each(turn.part(report, *selection));
+            each(segment.part(report, *selection));
         }
         let steps = self.next - self.all.count;
         // Lost samples since the last one that is here are no step yet.
@@ -122,15 +122,15 @@ impl Gatherer {
             latencies: self.all.clone(),
             missed: self.missed,
             lost: self.ring.refused(),
-            max: self.turn.first.max(),
+            max: self.segment.first.max(),
         }
     }
 }
 
 impl Report {
-    /// The first period, counted over all turns, that it does not account for.
+    /// The first period, counted over all segments, that it does not account for.
     fn until(&self, periods: u64) -> u64 {
-        self.turn * periods + self.periods.expected
+        self.segment * periods + self.periods.expected
     }
 }
 
@@ -148,9 +148,9 @@ impl Tally {
         self.worst.add((index, latency));
     }
 
-    /// What belongs to a report, which is of this turn; a new turn, if it ends it.
+    /// What belongs to a report, which is of this segment; a new segment, if it ends it.
     fn part(&mut self, report: Report, selection: Selection) -> Part {
-        debug_assert_eq!(report.turn, self.number);
+        debug_assert_eq!(report.segment, self.number);
         let part = Part {
             report,
             summary: self.first.to_three_digits(),
@@ -167,8 +167,8 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::super::ring::{Writer, ring};
+    use super::super::segments::{Reporter, reports, take_segments};
     use super::super::source::{Source, Wake};
-    use super::super::turns::{Reporter, reports, take_turns};
     use super::*;
     use proptest::prelude::*;
     use std::io;
@@ -218,7 +218,7 @@ mod tests {
             gatherer: &mut gatherer,
             parts: &mut parts,
         };
-        take_turns(&mut script, schedule, checkpoint, &mut writer, &mut reporter, &stop).unwrap();
+        take_segments(&mut script, schedule, checkpoint, &mut writer, &mut reporter, &stop).unwrap();
         gatherer.gather(&mut Vec::new(), |part| parts.push(part));
         let pulse = gatherer.pulse();
         (parts, pulse)
@@ -234,15 +234,15 @@ mod tests {
             words in prop_oneof![Just(8_usize), Just(1024)],
         ) {
             let (parts, pulse) = gathered(periods, checkpoint, words, late.clone());
-            let mut turns = 0;
+            let mut segments = 0;
             for part in &parts {
                 let p = part.report.periods;
                 prop_assert_eq!(p.expected, p.taken + p.missed + p.lost);
                 prop_assert_eq!(part.summary.as_ref().map_or(0, |s| s.count), p.taken);
                 prop_assert_eq!(part.summary.as_ref().map_or(0, |s| s.max_ns), part.max.0);
-                prop_assert_eq!(part.report.turn, turns);
+                prop_assert_eq!(part.report.segment, segments);
                 prop_assert!(p.expected == u64::from(periods) || !part.report.ended || part == parts.last().unwrap());
-                turns += u64::from(part.report.ended);
+                segments += u64::from(part.report.ended);
             }
             let ended = || parts.iter().filter(|p| p.report.ended).map(|p| p.report.periods);
             let (taken, lost): (u64, u64) = (ended().map(|p| p.taken).sum(), ended().map(|p| p.lost).sum());

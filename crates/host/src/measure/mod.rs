@@ -8,7 +8,7 @@
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
 //! threads   all of them                                timerlat the kernel's threads, read
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
-//! turns     sampling without an end                        gather   a CPU's words into its running turn
+//! segments  sampling without an end                        gather   a CPU's words into its running segment
 //! worst     the largest samples and their neighbours       watch    a measurement without an end
 //! bench     probes that do not measure CPU by CPU
 //! ```
@@ -21,13 +21,13 @@ mod observe;
 mod rights;
 mod ring;
 mod run;
+mod segments;
 mod source;
 mod spin;
 mod take;
 mod thread;
 mod threads;
 mod timerlat;
-mod turns;
 mod watch;
 mod worst;
 

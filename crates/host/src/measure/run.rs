@@ -86,7 +86,7 @@ pub fn run(
     after_load();
     let measured = match spec.probe {
         Probe::Bench(bench) => bench::measure(spec, bench, &mut load, stop, &mut say),
-        _ if let Some(turns) = spec.turns => watch::measure(spec, turns, &mut load, stop, &mut say),
+        _ if let Some(segments) = spec.segments => watch::measure(spec, segments, &mut load, stop, &mut say),
         _ => measure(spec, &mut load, stop, &mut say),
     };
     let stopped = load.stop();

@@ -2,10 +2,10 @@
 
 use super::rights::take_cpu;
 use super::ring::Writer;
+use super::segments::{Reporter, take_segments};
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
 use super::take::{LoopResult, take};
-use super::turns::{Reporter, take_turns};
 use crate::message::Seen;
 use crate::spec::{HostSpec, Waker};
 use crate::sys::rtc::Rtc;
@@ -173,9 +173,9 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
     };
     let before = usage::own_thread();
     let Outlet { ring, reporter } = &mut order.outlet;
-    let taken = match (order.spec.turns, reporter) {
-        (Some(turns), Some(reporter)) => {
-            take_turns(&mut source, schedule, turns.checkpoint, ring, reporter, order.stop)?;
+    let taken = match (order.spec.segments, reporter) {
+        (Some(segments), Some(reporter)) => {
+            take_segments(&mut source, schedule, segments.checkpoint, ring, reporter, order.stop)?;
             LoopResult::none(schedule)
         }
         _ => take(&mut source, schedule, ring, order.stop)?,

@@ -1,4 +1,4 @@
-//! A measurement without an end: turn after turn, each told whole and on its way.
+//! A measurement without an end: segment after segment, each told whole and on its way.
 
 use super::MeasureError;
 use super::collect::Collected;
@@ -7,13 +7,13 @@ use super::observe::{Observer, Watched};
 use super::rights::Held;
 use super::ring::ring;
 use super::run::{COLLECT, LEAD, pause, ring_words, warn_of_early};
+use super::segments::reports;
 use super::thread::Outlet;
 use super::threads::Threads;
-use super::turns::reports;
 use crate::loads::RunningHostLoad;
 use crate::machine;
-use crate::message::{CpuDone, Done, Message, Seen, Taken, Turn};
-use crate::spec::{HostSpec, Turns};
+use crate::message::{CpuDone, Done, Message, Seen, Segment, Taken};
+use crate::spec::{HostSpec, Segments};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ const COLLECTIONS_A_PULSE: u32 = 20;
 /// Measures until `stop`.
 pub(super) fn measure(
     spec: &HostSpec,
-    turns: Turns,
+    segments: Segments,
     load: &mut RunningHostLoad,
     stop: &AtomicBool,
     say: &mut impl FnMut(&Message) -> io::Result<()>,
@@ -42,7 +42,7 @@ pub(super) fn measure(
     let (mut gatherers, mut outlets) = (Vec::new(), Vec::new());
     for &cpu in &spec.cpus {
         let ((writer, reader), (reporter, reports)) = (ring(ring_words(spec)), reports());
-        gatherers.push(Gatherer::new(cpu, reader, reports, spec.periods, turns.selection));
+        gatherers.push(Gatherer::new(cpu, reader, reports, spec.periods, segments.selection));
         outlets.push(Outlet {
             ring: writer,
             reporter: Some(reporter),
@@ -59,7 +59,7 @@ pub(super) fn measure(
                 observer: Observer::open(spec, &watched, &mut warnings)?,
                 lost_events: 0,
                 before: (load.work(), machine::steal(&spec.cpus)),
-                turns: BTreeMap::new(),
+                segments: BTreeMap::new(),
                 done: Done {
                     warnings,
                     notes: load.notes().to_vec(),
@@ -116,23 +116,23 @@ fn starts(spec: &HostSpec, threads: &Threads<'_>) -> Vec<Watched> {
     spec.cpus.iter().zip(&threads.tids).enumerate().map(one).collect()
 }
 
-/// Puts the CPUs' parts of a turn together.
+/// Puts the CPUs' parts of a segment together.
 struct Joiner<'a, 'scope> {
     spec: &'a HostSpec,
     threads: &'a Threads<'scope>,
     /// Keeps the trace around the latest samples, if that is asked for.
     observer: Option<Observer>,
-    /// Events that the kernel dropped before the turn that runs.
+    /// Events that the kernel dropped before the segment that runs.
     lost_events: u64,
-    /// Work and stolen time before the turn that runs.
+    /// Work and stolen time before the segment that runs.
     before: (Vec<Work>, Vec<Option<Nanos>>),
-    /// By turn, until it is over and told.
-    turns: BTreeMap<u64, Vec<Newest>>,
-    /// What is the same in every turn.
+    /// By segment, until it is over and told.
+    segments: BTreeMap<u64, Vec<Newest>>,
+    /// What is the same in every segment.
     done: Done,
 }
 
-/// A CPU's newest part of a turn.
+/// A CPU's newest part of a segment.
 #[derive(Clone, Default)]
 struct Newest {
     part: Option<Part>,
@@ -148,20 +148,20 @@ impl Newest {
 impl Joiner<'_, '_> {
     fn take(&mut self, place: usize, part: Part) {
         let none = || vec![Newest::default(); self.spec.cpus.len()];
-        let newest = self.turns.entry(part.report.turn).or_insert_with(none);
+        let newest = self.segments.entry(part.report.segment).or_insert_with(none);
         newest[place] = Newest {
             part: Some(part),
             is_told: false,
         };
     }
 
-    /// Tells the turns of which every CPU has something new, or has ended.
+    /// Tells the segments of which every CPU has something new, or has ended.
     fn tell(
         &mut self,
         load: &RunningHostLoad,
         say: &mut impl FnMut(&Message) -> io::Result<()>,
     ) -> Result<(), MeasureError> {
-        while let Some(mut entry) = self.turns.first_entry() {
+        while let Some(mut entry) = self.segments.first_entry() {
             let number = *entry.key();
             let newest = entry.get_mut();
             let is_ready = |n: &Newest| n.part.is_some() && (!n.is_told || n.ended());
@@ -177,12 +177,18 @@ impl Joiner<'_, '_> {
             let steal = machine::steal(&self.spec.cpus);
             let work = load.added_to(&self.before.0);
             let lost_events = self.observer.as_ref().map_or(0, Observer::lost);
-            let mut turn = self.turn(number, ended, parts, work, &machine::steal_between(&self.before.1, &steal));
-            turn.done.lost_events = lost_events - self.lost_events;
+            let mut segment = self.segment(
+                number,
+                ended,
+                parts,
+                work,
+                &machine::steal_between(&self.before.1, &steal),
+            );
+            segment.done.lost_events = lost_events - self.lost_events;
             if ended {
-                self.capture(&mut turn);
+                self.capture(&mut segment);
             }
-            say(&Message::Turn(Box::new(turn)))?;
+            say(&Message::Segment(Box::new(segment)))?;
             if ended {
                 self.lost_events = lost_events;
                 self.before = (load.work(), steal);
@@ -191,21 +197,21 @@ impl Joiner<'_, '_> {
         Ok(())
     }
 
-    /// Adds what led to the latest samples. A sample of the next turn may be looked at before this one is told: those stay.
-    fn capture(&mut self, turn: &mut Turn) {
+    /// Adds what led to the latest samples. A sample of the next segment may be looked at before this one is told: those stay.
+    fn capture(&mut self, segment: &mut Segment) {
         let Some(observer) = &mut self.observer else {
             return;
         };
         let periods = u64::from(self.spec.periods);
-        let first = turn.number * periods;
-        for (place, (cpu, taken)) in turn.done.cpus.iter_mut().zip(&mut turn.taken).enumerate() {
+        let first = segment.number * periods;
+        for (place, (cpu, taken)) in segment.done.cpus.iter_mut().zip(&mut segment.taken).enumerate() {
             taken.captures = observer.captures_before(place, first + periods);
             taken.captures.iter_mut().for_each(|capture| capture.index -= first);
             cpu.captures = taken.captures.len();
         }
     }
 
-    fn turn(&self, number: u64, ended: bool, parts: Vec<Part>, work: Vec<Work>, steal: &[Option<Nanos>]) -> Turn {
+    fn segment(&self, number: u64, ended: bool, parts: Vec<Part>, work: Vec<Work>, steal: &[Option<Nanos>]) -> Segment {
         let max = parts.iter().map(|p| p.max).max().unwrap_or(Nanos(0));
         let mut warnings = self.done.warnings.clone();
         warn_of_early(&mut warnings, parts.iter().map(|p| p.report.early).sum());
@@ -225,7 +231,7 @@ impl Joiner<'_, '_> {
             captures: 0,
             causes: Vec::new(),
         };
-        Turn {
+        Segment {
             number,
             ended,
             done: Done {

@@ -170,7 +170,7 @@ mod tests {
             cgroup: None,
             tracing: None,
             samples_dir: dir.into(),
-            turns: None,
+            segments: None,
         }
     }
 

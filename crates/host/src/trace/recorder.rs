@@ -125,7 +125,9 @@ impl Recorder {
 
     /// Hands over the snapshots of samples before this number, the latest first, and forgets them.
     pub fn take_before(&mut self, index: u64) -> Vec<Snapshot> {
-        let (before, rest) = std::mem::take(&mut self.kept).into_iter().partition(|s| s.index < index);
+        let (before, rest) = std::mem::take(&mut self.kept)
+            .into_iter()
+            .partition(|s| s.index < index);
         self.kept = rest;
         before
     }

@@ -21,13 +21,13 @@ pub struct WatchFile {
     pub tool_version: String,
     /// When the watch began.
     pub began: Utc,
-    /// What each period measures.
+    /// What each segment measures.
     pub experiment: Experiment,
-    /// Length of a period.
+    /// Length of a segment.
     pub rotate_ns: u64,
-    /// What a running period has is written this often.
+    /// What a running segment has is written this often.
     pub checkpoint_ns: u64,
-    /// So many periods are kept.
+    /// So many segments are kept.
     pub keep: u64,
     /// The boot in which it was measured last.
     pub boot_id: String,
@@ -161,7 +161,10 @@ mod tests {
         assert_eq!(gap(&killed, "two", Some(300)), (300, 500, Why::Rebooted));
         let (at, why) = (Utc::at(400), Why::Stopped);
         let ended = Some(Ended { at, why });
-        assert_eq!(gap(&WatchFile { ended, ..file() }, "two", Some(399)), (400, 500, Why::Stopped));
+        assert_eq!(
+            gap(&WatchFile { ended, ..file() }, "two", Some(399)),
+            (400, 500, Why::Stopped)
+        );
         // A clock that was set back makes no gap of less than nothing.
         assert_eq!(gap(&killed, "one", Some(900)), (900, 900, Why::Killed));
     }
@@ -174,6 +177,9 @@ mod tests {
             let why = Why::Suspended;
             file.add(Gap { from, to, why });
         }
-        assert_eq!((file.gaps.len(), file.gaps_forgotten, file.gaps[0].from), (1_000, 5, Utc::at(5)));
+        assert_eq!(
+            (file.gaps.len(), file.gaps_forgotten, file.gaps[0].from),
+            (1_000, 5, Utc::at(5))
+        );
     }
 }

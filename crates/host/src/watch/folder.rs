@@ -1,4 +1,4 @@
-//! A watch folder: `watch.json`, and a run folder for each period.
+//! A watch folder: `watch.json`, and a run folder for each segment.
 
 use super::file::{SCHEMA, WATCH_FILE, WatchFile};
 use rustix::fs::{FlockOperation, flock};
@@ -13,7 +13,7 @@ use worstcase_plan::Experiment;
 use worstcase_results::record::run::RUN_FILE;
 use worstcase_results::record::{Run, RunError, RunPlan, folder};
 
-/// A period that is being removed.
+/// A segment that is being removed.
 const REMOVING: &str = ".removing-";
 
 /// Why a watch folder cannot be used.
@@ -134,40 +134,47 @@ impl WatchFolder {
         write().map_err(failed("write", &path))
     }
 
-    /// Begins a period's run.
+    /// Begins a segment's run.
     pub fn begin(&self, began: Utc, plan: RunPlan) -> Result<Run, RunError> {
         let name = began.to_the_second();
         let numbered = (2..).map(|n| format!("{name}-{n}"));
-        let mut places = [name.clone()].into_iter().chain(numbered).map(|name| self.dir.join(name));
-        let place = places.find(|place| !place.exists()).expect("there is no end of numbers");
+        let mut places = [name.clone()]
+            .into_iter()
+            .chain(numbered)
+            .map(|name| self.dir.join(name));
+        let place = places
+            .find(|place| !place.exists())
+            .expect("there is no end of numbers");
         Run::create(&place, plan)
     }
 
-    /// The periods' folders, the oldest first.
-    pub fn periods(&self) -> Result<Vec<PathBuf>, WatchError> {
-        let mut periods: Vec<PathBuf> = self.names()?.into_iter().filter(|p| is_period(p)).collect();
-        periods.sort();
-        Ok(periods)
+    /// The segments' folders, the oldest first.
+    pub fn segments(&self) -> Result<Vec<PathBuf>, WatchError> {
+        let mut segments: Vec<PathBuf> = self.names()?.into_iter().filter(|p| is_segment(p)).collect();
+        segments.sort();
+        Ok(segments)
     }
 
-    /// When the newest record ends that can be read. What a killed writer left in its period is removed.
+    /// When the newest record ends that can be read. What a killed writer left in its segment is removed.
     pub fn last(&self) -> Result<Option<Utc>, WatchError> {
-        let end_of = |period: &PathBuf| {
-            let plan = Run::open(period).ok()?.plan().clone();
-            let records = Run::create(period, plan).ok()?.records().ok()?;
+        let end_of = |segment: &PathBuf| {
+            let plan = Run::open(segment).ok()?.plan().clone();
+            let records = Run::create(segment, plan).ok()?.records().ok()?;
             records.iter().filter_map(|r| Some(r.origin.as_ref()?.ended)).max()
         };
-        Ok(self.periods()?.iter().rev().find_map(end_of))
+        Ok(self.segments()?.iter().rev().find_map(end_of))
     }
 
-    /// Removes the oldest periods until there are `keep`; how many.
+    /// Removes the oldest segments until there are `keep`; how many.
     pub fn thin(&self, keep: u64) -> Result<usize, WatchError> {
-        let periods = self.periods()?;
-        let surplus = periods.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
-        for period in &periods[..surplus] {
-            let away = self.dir.join(format!("{REMOVING}{}", name(period)));
-            // First out of sight: a period is there whole or not at all.
-            fs::rename(period, &away).map_err(failed("remove", period))?;
+        let segments = self.segments()?;
+        let surplus = segments
+            .len()
+            .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+        for segment in &segments[..surplus] {
+            let away = self.dir.join(format!("{REMOVING}{}", name(segment)));
+            // First out of sight: a segment is there whole or not at all.
+            fs::rename(segment, &away).map_err(failed("remove", segment))?;
             fs::remove_dir_all(&away).map_err(failed("remove", &away))?;
         }
         Ok(surplus)
@@ -191,7 +198,7 @@ impl WatchFolder {
 }
 
 impl WatchFile {
-    /// An error if another experiment is to go on with this watch. How long its periods are does not matter.
+    /// An error if another experiment is to go on with this watch. How long its segments are does not matter.
     pub(super) fn check_same(&self, here: &Experiment, dir: &Path) -> Result<(), WatchError> {
         let of_any_length = |experiment: &Experiment| {
             let mut experiment = experiment.clone();
@@ -213,13 +220,19 @@ fn name(path: &Path) -> &str {
 }
 
 fn is_leftover(path: &Path) -> bool {
-    [folder::WRITING, REMOVING].iter().any(|prefix| name(path).starts_with(prefix))
+    [folder::WRITING, REMOVING]
+        .iter()
+        .any(|prefix| name(path).starts_with(prefix))
 }
 
 /// A run whose name is the time of its begin.
-fn is_period(path: &Path) -> bool {
+fn is_segment(path: &Path) -> bool {
     let mut parts = name(path).split('-');
-    let mut digits = |count| parts.next().is_some_and(|p| p.len() == count && p.bytes().all(|b| b.is_ascii_digit()));
+    let mut digits = |count| {
+        parts
+            .next()
+            .is_some_and(|p| p.len() == count && p.bytes().all(|b| b.is_ascii_digit()))
+    };
     digits(8) && digits(6) && path.join(RUN_FILE).exists()
 }
 

@@ -2,9 +2,9 @@
 
 use super::file::{Gap, WatchFile};
 use super::folder::WatchFolder;
-use super::period::{self, Period};
 use super::run::{Event, Look};
-use crate::message::{Seen, Turn};
+use super::segment::{self, KeptCell};
+use crate::message::{Seen, Segment};
 use crate::run::Matrix;
 use crate::run::keep::CAPTURES_FILE;
 use crate::{HostError, HostSpec};
@@ -16,7 +16,7 @@ use worstcase_probe::Nanos;
 use worstcase_probe::sys::clock;
 use worstcase_results::record::{Origin, Run, RunPlan, Selection, WasSet};
 
-/// A period that is over, and kept.
+/// A segment that is over, and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Its run folder.
@@ -29,7 +29,7 @@ pub struct Kept {
     pub early: bool,
     /// Samples of all CPUs.
     pub taken: u64,
-    /// Periods of the probe that passed while it was late.
+    /// Periods that passed while the probe was late.
     pub missed: u64,
     /// Samples that could not be kept.
     pub lost: u64,
@@ -39,8 +39,8 @@ pub struct Kept {
 
 /// What there is to be kept.
 pub enum Order {
-    /// Of a turn.
-    Turn(Box<Turn>),
+    /// Of a segment.
+    Segment(Box<Segment>),
     /// A gap.
     Gap(Gap),
 }
@@ -56,13 +56,13 @@ pub struct Keeper<'a> {
     pub applied: Option<Vec<WasSet>>,
     pub plan: &'a Plan,
     pub look: &'a dyn Look,
-    /// The running period.
+    /// The running segment.
     pub running: Option<Running>,
 }
 
-/// A period that is not over.
+/// A segment that is not over.
 pub struct Running {
-    turn: u64,
+    segment: u64,
     run: Run,
     began: Utc,
 }
@@ -72,7 +72,7 @@ impl Keeper<'_> {
     pub fn keep(&mut self, orders: &Receiver<Order>) -> Result<(), HostError> {
         for order in orders {
             match order {
-                Order::Turn(turn) => self.turn(&turn)?,
+                Order::Segment(segment) => self.segment(&segment)?,
                 Order::Gap(gap) => self.gap(gap)?,
             }
         }
@@ -87,11 +87,11 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    fn turn(&mut self, turn: &Turn) -> Result<(), HostError> {
+    fn segment(&mut self, segment: &Segment) -> Result<(), HostError> {
         let ended = Utc::now();
         let began = match &self.running {
             Some(running) => running.began,
-            None => Utc::at(ended.seconds().saturating_sub(age(turn).0 / 1_000_000_000)),
+            None => Utc::at(ended.seconds().saturating_sub(age(segment).0 / 1_000_000_000)),
         };
         let origin = Origin {
             began,
@@ -99,24 +99,28 @@ impl Keeper<'_> {
             applied: self.applied.clone(),
             ..self.matrix.origin.clone()
         };
-        let cells = period::cells(turn, self.spec, self.selection, (&self.matrix.subject, &origin))?;
+        let cells = segment::cells(segment, self.spec, self.selection, (&self.matrix.subject, &origin))?;
         if cells.is_empty() {
             return Ok(());
         }
-        if self.running.as_ref().is_none_or(|running| running.turn != turn.number) {
+        if self
+            .running
+            .as_ref()
+            .is_none_or(|running| running.segment != segment.number)
+        {
             let run = self.begin(began)?;
-            let turn = turn.number;
-            self.running = Some(Running { turn, run, began });
+            let segment = segment.number;
+            self.running = Some(Running { segment, run, began });
         }
         let Some(running) = &self.running else {
             return Ok(());
         };
-        for Period { cell, captures } in &cells {
+        for KeptCell { cell, captures } in &cells {
             let beside = captures.as_ref().map(|captures| (CAPTURES_FILE, captures.as_slice()));
             running.run.replace_cell(cell, beside.as_slice())?;
         }
-        if turn.ended {
-            let kept = kept(running, ended, turn, &cells, self.spec);
+        if segment.ended {
+            let kept = kept(running, ended, segment, &cells, self.spec);
             self.running = None;
             self.folder.thin(self.file.keep)?;
             self.look.see(Event::Kept(&kept));
@@ -135,24 +139,26 @@ impl Keeper<'_> {
     }
 }
 
-/// How long ago a turn began.
-fn age(turn: &Turn) -> Nanos {
-    let starts = turn.done.cpus.iter().map(|cpu| cpu.start);
-    starts.min().map_or(Nanos(0), |start| clock::monotonic().saturating_sub(start))
+/// How long ago a segment began.
+fn age(segment: &Segment) -> Nanos {
+    let starts = segment.done.cpus.iter().map(|cpu| cpu.start);
+    starts
+        .min()
+        .map_or(Nanos(0), |start| clock::monotonic().saturating_sub(start))
 }
 
-fn kept(running: &Running, ended: Utc, turn: &Turn, cells: &[Period], spec: &HostSpec) -> Kept {
-    let sum = |of: fn(&Period) -> u64| cells.iter().map(of).sum();
-    let max = |period: &Period| {
-        let summary = period.cell.record.summary.latency.as_ref()?;
-        Some((Nanos(summary.max_ns), period.cell.record.cell.cpu?))
+fn kept(running: &Running, ended: Utc, segment: &Segment, cells: &[KeptCell], spec: &HostSpec) -> Kept {
+    let sum = |of: fn(&KeptCell) -> u64| cells.iter().map(of).sum();
+    let max = |kept: &KeptCell| {
+        let summary = kept.cell.record.summary.latency.as_ref()?;
+        Some((Nanos(summary.max_ns), kept.cell.record.cell.cpu?))
     };
     let is_short = |seen: &Seen| matches!(seen, Seen::Periods(p) if p.expected < u64::from(spec.periods));
     Kept {
         folder: running.run.dir().to_path_buf(),
         began: running.began,
         ended,
-        early: turn.done.cpus.iter().any(|cpu| is_short(&cpu.seen)),
+        early: segment.done.cpus.iter().any(|cpu| is_short(&cpu.seen)),
         taken: sum(|p| p.cell.record.accounting.taken()),
         missed: sum(|p| p.cell.record.accounting.missed()),
         lost: sum(|p| p.cell.record.accounting.lost()),

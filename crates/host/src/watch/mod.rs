@@ -1,16 +1,16 @@
-//! A measurement without an end, kept period by period.
+//! A measurement without an end, kept segment by segment.
 //!
 //! ```text
-//! file     watch.json: what is watched, and when it was not     folder   the periods' run folders
-//! period   a turn of the measuring process -> records           keeper   what comes in -> folders
+//! file     watch.json: what is watched, and when it was not     folder   the segments' run folders
+//! segment  what the measuring process says of one -> cells      keeper   what comes in -> folders
 //! suspend  whether the machine slept                            run      all of it
 //! ```
 
 mod file;
 mod folder;
 mod keeper;
-mod period;
 mod run;
+mod segment;
 mod suspend;
 
 pub use file::{Gap, WATCH_FILE, WatchFile, Why};

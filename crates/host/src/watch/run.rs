@@ -10,7 +10,7 @@ use crate::run::executor::{finished, prepared};
 use crate::run::measurement::{Watch, measure};
 use crate::run::origin::was_set;
 use crate::run::{Matrix, work_dir};
-use crate::spec::Turns;
+use crate::spec::Segments;
 use crate::state::boot_id;
 use crate::{HostError, HostSpec, StateFolder};
 use std::path::PathBuf;
@@ -21,13 +21,13 @@ use worstcase_plan::Plan;
 use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::Selection;
 
-/// Turns that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.
+/// Segments that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.
 const WAITING: usize = 8;
 
 /// What is to be watched.
 #[derive(Debug)]
 pub struct Order {
-    /// What each period measures: one probe under one load, as long as a period.
+    /// What each segment measures: one probe under one load, as long as a segment.
     pub plan: Plan,
     /// The same on this machine.
     pub matrix: Matrix,
@@ -35,11 +35,11 @@ pub struct Order {
     pub folder: PathBuf,
     /// It may hold a watch, which goes on.
     pub resume: bool,
-    /// So many periods are kept.
+    /// So many segments are kept.
     pub keep: u64,
-    /// What a running period has is written this often.
+    /// What a running segment has is written this often.
     pub checkpoint: Nanos,
-    /// The samples that are kept of each period.
+    /// The samples that are kept of each segment.
     pub selection: Selection,
     /// It ends by itself this long after it began, gaps included.
     pub time: Option<Nanos>,
@@ -54,7 +54,7 @@ pub enum Event<'a> {
     Begin(&'a HostSpec),
     /// How it is going, every second.
     Pulse(&'a [Pulse]),
-    /// A period is over.
+    /// A segment is over.
     Kept(&'a Kept),
     /// Nothing was measured for a while.
     Gap(&'a Gap),
@@ -72,7 +72,9 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
     let (folder, there) = WatchFolder::open(&order.folder, order.resume)?;
     let (file, gap) = begun(order, &folder, there, &spec)?;
     let now = Utc::now();
-    let end = order.time.map(|time| Utc::at(file.began.seconds() + time.0 / 1_000_000_000));
+    let end = order
+        .time
+        .map(|time| Utc::at(file.began.seconds() + time.0 / 1_000_000_000));
     if end.is_some_and(|end| now >= end) {
         look.see(Event::Note("the time of this watch is over: nothing was measured"));
         return Ok(());
@@ -136,7 +138,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
     result.and(told).and(undone)
 }
 
-/// What is measured, turn by turn.
+/// What is measured, segment by segment.
 fn spec(order: &Order) -> Result<HostSpec, HostError> {
     let refuse = |text: &str| Err(HostError::Argument(text.to_string()));
     let [spec] = order.matrix.specs.as_slice() else {
@@ -147,7 +149,7 @@ fn spec(order: &Order) -> Result<HostSpec, HostError> {
     }
     let checkpoint = u32::try_from((order.checkpoint.0 / spec.interval.0.max(1)).max(1)).unwrap_or(u32::MAX);
     Ok(HostSpec {
-        turns: Some(Turns {
+        segments: Some(Segments {
             checkpoint,
             selection: order.selection,
         }),
@@ -201,8 +203,8 @@ struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    fn turn(&self, turn: Box<crate::message::Turn>) {
-        let (ended, order) = (turn.ended, keeper::Order::Turn(turn));
+    fn segment(&self, segment: Box<crate::message::Segment>) {
+        let (ended, order) = (segment.ended, keeper::Order::Segment(segment));
         // Whoever kept it is gone with an error, which is told.
         match ended {
             true => drop(self.sender.send(order)),
@@ -235,7 +237,7 @@ impl Watch for Relay<'_> {
 
     fn message(&mut self, _spec: &HostSpec, message: &Message) {
         match message {
-            Message::Turn(turn) => self.turn(turn.clone()),
+            Message::Segment(segment) => self.segment(segment.clone()),
             Message::Pulse(pulses) => self.pulse(pulses),
             _ => {}
         }

@@ -16,10 +16,14 @@ pub fn families(watched: &Watched) -> Vec<MetricFamily> {
     };
     let mut all = vec![
         latency(watched),
-        counter("worstcase_samples_taken_total", "Samples taken.", each(|c| c.latencies.count as f64)),
+        counter(
+            "worstcase_samples_taken_total",
+            "Samples taken.",
+            each(|c| c.latencies.count as f64),
+        ),
         counter(
             "worstcase_samples_missed_total",
-            "Periods of the probe that passed while it was late.",
+            "Periods that passed while the probe was late.",
             each(|c| c.missed as f64),
         ),
         counter(
@@ -28,14 +32,14 @@ pub fn families(watched: &Watched) -> Vec<MetricFamily> {
             each(|c| c.lost as f64),
         ),
         gauge(
-            "worstcase_period_max_seconds",
-            "Largest latency of the period that runs.",
+            "worstcase_segment_max_seconds",
+            "Largest latency of the segment that runs.",
             each(|c| seconds(c.max)),
         ),
         counter(
-            "worstcase_periods_total",
-            "Periods that are over and kept.",
-            one(watched.periods as f64),
+            "worstcase_segments_total",
+            "Segments that are over and kept.",
+            one(watched.segments as f64),
         ),
         counter(
             "worstcase_gaps_total",
@@ -55,13 +59,13 @@ pub fn families(watched: &Watched) -> Vec<MetricFamily> {
     ];
     if let Some(last) = &watched.last {
         all.push(gauge(
-            "worstcase_last_period_end_timestamp_seconds",
-            "When the last whole period ended.",
+            "worstcase_last_segment_end_timestamp_seconds",
+            "When the last whole segment ended.",
             one(last.ended as f64),
         ));
         if let Some(max) = last.max {
-            let help = "Largest latency of all CPUs in the last whole period.";
-            all.push(gauge("worstcase_last_period_max_seconds", help, one(seconds(max))));
+            let help = "Largest latency of all CPUs in the last whole segment.";
+            all.push(gauge("worstcase_last_segment_max_seconds", help, one(seconds(max))));
         }
     }
     if let Some(limit) = watched.criterion {
@@ -105,7 +109,12 @@ fn counter(name: &str, help: &str, values: Vec<(Vec<LabelPair>, f64)>) -> Metric
         counter: Some(Value { value: Some(value) }),
         ..Metric::default()
     };
-    family(name, help, MetricType::Counter, values.into_iter().map(metric).collect())
+    family(
+        name,
+        help,
+        MetricType::Counter,
+        values.into_iter().map(metric).collect(),
+    )
 }
 
 fn gauge(name: &str, help: &str, values: Vec<(Vec<LabelPair>, f64)>) -> MetricFamily {

@@ -29,7 +29,9 @@ impl Form {
                 "text/plain" => Form::Plain,
                 _ => return None,
             };
-            let weight = words.find_map(|word| word.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
+            let weight = words
+                .find_map(|word| word.strip_prefix("q=")?.parse().ok())
+                .unwrap_or(1.0);
             Some((form, weight))
         });
         // Of equals the first.
@@ -52,7 +54,10 @@ impl Form {
     pub fn of(self, watched: &Watched) -> Vec<u8> {
         let families = families(watched);
         match self {
-            Form::Protobuf => families.iter().flat_map(Message::encode_length_delimited_to_vec).collect(),
+            Form::Protobuf => families
+                .iter()
+                .flat_map(Message::encode_length_delimited_to_vec)
+                .collect(),
             Form::OpenMetrics => text(&families, Text::Open).into_bytes(),
             Form::Plain => text(&families, Text::Plain).into_bytes(),
         }

@@ -9,10 +9,10 @@
 mod families;
 mod form;
 mod proto;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 mod watched;
 
 pub use form::Form;
-pub use watched::{LastPeriod, Watched};
+pub use watched::{LastSegment, Watched};

@@ -1,5 +1,5 @@
 use super::proto::MetricFamily;
-use super::{Form, LastPeriod, Watched};
+use super::{Form, LastSegment, Watched};
 use insta::assert_snapshot;
 use prost::Message;
 use worstcase_host::buckets::Buckets;
@@ -21,11 +21,11 @@ fn watched(latencies: &[u64]) -> Watched {
             missed: 4,
             lost: 1,
         }],
-        last: Some(LastPeriod {
+        last: Some(LastSegment {
             max: Some(Nanos(77_000)),
             ended: 1_795_388_707,
         }),
-        periods: 2,
+        segments: 2,
         gaps: 1,
         gap_seconds: 60,
     }
@@ -41,7 +41,13 @@ fn a_text_has_cumulative_buckets_and_every_sample() {
     let lines: Vec<&str> = text.lines().filter(|l| l.contains("_latency_")).collect();
     let labels = r#"cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup""#;
     let line = |end: &str, value: &str| format!("worstcase_latency_seconds_{end} {value}");
-    for (bound, count) in [("0.000001", "0"), ("0.000002", "2"), ("0.0001", "3"), ("10.0", "3"), ("+Inf", "4")] {
+    for (bound, count) in [
+        ("0.000001", "0"),
+        ("0.000002", "2"),
+        ("0.0001", "3"),
+        ("10.0", "3"),
+        ("+Inf", "4"),
+    ] {
         let wanted = line(&format!("bucket{{{labels},le=\"{bound}\"}}"), count);
         assert!(lines.contains(&wanted.as_str()), "{wanted}\n{text}");
     }
@@ -60,17 +66,17 @@ fn the_two_texts_differ_in_names_of_counters_and_in_the_end() {
     # HELP worstcase_samples_taken Samples taken.
     # TYPE worstcase_samples_taken counter
     worstcase_samples_taken_total{cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup"} 0
-    # HELP worstcase_samples_missed Periods of the probe that passed while it was late.
+    # HELP worstcase_samples_missed Periods that passed while the probe was late.
     # TYPE worstcase_samples_missed counter
     worstcase_samples_missed_total{cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup"} 4
     # HELP worstcase_samples_lost Samples that worstcase failed to keep.
     # TYPE worstcase_samples_lost counter
     worstcase_samples_lost_total{cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup"} 1
-    # TYPE worstcase_period_max_seconds gauge
-    worstcase_period_max_seconds{cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup"} 0
-    # HELP worstcase_periods Periods that are over and kept.
-    # TYPE worstcase_periods counter
-    worstcase_periods_total 2
+    # TYPE worstcase_segment_max_seconds gauge
+    worstcase_segment_max_seconds{cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup"} 0
+    # HELP worstcase_segments Segments that are over and kept.
+    # TYPE worstcase_segments counter
+    worstcase_segments_total 2
     # HELP worstcase_gaps Times in which nothing was measured.
     # TYPE worstcase_gaps counter
     worstcase_gaps_total 1
@@ -80,11 +86,11 @@ fn the_two_texts_differ_in_names_of_counters_and_in_the_end() {
     # HELP worstcase_build_info The version of worstcase.
     # TYPE worstcase_build_info gauge
     worstcase_build_info{version="1.2 (abc)"} 1
-    # HELP worstcase_last_period_end_timestamp_seconds When the last whole period ended.
-    # TYPE worstcase_last_period_end_timestamp_seconds gauge
-    worstcase_last_period_end_timestamp_seconds 1795388707
-    # TYPE worstcase_last_period_max_seconds gauge
-    worstcase_last_period_max_seconds 0.000077
+    # HELP worstcase_last_segment_end_timestamp_seconds When the last whole segment ended.
+    # TYPE worstcase_last_segment_end_timestamp_seconds gauge
+    worstcase_last_segment_end_timestamp_seconds 1795388707
+    # TYPE worstcase_last_segment_max_seconds gauge
+    worstcase_last_segment_max_seconds 0.000077
     # HELP worstcase_criterion_seconds The limit that was asked for with --criterion.
     # TYPE worstcase_criterion_seconds gauge
     worstcase_criterion_seconds 0.0001
@@ -123,7 +129,10 @@ fn protobuf_has_native_histograms() {
         assert_eq!(latencies.iter().filter(within).count() as i64, *count);
     }
     let all: i64 = buckets.iter().map(|(_, count)| count).sum();
-    assert_eq!(all as u64 + histogram.zero_count.unwrap(), histogram.sample_count.unwrap());
+    assert_eq!(
+        all as u64 + histogram.zero_count.unwrap(),
+        histogram.sample_count.unwrap()
+    );
     assert_eq!(histogram.bucket.last().unwrap().cumulative_count, Some(6));
 }
 
@@ -132,7 +141,15 @@ fn a_scraper_gets_what_it_wants_most() {
     let native = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,\
                   application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
     let usual = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
-    let wanted = [native, usual, "*/*", "", "text/plain", "application/vnd.google.protobuf"].map(Form::wanted);
+    let wanted = [
+        native,
+        usual,
+        "*/*",
+        "",
+        "text/plain",
+        "application/vnd.google.protobuf",
+    ]
+    .map(Form::wanted);
     let plain = Form::Plain;
     assert_eq!(wanted, [Form::Protobuf, Form::OpenMetrics, plain, plain, plain, plain]);
 }

@@ -58,7 +58,12 @@ fn histogram(out: &mut String, name: &str, label: &[LabelPair], held: &Histogram
         writeln!(out, "{name}_bucket{} {below}", labels(label, Some(&number(bound))))?;
     }
     writeln!(out, "{name}_bucket{} {count}", labels(label, Some("+Inf")))?;
-    writeln!(out, "{name}_sum{} {}", labels(label, None), held.sample_sum.unwrap_or(0.0))?;
+    writeln!(
+        out,
+        "{name}_sum{} {}",
+        labels(label, None),
+        held.sample_sum.unwrap_or(0.0)
+    )?;
     writeln!(out, "{name}_count{} {count}", labels(label, None))
 }
 
@@ -71,7 +76,9 @@ fn number(value: f64) -> String {
 fn labels(pairs: &[LabelPair], bound: Option<&str>) -> String {
     let pairs = pairs.iter().map(|pair| (pair.name.as_str(), pair.value.as_str()));
     let all = pairs.chain(bound.map(|bound| ("le", bound)));
-    let all: Vec<String> = all.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    let all: Vec<String> = all
+        .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+        .collect();
     match all.is_empty() {
         true => String::new(),
         false => format!("{{{}}}", all.join(",")),

@@ -17,19 +17,19 @@ pub struct Watched {
     pub criterion: Option<Nanos>,
     /// Each CPU, since measuring began.
     pub cpus: Vec<Pulse>,
-    /// The last period that is over.
-    pub last: Option<LastPeriod>,
-    /// Periods that were kept since measuring began.
-    pub periods: u64,
+    /// The last segment that is over.
+    pub last: Option<LastSegment>,
+    /// Segments that were kept since measuring began.
+    pub segments: u64,
     /// Gaps that this process saw, the one before it included.
     pub gaps: u64,
     /// Their time in seconds.
     pub gap_seconds: u64,
 }
 
-/// A period that is over.
+/// A segment that is over.
 #[derive(Clone, Copy, Debug)]
-pub struct LastPeriod {
+pub struct LastSegment {
     /// Its largest latency.
     pub max: Option<Nanos>,
     /// When it ended, in seconds since 1970.
@@ -37,10 +37,10 @@ pub struct LastPeriod {
 }
 
 impl Watched {
-    /// A period is over.
+    /// A segment is over.
     pub fn kept(&mut self, kept: &Kept) {
-        self.periods += 1;
-        self.last = Some(LastPeriod {
+        self.segments += 1;
+        self.last = Some(LastSegment {
             max: kept.max.map(|(max, _)| max),
             ended: kept.ended.seconds(),
         });

@@ -111,7 +111,12 @@ pub fn write_cell(parent: &Path, name: &str, result: &CellResult) -> Result<(), 
 }
 
 /// Writes `result` in the place of the folder `parent/name`, in one step: there is always a whole one.
-pub fn replace_cell(parent: &Path, name: &str, result: &CellResult, beside: &[(&str, &[u8])]) -> Result<(), FolderError> {
+pub fn replace_cell(
+    parent: &Path,
+    name: &str,
+    result: &CellResult,
+    beside: &[(&str, &[u8])],
+) -> Result<(), FolderError> {
     let record = to_json(&result.record);
     let samples_name = result.record.samples.file.as_str();
     let mut files = vec![(RECORD_FILE, record.as_slice()), (samples_name, &result.samples)];
@@ -157,7 +162,9 @@ fn replace_folder(parent: &Path, name: &str, files: &[(&str, &[u8])]) -> Result<
     exchange().map_err(|e| io_error("replace", &place)(e.into()))?;
     sync_dir(parent)?;
     // What was there has the temporary name now.
-    temporary.close().map_err(io_error("remove what was replaced in", parent))
+    temporary
+        .close()
+        .map_err(io_error("remove what was replaced in", parent))
 }
 
 /// A temporary folder with these files, flushed.

@@ -1,4 +1,4 @@
-//! `worstcase host watch`: no hole between two periods, and whatever ends it, what was written is a run and nothing is left.
+//! `worstcase host watch`: no hole between two segments, and whatever ends it, what was written is a run and nothing is left.
 
 use crate::run::{one_cpu, processes_below, until};
 use assert_cmd::cargo::cargo_bin;
@@ -28,7 +28,16 @@ impl Watch {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("worstcase"));
         command
-            .args(["host", "watch", "--warmup", "10ms", "--rotate", "1s", "--checkpoint", "1s"])
+            .args([
+                "host",
+                "watch",
+                "--warmup",
+                "10ms",
+                "--rotate",
+                "1s",
+                "--checkpoint",
+                "1s",
+            ])
             .args(["--cpus", &one_cpu(), "-o"])
             .arg(self.path("watch"))
             .arg("--work-dir")
@@ -48,14 +57,17 @@ impl Watch {
         let output = self.command(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-        assert!(said.contains(word) && said.lines().count() == 1, "{arguments:?}: {said}");
+        assert!(
+            said.contains(word) && said.lines().count() == 1,
+            "{arguments:?}: {said}"
+        );
     }
 
     fn json(&self) -> Value {
         serde_json::from_slice(&fs::read(self.path("watch/watch.json")).unwrap()).unwrap()
     }
 
-    fn periods(&self) -> Vec<PathBuf> {
+    fn segments(&self) -> Vec<PathBuf> {
         let all = fs::read_dir(self.path("watch")).into_iter().flatten().flatten();
         let mut all: Vec<PathBuf> = all.map(|e| e.path()).filter(|p| p.join("cells").is_dir()).collect();
         all.sort();
@@ -63,9 +75,15 @@ impl Watch {
     }
 
     fn records(&self) -> Vec<Value> {
-        let cells = |period: PathBuf| fs::read_dir(period.join("cells")).unwrap().flatten();
-        let records = self.periods().into_iter().flat_map(cells).map(|cell| cell.path().join("record.json"));
-        records.map(|p| serde_json::from_slice(&fs::read(p).unwrap()).unwrap()).collect()
+        let cells = |segment: PathBuf| fs::read_dir(segment.join("cells")).unwrap().flatten();
+        let records = self
+            .segments()
+            .into_iter()
+            .flat_map(cells)
+            .map(|cell| cell.path().join("record.json"));
+        records
+            .map(|p| serde_json::from_slice(&fs::read(p).unwrap()).unwrap())
+            .collect()
     }
 
     /// Everything that should not be there.
@@ -86,19 +104,19 @@ impl Watch {
         left
     }
 
-    /// `worstcase show` reads every period.
+    /// `worstcase show` reads every segment.
     fn assert_readable(&self) {
-        for period in self.periods() {
-            let output = show(&period, &[]);
+        for segment in self.segments() {
+            let output = show(&segment, &[]);
             let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{}: {said}", period.display());
+            assert!(output.status.success(), "{}: {said}", segment.display());
         }
     }
 }
 
-fn show(period: &Path, arguments: &[&str]) -> Output {
+fn show(segment: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(cargo_bin("worstcase"));
-    command.arg("show").arg(period).args(arguments).output().unwrap()
+    command.arg("show").arg(segment).args(arguments).output().unwrap()
 }
 
 fn end(child: Child) -> Output {
@@ -115,10 +133,17 @@ fn kill(pid: u32, signal: Signal) {
 
 /// A process and those that it started.
 fn family(pid: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let texts = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
     let children: Vec<u32> = texts
-        .flat_map(|text| text.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+        .flat_map(|text| {
+            text.split_ascii_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
         .collect();
     [vec![pid], children.into_iter().flat_map(family).collect()].concat()
 }
@@ -127,9 +152,9 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// When a period's first sample was due, told by any of its samples.
-fn start_of(period: &Path) -> u64 {
-    let output = show(period, &["--samples"]);
+/// When a segment's first sample was due, told by any of its samples.
+fn start_of(segment: &Path) -> u64 {
+    let output = show(segment, &["--samples"]);
     let text = String::from_utf8(output.stdout).unwrap();
     let fields: Vec<&str> = text.lines().nth(1).unwrap().split(',').collect();
     let (index, due): (u64, u64) = (fields[1].parse().unwrap(), fields[2].parse().unwrap());
@@ -137,13 +162,13 @@ fn start_of(period: &Path) -> u64 {
 }
 
 #[test]
-fn periods_follow_each_other_without_a_hole_and_sigterm_keeps_the_last() {
+fn segments_follow_each_other_without_a_hole_and_sigterm_keeps_the_last() {
     let watch = Watch::new();
     let child = watch.start(&[]);
-    until("three periods are begun", || watch.records().len() >= 3);
+    until("three segments are begun", || watch.records().len() >= 3);
     let output = end(child);
-    let (periods, records) = (watch.periods(), watch.records());
-    for pair in periods.windows(2) {
+    let (segments, records) = (watch.segments(), watch.records());
+    for pair in segments.windows(2) {
         assert_eq!(start_of(&pair[1]) - start_of(&pair[0]), 1_000_000_000, "{pair:?}");
     }
     let (last, whole) = records.split_last().unwrap();
@@ -165,11 +190,14 @@ fn periods_follow_each_other_without_a_hole_and_sigterm_keeps_the_last() {
     let lines = String::from_utf8(output.stdout).unwrap();
     assert_eq!(lines.lines().count(), records.len(), "{lines}");
     watch.assert_readable();
-    assert_eq!((watch.left(), watch.json()["ended"]["why"].as_str()), (vec![], Some("stopped")));
+    assert_eq!(
+        (watch.left(), watch.json()["ended"]["why"].as_str()),
+        (vec![], Some("stopped"))
+    );
 
     // It goes on, and the time in between is told.
     let child = watch.start(&["--resume"]);
-    until("another period", || watch.periods().len() > periods.len());
+    until("another segment", || watch.segments().len() > segments.len());
     let output = end(child);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("gap of ") && said.contains("it was stopped"), "{said}");
@@ -187,7 +215,7 @@ fn what_was_written_is_kept_after_kill_9_at_any_instant_and_nothing_is_left() {
     let watch = Watch::new();
     for nth in 0..kills() {
         let mut child = watch.start(&["--resume", "--load", "fork"]);
-        // At any instant: while it starts, measures, writes, goes to the next period.
+        // At any instant: while it starts, measures, writes, goes to the next segment.
         let instant = RandomState::new().hash_one(nth) % 3_000;
         std::thread::sleep(Duration::from_millis(instant));
         family(child.id()).into_iter().for_each(|pid| kill(pid, Signal::KILL));
@@ -195,11 +223,14 @@ fn what_was_written_is_kept_after_kill_9_at_any_instant_and_nothing_is_left() {
         until("all are gone", || processes_below(watch.0.path()).is_empty());
         watch.assert_readable();
         let kept = watch.records().len();
-        println!("killed after {instant} ms: {} periods, {kept} records", watch.periods().len());
+        println!(
+            "killed after {instant} ms: {} segments, {kept} records",
+            watch.segments().len()
+        );
     }
-    let before = watch.periods().len();
+    let before = watch.segments().len();
     let child = watch.start(&["--resume", "--load", "fork"]);
-    until("another period", || watch.periods().len() > before);
+    until("another segment", || watch.segments().len() > before);
     end(child);
     watch.assert_readable();
     assert_eq!(watch.left(), Vec::<PathBuf>::new());
@@ -207,8 +238,12 @@ fn what_was_written_is_kept_after_kill_9_at_any_instant_and_nothing_is_left() {
     assert!(gaps.iter().all(|gap| gap["why"] == "killed"), "{gaps:?}");
     // Who was killed before it had begun leaves no gap.
     assert!(gaps.len() as u64 <= kills());
-    // All but the last end early, and say so, unless the kill fell between two periods.
-    let early = watch.records().iter().filter(|r| r["environment"]["ended_early"] == "1").count();
+    // All but the last end early, and say so, unless the kill fell between two segments.
+    let early = watch
+        .records()
+        .iter()
+        .filter(|r| r["environment"]["ended_early"] == "1")
+        .count();
     assert!(early <= gaps.len() + 1, "{early} of {}", watch.records().len());
 }
 
@@ -216,17 +251,19 @@ fn what_was_written_is_kept_after_kill_9_at_any_instant_and_nothing_is_left() {
 fn a_killed_controller_leaves_no_process() {
     let watch = Watch::new();
     let mut child = watch.start(&["--load", "fork"]);
-    until("a period is begun", || !watch.periods().is_empty());
+    until("a segment is begun", || !watch.segments().is_empty());
     kill(child.id(), Signal::KILL);
     child.wait().unwrap();
     until("all are gone", || processes_below(watch.0.path()).is_empty());
-    until("the guard has cleaned up", || !watch.left().iter().any(|p| p.starts_with(watch.path("state"))));
+    until("the guard has cleaned up", || {
+        !watch.left().iter().any(|p| p.starts_with(watch.path("state")))
+    });
     watch.assert_readable();
     assert_eq!(watch.json().get("ended"), None);
 }
 
 #[test]
-fn only_so_many_periods_are_kept() {
+fn only_so_many_segments_are_kept() {
     let watch = Watch::new();
     let mut child = watch.start(&["--keep", "2"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -235,7 +272,38 @@ fn only_so_many_periods_are_kept() {
         .collect();
     end(child);
     assert!(!watch.path("watch").join(&names[0]).exists(), "{names:?}");
-    assert!(watch.periods().len() <= 2, "{:?}", watch.periods());
+    assert!(watch.segments().len() <= 2, "{:?}", watch.segments());
+}
+
+#[test]
+fn what_led_to_the_latest_is_kept_with_each_segment_and_explained() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not done: needs root");
+        return;
+    }
+    let watch = Watch::new();
+    let child = watch.start(&["--captures", "2"]);
+    until("three segments are begun", || watch.records().len() >= 3);
+    end(child);
+    for segment in &watch.segments()[..2] {
+        let cell = fs::read_dir(segment.join("cells"))
+            .unwrap()
+            .flatten()
+            .next()
+            .unwrap()
+            .path();
+        let read = |name: &str| serde_json::from_slice::<Value>(&fs::read(cell.join(name)).unwrap()).unwrap();
+        let (captures, record) = (read("captures.json"), read("record.json"));
+        let latest = &captures.as_array().unwrap()[0];
+        // Their numbers are those of this segment, too.
+        assert_eq!(latest["index"], record["summary"]["latency"]["max_index"]);
+        let output = Command::new(cargo_bin("worstcase"))
+            .arg("explain")
+            .arg(segment)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]
@@ -256,22 +324,33 @@ fn metrics_are_served_and_written() {
     let file = watch.path("x.prom");
     let mut child = watch.start(&["--metrics", "127.0.0.1:0", "--textfile", file.to_str().unwrap()]);
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let line = said.find(|l| l.as_ref().unwrap().contains("metrics are at")).unwrap().unwrap();
+    let line = said
+        .find(|l| l.as_ref().unwrap().contains("metrics are at"))
+        .unwrap()
+        .unwrap();
     let address = line.split('/').nth(2).unwrap().to_string();
     let scrape = |accept: &str| {
         let mut stream = TcpStream::connect(&address).unwrap();
-        write!(stream, "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\nConnection: close\r\n\r\n").unwrap();
+        write!(
+            stream,
+            "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         String::from_utf8_lossy(&answer).into_owned()
     };
     let count = |text: &str| {
         let line = text.lines().find(|l| l.starts_with("worstcase_latency_seconds_count{"));
-        line.and_then(|l| l.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(0)
+        line.and_then(|l| l.rsplit(' ').next()?.parse::<u64>().ok())
+            .unwrap_or(0)
     };
     until("samples are told", || count(&scrape("text/plain")) > 0);
     let open = scrape("application/openmetrics-text");
-    assert!(open.contains("application/openmetrics-text") && open.trim_end().ends_with("# EOF"), "{open}");
+    assert!(
+        open.contains("application/openmetrics-text") && open.trim_end().ends_with("# EOF"),
+        "{open}"
+    );
     let native = scrape("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited");
     assert!(native.contains("encoding=delimited"), "{native}");
 
@@ -296,15 +375,20 @@ fn what_cannot_be_watched_is_refused_in_one_line() {
     for (arguments, word) in fresh {
         let watch = Watch::new();
         let arguments: Vec<&str> = arguments.to_vec();
-        let output = match arguments.contains(&"--rotate") || arguments.contains(&"--checkpoint") || arguments.contains(&"4000") {
-            // Options that the others have already.
-            true => {
-                let mut command = Command::new(cargo_bin("worstcase"));
-                let command = command.args(["host", "watch", "-o"]).arg(watch.path("watch")).args(&arguments);
-                command.env("WORSTCASE_STATE", watch.path("state")).output().unwrap()
-            }
-            false => watch.command(&arguments).output().unwrap(),
-        };
+        let output =
+            match arguments.contains(&"--rotate") || arguments.contains(&"--checkpoint") || arguments.contains(&"4000")
+            {
+                // Options that the others have already.
+                true => {
+                    let mut command = Command::new(cargo_bin("worstcase"));
+                    let command = command
+                        .args(["host", "watch", "-o"])
+                        .arg(watch.path("watch"))
+                        .args(&arguments);
+                    command.env("WORSTCASE_STATE", watch.path("state")).output().unwrap()
+                }
+                false => watch.command(&arguments).output().unwrap(),
+            };
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains(word), "{arguments:?}: {said}");
@@ -319,7 +403,9 @@ fn what_cannot_be_watched_is_refused_in_one_line() {
     watch.refused(&[], 2, "add --resume");
     watch.refused(&["--resume", "--interval", "2ms"], 2, "differs in its interval");
     let file = watch.path("watch/watch.json");
-    let text = fs::read_to_string(&file).unwrap().replace("worstcase-watch/1", "worstcase-watch/2");
+    let text = fs::read_to_string(&file)
+        .unwrap()
+        .replace("worstcase-watch/1", "worstcase-watch/2");
     fs::write(&file, text).unwrap();
     watch.refused(&["--resume"], 2, "another version");
     fs::remove_file(&file).unwrap();

@@ -41,7 +41,10 @@ fn samples(run: &Run, records: &[Record]) -> Result<(), ShowError> {
     if records.iter().all(|r| r.samples.rows == 0) {
         return Err(ShowError::NothingToPrint("no single samples"));
     }
-    for record in records.iter().filter(|r| r.samples.selection.is_some() && !r.has_samples()) {
+    for record in records
+        .iter()
+        .filter(|r| r.samples.selection.is_some() && !r.has_samples())
+    {
         let (rows, taken) = (grouped(record.samples.rows), grouped(record.accounting.rows()));
         eprintln!(
             "worstcase: {}: {rows} of {taken} samples are kept, the largest and those around them",

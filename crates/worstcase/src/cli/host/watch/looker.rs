@@ -1,4 +1,4 @@
-//! What is shown of a watch: a line for each period; on a terminal also how it is going.
+//! What is shown of a watch: a line for each segment; on a terminal also how it is going.
 
 use super::super::live::words;
 use crate::cli::output::print;
@@ -90,7 +90,9 @@ impl Look for Looker {
                 if !self.quiet {
                     let (title, method) = (words::title(spec), words::method(spec));
                     let (rotate, folder) = (&self.rotate, &self.folder);
-                    self.say(&format!("watching {title}: {method}, in periods of {rotate}, into {folder}"));
+                    self.say(&format!(
+                        "watching {title}: {method}, in segments of {rotate}, into {folder}"
+                    ));
                 }
                 self.bar.enable_steady_tick(Duration::from_secs(1));
             }
@@ -113,15 +115,18 @@ impl Look for Looker {
     }
 }
 
-/// How it is going, since it began and in this period.
+/// How it is going, since it began and in this segment.
 fn going(pulses: &[Pulse]) -> String {
     let sum = |of: fn(&Pulse) -> u64| grouped(pulses.iter().map(of).sum());
     let max = pulses.iter().map(|p| p.max).max().unwrap_or(Nanos(0));
     let (taken, missed, lost) = (sum(|p| p.latencies.count), sum(|p| p.missed), sum(|p| p.lost));
-    format!("{taken} taken, {missed} missed, {lost} lost; max of this period {} us", micros_exact(max))
+    format!(
+        "{taken} taken, {missed} missed, {lost} lost; max of this segment {} us",
+        micros_exact(max)
+    )
 }
 
-/// A period, when it is over.
+/// A segment, when it is over.
 fn line(kept: &Kept) -> String {
     let name = kept.folder.file_name().unwrap_or_default().to_string_lossy();
     let max = match kept.max {
@@ -130,7 +135,10 @@ fn line(kept: &Kept) -> String {
     };
     let (taken, missed, lost) = (grouped(kept.taken), grouped(kept.missed), grouped(kept.lost));
     let early = if kept.early { ", ended early" } else { "" };
-    format!("{}: {taken} taken, {missed} missed, {lost} lost, {max}{early}\n", plain(&name))
+    format!(
+        "{}: {taken} taken, {missed} missed, {lost} lost, {max}{early}\n",
+        plain(&name)
+    )
 }
 
 #[cfg(test)]
@@ -139,7 +147,7 @@ mod tests {
     use worstcase_base::utc::Utc;
 
     #[test]
-    fn a_period_is_a_line() {
+    fn a_segment_is_a_line() {
         let mut kept = Kept {
             folder: "a/20261123-050000".into(),
             began: Utc::at(0),

@@ -31,14 +31,14 @@ Examples:
   worstcase host watch --captures 5 --output why
   worstcase host watch --keep 7d --textfile /var/lib/prometheus/node-exporter/worstcase.prom
 
-Each period is a run in the folder: worstcase show, report, explain and verdict take it. Of its samples the
-histogram of all is kept, and the largest with their neighbours. What is measured while a period runs is
+Each segment is a run in the folder: worstcase show, report, explain and verdict take it. Of its samples the
+histogram of all is kept, and the largest with their neighbours. What is measured while a segment runs is
 written every --checkpoint, so a kill or a loss of power costs no more than that.
-Ctrl-C and SIGTERM end it; the period that runs is kept.
+Ctrl-C and SIGTERM end it; the segment that runs is kept.
 Exit code: 0 it was ended, or its time is over; 2 wrong arguments, or another watch is in the folder;
 4 the measurement failed; 5 the folder cannot be written.";
 
-/// The samples that are kept of each period.
+/// The samples that are kept of each segment.
 const SELECTION: Selection = Selection {
     largest: 100,
     around: 5,
@@ -54,7 +54,7 @@ pub struct WatchArgs {
     what: What,
     #[command(flatten)]
     how: How,
-    /// The watch folder; a run folder for each period is made in it [default: a new one, watch-NAME-YYYYMMDD-HHMM (UTC)]
+    /// The watch folder; a run folder for each segment is made in it [default: a new one, watch-NAME-YYYYMMDD-HHMM (UTC)]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Go on with the watch in the folder of --output, or begin one if there is none
@@ -63,20 +63,20 @@ pub struct WatchArgs {
     /// End this long after the watch began, gaps included [default: when it is stopped]
     #[arg(long, short = 'D', value_name = "DURATION", value_parser = duration::parse)]
     time: Option<Nanos>,
-    /// Length of a period
+    /// Length of a segment
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1h")]
     rotate: Nanos,
-    /// Keep so many periods, or as many as fit into a time; the oldest are removed
+    /// Keep so many segments, or as many as fit into a time; the oldest are removed
     #[arg(long, value_name = "N|DURATION", default_value = "30d")]
     keep: Keep,
-    /// Write what the running period has this often
+    /// Write what the running segment has this often
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1m")]
     checkpoint: Nanos,
-    /// Keep the trace around this many of the largest samples of each CPU and period, for `worstcase explain`. The trace costs
-    /// some hundred ns a sample; it is written when the period is over
+    /// Keep the trace around this many of the largest samples of each CPU and segment, for `worstcase explain`. The trace costs
+    /// some hundred ns a sample; it is written when the segment is over
     #[arg(long, value_name = "N", default_value_t = 0)]
     captures: usize,
-    /// Judge each period: no latency above this, e.g. 100us; for `worstcase show` and `verdict`, and a metric
+    /// Judge each segment: no latency above this, e.g. 100us; for `worstcase show` and `verdict`, and a metric
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
     /// Serve metrics for Prometheus there, e.g. 127.0.0.1:9750
@@ -85,15 +85,15 @@ pub struct WatchArgs {
     /// Write metrics to this file every 15 s, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
     textfile: Option<PathBuf>,
-    /// Show nothing while it measures, not even a line for each period
+    /// Show nothing while it measures, not even a line for each segment
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// How many periods are kept.
+/// How many segments are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keep {
-    Periods(u64),
+    Segments(u64),
     Time(Nanos),
 }
 
@@ -101,23 +101,25 @@ impl FromStr for Keep {
     type Err = String;
     fn from_str(text: &str) -> Result<Keep, String> {
         let keep = match text.parse() {
-            Ok(periods) => Keep::Periods(periods),
+            Ok(segments) => Keep::Segments(segments),
             Err(_) => {
                 let time = duration::parse(text);
-                Keep::Time(time.map_err(|_| format!("write a number of periods, or a time, e.g. 100 or 30d, not '{text}'"))?)
+                Keep::Time(
+                    time.map_err(|_| format!("write a number of segments, or a time, e.g. 100 or 30d, not '{text}'"))?,
+                )
             }
         };
         match keep {
-            Keep::Periods(0) | Keep::Time(Nanos(0)) => Err("at least one period is kept".into()),
+            Keep::Segments(0) | Keep::Time(Nanos(0)) => Err("at least one segment is kept".into()),
             keep => Ok(keep),
         }
     }
 }
 
 impl Keep {
-    fn periods(self, rotate: Nanos) -> u64 {
+    fn segments(self, rotate: Nanos) -> u64 {
         match self {
-            Keep::Periods(periods) => periods,
+            Keep::Segments(segments) => segments,
             Keep::Time(time) => time.0.div_ceil(rotate.0),
         }
     }
@@ -141,19 +143,24 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         },
         folder: args.output.clone().unwrap_or_else(|| folder::new("watch")),
         resume: args.resume,
-        keep: args.keep.periods(args.rotate),
+        keep: args.keep.segments(args.rotate),
         checkpoint: args.checkpoint,
         selection: SELECTION,
         time: args.time,
     };
     let looker = Looker::new(&order, args.quiet);
     let cpus: Vec<u32> = order.matrix.specs.iter().flat_map(|spec| spec.cpus.clone()).collect();
-    let served = args.metrics.map(|at| Served::open(at, &cpus, looker.watched())).transpose()?;
+    let served = args
+        .metrics
+        .map(|at| Served::open(at, &cpus, looker.watched()))
+        .transpose()?;
     if let Some(served) = &served {
         looker.serves(served.address());
     }
     let textfile = args.textfile.as_ref();
-    let textfile = textfile.map(|path| Textfile::open(path, &cpus, looker.watched())).transpose()?;
+    let textfile = textfile
+        .map(|path| Textfile::open(path, &cpus, looker.watched()))
+        .transpose()?;
     let stop = stop::on_signals()?;
     let watched = watch(&order, state, &stop, &looker);
     looker.finish();
@@ -183,9 +190,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn periods_are_kept_by_number_or_time() {
-        let keep = |text: &str| text.parse::<Keep>().map(|keep| keep.periods(Nanos(3_600_000_000_000)));
-        assert_eq!([keep("7"), keep("30d"), keep("90m"), keep("1s")], [Ok(7), Ok(720), Ok(2), Ok(1)]);
+    fn segments_are_kept_by_number_or_time() {
+        let keep = |text: &str| text.parse::<Keep>().map(|keep| keep.segments(Nanos(3_600_000_000_000)));
+        assert_eq!(
+            [keep("7"), keep("30d"), keep("90m"), keep("1s")],
+            [Ok(7), Ok(720), Ok(2), Ok(1)]
+        );
         assert!(keep("0").is_err() && keep("0h").is_err() && keep("many").is_err());
     }
 }

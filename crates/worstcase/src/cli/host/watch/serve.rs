@@ -64,7 +64,9 @@ pub struct Served {
 impl Served {
     /// Listens at this address alone.
     pub fn open(at: SocketAddr, cpus: &[u32], watched: Shared) -> Result<Served, HostError> {
-        let refused = |e: std::io::Error| HostError::Argument(format!("--metrics: cannot listen on {at}: {e}; choose another port"));
+        let refused = |e: std::io::Error| {
+            HostError::Argument(format!("--metrics: cannot listen on {at}: {e}; choose another port"))
+        };
         let listener = TcpListener::bind(at).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let worker = Worker::start(cpus, move |over| match Server::from_listener(listener, None) {

@@ -1,8 +1,8 @@
-//! A turn of the measuring process as records.
+//! A segment of the measuring process as records.
 
 use crate::HostError;
 use crate::HostSpec;
-use crate::message::{CpuDone, Done, Seen, Taken, Turn};
+use crate::message::{CpuDone, Done, Seen, Segment, Taken};
 use crate::run::keep::{Sampled, record};
 use worstcase_probe::Nanos;
 use worstcase_results::record::build::samples_file;
@@ -13,29 +13,29 @@ use worstcase_results::record::{
 };
 
 /// A cell, and files beside it.
-pub struct Period {
+pub struct KeptCell {
     /// Record and samples.
     pub cell: CellResult,
     /// The trace around its latest samples, if it was kept.
     pub captures: Option<Vec<u8>>,
 }
 
-/// The cells of a turn; none if no period of it was due yet.
+/// The cells of a segment; none if no period of it was due yet.
 pub fn cells(
-    turn: &Turn,
+    segment: &Segment,
     spec: &HostSpec,
     selection: Selection,
     measured: (&Subject, &Origin),
-) -> Result<Vec<Period>, HostError> {
-    let cpus = turn.done.cpus.iter().zip(&turn.taken);
+) -> Result<Vec<KeptCell>, HostError> {
+    let cpus = segment.done.cpus.iter().zip(&segment.taken);
     let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
     due.map(|(cpu, taken)| {
         let done = Done {
-            stopped: !turn.ended || expected(cpu) < u64::from(spec.periods),
-            ..turn.done.clone()
+            stopped: !segment.ended || expected(cpu) < u64::from(spec.periods),
+            ..segment.done.clone()
         };
         let captures = (cpu.captures > 0).then(|| serde_json::to_vec(&taken.captures));
-        Ok(Period {
+        Ok(KeptCell {
             cell: cell(spec, selection, measured, &done, cpu, taken)?,
             captures: captures.map(|json| json.expect("plain values are serialised")),
         })
@@ -59,7 +59,7 @@ fn cell(
     taken: &Taken,
 ) -> Result<CellResult, HostError> {
     let Seen::Periods(periods) = cpu.seen else {
-        return Err(HostError::Contradiction("a turn has periods, and no gaps".into()));
+        return Err(HostError::Contradiction("a segment has periods, and no gaps".into()));
     };
     let (load, probe) = (spec.load.to_string(), spec.probe.to_string());
     let id = CellId::new(&subject.id(), &load, &probe, spec.seed, Some(cpu.cpu));

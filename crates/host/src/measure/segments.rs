@@ -1,4 +1,4 @@
-//! Sampling without an end: one schedule after the other on the same due times. Each turn has books of its own, and what they
+//! Sampling without an end: one schedule after the other on the same due times. Each segment has books of its own, and what they
 //! say is handed over from time to time.
 
 use super::books::Books;
@@ -16,11 +16,11 @@ const WORDS: usize = 12;
 /// Reports that wait to be read, at most. One comes a second at most.
 const WAITING: usize = 256;
 
-/// What a thread says of its turn: at a checkpoint, and when the turn is over.
+/// What a thread says of its segment: at a checkpoint, and when the segment is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Which turn, from 0.
-    pub turn: u64,
+    /// Which segment, from 0.
+    pub segment: u64,
     /// No further period belongs to it.
     pub ended: bool,
     /// When its period 0 was due.
@@ -29,7 +29,7 @@ pub struct Report {
     pub periods: Periods,
     /// Samples before their due time.
     pub early: u64,
-    /// What the thread used since the turn began.
+    /// What the thread used since the segment began.
     pub cpu_time: Nanos,
     /// Its page faults without a device.
     pub minor_faults: u64,
@@ -49,7 +49,7 @@ impl Report {
         } = self.periods;
         debug_assert_eq!(expected, taken + missed + lost);
         [
-            self.turn,
+            self.segment,
             u64::from(self.ended),
             self.start.0,
             taken,
@@ -66,7 +66,7 @@ impl Report {
 
     fn of(words: [u64; WORDS]) -> Report {
         let [
-            turn,
+            segment,
             ended,
             start,
             taken,
@@ -80,7 +80,7 @@ impl Report {
             major_faults,
         ] = words;
         Report {
-            turn,
+            segment,
             ended: ended == 1,
             start: Nanos(start),
             periods: Periods {
@@ -143,8 +143,8 @@ impl Reports {
     }
 }
 
-/// The running turn.
-struct Turn {
+/// The running segment.
+struct Segment {
     number: u64,
     schedule: Schedule,
     books: Books,
@@ -155,13 +155,13 @@ struct Turn {
     checkpoint: u32,
 }
 
-impl Turn {
+impl Segment {
     fn report(&mut self, index: u32, ended: bool, reporter: &mut Reporter) -> io::Result<()> {
         let used = usage::own_thread() - self.before;
         let next = (index / self.checkpoint + 1).saturating_mul(self.checkpoint);
         self.report_at = next.min(self.schedule.periods);
         reporter.say(&Report {
-            turn: self.number,
+            segment: self.number,
             ended,
             start: self.schedule.start,
             periods: self.books.close(),
@@ -172,7 +172,7 @@ impl Turn {
         })
     }
 
-    /// The turn that follows without a gap.
+    /// The segment that follows without a gap.
     fn next(&mut self) {
         let length = Nanos(self.schedule.interval.0 * u64::from(self.schedule.periods));
         self.number += 1;
@@ -184,8 +184,8 @@ impl Turn {
     }
 }
 
-/// Takes samples until `stop`; `schedule` is that of the first turn, with a report every `checkpoint` periods.
-pub fn take_turns<S: Source>(
+/// Takes samples until `stop`; `schedule` is that of the first segment, with a report every `checkpoint` periods.
+pub fn take_segments<S: Source>(
     source: &mut S,
     schedule: Schedule,
     checkpoint: u32,
@@ -193,7 +193,7 @@ pub fn take_turns<S: Source>(
     reporter: &mut Reporter,
     stop: &AtomicBool,
 ) -> io::Result<()> {
-    let mut turn = Turn {
+    let mut segment = Segment {
         number: 0,
         schedule: source.arm(schedule)?,
         books: Books::default(),
@@ -205,38 +205,38 @@ pub fn take_turns<S: Source>(
     // Periods since the last sample that was kept.
     let (mut index, mut step) = (0_u32, 1_u64);
     while !stop.load(Ordering::Relaxed) {
-        let Some(wake) = source.wait(&turn.schedule, index)? else {
+        let Some(wake) = source.wait(&segment.schedule, index)? else {
             continue;
         };
-        let due = turn.schedule.due(index);
-        turn.early += u64::from(wake.now < due);
+        let due = segment.schedule.due(index);
+        segment.early += u64::from(wake.now < due);
         let (words, used) = pack(step, wake.now.saturating_sub(due).0);
         if ring.push(&words[..used]) {
             step = 0;
-            turn.books.taken();
+            segment.books.taken();
         } else {
-            turn.books.lost(1);
+            segment.books.lost(1);
         }
         index += 1;
         step += 1 + wake.overrun;
         let mut passed = wake.overrun;
         loop {
-            let here = passed.min(u64::from(turn.schedule.periods - index));
-            turn.books.missed(here);
+            let here = passed.min(u64::from(segment.schedule.periods - index));
+            segment.books.missed(here);
             index += here as u32;
             passed -= here;
-            let ended = index == turn.schedule.periods;
-            if index >= turn.report_at {
-                turn.report(index, ended, reporter)?;
+            let ended = index == segment.schedule.periods;
+            if index >= segment.report_at {
+                segment.report(index, ended, reporter)?;
             }
             if !ended {
                 break;
             }
-            turn.next();
+            segment.next();
             index = 0;
         }
     }
-    turn.report(index, true, reporter)
+    segment.report(index, true, reporter)
 }
 
 #[cfg(test)]
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// (turn, ended, start, expected, taken, missed, longest) of each report, and (step, latency) of each sample.
+    /// (segment, ended, start, expected, taken, missed, longest) of each report, and (step, latency) of each sample.
     type Told = (Vec<(u64, bool, u64, u64, u64, u64, u64)>, Vec<(u64, u64)>);
 
     fn run(periods: u32, checkpoint: u32, late: Vec<u64>) -> Told {
@@ -274,13 +274,13 @@ mod tests {
         };
         let ((mut writer, mut reader), (mut reporter, mut reports)) = (ring(64), reports());
         let mut script = Script(late.into_iter(), &stop);
-        take_turns(&mut script, schedule, checkpoint, &mut writer, &mut reporter, &stop).unwrap();
+        take_segments(&mut script, schedule, checkpoint, &mut writer, &mut reporter, &stop).unwrap();
         let (mut told, mut samples, mut unpacker) = (Vec::new(), Vec::new(), Unpacker::default());
         reader.drain(|word| samples.extend(unpacker.push(word)));
         reports.read(|r| {
             let p = r.periods;
             let missed = (p.missed, p.longest_missed_run);
-            told.push((r.turn, r.ended, r.start.0, p.expected, p.taken, missed.0, missed.1));
+            told.push((r.segment, r.ended, r.start.0, p.expected, p.taken, missed.0, missed.1));
         });
         (told, samples)
     }
