@@ -1,8 +1,8 @@
 //! The collecting side of one CPU of a measurement without an end: words from its ring to the statistics of the running segment.
 
 use super::collect::Collected;
+use super::report::{Report, Reports};
 use super::ring::Reader;
-use super::segments::{Report, Reports};
 use super::worst::Worst;
 use crate::buckets::Buckets;
 use crate::message::Pulse;
@@ -166,8 +166,9 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::{Reporter, reports};
     use super::super::ring::{Writer, ring};
-    use super::super::segments::{Reporter, reports, take_segments};
+    use super::super::segments::take_segments;
     use super::super::source::{Source, Wake};
     use super::*;
     use proptest::prelude::*;

@@ -10,14 +10,18 @@
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
 //! segments  sampling without an end                        gather   a CPU's words into its running segment
 //! worst     the largest samples and their neighbours       watch    a measurement without an end
+//! report    what a thread says of its segment
+//! captures  what led to the latest samples of a segment
 //! bench     probes that do not measure CPU by CPU
 //! ```
 
 mod bench;
 mod books;
+mod captures;
 mod collect;
 mod gather;
 mod observe;
+mod report;
 mod rights;
 mod ring;
 mod run;

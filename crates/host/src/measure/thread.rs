@@ -1,8 +1,9 @@
 //! One measuring thread: gets ready, waits for the common start, takes its samples.
 
+use super::report::Reporter;
 use super::rights::take_cpu;
 use super::ring::Writer;
-use super::segments::{Reporter, take_segments};
+use super::segments::take_segments;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
 use super::take::{LoopResult, take};

@@ -1,13 +1,13 @@
 //! A measurement without an end: segment after segment, each told whole and on its way.
 
 use super::MeasureError;
-use super::collect::Collected;
+use super::captures::Captures;
 use super::gather::{Gatherer, Part};
-use super::observe::{Observer, Watched};
+use super::observe::Watched;
+use super::report::reports;
 use super::rights::Held;
 use super::ring::ring;
 use super::run::{COLLECT, LEAD, pause, ring_words, warn_of_early};
-use super::segments::reports;
 use super::thread::Outlet;
 use super::threads::Threads;
 use crate::loads::RunningHostLoad;
@@ -56,7 +56,8 @@ pub(super) fn measure(
             let mut joiner = Joiner {
                 spec,
                 threads: &threads,
-                observer: Observer::open(spec, &watched, &mut warnings)?,
+                captures: Captures::open(spec, watched.clone(), &mut warnings)?,
+                next: 0,
                 lost_events: 0,
                 before: (load.work(), machine::steal(&spec.cpus)),
                 segments: BTreeMap::new(),
@@ -69,16 +70,10 @@ pub(super) fn measure(
             };
             threads.go(&watched);
             let mut collections = 0_u32;
-            let mut samples: Vec<Vec<Collected>> = vec![Vec::new(); spec.cpus.len()];
             loop {
                 let is_last = threads.are_done();
-                for (place, (gatherer, samples)) in gatherers.iter_mut().zip(&mut samples).enumerate() {
-                    samples.clear();
-                    gatherer.gather(samples, |part| joiner.take(place, part));
-                }
-                // First the samples, then the events: those of a sample that is here are there, too.
-                if let Some(observer) = &mut joiner.observer {
-                    observer.look(&watched, &samples)?;
+                for (place, gatherer) in gatherers.iter_mut().enumerate() {
+                    joiner.gather(place, gatherer);
                 }
                 joiner.tell(load, say)?;
                 collections += 1;
@@ -120,8 +115,9 @@ fn starts(spec: &HostSpec, threads: &Threads<'_>) -> Vec<Watched> {
 struct Joiner<'a, 'scope> {
     spec: &'a HostSpec,
     threads: &'a Threads<'scope>,
-    /// Keeps the trace around the latest samples, if that is asked for.
-    observer: Option<Observer>,
+    captures: Captures,
+    /// The first segment that is not over, or not told.
+    next: u64,
     /// Events that the kernel dropped before the segment that runs.
     lost_events: u64,
     /// Work and stolen time before the segment that runs.
@@ -146,13 +142,22 @@ impl Newest {
 }
 
 impl Joiner<'_, '_> {
-    fn take(&mut self, place: usize, part: Part) {
-        let none = || vec![Newest::default(); self.spec.cpus.len()];
-        let newest = self.segments.entry(part.report.segment).or_insert_with(none);
-        newest[place] = Newest {
-            part: Some(part),
-            is_told: false,
-        };
+    /// Takes what a CPU has.
+    fn gather(&mut self, place: usize, gatherer: &mut Gatherer) {
+        let Joiner {
+            captures,
+            segments,
+            spec,
+            ..
+        } = self;
+        gatherer.gather(&mut captures.samples[place], |part| {
+            let none = || vec![Newest::default(); spec.cpus.len()];
+            let newest = segments.entry(part.report.segment).or_insert_with(none);
+            newest[place] = Newest {
+                part: Some(part),
+                is_told: false,
+            };
+        });
     }
 
     /// Tells the segments of which every CPU has something new, or has ended.
@@ -161,6 +166,7 @@ impl Joiner<'_, '_> {
         load: &RunningHostLoad,
         say: &mut impl FnMut(&Message) -> io::Result<()>,
     ) -> Result<(), MeasureError> {
+        self.captures.look(self.next)?;
         while let Some(mut entry) = self.segments.first_entry() {
             let number = *entry.key();
             let newest = entry.get_mut();
@@ -176,7 +182,7 @@ impl Joiner<'_, '_> {
             }
             let steal = machine::steal(&self.spec.cpus);
             let work = load.added_to(&self.before.0);
-            let lost_events = self.observer.as_ref().map_or(0, Observer::lost);
+            let lost_events = self.captures.lost();
             let mut segment = self.segment(
                 number,
                 ended,
@@ -186,29 +192,20 @@ impl Joiner<'_, '_> {
             );
             segment.done.lost_events = lost_events - self.lost_events;
             if ended {
-                self.capture(&mut segment);
+                for (place, (cpu, taken)) in segment.done.cpus.iter_mut().zip(&mut segment.taken).enumerate() {
+                    taken.captures = self.captures.of(number, place);
+                    cpu.captures = taken.captures.len();
+                }
             }
             say(&Message::Segment(Box::new(segment)))?;
             if ended {
                 self.lost_events = lost_events;
                 self.before = (load.work(), steal);
+                self.next = number + 1;
+                self.captures.look(self.next)?;
             }
         }
         Ok(())
-    }
-
-    /// Adds what led to the latest samples. A sample of the next segment may be looked at before this one is told: those stay.
-    fn capture(&mut self, segment: &mut Segment) {
-        let Some(observer) = &mut self.observer else {
-            return;
-        };
-        let periods = u64::from(self.spec.periods);
-        let first = segment.number * periods;
-        for (place, (cpu, taken)) in segment.done.cpus.iter_mut().zip(&mut segment.taken).enumerate() {
-            taken.captures = observer.captures_before(place, first + periods);
-            taken.captures.iter_mut().for_each(|capture| capture.index -= first);
-            cpu.captures = taken.captures.len();
-        }
     }
 
     fn segment(&self, number: u64, ended: bool, parts: Vec<Part>, work: Vec<Work>, steal: &[Option<Nanos>]) -> Segment {

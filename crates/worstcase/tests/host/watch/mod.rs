@@ -1,17 +1,16 @@
 //! `worstcase host watch`: no hole between two segments, and whatever ends it, what was written is a run and nothing is left.
 
-use crate::run::{one_cpu, processes_below, until};
+mod killed;
+mod options;
+
+use crate::run::{one_cpu, until};
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::collections::hash_map::RandomState;
 use std::fs;
-use std::hash::BuildHasher;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 use tempfile::TempDir;
 
 struct Watch(TempDir);
@@ -204,64 +203,6 @@ fn segments_follow_each_other_without_a_hole_and_sigterm_keeps_the_last() {
     assert_eq!(watch.json()["gaps"].as_array().unwrap().len(), 1);
 }
 
-/// How many times; `WORSTCASE_KILLS=50` for a longer trial.
-fn kills() -> u64 {
-    let asked = std::env::var("WORSTCASE_KILLS").ok();
-    asked.map_or(6, |n| n.parse().expect("WORSTCASE_KILLS is a number"))
-}
-
-#[test]
-fn what_was_written_is_kept_after_kill_9_at_any_instant_and_nothing_is_left() {
-    let watch = Watch::new();
-    for nth in 0..kills() {
-        let mut child = watch.start(&["--resume", "--load", "fork"]);
-        // At any instant: while it starts, measures, writes, goes to the next segment.
-        let instant = RandomState::new().hash_one(nth) % 3_000;
-        std::thread::sleep(Duration::from_millis(instant));
-        family(child.id()).into_iter().for_each(|pid| kill(pid, Signal::KILL));
-        child.wait().unwrap();
-        until("all are gone", || processes_below(watch.0.path()).is_empty());
-        watch.assert_readable();
-        let kept = watch.records().len();
-        println!(
-            "killed after {instant} ms: {} segments, {kept} records",
-            watch.segments().len()
-        );
-    }
-    let before = watch.segments().len();
-    let child = watch.start(&["--resume", "--load", "fork"]);
-    until("another segment", || watch.segments().len() > before);
-    end(child);
-    watch.assert_readable();
-    assert_eq!(watch.left(), Vec::<PathBuf>::new());
-    let gaps = watch.json()["gaps"].as_array().unwrap().clone();
-    assert!(gaps.iter().all(|gap| gap["why"] == "killed"), "{gaps:?}");
-    // Who was killed before it had begun leaves no gap.
-    assert!(gaps.len() as u64 <= kills());
-    // All but the last end early, and say so, unless the kill fell between two segments.
-    let early = watch
-        .records()
-        .iter()
-        .filter(|r| r["environment"]["ended_early"] == "1")
-        .count();
-    assert!(early <= gaps.len() + 1, "{early} of {}", watch.records().len());
-}
-
-#[test]
-fn a_killed_controller_leaves_no_process() {
-    let watch = Watch::new();
-    let mut child = watch.start(&["--load", "fork"]);
-    until("a segment is begun", || !watch.segments().is_empty());
-    kill(child.id(), Signal::KILL);
-    child.wait().unwrap();
-    until("all are gone", || processes_below(watch.0.path()).is_empty());
-    until("the guard has cleaned up", || {
-        !watch.left().iter().any(|p| p.starts_with(watch.path("state")))
-    });
-    watch.assert_readable();
-    assert_eq!(watch.json().get("ended"), None);
-}
-
 #[test]
 fn only_so_many_segments_are_kept() {
     let watch = Watch::new();
@@ -316,98 +257,4 @@ fn its_time_includes_what_was_before() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("is over"), "{said}");
     assert_eq!(watch.records(), before);
-}
-
-#[test]
-fn metrics_are_served_and_written() {
-    let watch = Watch::new();
-    let file = watch.path("x.prom");
-    let mut child = watch.start(&["--metrics", "127.0.0.1:0", "--textfile", file.to_str().unwrap()]);
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let line = said
-        .find(|l| l.as_ref().unwrap().contains("metrics are at"))
-        .unwrap()
-        .unwrap();
-    let address = line.split('/').nth(2).unwrap().to_string();
-    let scrape = |accept: &str| {
-        let mut stream = TcpStream::connect(&address).unwrap();
-        write!(
-            stream,
-            "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        String::from_utf8_lossy(&answer).into_owned()
-    };
-    let count = |text: &str| {
-        let line = text.lines().find(|l| l.starts_with("worstcase_latency_seconds_count{"));
-        line.and_then(|l| l.rsplit(' ').next()?.parse::<u64>().ok())
-            .unwrap_or(0)
-    };
-    until("samples are told", || count(&scrape("text/plain")) > 0);
-    let open = scrape("application/openmetrics-text");
-    assert!(
-        open.contains("application/openmetrics-text") && open.trim_end().ends_with("# EOF"),
-        "{open}"
-    );
-    let native = scrape("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited");
-    assert!(native.contains("encoding=delimited"), "{native}");
-
-    Watch::new().refused(&["--metrics", &address], 2, "choose another port");
-    end(child);
-    let text = fs::read_to_string(&file).unwrap();
-    assert!(count(&text) > 0 && !text.contains("# EOF"), "{text}");
-    assert_eq!(watch.left(), Vec::<PathBuf>::new());
-}
-
-#[test]
-fn what_cannot_be_watched_is_refused_in_one_line() {
-    let fresh: [(&[&str], &str); 7] = [
-        (&["--probe", "noise"], "a watch measures with wakeup"),
-        (&["--load", "idle,fork"], "one load and one probe"),
-        (&["--rotate", "1ms"], "--rotate: at least 1s"),
-        (&["--checkpoint", "1ms"], "--checkpoint: at least 1s"),
-        (&["--metrics", "127.0.0.1:1", "--cpus", "4000"], "choose from"),
-        (&["--textfile", "/nowhere/x.prom"], "--textfile: cannot write"),
-        (&["--metrics", "192.0.2.1:9750"], "cannot listen on"),
-    ];
-    for (arguments, word) in fresh {
-        let watch = Watch::new();
-        let arguments: Vec<&str> = arguments.to_vec();
-        let output =
-            match arguments.contains(&"--rotate") || arguments.contains(&"--checkpoint") || arguments.contains(&"4000")
-            {
-                // Options that the others have already.
-                true => {
-                    let mut command = Command::new(cargo_bin("worstcase"));
-                    let command = command
-                        .args(["host", "watch", "-o"])
-                        .arg(watch.path("watch"))
-                        .args(&arguments);
-                    command.env("WORSTCASE_STATE", watch.path("state")).output().unwrap()
-                }
-                false => watch.command(&arguments).output().unwrap(),
-            };
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(word), "{arguments:?}: {said}");
-        assert!(!watch.path("watch").exists(), "{arguments:?}");
-    }
-
-    let watch = Watch::new();
-    let child = watch.start(&[]);
-    until("it is begun", || watch.path("watch/watch.json").exists());
-    watch.refused(&["--resume"], 5, "another worstcase is watching");
-    end(child);
-    watch.refused(&[], 2, "add --resume");
-    watch.refused(&["--resume", "--interval", "2ms"], 2, "differs in its interval");
-    let file = watch.path("watch/watch.json");
-    let text = fs::read_to_string(&file)
-        .unwrap()
-        .replace("worstcase-watch/1", "worstcase-watch/2");
-    fs::write(&file, text).unwrap();
-    watch.refused(&["--resume"], 2, "another version");
-    fs::remove_file(&file).unwrap();
-    watch.refused(&["--resume"], 2, "something else than a watch");
 }
