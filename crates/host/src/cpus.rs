@@ -26,7 +26,7 @@ pub fn stay_off(cpus: &[u32]) {
     let others: Vec<u32> = affinity::current().unwrap_or_default();
     let others: Vec<u32> = others.into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
     if !others.is_empty() {
-        // It is no harm to the result if it stays where it is, only to its quality.
+        // If that is refused, it goes on where it is.
         let _ = affinity::set(&others);
     }
 }

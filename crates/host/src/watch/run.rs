@@ -4,6 +4,7 @@ use super::file::{Ended, Gap, SCHEMA, WatchFile, Why};
 use super::folder::WatchFolder;
 use super::keeper::{self, Keeper, Kept};
 use super::suspend::Sleeps;
+use crate::cpus::stay_off;
 use crate::loads::cgroup;
 use crate::message::{Message, Pulse};
 use crate::run::executor::{finished, prepared};
@@ -106,6 +107,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
     let (sender, orders) = sync_channel(WAITING);
     let (measured, kept) = std::thread::scope(|scope| {
         let keeping = scope.spawn(|| {
+            stay_off(&spec.cpus);
             let kept = keeper.keep(&orders);
             // Nothing can be kept any more: there is no sense in measuring. Senders do not wait for this thread.
             stop.store(true, Ordering::Relaxed);

@@ -35,8 +35,8 @@ Each segment is a run in the folder: worstcase show, report, explain and verdict
 histogram of all is kept, and the largest with their neighbours. What is measured while a segment runs is
 written every --checkpoint, so a kill or a loss of power costs no more than that.
 Ctrl-C and SIGTERM end it; the segment that runs is kept.
-Exit code: 0 it was ended, or its time is over; 2 wrong arguments, or another watch is in the folder;
-4 the measurement failed; 5 the folder cannot be written.";
+Exit code: 0 it was ended, or its time is over; 2 wrong arguments, or something else is in the folder;
+4 the measurement failed; 5 the folder cannot be written, or another process watches into it.";
 
 /// The samples that are kept of each segment.
 const SELECTION: Selection = Selection {
