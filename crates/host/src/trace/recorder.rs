@@ -220,6 +220,18 @@ mod tests {
     }
 
     #[test]
+    fn those_before_a_sample_are_handed_over_once() {
+        let mut recorder = Recorder::new(Nanos(10_000), Nanos(100), 3);
+        for (index, late) in [(3, 100), (4, 900), (5, 400)] {
+            assert!(recorder.keep(index, &ask(1_000, 1_000 + late), Parts::unexplained(Nanos(late))));
+        }
+        let numbers = |kept: Vec<Snapshot>| kept.iter().map(|s| s.index).collect::<Vec<_>>();
+        assert_eq!(numbers(recorder.take_before(5)), [4, 3]);
+        assert_eq!(numbers(recorder.take_before(5)), [] as [u64; 0]);
+        assert_eq!(numbers(recorder.into_snapshots()), [5]);
+    }
+
+    #[test]
     fn old_events_are_forgotten() {
         let mut recorder = Recorder::new(Nanos(1_000), Nanos(100), 1);
         for n in 0..100_000u64 {

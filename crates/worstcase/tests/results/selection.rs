@@ -47,7 +47,9 @@ fn tables_and_histograms_are_of_all_samples() {
     written(&places[1], &whole);
     let counts = |place: &PathBuf| {
         let text = worstcase(&["show", "--histogram"], place);
-        let lines = text.lines().filter(|l| l.starts_with("# Total") || l.starts_with("# Max"));
+        let lines = text
+            .lines()
+            .filter(|l| l.starts_with("# Total") || l.starts_with("# Max"));
         lines.map(str::to_string).collect::<Vec<_>>()
     };
     assert_eq!(counts(&places[0]), counts(&places[1]));
@@ -59,7 +61,12 @@ fn tables_and_histograms_are_of_all_samples() {
     let samples = worstcase(&["show", "--samples"], &places[0]);
     assert!(samples.contains("samples are kept, the largest"), "{samples}");
     let details = worstcase(&["show", "--cell", part.record.id.as_str()], &places[0]);
-    for words in ["samples kept", "the 9 largest", "Worst samples", "an estimate needs all of them"] {
+    for words in [
+        "samples kept",
+        "the 9 largest",
+        "Worst samples",
+        "an estimate needs all of them",
+    ] {
         assert!(details.contains(words), "{words}: {details}");
     }
 }
@@ -79,7 +86,11 @@ fn a_cell_takes_the_place_of_what_was_kept_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let (part, whole) = selected();
     let run = Run::create(dir.path(), plan_of(std::slice::from_ref(&whole))).unwrap();
-    for (result, beside) in [(&part, None), (&whole, Some(("captures.json", "[]".as_bytes()))), (&part, None)] {
+    for (result, beside) in [
+        (&part, None),
+        (&whole, Some(("captures.json", "[]".as_bytes()))),
+        (&part, None),
+    ] {
         run.replace_cell(result, beside.as_slice()).unwrap();
         let cell = run.cell_dir(&result.record.id);
         assert_eq!(folder::read_cell(&cell).unwrap(), *result);
