@@ -3,13 +3,14 @@
 use worstcase_probe::Nanos;
 
 /// Units that are accepted, with their length in ns.
-const UNITS: [(&str, u64); 6] = [
+const UNITS: [(&str, u64); 7] = [
     ("ns", 1),
     ("us", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
     ("m", 60_000_000_000),
     ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
 ];
 /// Those that durations are shown in: the decimal ones.
 const SHOWN: usize = 4;
@@ -17,7 +18,7 @@ const SHOWN: usize = 4;
 /// A text that is no duration.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "'{0}' is not a duration: write a number and ns, us, ms, s, m or h, whole nanoseconds at the end, e.g. 100us or 2.5ms"
+    "'{0}' is not a duration: write a number and ns, us, ms, s, m, h or d, whole nanoseconds at the end, e.g. 100us or 2.5ms"
 )]
 pub struct DurationError(pub String);
 
@@ -102,7 +103,7 @@ mod tests {
             "1.5ns",
             "1 us",
             "1e3us",
-            "1d",
+            "1w",
             "99999999999999999999s",
             "1.2.3us",
         ] {

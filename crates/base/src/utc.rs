@@ -40,6 +40,11 @@ impl Utc {
         self.written("%Y%m%d-%H%M")
     }
 
+    /// As part of a file's name that tells the second: `20261122-234507`.
+    pub fn to_the_second(self) -> String {
+        self.written("%Y%m%d-%H%M%S")
+    }
+
     /// For people: `2026-11-22 23:45 UTC`.
     pub fn told(self) -> String {
         self.written("%Y-%m-%d %H:%M UTC")

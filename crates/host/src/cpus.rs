@@ -21,6 +21,16 @@ pub struct Cpus {
     cpuset: Option<Cpuset>,
 }
 
+/// Keeps the calling thread, and those that it starts, off these CPUs, if there are others.
+pub fn stay_off(cpus: &[u32]) {
+    let others: Vec<u32> = affinity::current().unwrap_or_default();
+    let others: Vec<u32> = others.into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
+    if !others.is_empty() {
+        // If that is refused, it goes on where it is.
+        let _ = affinity::set(&others);
+    }
+}
+
 impl Cpus {
     /// Of this machine.
     pub fn of(facts: &Facts) -> Cpus {

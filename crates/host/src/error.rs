@@ -115,6 +115,9 @@ pub enum HostError {
     /// The run folder.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The folder of a watch.
+    #[error(transparent)]
+    Watch(#[from] crate::watch::WatchError),
     /// Something could not be put back.
     #[error("{count} of the changes above could not be undone; run worstcase host restore again, as the same user")]
     NotRestored {
@@ -143,6 +146,7 @@ impl HostError {
             HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => Exit::Measured,
             HostError::Samples { .. } => Exit::Storage,
             HostError::Run(e) => e.exit(),
+            HostError::Watch(e) => e.exit(),
             HostError::Read { .. }
             | HostError::Set { .. }
             | HostError::Guard(_)

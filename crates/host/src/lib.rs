@@ -11,7 +11,8 @@
 //! spec     what is asked of one measurement               controller -> measuring process
 //! measure  a thread a CPU that takes samples              -> files of packed samples
 //! message  what it tells while it runs                    measuring process -> controller
-//! packed   samples as words
+//! packed   samples as words                               buckets  latencies as Prometheus counts them
+//! watch    a measurement without an end, kept period by period
 //! isolate  what entered a CPU, and who sent it
 //! trace    the kernel's tracepoints, read through perf's rings
 //! loads    loads beside those of the lab
@@ -19,6 +20,7 @@
 //! sys      system interfaces that need `unsafe`
 //! ```
 
+pub mod buckets;
 pub mod command;
 pub mod cpus;
 pub mod doctor;
@@ -38,6 +40,7 @@ pub mod spec;
 pub mod state;
 pub mod sys;
 pub mod trace;
+pub mod watch;
 
 pub use error::HostError;
 pub use facts::Facts;

@@ -1,10 +1,13 @@
 //! What the measuring process tells the controller while it runs: a JSON object a line.
 
+use crate::buckets::Buckets;
+use crate::trace::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Details;
 use worstcase_probe::record::{Periods, Sample, SelfCost, Work};
+use worstcase_results::record::Summary;
 
 /// Samples of a CPU so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,6 +192,45 @@ pub struct Done {
     pub lost_events: u64,
 }
 
+/// A segment of a measurement without an end: what it came to until now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Which one, from 0.
+    pub number: u64,
+    /// It is over.
+    pub ended: bool,
+    /// As at the end of a measurement.
+    pub done: Done,
+    /// The samples of each CPU of it, in their order.
+    pub taken: Vec<Taken>,
+}
+
+/// Samples of a segment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// All of them.
+    pub summary: Option<Summary>,
+    /// Period and latency of those that are kept.
+    pub rows: Vec<(u32, u64)>,
+    /// When the segment is over, the trace around the latest.
+    pub captures: Vec<Snapshot>,
+}
+
+/// How a CPU of a measurement without an end is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pulse {
+    /// The CPU.
+    pub cpu: u32,
+    /// All samples since the begin.
+    pub latencies: Buckets,
+    /// Periods since the begin that passed while the probe was late.
+    pub missed: u64,
+    /// Samples since the begin that could not be kept.
+    pub lost: u64,
+    /// The largest sample of the running segment.
+    pub max: Nanos,
+}
+
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -216,6 +258,10 @@ pub enum Message {
         /// Its latency, or length.
         latency: Nanos,
     },
+    /// Of a measurement without an end: a segment until now, or whole.
+    Segment(Box<Segment>),
+    /// Of a measurement without an end, every second.
+    Pulse(Vec<Pulse>),
     /// The end.
     Done(Box<Done>),
     /// It could not be measured.

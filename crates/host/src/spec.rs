@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use worstcase_plan::{CpuList, Policy, Timer};
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{Nanos, Probe, schedule};
+use worstcase_results::record::Selection;
 
 /// What wakes the measuring threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,6 +114,17 @@ pub struct HostSpec {
     pub tracing: Option<PathBuf>,
     /// Where the samples are written, one file a CPU.
     pub samples_dir: PathBuf,
+    /// It has no end: `periods` are those of a segment, and one segment follows the other. Nothing is written then.
+    pub segments: Option<Segments>,
+}
+
+/// Of a measurement without an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segments {
+    /// It tells what it has of a segment every so many periods.
+    pub checkpoint: u32,
+    /// The samples that it keeps of each segment.
+    pub selection: Selection,
 }
 
 impl HostSpec {

@@ -157,6 +157,18 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             line("gaps", format!("{}, and {} lost", grouped(g.gaps), grouped(g.lost)));
         }
     }
+    if let Some(selection) = record.samples.selection {
+        line(
+            "samples kept",
+            format!(
+                "{}: the {} largest, each with {} before and {} after it",
+                grouped(record.samples.rows),
+                selection.largest,
+                selection.around,
+                selection.around
+            ),
+        );
+    }
     if cell.period_ns > 0 {
         line("observed", duration::show(record.observation_time()));
     }
@@ -195,11 +207,13 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     }
     let row = record.accounting.row_name();
     if !record.has_samples() {
-        out.extend(foreign_histogram(record, style));
+        out.extend(held_histogram(record, style));
     } else if record.accounting.rows() > 0 {
         out.push(String::new());
         out.push(style.bold(&format!("Histogram ({}, count on a log scale)", subject.time_unit())));
         out.extend(histogram(gathered));
+    }
+    if record.samples.rows > 0 {
         out.push(String::new());
         out.push(style.bold(&format!("Worst {row}s ({})", subject.time_unit())));
         let at = match row {
@@ -221,8 +235,8 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
     out.join("\n")
 }
 
-/// Of what the tool's histogram holds.
-fn foreign_histogram(record: &Record, style: Style) -> Vec<String> {
+/// Of what the record's histogram holds: of a foreign one what the tool's does.
+fn held_histogram(record: &Record, style: Style) -> Vec<String> {
     let held = record.summary(Quantity::Latency).and_then(Summary::held);
     let Some(held) = held else {
         return Vec::new();
@@ -234,7 +248,11 @@ fn foreign_histogram(record: &Record, style: Style) -> Vec<String> {
             .entry(step_of(Nanos(bin.value_iterated_to())))
             .or_default() += bin.count_at_value();
     }
-    let heading = style.bold("Histogram (us, count on a log scale), of the tool's own");
+    let whose = match record.foreign {
+        Some(_) => ", of the tool's own",
+        None => "",
+    };
+    let heading = style.bold(&format!("Histogram (us, count on a log scale){whose}"));
     [vec![String::new(), heading], histogram(&gathered)].concat()
 }
 

@@ -21,6 +21,7 @@ pub mod html;
 pub mod isolate;
 pub mod json;
 pub mod markdown;
+pub mod metrics;
 mod noise;
 pub mod picture;
 pub mod plain_histogram;

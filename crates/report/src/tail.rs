@@ -20,6 +20,9 @@ const LAB_LIMITS: [&str; 3] = [
     "worstcase census.",
 ];
 
+/// Of a record that has the largest samples alone.
+const SELECTED: &str = "only its largest samples are kept, and an estimate needs all of them";
+
 /// A cell's tail, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellTail {
@@ -40,6 +43,7 @@ impl CellTail {
     pub fn of(record: &Record, peaks: &Peaks, limit: Option<Nanos>) -> CellTail {
         let unordered = "its samples, and the order in which they came, are not in the file";
         let (estimate, why_not) = match estimate(peaks, record.observation_time(), limit) {
+            _ if record.samples.selection.is_some() && !record.has_samples() => (None, Some(SELECTED.to_string())),
             _ if !record.has_samples() => (None, Some(unordered.to_string())),
             Ok(tail) => (Some(tail), None),
             Err(refusal) => (None, Some(refusal.to_string())),

@@ -8,21 +8,31 @@
 //! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
 //! threads   all of them                                timerlat the kernel's threads, read
 //! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
+//! segments  sampling without an end                        gather   a CPU's words into its running segment
+//! worst     the largest samples and their neighbours       watch    a measurement without an end
+//! report    what a thread says of its segment
+//! captures  what led to the latest samples of a segment
 //! bench     probes that do not measure CPU by CPU
 //! ```
 
 mod bench;
 mod books;
+mod captures;
 mod collect;
+mod gather;
 mod observe;
+mod report;
 mod rights;
 mod ring;
 mod run;
+mod segments;
 mod source;
 mod spin;
 mod take;
 mod thread;
 mod threads;
 mod timerlat;
+mod watch;
+mod worst;
 
 pub use run::{MeasureError, run};

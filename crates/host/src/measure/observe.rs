@@ -151,6 +151,19 @@ impl Observer {
         Ok(())
     }
 
+    /// The snapshots of a CPU's samples before this number, which are forgotten.
+    pub fn captures_before(&mut self, place: usize, index: u64) -> Vec<Snapshot> {
+        match &mut self.what {
+            Looks::Samples { recorders, .. } => recorders.get_mut(place).map_or(Vec::new(), |r| r.take_before(index)),
+            Looks::Gaps(_) => Vec::new(),
+        }
+    }
+
+    /// Events that the kernel dropped until now.
+    pub fn lost(&self) -> u64 {
+        self.tracer.lost()
+    }
+
     /// The end.
     pub fn finish(self) -> io::Result<Observed> {
         let mut observed = Observed {

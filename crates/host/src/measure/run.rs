@@ -5,9 +5,10 @@ use super::collect::{Collected, Collector};
 use super::observe::{Observed, Observer, Watched};
 use super::rights::Held;
 use super::ring::ring;
-use super::thread::{Measured, noise_rest};
+use super::thread::{Measured, Outlet, noise_rest};
 use super::threads::Threads;
 use super::timerlat::Running;
+use super::watch;
 use crate::loads::{LoadPlace, RunningHostLoad};
 use crate::machine;
 use crate::message::{CpuDone, CpuStats, Done, Message};
@@ -24,7 +25,7 @@ use worstcase_probe::sys::{clock, signal};
 use worstcase_probe::{Nanos, Probe};
 
 /// How often samples are collected.
-const COLLECT: Duration = Duration::from_millis(50);
+pub(super) const COLLECT: Duration = Duration::from_millis(50);
 /// Every so many collections there is a message.
 const COLLECTIONS_A_TICK: u32 = 4;
 /// How long the collector may be kept from running before samples are lost.
@@ -32,7 +33,7 @@ const RING_SECONDS: u64 = 8;
 /// Room for gaps, three words each.
 const GAP_WORDS: usize = 1 << 18;
 /// The first due time is this long after all threads are ready.
-const LEAD: Nanos = Nanos::from_millis(20);
+pub(super) const LEAD: Nanos = Nanos::from_millis(20);
 
 /// Why a measurement gave nothing.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +86,7 @@ pub fn run(
     after_load();
     let measured = match spec.probe {
         Probe::Bench(bench) => bench::measure(spec, bench, &mut load, stop, &mut say),
+        _ if let Some(segments) = spec.segments => watch::measure(spec, segments, &mut load, stop, &mut say),
         _ => measure(spec, &mut load, stop, &mut say),
     };
     let stopped = load.stop();
@@ -110,16 +112,15 @@ fn measure(
         Some(instance) => Some(Running::start(instance).map_err(MeasureError::Trace)?),
         None => None,
     };
-    let words = match spec.probe {
-        // Gaps come when they like: so many a second that nothing else would run.
-        Probe::Noise => GAP_WORDS,
-        _ => (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize,
-    };
+    let words = ring_words(spec);
     let (mut collectors, mut writers) = (Vec::new(), Vec::new());
     for &cpu in &spec.cpus {
         let (writer, reader) = ring(words);
         collectors.push(Collector::new(cpu, spec.probe, reader, &spec.samples_file(cpu))?);
-        writers.push(writer);
+        writers.push(Outlet {
+            ring: writer,
+            reporter: None,
+        });
     }
     // Set when the measurement itself fails: threads must not wait for ever.
     let give_up = AtomicBool::new(false);
@@ -196,6 +197,15 @@ fn measure(
     })
 }
 
+/// Room between a thread and its collector.
+pub(super) fn ring_words(spec: &HostSpec) -> usize {
+    match spec.probe {
+        // Gaps come when they like: so many a second that nothing else would run.
+        Probe::Noise => GAP_WORDS,
+        _ => (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize,
+    }
+}
+
 /// The largest sample, if it is above the limit that ends the measurement.
 fn above(spec: &HostSpec, collectors: &[Collector]) -> Option<Message> {
     let limit = spec.break_at?;
@@ -224,7 +234,11 @@ pub(super) fn pause(length: Nanos, stop: &AtomicBool) {
 }
 
 fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
-    let early: u64 = measured.iter().map(|m| m.early).sum();
+    warn_of_early(warnings, measured.iter().map(|m| m.early).sum());
+}
+
+/// Adds what samples before their due time say; each warning is there once, in order.
+pub(super) fn warn_of_early(warnings: &mut Vec<String>, early: u64) {
     if early > 0 {
         warnings.push(format!(
             "{early} samples came before they were due and count as 0: the clock or the timer is not sound"

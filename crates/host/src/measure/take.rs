@@ -20,6 +20,17 @@ pub struct LoopResult {
     pub early: u64,
 }
 
+impl LoopResult {
+    /// Of a loop that told what it came to on its way.
+    pub fn none(schedule: Schedule) -> LoopResult {
+        LoopResult {
+            schedule,
+            periods: Periods::default(),
+            early: 0,
+        }
+    }
+}
+
 /// Takes the samples of `schedule` until its end or `stop`.
 pub fn take<S: Source>(
     source: &mut S,

@@ -1,10 +1,12 @@
 //! One measuring thread: gets ready, waits for the common start, takes its samples.
 
+use super::report::Reporter;
 use super::rights::take_cpu;
 use super::ring::Writer;
+use super::segments::take_segments;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
 use super::spin::{Windows, spin};
-use super::take::take;
+use super::take::{LoopResult, take};
 use crate::message::Seen;
 use crate::spec::{HostSpec, Waker};
 use crate::sys::rtc::Rtc;
@@ -20,11 +22,18 @@ use worstcase_probe::{Nanos, Probe, Schedule};
 /// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
 const TRIALS: usize = 200;
 
+/// Where a thread puts what it has.
+pub(super) struct Outlet {
+    pub ring: Writer,
+    /// Of a measurement without an end.
+    pub reporter: Option<Reporter>,
+}
+
 /// What a thread is given.
 pub(super) struct Order<'a> {
     pub spec: &'a HostSpec,
     pub cpu: u32,
-    pub ring: Writer,
+    pub outlet: Outlet,
     pub stop: &'a AtomicBool,
     /// Says that it is ready, with its thread id and what was refused.
     pub ready: SyncSender<Result<Ready, String>>,
@@ -32,10 +41,20 @@ pub(super) struct Order<'a> {
     pub start: Receiver<Nanos>,
 }
 
+/// What measuring costs a thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OwnCost {
+    /// One read of the clock.
+    pub clock_read: Nanos,
+    /// One turn of its loop with nothing to wait for.
+    pub empty_sample: Nanos,
+}
+
 /// A thread that waits for the start.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub tid: i32,
+    pub cost: OwnCost,
     pub warnings: Vec<String>,
 }
 
@@ -85,9 +104,10 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
 }
 
 /// Says that this thread is ready, and waits for the start.
-pub(super) fn wait_for_start(order: &Order<'_>, warnings: Vec<String>) -> io::Result<Nanos> {
+pub(super) fn wait_for_start(order: &Order<'_>, cost: OwnCost, warnings: Vec<String>) -> io::Result<Nanos> {
     let ready = Ready {
         tid: rustix::thread::gettid().as_raw_nonzero().get(),
+        cost,
         warnings,
     };
     let nobody = "the collecting thread is gone";
@@ -108,7 +128,11 @@ pub(super) fn noise_rest(spec: &HostSpec) -> Nanos {
 
 fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
     let clock_read = clock::read_cost(TRIALS);
-    let start = wait_for_start(&order, warnings)?;
+    let cost = OwnCost {
+        clock_read,
+        empty_sample: clock_read,
+    };
+    let start = wait_for_start(&order, cost, warnings)?;
     let spec = order.spec;
     let windows = Windows {
         start,
@@ -118,7 +142,7 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
         threshold: spec.threshold,
     };
     let before = usage::own_thread();
-    let spun = spin(windows, &mut order.ring, order.stop);
+    let spun = spin(windows, &mut order.outlet.ring, order.stop);
     Ok(Measured {
         cpu: order.cpu,
         start,
@@ -138,14 +162,25 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
 fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
     let clock_read = clock::read_cost(TRIALS);
     let empty_sample = empty_sample(&mut source, order.spec)?;
-    let start = wait_for_start(&order, warnings)?;
+    let cost = OwnCost {
+        clock_read,
+        empty_sample,
+    };
+    let start = wait_for_start(&order, cost, warnings)?;
     let schedule = Schedule {
         start,
         interval: order.spec.interval,
         periods: order.spec.periods,
     };
     let before = usage::own_thread();
-    let taken = take(&mut source, schedule, &mut order.ring, order.stop)?;
+    let Outlet { ring, reporter } = &mut order.outlet;
+    let taken = match (order.spec.segments, reporter) {
+        (Some(segments), Some(reporter)) => {
+            take_segments(&mut source, schedule, segments.checkpoint, ring, reporter, order.stop)?;
+            LoopResult::none(schedule)
+        }
+        _ => take(&mut source, schedule, ring, order.stop)?,
+    };
     let usage = usage::own_thread() - before;
     Ok(Measured {
         cpu: order.cpu,

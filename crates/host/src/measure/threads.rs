@@ -2,8 +2,7 @@
 
 use super::MeasureError;
 use super::observe::Watched;
-use super::ring::Writer;
-use super::thread::{self, Measured, Order};
+use super::thread::{self, Measured, Order, Outlet, OwnCost};
 use crate::spec::HostSpec;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -19,6 +18,8 @@ pub(super) struct Threads<'scope> {
     starts: Vec<Sender<Nanos>>,
     /// Their ids, in the order of the CPUs.
     pub tids: Vec<i32>,
+    /// What measuring costs each of them.
+    pub costs: Vec<OwnCost>,
 }
 
 impl<'scope> Threads<'scope> {
@@ -26,7 +27,7 @@ impl<'scope> Threads<'scope> {
     pub fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         spec: &'env HostSpec,
-        writers: Vec<Writer>,
+        outlets: Vec<Outlet>,
         give_up: &'env AtomicBool,
         warnings: &mut Vec<String>,
     ) -> Result<Threads<'scope>, MeasureError> {
@@ -34,14 +35,15 @@ impl<'scope> Threads<'scope> {
             handles: Vec::new(),
             starts: Vec::new(),
             tids: Vec::new(),
+            costs: Vec::new(),
         };
-        for (&cpu, ring) in spec.cpus.iter().zip(writers) {
+        for (&cpu, outlet) in spec.cpus.iter().zip(outlets) {
             let (start, started): (Sender<Nanos>, Receiver<Nanos>) = channel();
             let (ready, is_ready) = sync_channel(1);
             let order = Order {
                 spec,
                 cpu,
-                ring,
+                outlet,
                 stop: give_up,
                 ready,
                 start: started,
@@ -54,6 +56,7 @@ impl<'scope> Threads<'scope> {
             match is_ready.recv() {
                 Ok(Ok(ready)) => {
                     threads.tids.push(ready.tid);
+                    threads.costs.push(ready.cost);
                     warnings.extend(ready.warnings);
                 }
                 Ok(Err(reason)) => return Err(MeasureError::Thread(reason)),

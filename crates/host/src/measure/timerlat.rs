@@ -2,7 +2,7 @@
 
 use super::books::Books;
 use super::ring::Writer;
-use super::thread::{Measured, Order, wait_for_start};
+use super::thread::{Measured, Order, OwnCost, wait_for_start};
 use crate::message::Seen;
 use crate::packed::pack;
 use crate::spec::HostSpec;
@@ -61,13 +61,13 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
     options.read(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
     let mut pipe = options.open(path).map_err(failed)?;
     let parts = File::create_new(order.spec.parts_file(order.cpu)).map_err(failed)?;
-    let earliest = wait_for_start(&order, Vec::new()).map_err(failed)?;
+    let earliest = wait_for_start(&order, OwnCost::default(), Vec::new()).map_err(failed)?;
     let before = usage::own_thread();
     let mut sink = Sink {
         spec: order.spec,
         earliest,
         periods: None,
-        ring: &mut order.ring,
+        ring: &mut order.outlet.ring,
         parts: BufWriter::new(parts),
         books: Books::default(),
         last: -1,

@@ -82,20 +82,11 @@ impl Executor for HostExecutor<'_> {
             return Ok(());
         }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut journal = Journal::begin(self.state, "worstcase host run")?;
-        journal.start_guard()?;
+        let (journal, applied) = prepared(&self.matrix, self.state, "worstcase host run", |note| {
+            session.watch.note(note)
+        })?;
         let journal = session.journal.insert(journal);
-        for note in &self.matrix.notes {
-            session.watch.note(note);
-        }
-        let is_asked = self.matrix.apply != Apply::Nothing;
-        session.applied = is_asked.then(|| {
-            let findings = settable(&self.matrix.findings).filter(|f| self.matrix.apply.asks_for(f.id));
-            apply(findings, &Tree::at("/".as_ref()), journal)
-        });
-        for outcome in session.applied.iter().flat_map(|a| &a.outcomes) {
-            session.watch.note(&outcome.line());
-        }
+        session.applied = applied;
         let mut specs = missing.iter().map(|task| &self.matrix.specs[*task]);
         let timerlat = specs.find(|spec| spec.probe == Probe::Timerlat);
         session.tracing = timerlat.map(|spec| timerlat::prepare(spec, journal)).transpose()?;
@@ -114,11 +105,7 @@ impl Executor for HostExecutor<'_> {
     fn end(&mut self) -> Result<(), HostError> {
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
         session.applied = None;
-        let undone = session.journal.take().map_or(Ok(Vec::new()), Journal::finish)?;
-        match failures(&undone) {
-            0 => Ok(()),
-            count => Err(HostError::NotRestored { count }),
-        }
+        session.journal.take().map_or(Ok(()), finished)
     }
 }
 
@@ -162,6 +149,35 @@ impl HostExecutor<'_> {
             keep(run, scratch.path(), measured, &spec, &done, cpu)?;
         }
         Ok(())
+    }
+}
+
+/// A journal with a guard, and what `--apply` asks for made; what there is to know goes to `note`.
+pub(crate) fn prepared(
+    matrix: &Matrix,
+    state: &StateFolder,
+    command: &str,
+    mut note: impl FnMut(&str),
+) -> Result<(Journal, Option<Applied>), HostError> {
+    let mut journal = Journal::begin(state, command)?;
+    journal.start_guard()?;
+    matrix.notes.iter().for_each(|words| note(words));
+    let is_asked = matrix.apply != Apply::Nothing;
+    let applied = is_asked.then(|| {
+        let findings = settable(&matrix.findings).filter(|f| matrix.apply.asks_for(f.id));
+        apply(findings, &Tree::at("/".as_ref()), &mut journal)
+    });
+    for outcome in applied.iter().flat_map(|a| &a.outcomes) {
+        note(&outcome.line());
+    }
+    Ok((journal, applied))
+}
+
+/// Undoes all of a journal.
+pub(crate) fn finished(journal: Journal) -> Result<(), HostError> {
+    match failures(&journal.finish()?) {
+        0 => Ok(()),
+        count => Err(HostError::NotRestored { count }),
     }
 }
 

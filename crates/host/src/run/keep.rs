@@ -43,13 +43,54 @@ pub fn keep(
     };
     let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
     let summary = summaries(spec, cpu, written.first).map_err(failed)?;
+    let file = SamplesFile {
+        file: worstcase_results::record::build::SAMPLES_FILE.to_string(),
+        rows: written.rows,
+        bytes: std::fs::metadata(&samples).map_err(failed)?.len(),
+        sha256: folder::sha256_of_file(&samples).map_err(failed)?,
+        selection: None,
+    };
+    let sampled = Sampled {
+        accounting: written.accounting,
+        summary,
+        digest: written.digest,
+        samples: file,
+    };
+    let record = record(id, (subject, origin), spec, done, cpu, sampled)?;
+    let file = record.samples.file.clone();
+    let captures = spec.captures_file(cpu.cpu);
+    let mut files = vec![(file.as_str(), samples.as_path())];
+    if cpu.captures > 0 {
+        files.push((CAPTURES_FILE, captures.as_path()));
+    }
+    run.move_cell(&record, &files)?;
+    Ok(())
+}
+
+/// What a record tells of its samples.
+pub(crate) struct Sampled {
+    pub accounting: Accounting,
+    pub summary: Summaries,
+    pub digest: String,
+    pub samples: SamplesFile,
+}
+
+/// One CPU's record.
+pub(crate) fn record(
+    id: CellId,
+    (subject, origin): (&Subject, &Origin),
+    spec: &HostSpec,
+    done: &Done,
+    cpu: &CpuDone,
+    sampled: Sampled,
+) -> Result<Record, HostError> {
     let record = Record {
         schema: SCHEMA.to_string(),
         id,
         subject: subject.clone(),
         cell: cell(spec, cpu),
-        accounting: written.accounting,
-        summary,
+        accounting: sampled.accounting,
+        summary: sampled.summary,
         instructions: None,
         self_cost: Some(SelfCost {
             clock_read_ns: cpu.clock_read.0,
@@ -64,25 +105,13 @@ pub fn keep(
         origin: Some(origin.clone()),
         foreign: None,
         environment: environment(spec, done, cpu),
-        digest: written.digest,
+        digest: sampled.digest,
         details: None,
         causes: cpu.causes.iter().map(cause).collect(),
-        samples: SamplesFile {
-            file: worstcase_results::record::build::SAMPLES_FILE.to_string(),
-            rows: written.rows,
-            bytes: std::fs::metadata(&samples).map_err(failed)?.len(),
-            sha256: folder::sha256_of_file(&samples).map_err(failed)?,
-        },
+        samples: sampled.samples,
     };
     record.check().map_err(HostError::Contradiction)?;
-    let file = record.samples.file.clone();
-    let captures = spec.captures_file(cpu.cpu);
-    let mut files = vec![(file.as_str(), samples.as_path())];
-    if cpu.captures > 0 {
-        files.push((CAPTURES_FILE, captures.as_path()));
-    }
-    run.move_cell(&record, &files)?;
-    Ok(())
+    Ok(record)
 }
 
 /// Periods that were due, or windows of `noise`.

@@ -28,3 +28,4 @@ pub mod worker;
 pub use executor::HostExecutor;
 pub use matrix::Matrix;
 pub use measurement::Watch;
+pub(crate) use work_dir::work_dir;

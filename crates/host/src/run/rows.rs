@@ -170,6 +170,7 @@ mod tests {
             cgroup: None,
             tracing: None,
             samples_dir: dir.into(),
+            segments: None,
         }
     }
 

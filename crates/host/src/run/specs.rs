@@ -201,5 +201,6 @@ fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostS
         cgroup: None,
         tracing: None,
         samples_dir: PathBuf::new(),
+        segments: None,
     }
 }

@@ -123,6 +123,15 @@ impl Recorder {
         true
     }
 
+    /// Hands over the snapshots of samples before this number, the latest first, and forgets them.
+    pub fn take_before(&mut self, index: u64) -> Vec<Snapshot> {
+        let (before, rest) = std::mem::take(&mut self.kept)
+            .into_iter()
+            .partition(|s| s.index < index);
+        self.kept = rest;
+        before
+    }
+
     fn around(&self, ask: &Ask) -> Vec<Recorded> {
         let from = ask.due.saturating_sub(self.margin);
         let is_within = |event: &&Recorded| event.at >= from && event.at <= ask.now;
@@ -208,6 +217,18 @@ mod tests {
         assert_eq!(postcard::from_bytes::<Vec<Snapshot>>(&message).unwrap(), kept);
         let json = serde_json::to_string(&kept).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Snapshot>>(&json).unwrap(), kept);
+    }
+
+    #[test]
+    fn those_before_a_sample_are_handed_over_once() {
+        let mut recorder = Recorder::new(Nanos(10_000), Nanos(100), 3);
+        for (index, late) in [(3, 100), (4, 900), (5, 400)] {
+            assert!(recorder.keep(index, &ask(1_000, 1_000 + late), Parts::unexplained(Nanos(late))));
+        }
+        let numbers = |kept: Vec<Snapshot>| kept.iter().map(|s| s.index).collect::<Vec<_>>();
+        assert_eq!(numbers(recorder.take_before(5)), [4, 3]);
+        assert_eq!(numbers(recorder.take_before(5)), [] as [u64; 0]);
+        assert_eq!(numbers(recorder.into_snapshots()), [5]);
     }
 
     #[test]

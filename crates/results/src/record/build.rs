@@ -114,6 +114,7 @@ pub fn samples_file(bytes: &[u8], rows: u64) -> SamplesFile {
         rows,
         bytes: bytes.len() as u64,
         sha256: sha256_hex(bytes),
+        selection: None,
     }
 }
 

@@ -24,6 +24,9 @@ impl Record {
         if a.gaps().is_some() != (self.cell.probe_name() == "noise") {
             return Err(format!("its accounting is not that of '{}'", self.cell.probe));
         }
+        if self.samples.selection.is_some() && self.samples.rows > a.rows() {
+            return Err("it selects more samples than were taken".into());
+        }
         if self.samples.rows != a.rows() && self.has_samples() {
             return Err("its number of rows does not fit its accounting".into());
         }

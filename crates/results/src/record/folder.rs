@@ -6,10 +6,12 @@
 
 use super::parquet::SamplesReader;
 use super::{CellResult, Record, SCHEMA, SampleRow};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 use worstcase_base::Exit;
 use worstcase_base::digest::{hex, sha256_hex};
 
@@ -108,6 +110,20 @@ pub fn write_cell(parent: &Path, name: &str, result: &CellResult) -> Result<(), 
     write_folder(parent, name, &files, &[])
 }
 
+/// Writes `result` in the place of the folder `parent/name`, in one step: there is always a whole one.
+pub fn replace_cell(
+    parent: &Path,
+    name: &str,
+    result: &CellResult,
+    beside: &[(&str, &[u8])],
+) -> Result<(), FolderError> {
+    let record = to_json(&result.record);
+    let samples_name = result.record.samples.file.as_str();
+    let mut files = vec![(RECORD_FILE, record.as_slice()), (samples_name, &result.samples)];
+    files.extend(beside);
+    replace_folder(parent, name, &files)
+}
+
 /// The same with samples that are in a file already, and further files beside them. Files are moved: they must be on the same file system.
 pub fn move_cell(parent: &Path, name: &str, record: &Record, files: &[(&str, &Path)]) -> Result<(), FolderError> {
     write_folder(parent, name, &[(RECORD_FILE, &to_json(record))], files)
@@ -127,7 +143,32 @@ pub(super) fn write_folder(
     files: &[(&str, &[u8])],
     moved: &[(&str, &Path)],
 ) -> Result<(), FolderError> {
+    let temporary = written(parent, files, moved)?;
     let place = parent.join(name);
+    fs::rename(temporary.path(), &place).map_err(io_error("create", &place))?;
+    // It is in its place: there is nothing left to remove.
+    let _ = temporary.keep();
+    sync_dir(parent)
+}
+
+/// The same, in the place of what is there. Readers see the one or the other.
+fn replace_folder(parent: &Path, name: &str, files: &[(&str, &[u8])]) -> Result<(), FolderError> {
+    let place = parent.join(name);
+    if !place.exists() {
+        return write_folder(parent, name, files, &[]);
+    }
+    let temporary = written(parent, files, &[])?;
+    let exchange = || renameat_with(CWD, temporary.path(), CWD, &place, RenameFlags::EXCHANGE);
+    exchange().map_err(|e| io_error("replace", &place)(e.into()))?;
+    sync_dir(parent)?;
+    // What was there has the temporary name now.
+    temporary
+        .close()
+        .map_err(io_error("remove what was replaced in", parent))
+}
+
+/// A temporary folder with these files, flushed.
+fn written(parent: &Path, files: &[(&str, &[u8])], moved: &[(&str, &Path)]) -> Result<TempDir, FolderError> {
     let temporary = tempfile::Builder::new()
         .prefix(WRITING)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
@@ -147,10 +188,7 @@ pub(super) fn write_folder(
     }
     write_synced(&temporary.path().join(SUMS_FILE), sums.as_bytes())?;
     sync_dir(temporary.path())?;
-    fs::rename(temporary.path(), &place).map_err(io_error("create", &place))?;
-    // It is in its place: there is nothing left to remove.
-    let _ = temporary.keep();
-    sync_dir(parent)
+    Ok(temporary)
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {

@@ -227,6 +227,18 @@ pub struct SamplesFile {
     pub bytes: u64,
     /// SHA-256 of its bytes, in hexadecimal digits.
     pub sha256: String,
+    /// Not all samples are kept, but these; absent where all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
+}
+
+/// Which samples of a long measurement are kept: the largest, each with those before and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// So many of the largest.
+    pub largest: u32,
+    /// So many samples before each of them, and so many after it.
+    pub around: u32,
 }
 
 /// Everything one cell gave.
@@ -317,7 +329,10 @@ impl Record {
 
     /// Whether every sample is kept.
     pub fn has_samples(&self) -> bool {
-        self.foreign.is_none() || self.samples.rows > 0
+        match self.foreign {
+            Some(_) => self.samples.rows > 0,
+            None => self.samples.selection.is_none() || self.samples.rows == self.accounting.rows(),
+        }
     }
 
     /// The observation time: periods times period, or what was watched for gaps.

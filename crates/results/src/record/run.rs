@@ -206,6 +206,13 @@ impl Run {
         Ok(folder::write_cell(&self.dir.join(CELLS_DIR), id.as_str(), result)?)
     }
 
+    /// Keeps a cell in the place of what was kept of it until now; there is always a whole one. `beside` are further files.
+    pub fn replace_cell(&self, result: &CellResult, beside: &[(&str, &[u8])]) -> Result<(), RunError> {
+        let id = self.is_planned(&result.record)?;
+        let cells = self.dir.join(CELLS_DIR);
+        Ok(folder::replace_cell(&cells, id.as_str(), result, beside)?)
+    }
+
     /// The same with samples, and files beside them, that were written in [`Run::scratch`].
     pub fn move_cell(&self, record: &Record, files: &[(&str, &Path)]) -> Result<(), RunError> {
         let id = self.may_write(record)?;
@@ -225,15 +232,19 @@ impl Run {
     }
 
     fn may_write<'a>(&self, record: &'a Record) -> Result<&'a CellId, RunError> {
-        if self.lock.is_none() {
-            return Err(RunError::ReadOnly(self.dir.clone()));
-        }
-        let id = &record.id;
-        self.entry(id.as_str())?;
+        let id = self.is_planned(record)?;
         if self.has_cell(id) {
             return Err(RunError::CellExists(id.clone()));
         }
         Ok(id)
+    }
+
+    fn is_planned<'a>(&self, record: &'a Record) -> Result<&'a CellId, RunError> {
+        if self.lock.is_none() {
+            return Err(RunError::ReadOnly(self.dir.clone()));
+        }
+        self.entry(record.id.as_str())?;
+        Ok(&record.id)
     }
 
     /// The planned cell of this name.

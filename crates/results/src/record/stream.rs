@@ -44,6 +44,32 @@ impl FirstPass {
             .expect("a growing histogram takes every value");
     }
 
+    /// The summary without a second pass; nothing if there was no value. Median and percentiles have the histogram's three
+    /// digits, rounded up.
+    pub fn to_three_digits(&self) -> Option<Summary> {
+        let count = self.histogram.len();
+        if count == 0 {
+            return None;
+        }
+        let at = |rank: u64| (*self.seek(None, rank).range.end()).clamp(self.min, self.max);
+        let percentiles = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
+        Some(Summary {
+            count,
+            min_ns: self.min,
+            mean_ns: (self.sum / u128::from(count)) as u64,
+            median_ns: Some(at((count - 1) / 2 + 1)),
+            max_ns: self.max,
+            max_index: Some(self.max_index),
+            percentiles_ns: percentiles.map(|p| (p, at(count - count / p.one_in()))).collect(),
+            hdr_v2_base64: encode(&self.histogram),
+        })
+    }
+
+    /// The largest value so far; 0 without any.
+    pub fn max(&self) -> Nanos {
+        Nanos(self.max)
+    }
+
     /// The second pass; nothing if there was no value.
     pub fn second(self) -> Option<SecondPass> {
         let count = self.histogram.len();
@@ -158,6 +184,23 @@ mod tests {
         fn the_same_as_from_all_at_once(values in prop::collection::vec(prop_oneof![0_u64..9_000_000, any::<u64>()], 1..3_000)) {
             let values: Vec<(u32, Nanos)> = values.into_iter().enumerate().map(|(i, v)| (i as u32, Nanos(v))).collect();
             prop_assert_eq!(streamed(&values), Summary::new(&values));
+        }
+
+        #[test]
+        fn three_digits_differ_by_a_thousandth_and_nothing_else_does(values in prop::collection::vec(0_u64..9_000_000_000, 1..3_000)) {
+            let values: Vec<(u32, Nanos)> = values.into_iter().enumerate().map(|(i, v)| (i as u32, Nanos(v))).collect();
+            let mut first = FirstPass::default();
+            values.iter().for_each(|(i, v)| first.add(*i, *v));
+            let (rounded, exact) = (first.to_three_digits().unwrap(), Summary::new(&values).unwrap());
+            prop_assert_eq!(rounded.check(values.len() as u64), Ok(()));
+            prop_assert_eq!(
+                (rounded.min_ns, rounded.mean_ns, rounded.max_ns, rounded.max_index, &rounded.hdr_v2_base64),
+                (exact.min_ns, exact.mean_ns, exact.max_ns, exact.max_index, &exact.hdr_v2_base64)
+            );
+            let close = |rounded: u64, exact: u64| rounded >= exact && rounded - exact <= exact / 1_000;
+            prop_assert!(close(rounded.median_ns.unwrap(), exact.median_ns.unwrap()));
+            prop_assert!(rounded.percentiles_ns.keys().eq(exact.percentiles_ns.keys()));
+            prop_assert!(rounded.percentiles_ns.iter().all(|(p, value)| close(*value, exact.percentiles_ns[p])));
         }
     }
 }

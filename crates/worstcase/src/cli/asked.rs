@@ -12,9 +12,9 @@ use worstcase_probe::spec::SpecError;
 use worstcase_probe::venue::Only;
 use worstcase_probe::{Nanos, Probe};
 
-/// Loads, probes, seeds and timing.
+/// What is measured, and how often.
 #[derive(Debug, Args)]
-pub struct Asked {
+pub struct What {
     /// Loads, separated by commas; several at once as A+B [default: idle]
     #[arg(long = "load", value_name = "LOAD", hide_possible_values = true, value_parser = words::loads(Loads::from_str), long_help = load_help())]
     loads: Vec<Loads>,
@@ -25,6 +25,19 @@ pub struct Asked {
     /// times what a round takes]. In the lab one that divides the tick sees only one phase of it
     #[arg(long, short, value_name = "DURATION", value_parser = duration::parse)]
     interval: Option<Nanos>,
+    /// The load runs alone for this long before the first sample [default: lab 100ms, host 1s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    warmup: Option<Nanos>,
+    /// Real-time priority of the probe, 1 to 99 [default: lab 98, host 90]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
+    priority: Option<u8>,
+}
+
+/// Loads, probes, seeds and timing.
+#[derive(Debug, Args)]
+pub struct Asked {
+    #[command(flatten)]
+    what: What,
     /// Periods of each cell, every one a sample or counted as missed; or repetitions [default: lab 2000; switch: 10; hackbench: 4;
     /// inversion: 500; remote: 2000; shootdown: 1000]
     #[arg(long, short = 'l', value_name = "N", conflicts_with = "time")]
@@ -38,12 +51,6 @@ pub struct Asked {
     /// One seed alone
     #[arg(long, value_name = "SEED", conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// The load runs alone for this long before the first sample [default: lab 100ms, host 1s]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    warmup: Option<Nanos>,
-    /// Real-time priority of the probe, 1 to 99 [default: lab 98, host 90]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
-    priority: Option<u8>,
 }
 
 /// The loads of one `--load`.
@@ -76,6 +83,24 @@ pub struct Kept {
 /// The folder of a run in the lab, if nobody names one: the same cell gives the same there, so the same folder goes on.
 pub const LAB_RUN: &str = "worstcase-run";
 
+impl What {
+    /// The same of a part, whose length is `length`.
+    pub fn fill(&self, part: &mut Part, length: Option<Length>) {
+        if !self.loads.is_empty() {
+            part.loads = self.loads.iter().flat_map(|word| word.0.clone()).collect();
+        }
+        if !self.probes.is_empty() {
+            part.probes = self.probes.clone();
+        }
+        part.timing = Timing {
+            interval: self.interval,
+            length,
+            warmup: self.warmup.unwrap_or(part.timing.warmup),
+        };
+        part.method.priority = self.priority.unwrap_or(part.method.priority);
+    }
+}
+
 impl Asked {
     /// The experiment with these subjects, unchecked.
     pub fn of(&self, venue: Venue, subjects: Subjects) -> Experiment {
@@ -87,19 +112,8 @@ impl Asked {
     }
 
     fn fill(&self, part: &mut Part) {
-        if !self.loads.is_empty() {
-            part.loads = self.loads.iter().flat_map(|word| word.0.clone()).collect();
-        }
-        if !self.probes.is_empty() {
-            part.probes = self.probes.clone();
-        }
         let time = self.time.map(Length::Time);
-        part.timing = Timing {
-            interval: self.interval,
-            length: self.samples.map(Length::Samples).or(time),
-            warmup: self.warmup.unwrap_or(part.timing.warmup),
-        };
-        part.method.priority = self.priority.unwrap_or(part.method.priority);
+        self.what.fill(part, self.samples.map(Length::Samples).or(time));
         if let Some(seeds) = self.seeds {
             part.seeds = Seeds::to(seeds);
         }

@@ -10,3 +10,4 @@ mod machine;
 mod run;
 mod setup;
 mod try_settings;
+mod watch;

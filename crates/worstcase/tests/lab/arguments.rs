@@ -16,7 +16,7 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ),
     (
         "--interval 251",
-        "'251' is not a duration: write a number and ns, us, ms, s, m or h",
+        "'251' is not a duration: write a number and ns, us, ms, s, m, h or d",
     ),
     ("--warmup 20000000000s", "is not a duration"),
     ("--priority 0", "0 is not in 1..=99"),

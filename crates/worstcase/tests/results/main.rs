@@ -18,6 +18,7 @@ mod pictures;
 mod plain_data;
 mod records;
 mod run_folder;
+mod selection;
 mod several_cpus;
 mod tables;
 mod verdict_command;

@@ -4,6 +4,7 @@ mod broke;
 mod doctor;
 mod folder;
 mod hooks;
+mod how;
 mod isolate;
 mod lines;
 mod live;
@@ -11,6 +12,7 @@ mod restore;
 mod run;
 mod show;
 mod try_settings;
+mod watch;
 
 pub use folder::{Place, usual as usual_folder};
 
@@ -40,6 +42,8 @@ Exit code: 0 nothing is left, 3 something could not be set back.";
 pub enum HostCommand {
     /// Measure this machine
     Run(Box<run::RunArgs>),
+    /// Measure this machine without an end, in periods that are kept; with metrics for Prometheus
+    Watch(Box<watch::WatchArgs>),
     /// Show what this machine is, as far as it matters for latency
     Show(show::ShowArgs),
     /// Say what of this machine harms latency, why, and the remedy; or set it for the length of a command
@@ -67,6 +71,10 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
         HostCommand::Run(args) => {
             settle();
             run::run(&args, &StateFolder::open()?)
+        }
+        HostCommand::Watch(args) => {
+            settle();
+            watch::run(&args, &StateFolder::open()?)
         }
         HostCommand::Show(args) => {
             settle();

@@ -3,6 +3,7 @@
 use super::broke::Broke;
 use super::folder::{self, Place};
 use super::hooks::{self, HookArgs, Hooks};
+use super::how::How;
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
 use crate::cli::Error;
@@ -16,8 +17,8 @@ use std::sync::atomic::AtomicBool;
 use worstcase_base::{Exit, duration};
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
-use worstcase_host::{CpuList, HostError, StateFolder};
-use worstcase_plan::{Apply, Experiment, HostSetup, Method, Plan, Policy, Subjects, Timer, Venue};
+use worstcase_host::{HostError, StateFolder};
+use worstcase_plan::{Experiment, Method, Plan, Venue};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
@@ -46,24 +47,8 @@ Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict 
 pub struct RunArgs {
     #[command(flatten)]
     asked: Asked,
-    /// CPUs to measure, e.g. 0,2-5 [default: all that are online, isolated ones too; fewer where a cpuset, or taskset before
-    /// this command, leaves fewer]
-    #[arg(long, short = 'a', value_name = "LIST")]
-    cpus: Option<CpuList>,
-    /// CPUs that the loads run on [default: those that are not isolated; all if none is]
-    #[arg(long, value_name = "LIST")]
-    load_cpus: Option<CpuList>,
-    /// The due times of each CPU are this much after those of the CPU before it [default: 0us]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    distance: Option<Nanos>,
-    /// What wakes the probe: nanosleep (clock_nanosleep), timerfd, posix (a POSIX timer that sends SIGALRM), setitimer (one CPU
-    /// only), rtc (the periodic interrupt of /dev/rtc, jitter on one CPU only) [default: nanosleep; response: posix; jitter: rtc
-    /// where there is one]
-    #[arg(long, value_name = "TIMER")]
-    timer: Option<Timer>,
-    /// Scheduling policy of the probe: fifo, rr, deadline (the interval as period; not pinned) or other [default: fifo]
-    #[arg(long, value_name = "POLICY")]
-    policy: Option<Policy>,
+    #[command(flatten)]
+    how: How,
     /// noise: gaps at least this long are kept [default: 1us]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     threshold: Option<Nanos>,
@@ -76,13 +61,6 @@ pub struct RunArgs {
     break_at: Option<Nanos>,
     #[command(flatten)]
     hooks: HookArgs,
-    /// The loads make their files in a new folder of this one [default: the temporary folder]
-    #[arg(long, value_name = "DIR")]
-    work_dir: Option<PathBuf>,
-    /// Set what `worstcase host doctor` can set, or what is named of it, for the length of the run; set back even if worstcase
-    /// is killed
-    #[arg(long, value_name = "SETTING,...", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    apply: Option<Apply>,
     #[command(flatten)]
     kept: Kept,
     /// Go on with the run in the folder of --output: measure what it lacks
@@ -117,24 +95,16 @@ impl RunArgs {
     }
 
     fn experiment(&self) -> Result<Experiment, Error> {
-        let mut experiment = self.asked.of(Venue::Host, Subjects::Cpus(self.cpus.clone()));
+        let mut experiment = self.asked.of(Venue::Host, self.how.subjects());
         for part in &mut experiment.parts {
             part.method = Method {
-                policy: self.policy,
-                timer: self.timer,
-                distance: self.distance,
                 threshold: self.threshold,
                 captures: self.captures,
                 break_at: self.break_at,
-                ..part.method
+                ..self.how.method(part.method)
             };
         }
-        let work_dir = self.work_dir.as_ref().map(std::path::absolute).transpose();
-        experiment.setup = HostSetup {
-            apply: self.apply.clone().unwrap_or_default(),
-            load_cpus: self.load_cpus.clone(),
-            work_dir: work_dir.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))?,
-        };
+        experiment.setup = self.how.setup()?;
         Ok(judged(experiment, self.kept.criterion)?)
     }
 }

@@ -3,6 +3,7 @@
 use super::{ShowArgs, ShowError};
 use crate::cli::output::{OutputError, print};
 use std::io::{self, BufWriter, Write};
+use worstcase_base::format::grouped;
 use worstcase_report::plain_histogram::{Column, text};
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
@@ -24,7 +25,9 @@ fn histogram(run: &Run, records: &[Record]) -> Result<(), ShowError> {
     let mut columns = Vec::new();
     for record in records.iter().filter(|r| r.summary(Quantity::Latency).is_some()) {
         let mut column = Column::new(record);
-        run.for_each_sample(record, |row| column.add(row.latency))?;
+        if record.has_samples() {
+            run.for_each_sample(record, |row| column.add(row.latency))?;
+        }
         columns.push(column);
     }
     if columns.is_empty() {
@@ -37,6 +40,16 @@ fn histogram(run: &Run, records: &[Record]) -> Result<(), ShowError> {
 fn samples(run: &Run, records: &[Record]) -> Result<(), ShowError> {
     if records.iter().all(|r| r.samples.rows == 0) {
         return Err(ShowError::NothingToPrint("no single samples"));
+    }
+    for record in records
+        .iter()
+        .filter(|r| r.samples.selection.is_some() && !r.has_samples())
+    {
+        let (rows, taken) = (grouped(record.samples.rows), grouped(record.accounting.rows()));
+        eprintln!(
+            "worstcase: {}: {rows} of {taken} samples are kept, the largest and those around them",
+            record.id
+        );
     }
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut written = writeln!(out, "{HEADER}");

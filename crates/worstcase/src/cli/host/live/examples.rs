@@ -32,6 +32,7 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         cgroup: None,
         tracing: None,
         samples_dir: PathBuf::new(),
+        segments: None,
     }
 }
 

@@ -78,7 +78,7 @@ impl Model {
                 }
             }
             Message::Done(_) => self.phase = Phase::Keeping,
-            Message::Broke { .. } | Message::Failed { .. } => {}
+            Message::Broke { .. } | Message::Failed { .. } | Message::Segment(_) | Message::Pulse(_) => {}
         }
     }
 

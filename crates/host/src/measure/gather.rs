@@ -1,0 +1,253 @@
+//! The collecting side of one CPU of a measurement without an end: words from its ring to the statistics of the running segment.
+
+use super::collect::Collected;
+use super::report::{Report, Reports};
+use super::ring::Reader;
+use super::worst::Worst;
+use crate::buckets::Buckets;
+use crate::message::Pulse;
+use crate::packed::Unpacker;
+use std::collections::VecDeque;
+use worstcase_probe::Nanos;
+use worstcase_results::record::stream::FirstPass;
+use worstcase_results::record::{Selection, Summary};
+
+/// What a segment of one CPU came to, until a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The thread's own account.
+    pub report: Report,
+    /// All samples of the report's periods.
+    pub summary: Option<Summary>,
+    /// The largest of them, and their neighbours.
+    pub rows: Vec<(u32, u64)>,
+    /// The largest.
+    pub max: Nanos,
+}
+
+/// Gathers one CPU's samples.
+pub struct Gatherer {
+    cpu: u32,
+    ring: Reader,
+    unpacker: Unpacker,
+    reports: Reports,
+    /// Those that were read, and are not of the past yet.
+    waiting: VecDeque<Report>,
+    /// Of all segments: the next period that has no sample, and whose number is known.
+    next: u64,
+    /// Periods of a segment.
+    periods: u64,
+    selection: Selection,
+    segment: Tally,
+    all: Buckets,
+    missed: u64,
+}
+
+struct Tally {
+    number: u64,
+    first: FirstPass,
+    worst: Worst,
+}
+
+impl Gatherer {
+    /// Of segments of so many periods.
+    pub fn new(cpu: u32, ring: Reader, reports: Reports, periods: u32, selection: Selection) -> Gatherer {
+        Gatherer {
+            cpu,
+            ring,
+            unpacker: Unpacker::default(),
+            reports,
+            waiting: VecDeque::new(),
+            next: 0,
+            periods: u64::from(periods),
+            selection,
+            segment: Tally::new(0, selection),
+            all: Buckets::default(),
+            missed: 0,
+        }
+    }
+
+    /// Takes what is there, into `samples` too, by their number of all segments. Each report, with what was taken until then, goes
+    /// to `each`.
+    pub fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(Part)) {
+        let Gatherer {
+            ring,
+            unpacker,
+            reports,
+            waiting,
+            next,
+            periods,
+            selection,
+            segment,
+            all,
+            ..
+        } = self;
+        reports.read(|report| waiting.push_back(report));
+        // All samples before these reports are in the ring.
+        let settled = waiting.len();
+        let mut told = 0;
+        ring.drain(|word| {
+            let Some((step, latency)) = unpacker.push(word) else {
+                return;
+            };
+            let period = *next + step - 1;
+            // A report of periods before this sample was made before it.
+            reports.read(|report| waiting.push_back(report));
+            while let Some(report) = waiting.front().copied().filter(|r| r.until(*periods) <= period) {
+                waiting.pop_front();
+                told += 1;
+                each(segment.part(report, *selection));
+            }
+            *next = period + 1;
+            segment.add((period % *periods) as u32, latency);
+            all.add(latency);
+            samples.push(Collected {
+                at: period,
+                length: latency,
+            });
+        });
+        for _ in told..settled {
+            let report = waiting.pop_front().expect("it was waiting");
+            each(segment.part(report, *selection));
+        }
+        let steps = self.next - self.all.count;
+        // Lost samples since the last one that is here are no step yet.
+        self.missed = self.missed.max(steps.saturating_sub(self.ring.refused()));
+    }
+
+    /// How it is going.
+    pub fn pulse(&self) -> Pulse {
+        Pulse {
+            cpu: self.cpu,
+            latencies: self.all.clone(),
+            missed: self.missed,
+            lost: self.ring.refused(),
+            max: self.segment.first.max(),
+        }
+    }
+}
+
+impl Report {
+    /// The first period, counted over all segments, that it does not account for.
+    fn until(&self, periods: u64) -> u64 {
+        self.segment * periods + self.periods.expected
+    }
+}
+
+impl Tally {
+    fn new(number: u64, selection: Selection) -> Tally {
+        Tally {
+            number,
+            first: FirstPass::default(),
+            worst: Worst::new(selection),
+        }
+    }
+
+    fn add(&mut self, index: u32, latency: u64) {
+        self.first.add(index, Nanos(latency));
+        self.worst.add((index, latency));
+    }
+
+    /// What belongs to a report, which is of this segment; a new segment, if it ends it.
+    fn part(&mut self, report: Report, selection: Selection) -> Part {
+        debug_assert_eq!(report.segment, self.number);
+        let part = Part {
+            report,
+            summary: self.first.to_three_digits(),
+            rows: self.worst.rows(),
+            max: self.first.max(),
+        };
+        if report.ended {
+            *self = Tally::new(self.number + 1, selection);
+        }
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::{Reporter, reports};
+    use super::super::ring::{Writer, ring};
+    use super::super::segments::take_segments;
+    use super::super::source::{Source, Wake};
+    use super::*;
+    use proptest::prelude::*;
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use worstcase_probe::Schedule;
+
+    const SELECTION: Selection = Selection { largest: 2, around: 1 };
+
+    /// Late by a script, and gathered whenever the script says so.
+    struct Script<'a> {
+        late: std::vec::IntoIter<(u64, bool)>,
+        stop: &'a AtomicBool,
+        gatherer: &'a mut Gatherer,
+        parts: &'a mut Vec<Part>,
+    }
+
+    impl Source for Script<'_> {
+        fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
+            Ok(schedule)
+        }
+
+        fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
+            let (late, gathers) = self.late.next().unwrap();
+            if gathers {
+                let parts = &mut self.parts;
+                self.gatherer.gather(&mut Vec::new(), |part| parts.push(part));
+            }
+            self.stop.store(self.late.len() == 0, Ordering::Relaxed);
+            let now = schedule.due(index) + Nanos(late);
+            let overrun = schedule.overrun(index, now);
+            Ok(Some(Wake { now, overrun }))
+        }
+    }
+
+    fn gathered(periods: u32, checkpoint: u32, words: usize, late: Vec<(u64, bool)>) -> (Vec<Part>, Pulse) {
+        let ((mut writer, reader), (mut reporter, said)): ((Writer, _), (Reporter, _)) = (ring(words), reports());
+        let mut gatherer = Gatherer::new(0, reader, said, periods, SELECTION);
+        let (stop, mut parts) = (AtomicBool::new(false), Vec::new());
+        let schedule = Schedule {
+            start: Nanos(1_000_000),
+            interval: Nanos(1_000),
+            periods,
+        };
+        let mut script = Script {
+            late: late.into_iter(),
+            stop: &stop,
+            gatherer: &mut gatherer,
+            parts: &mut parts,
+        };
+        take_segments(&mut script, schedule, checkpoint, &mut writer, &mut reporter, &stop).unwrap();
+        gatherer.gather(&mut Vec::new(), |part| parts.push(part));
+        let pulse = gatherer.pulse();
+        (parts, pulse)
+    }
+
+    proptest! {
+        /// However late the samples are, whenever they are gathered, and whether there is room for all of them.
+        #[test]
+        fn what_is_gathered_is_what_the_thread_accounts_for(
+            late in prop::collection::vec((prop_oneof![0_u64..900, 0_u64..9_000], any::<bool>()), 1..150),
+            periods in 1_u32..20,
+            checkpoint in 1_u32..8,
+            words in prop_oneof![Just(8_usize), Just(1024)],
+        ) {
+            let (parts, pulse) = gathered(periods, checkpoint, words, late.clone());
+            let mut segments = 0;
+            for part in &parts {
+                let p = part.report.periods;
+                prop_assert_eq!(p.expected, p.taken + p.missed + p.lost);
+                prop_assert_eq!(part.summary.as_ref().map_or(0, |s| s.count), p.taken);
+                prop_assert_eq!(part.summary.as_ref().map_or(0, |s| s.max_ns), part.max.0);
+                prop_assert_eq!(part.report.segment, segments);
+                prop_assert!(p.expected == u64::from(periods) || !part.report.ended || part == parts.last().unwrap());
+                segments += u64::from(part.report.ended);
+            }
+            let ended = || parts.iter().filter(|p| p.report.ended).map(|p| p.report.periods);
+            let (taken, lost): (u64, u64) = (ended().map(|p| p.taken).sum(), ended().map(|p| p.lost).sum());
+            prop_assert_eq!((taken + lost, taken, lost), (late.len() as u64, pulse.latencies.count, pulse.lost));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a measuring thread says of its segment, handed over as samples are: without a lock.
+
+use super::ring::{Reader, Writer, ring};
+use std::io;
+use worstcase_probe::Nanos;
+use worstcase_probe::record::Periods;
+
+/// Numbers of a report.
+const WORDS: usize = 12;
+/// Reports that wait to be read, at most. One comes a second at most.
+const WAITING: usize = 256;
+
+/// What a thread says of its segment: at a checkpoint, and when the segment is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Which segment, from 0.
+    pub segment: u64,
+    /// No further period belongs to it.
+    pub ended: bool,
+    /// When its period 0 was due.
+    pub start: Nanos,
+    /// Where its periods went that were due until now.
+    pub periods: Periods,
+    /// Samples before their due time.
+    pub early: u64,
+    /// What the thread used since the segment began.
+    pub cpu_time: Nanos,
+    /// Its page faults without a device.
+    pub minor_faults: u64,
+    /// Its page faults with one.
+    pub major_faults: u64,
+}
+
+impl Report {
+    fn words(&self) -> [u64; WORDS] {
+        let Periods {
+            expected,
+            taken,
+            missed,
+            lost,
+            longest_missed_run,
+            missed_at_ends,
+        } = self.periods;
+        debug_assert_eq!(expected, taken + missed + lost);
+        [
+            self.segment,
+            u64::from(self.ended),
+            self.start.0,
+            taken,
+            missed,
+            lost,
+            longest_missed_run,
+            missed_at_ends,
+            self.early,
+            self.cpu_time.0,
+            self.minor_faults,
+            self.major_faults,
+        ]
+    }
+
+    fn of(words: [u64; WORDS]) -> Report {
+        let [
+            segment,
+            ended,
+            start,
+            taken,
+            missed,
+            lost,
+            longest_missed_run,
+            missed_at_ends,
+            early,
+            cpu_time,
+            minor_faults,
+            major_faults,
+        ] = words;
+        Report {
+            segment,
+            ended: ended == 1,
+            start: Nanos(start),
+            periods: Periods {
+                expected: taken + missed + lost,
+                taken,
+                missed,
+                lost,
+                longest_missed_run,
+                missed_at_ends,
+            },
+            early,
+            cpu_time: Nanos(cpu_time),
+            minor_faults,
+            major_faults,
+        }
+    }
+}
+
+/// The thread's end.
+pub struct Reporter(Writer);
+
+/// The collector's end.
+pub struct Reports {
+    ring: Reader,
+    open: Vec<u64>,
+}
+
+/// A way for reports.
+pub fn reports() -> (Reporter, Reports) {
+    let (writer, reader) = ring(WORDS * WAITING);
+    let reports = Reports {
+        ring: reader,
+        open: Vec::with_capacity(WORDS),
+    };
+    (Reporter(writer), reports)
+}
+
+impl Reporter {
+    /// Says it; an error if there is no room.
+    pub fn say(&mut self, report: &Report) -> io::Result<()> {
+        match self.0.push(&report.words()) {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                "nobody has read what it reported for minutes; is the machine overloaded?",
+            )),
+        }
+    }
+}
+
+impl Reports {
+    /// Hands over what was said since the last call.
+    pub fn read(&mut self, mut each: impl FnMut(Report)) {
+        let open = &mut self.open;
+        self.ring.drain(|word| {
+            open.push(word);
+            if let Ok(words) = <[u64; WORDS]>::try_from(open.as_slice()) {
+                each(Report::of(words));
+                open.clear();
+            }
+        });
+    }
+}

@@ -1,0 +1,120 @@
+//! The largest samples of a stream, each with its neighbours, in bounded memory.
+
+use std::collections::{BTreeMap, VecDeque};
+use worstcase_results::record::Selection;
+
+/// A period's number, and how late its sample was.
+pub type Row = (u32, u64);
+
+/// Keeps them.
+#[derive(Debug)]
+pub struct Worst {
+    selection: Selection,
+    /// The last samples, the oldest first.
+    before: VecDeque<Row>,
+    kept: Vec<Kept>,
+    /// The least of the kept, once there are enough of them.
+    least: Option<u64>,
+    /// So many samples are still wanted after the last one that was kept.
+    after: u32,
+}
+
+#[derive(Debug)]
+struct Kept {
+    latency: u64,
+    /// With its neighbours.
+    rows: Vec<Row>,
+    /// So many after it are wanted.
+    after: u32,
+}
+
+impl Worst {
+    /// Keeps these.
+    pub fn new(selection: Selection) -> Worst {
+        Worst {
+            selection,
+            before: VecDeque::with_capacity(selection.around as usize + 1),
+            kept: Vec::with_capacity(selection.largest as usize + 1),
+            least: None,
+            after: 0,
+        }
+    }
+
+    /// Takes the next sample. Of equals the first is kept.
+    pub fn add(&mut self, row: Row) {
+        if self.after > 0 {
+            self.after -= 1;
+            for kept in self.kept.iter_mut().filter(|k| k.after > 0) {
+                kept.after -= 1;
+                kept.rows.push(row);
+            }
+        }
+        if self.least.is_none_or(|least| row.1 > least) {
+            self.keep(row);
+        }
+        self.before.push_back(row);
+        if self.before.len() > self.selection.around as usize {
+            self.before.pop_front();
+        }
+    }
+
+    fn keep(&mut self, row: Row) {
+        let around = self.selection.around;
+        self.kept.push(Kept {
+            latency: row.1,
+            rows: self.before.iter().copied().chain([row]).collect(),
+            after: around,
+        });
+        self.after = around;
+        if self.kept.len() > self.selection.largest as usize {
+            // Of equals the last goes.
+            let least = (0..self.kept.len()).rev().min_by_key(|at| self.kept[*at].latency);
+            self.kept.remove(least.expect("there are some"));
+        }
+        if self.kept.len() == self.selection.largest as usize {
+            self.least = self.kept.iter().map(|k| k.latency).min();
+        }
+    }
+
+    /// All that are kept, in order.
+    pub fn rows(&self) -> Vec<Row> {
+        let rows: BTreeMap<u32, u64> = self.kept.iter().flat_map(|k| &k.rows).copied().collect();
+        rows.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kept(largest: u32, around: u32, latencies: &[u64]) -> Vec<Row> {
+        let mut worst = Worst::new(Selection { largest, around });
+        let rows = latencies.iter().enumerate().map(|(i, l)| (i as u32, *l));
+        rows.for_each(|row| worst.add(row));
+        worst.rows()
+    }
+
+    #[test]
+    fn neighbours_stay_with_their_sample_and_go_with_it() {
+        let latencies = [1, 50, 2, 3, 4, 90, 5, 6, 7, 80];
+        assert_eq!(kept(1, 1, &latencies), [(4, 4), (5, 90), (6, 5)]);
+        let two = [(4, 4), (5, 90), (6, 5), (8, 7), (9, 80)];
+        assert_eq!(kept(2, 1, &latencies), two);
+        assert_eq!(kept(2, 0, &[7, 7, 7]), [(0, 7), (1, 7)]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_largest_are_there_with_their_neighbours(latencies in prop::collection::vec(0_u64..50, 1..200), largest in 1_u32..8, around in 0_u32..4) {
+            let mut order: Vec<usize> = (0..latencies.len()).collect();
+            order.sort_by_key(|i| (std::cmp::Reverse(latencies[*i]), *i));
+            let mut wanted = std::collections::BTreeSet::new();
+            for i in &order[..order.len().min(largest as usize)] {
+                wanted.extend(i.saturating_sub(around as usize)..(i + around as usize + 1).min(latencies.len()));
+            }
+            let expected: Vec<Row> = wanted.into_iter().map(|i| (i as u32, latencies[i])).collect();
+            prop_assert_eq!(kept(largest, around, &latencies), expected);
+        }
+    }
+}

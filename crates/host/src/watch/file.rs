@@ -1,0 +1,185 @@
+//! `watch.json`: what is watched, since when, and when it was not.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use worstcase_base::utc::Utc;
+use worstcase_plan::Experiment;
+
+/// Its name.
+pub const WATCH_FILE: &str = "watch.json";
+/// Its form.
+pub const SCHEMA: &str = "worstcase-watch/1";
+/// Gaps that it holds; of more the oldest are forgotten.
+const GAPS: usize = 1_000;
+
+/// The file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchFile {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of the tool that wrote it last.
+    pub tool_version: String,
+    /// When the watch began.
+    pub began: Utc,
+    /// What each segment measures.
+    pub experiment: Experiment,
+    /// Length of a segment.
+    pub rotate_ns: u64,
+    /// What a running segment has is written this often.
+    pub checkpoint_ns: u64,
+    /// So many segments are kept.
+    pub keep: u64,
+    /// The boot in which it was measured last.
+    pub boot_id: String,
+    /// When measuring began last.
+    pub since: Utc,
+    /// When and why measuring ended in an orderly way; absent while it goes on, and if it was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// When it was not measured, in order.
+    pub gaps: Vec<Gap>,
+    /// Gaps before these, which are forgotten.
+    pub gaps_forgotten: u64,
+}
+
+/// An orderly end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// When.
+    pub at: Utc,
+    /// [`Why::Stopped`] or [`Why::Failed`].
+    pub why: Why,
+}
+
+/// A time in which nothing was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The last moment before it of which something is kept.
+    pub from: Utc,
+    /// When measuring began again.
+    pub to: Utc,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why nothing was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Somebody ended it.
+    Stopped,
+    /// It was killed.
+    Killed,
+    /// The machine was booted anew without an orderly end before: a crash, a loss of power, or a hurry.
+    Rebooted,
+    /// The machine slept.
+    Suspended,
+    /// It ended with an error.
+    Failed,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Why::Stopped => "it was stopped",
+            Why::Killed => "it was killed",
+            Why::Rebooted => "the machine was booted anew",
+            Why::Suspended => "the machine slept",
+            Why::Failed => "it ended with an error",
+        })
+    }
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, to) = (self.from, self.to);
+        write!(f, "gap of {} s, {from} to {to}: {}", self.seconds(), self.why)
+    }
+}
+
+impl Gap {
+    /// Its length.
+    pub fn seconds(&self) -> u64 {
+        self.to.seconds().saturating_sub(self.from.seconds())
+    }
+}
+
+impl WatchFile {
+    /// Adds a gap.
+    pub fn add(&mut self, gap: Gap) {
+        self.gaps.push(gap);
+        if self.gaps.len() > GAPS {
+            self.gaps.remove(0);
+            self.gaps_forgotten += 1;
+        }
+    }
+
+    /// Measuring begins again in this boot: the gap until `now`, if the newest record ends at `last`.
+    pub fn gap_until(&self, now: Utc, boot_id: &str, last: Option<Utc>) -> Gap {
+        let measured = last.map_or(self.since, |last| last.max(self.since));
+        let (from, why) = match self.ended {
+            Some(ended) => (ended.at.max(measured), ended.why),
+            None if self.boot_id != boot_id => (measured, Why::Rebooted),
+            None => (measured, Why::Killed),
+        };
+        let to = now.max(from);
+        Gap { from, to, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_plan::{Subjects, Venue};
+
+    fn file() -> WatchFile {
+        WatchFile {
+            schema: SCHEMA.into(),
+            tool_version: "1".into(),
+            began: Utc::at(100),
+            experiment: Experiment::usual(Venue::Host, Subjects::Cpus(None)),
+            rotate_ns: 1,
+            checkpoint_ns: 1,
+            keep: 3,
+            boot_id: "one".into(),
+            since: Utc::at(100),
+            ended: None,
+            gaps: Vec::new(),
+            gaps_forgotten: 0,
+        }
+    }
+
+    #[test]
+    fn a_gap_is_from_what_is_kept_and_has_its_reason() {
+        let gap = |file: &WatchFile, boot, last: Option<u64>| {
+            let gap = file.gap_until(Utc::at(500), boot, last.map(Utc::at));
+            (gap.from.seconds(), gap.to.seconds(), gap.why)
+        };
+        let killed = file();
+        assert_eq!(gap(&killed, "one", Some(300)), (300, 500, Why::Killed));
+        assert_eq!(gap(&killed, "one", None), (100, 500, Why::Killed));
+        assert_eq!(gap(&killed, "two", Some(300)), (300, 500, Why::Rebooted));
+        let (at, why) = (Utc::at(400), Why::Stopped);
+        let ended = Some(Ended { at, why });
+        assert_eq!(
+            gap(&WatchFile { ended, ..file() }, "two", Some(399)),
+            (400, 500, Why::Stopped)
+        );
+        // A clock that was set back makes no gap of less than nothing.
+        assert_eq!(gap(&killed, "one", Some(900)), (900, 900, Why::Killed));
+    }
+
+    #[test]
+    fn gaps_are_bounded() {
+        let mut file = file();
+        for n in 0..1_005 {
+            let (from, to) = (Utc::at(n), Utc::at(n + 1));
+            let why = Why::Suspended;
+            file.add(Gap { from, to, why });
+        }
+        assert_eq!(
+            (file.gaps.len(), file.gaps_forgotten, file.gaps[0].from),
+            (1_000, 5, Utc::at(5))
+        );
+    }
+}

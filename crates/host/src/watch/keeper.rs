@@ -1,0 +1,167 @@
+//! What comes from the measuring process, into folders: a thread of its own, because a disk may be slow.
+
+use super::file::{Gap, WatchFile};
+use super::folder::WatchFolder;
+use super::run::{Event, Look};
+use super::segment::{self, KeptCell};
+use crate::message::{Seen, Segment};
+use crate::run::Matrix;
+use crate::run::keep::CAPTURES_FILE;
+use crate::{HostError, HostSpec};
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+use worstcase_base::utc::Utc;
+use worstcase_plan::Plan;
+use worstcase_probe::Nanos;
+use worstcase_probe::sys::clock;
+use worstcase_results::record::{Origin, Run, RunPlan, Selection, WasSet};
+
+/// A segment that is over, and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its run folder.
+    pub folder: PathBuf,
+    /// When it began.
+    pub began: Utc,
+    /// When it ended.
+    pub ended: Utc,
+    /// Before its time.
+    pub early: bool,
+    /// Samples of all CPUs.
+    pub taken: u64,
+    /// Periods that passed while the probe was late.
+    pub missed: u64,
+    /// Samples that could not be kept.
+    pub lost: u64,
+    /// The largest latency, and its CPU.
+    pub max: Option<(Nanos, u32)>,
+}
+
+/// What there is to be kept.
+pub enum Order {
+    /// Of a segment.
+    Segment(Box<Segment>),
+    /// A gap.
+    Gap(Gap),
+}
+
+/// Keeps it.
+pub struct Keeper<'a> {
+    pub folder: &'a WatchFolder,
+    pub file: WatchFile,
+    pub matrix: &'a Matrix,
+    pub spec: &'a HostSpec,
+    pub selection: Selection,
+    /// What `--apply` did.
+    pub applied: Option<Vec<WasSet>>,
+    pub plan: &'a Plan,
+    pub look: &'a dyn Look,
+    /// The running segment.
+    pub running: Option<Running>,
+}
+
+/// A segment that is not over.
+pub struct Running {
+    segment: u64,
+    run: Run,
+    began: Utc,
+}
+
+impl Keeper<'_> {
+    /// Until nobody has anything more to be kept.
+    pub fn keep(&mut self, orders: &Receiver<Order>) -> Result<(), HostError> {
+        for order in orders {
+            match order {
+                Order::Segment(segment) => self.segment(&segment)?,
+                Order::Gap(gap) => self.gap(gap)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down a gap, and tells it.
+    pub fn gap(&mut self, gap: Gap) -> Result<(), HostError> {
+        self.file.add(gap);
+        self.folder.write(&self.file)?;
+        self.look.see(Event::Gap(&gap));
+        Ok(())
+    }
+
+    fn segment(&mut self, segment: &Segment) -> Result<(), HostError> {
+        let ended = Utc::now();
+        let began = match &self.running {
+            Some(running) => running.began,
+            None => Utc::at(ended.seconds().saturating_sub(age(segment).0 / 1_000_000_000)),
+        };
+        let origin = Origin {
+            began,
+            ended,
+            applied: self.applied.clone(),
+            ..self.matrix.origin.clone()
+        };
+        let cells = segment::cells(segment, self.spec, self.selection, (&self.matrix.subject, &origin))?;
+        if cells.is_empty() {
+            return Ok(());
+        }
+        if self
+            .running
+            .as_ref()
+            .is_none_or(|running| running.segment != segment.number)
+        {
+            let run = self.begin(began)?;
+            let segment = segment.number;
+            self.running = Some(Running { segment, run, began });
+        }
+        let Some(running) = &self.running else {
+            return Ok(());
+        };
+        for KeptCell { cell, captures } in &cells {
+            let beside = captures.as_ref().map(|captures| (CAPTURES_FILE, captures.as_slice()));
+            running.run.replace_cell(cell, beside.as_slice())?;
+        }
+        if segment.ended {
+            let kept = kept(running, ended, segment, &cells, self.spec);
+            self.running = None;
+            self.folder.thin(self.file.keep)?;
+            self.look.see(Event::Kept(&kept));
+        }
+        Ok(())
+    }
+
+    fn begin(&self, began: Utc) -> Result<Run, HostError> {
+        let plan = Plan {
+            title: format!("{}: {}, {}", self.plan.title, self.matrix.origin.host, began.told()),
+            ..self.plan.clone()
+        };
+        let tasks = self.matrix.tasks();
+        let cells = tasks.into_iter().flat_map(|task| task.cells).collect();
+        Ok(self.folder.begin(began, RunPlan::new(plan, cells))?)
+    }
+}
+
+/// How long ago a segment began.
+fn age(segment: &Segment) -> Nanos {
+    let starts = segment.done.cpus.iter().map(|cpu| cpu.start);
+    starts
+        .min()
+        .map_or(Nanos(0), |start| clock::monotonic().saturating_sub(start))
+}
+
+fn kept(running: &Running, ended: Utc, segment: &Segment, cells: &[KeptCell], spec: &HostSpec) -> Kept {
+    let sum = |of: fn(&KeptCell) -> u64| cells.iter().map(of).sum();
+    let max = |kept: &KeptCell| {
+        let summary = kept.cell.record.summary.latency.as_ref()?;
+        Some((Nanos(summary.max_ns), kept.cell.record.cell.cpu?))
+    };
+    let is_short = |seen: &Seen| matches!(seen, Seen::Periods(p) if p.expected < u64::from(spec.periods));
+    Kept {
+        folder: running.run.dir().to_path_buf(),
+        began: running.began,
+        ended,
+        early: segment.done.cpus.iter().any(|cpu| is_short(&cpu.seen)),
+        taken: sum(|p| p.cell.record.accounting.taken()),
+        missed: sum(|p| p.cell.record.accounting.missed()),
+        lost: sum(|p| p.cell.record.accounting.lost()),
+        max: cells.iter().filter_map(max).max(),
+    }
+}

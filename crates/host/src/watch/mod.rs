@@ -1,0 +1,19 @@
+//! A measurement without an end, kept segment by segment.
+//!
+//! ```text
+//! file     watch.json: what is watched, and when it was not     folder   the segments' run folders
+//! segment  what the measuring process says of one -> cells      keeper   what comes in -> folders
+//! suspend  whether the machine slept                            run      all of it
+//! ```
+
+mod file;
+mod folder;
+mod keeper;
+mod run;
+mod segment;
+mod suspend;
+
+pub use file::{Gap, WATCH_FILE, WatchFile, Why};
+pub use folder::WatchError;
+pub use keeper::Kept;
+pub use run::{Event, Look, Order, run};

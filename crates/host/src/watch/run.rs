@@ -1,0 +1,249 @@
+//! Watching: the measuring process, what it says, and who looks on.
+
+use super::file::{Ended, Gap, SCHEMA, WatchFile, Why};
+use super::folder::WatchFolder;
+use super::keeper::{self, Keeper, Kept};
+use super::suspend::Sleeps;
+use crate::cpus::stay_off;
+use crate::loads::cgroup;
+use crate::message::{Message, Pulse};
+use crate::run::executor::{finished, prepared};
+use crate::run::measurement::{Watch, measure};
+use crate::run::origin::was_set;
+use crate::run::{Matrix, work_dir};
+use crate::spec::Segments;
+use crate::state::boot_id;
+use crate::{HostError, HostSpec, StateFolder};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use worstcase_base::utc::Utc;
+use worstcase_plan::Plan;
+use worstcase_probe::{Nanos, Probe};
+use worstcase_results::record::Selection;
+
+/// Segments that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.
+const WAITING: usize = 8;
+
+/// What is to be watched.
+#[derive(Debug)]
+pub struct Order {
+    /// What each segment measures: one probe under one load, as long as a segment.
+    pub plan: Plan,
+    /// The same on this machine.
+    pub matrix: Matrix,
+    /// The watch folder.
+    pub folder: PathBuf,
+    /// It may hold a watch, which goes on.
+    pub resume: bool,
+    /// So many segments are kept.
+    pub keep: u64,
+    /// What a running segment has is written this often.
+    pub checkpoint: Nanos,
+    /// The samples that are kept of each segment.
+    pub selection: Selection,
+    /// It ends by itself this long after it began, gaps included.
+    pub time: Option<Nanos>,
+}
+
+/// What there is to see.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Something to know before it begins.
+    Note(&'a str),
+    /// Measuring begins.
+    Begin(&'a HostSpec),
+    /// How it is going, every second.
+    Pulse(&'a [Pulse]),
+    /// A segment is over.
+    Kept(&'a Kept),
+    /// Nothing was measured for a while.
+    Gap(&'a Gap),
+}
+
+/// Who looks on; from several threads.
+pub trait Look: Sync {
+    /// Something happens.
+    fn see(&self, event: Event<'_>);
+}
+
+/// Watches until `stop`.
+pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Look) -> Result<(), HostError> {
+    let spec = spec(order)?;
+    let (folder, there) = WatchFolder::open(&order.folder, order.resume)?;
+    let (file, gap) = begun(order, &folder, there, &spec)?;
+    let now = Utc::now();
+    let end = order
+        .time
+        .map(|time| Utc::at(file.began.seconds() + time.0 / 1_000_000_000));
+    if end.is_some_and(|end| now >= end) {
+        look.see(Event::Note("the time of this watch is over: nothing was measured"));
+        return Ok(());
+    }
+    folder.write(&file)?;
+    let (mut journal, applied) = prepared(&order.matrix, state, "worstcase host watch", |note| {
+        look.see(Event::Note(note));
+    })?;
+    let spec = HostSpec {
+        work_dir: work_dir(&order.matrix.work_parent)?,
+        cgroup: cgroup::propose(std::process::id() as i32),
+        ..spec
+    };
+    let mut keeper = Keeper {
+        folder: &folder,
+        file,
+        matrix: &order.matrix,
+        spec: &spec,
+        selection: order.selection,
+        applied: applied.as_ref().map(|applied| was_set(&applied.outcomes)),
+        plan: &order.plan,
+        look,
+        running: None,
+    };
+    if let Some(gap) = gap {
+        keeper.gap(gap)?;
+    }
+    look.see(Event::Begin(&spec));
+    let (sender, orders) = sync_channel(WAITING);
+    let (measured, kept) = std::thread::scope(|scope| {
+        let keeping = scope.spawn(|| {
+            stay_off(&spec.cpus);
+            let kept = keeper.keep(&orders);
+            // Nothing can be kept any more: there is no sense in measuring. Senders do not wait for this thread.
+            stop.store(true, Ordering::Relaxed);
+            drop(orders);
+            kept
+        });
+        let mut relay = Relay {
+            sender,
+            look,
+            sleeps: Sleeps::new(),
+            end,
+            stop,
+        };
+        let measured = measure(&spec, &mut journal, stop, &mut relay);
+        drop(relay);
+        let kept = keeping.join();
+        (measured, kept)
+    });
+    let kept = kept.unwrap_or_else(|_| Err(HostError::Worker("what keeps its results panicked".into())));
+    let result = kept.and(measured.map(|_| ()));
+    let why = match result {
+        Ok(()) => Why::Stopped,
+        Err(_) => Why::Failed,
+    };
+    let at = Utc::now();
+    keeper.file.ended = Some(Ended { at, why });
+    let told = folder.write(&keeper.file).map_err(HostError::from);
+    drop(applied);
+    let undone = finished(journal);
+    result.and(told).and(undone)
+}
+
+/// What is measured, segment by segment.
+fn spec(order: &Order) -> Result<HostSpec, HostError> {
+    let refuse = |text: &str| Err(HostError::Argument(text.to_string()));
+    let [spec] = order.matrix.specs.as_slice() else {
+        return refuse("a watch has one load and one probe: several would leave gaps in each");
+    };
+    if spec.probe != Probe::Wakeup {
+        return refuse("--probe: a watch measures with wakeup; the others are for worstcase host run");
+    }
+    let checkpoint = u32::try_from((order.checkpoint.0 / spec.interval.0.max(1)).max(1)).unwrap_or(u32::MAX);
+    Ok(HostSpec {
+        segments: Some(Segments {
+            checkpoint,
+            selection: order.selection,
+        }),
+        ..spec.clone()
+    })
+}
+
+/// The watch's file from now on, and the gap until now if it was begun before.
+fn begun(
+    order: &Order,
+    folder: &WatchFolder,
+    there: Option<WatchFile>,
+    spec: &HostSpec,
+) -> Result<(WatchFile, Option<Gap>), HostError> {
+    let (now, boot_id) = (Utc::now(), boot_id());
+    let here = WatchFile {
+        schema: SCHEMA.to_string(),
+        tool_version: env!("CARGO_PKG_VERSION").to_string(),
+        began: now,
+        experiment: order.plan.experiment.clone(),
+        rotate_ns: spec.length().0,
+        checkpoint_ns: order.checkpoint.0,
+        keep: order.keep,
+        boot_id: boot_id.clone(),
+        since: now,
+        ended: None,
+        gaps: Vec::new(),
+        gaps_forgotten: 0,
+    };
+    let Some(there) = there else {
+        return Ok((here, None));
+    };
+    there.check_same(&here.experiment, folder.dir())?;
+    let gap = there.gap_until(now, &boot_id, folder.last()?);
+    let goes_on = WatchFile {
+        began: there.began,
+        gaps: there.gaps,
+        gaps_forgotten: there.gaps_forgotten,
+        ..here
+    };
+    Ok((goes_on, Some(gap)))
+}
+
+/// Hands on what the measuring process says.
+struct Relay<'a> {
+    sender: SyncSender<keeper::Order>,
+    look: &'a dyn Look,
+    sleeps: Sleeps,
+    end: Option<Utc>,
+    stop: &'a AtomicBool,
+}
+
+impl Relay<'_> {
+    fn segment(&self, segment: Box<crate::message::Segment>) {
+        let (ended, order) = (segment.ended, keeper::Order::Segment(segment));
+        // Whoever kept it is gone with an error, which is told.
+        match ended {
+            true => drop(self.sender.send(order)),
+            false => drop(self.sender.try_send(order)),
+        }
+    }
+
+    fn pulse(&mut self, pulses: &[Pulse]) {
+        let to = Utc::now();
+        if let Some(slept) = self.sleeps.since() {
+            let from = Utc::at(to.seconds().saturating_sub(slept.0 / 1_000_000_000));
+            let why = Why::Suspended;
+            drop(self.sender.send(keeper::Order::Gap(Gap { from, to, why })));
+        }
+        if self.end.is_some_and(|end| to >= end) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.look.see(Event::Pulse(pulses));
+    }
+}
+
+impl Watch for Relay<'_> {
+    fn note(&mut self, note: &str) {
+        self.look.see(Event::Note(note));
+    }
+
+    fn begin(&mut self, _nth: usize, _of: usize, spec: &HostSpec) {
+        self.look.see(Event::Begin(spec));
+    }
+
+    fn message(&mut self, _spec: &HostSpec, message: &Message) {
+        match message {
+            Message::Segment(segment) => self.segment(segment.clone()),
+            Message::Pulse(pulses) => self.pulse(pulses),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self) {}
+}

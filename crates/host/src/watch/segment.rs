@@ -1,0 +1,93 @@
+//! A segment of the measuring process as records.
+
+use crate::HostError;
+use crate::HostSpec;
+use crate::message::{CpuDone, Done, Seen, Segment, Taken};
+use crate::run::keep::{Sampled, record};
+use worstcase_probe::Nanos;
+use worstcase_results::record::build::samples_file;
+use worstcase_results::record::parquet::{Labels, encode};
+use worstcase_results::record::samples::digest;
+use worstcase_results::record::{
+    Accounting, CellId, CellResult, Origin, SampleRow, SamplesFile, Selection, Subject, Summaries,
+};
+
+/// A cell, and files beside it.
+pub struct KeptCell {
+    /// Record and samples.
+    pub cell: CellResult,
+    /// The trace around its latest samples, if it was kept.
+    pub captures: Option<Vec<u8>>,
+}
+
+/// The cells of a segment; none if no period of it was due yet.
+pub fn cells(
+    segment: &Segment,
+    spec: &HostSpec,
+    selection: Selection,
+    measured: (&Subject, &Origin),
+) -> Result<Vec<KeptCell>, HostError> {
+    let cpus = segment.done.cpus.iter().zip(&segment.taken);
+    let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
+    due.map(|(cpu, taken)| {
+        let done = Done {
+            stopped: !segment.ended || expected(cpu) < u64::from(spec.periods),
+            ..segment.done.clone()
+        };
+        let captures = (cpu.captures > 0).then(|| serde_json::to_vec(&taken.captures));
+        Ok(KeptCell {
+            cell: cell(spec, selection, measured, &done, cpu, taken)?,
+            captures: captures.map(|json| json.expect("plain values are serialised")),
+        })
+    })
+    .collect()
+}
+
+fn expected(cpu: &CpuDone) -> u64 {
+    match cpu.seen {
+        Seen::Periods(periods) => periods.expected,
+        Seen::Gaps { windows, .. } => u64::from(windows),
+    }
+}
+
+fn cell(
+    spec: &HostSpec,
+    selection: Selection,
+    (subject, origin): (&Subject, &Origin),
+    done: &Done,
+    cpu: &CpuDone,
+    taken: &Taken,
+) -> Result<CellResult, HostError> {
+    let Seen::Periods(periods) = cpu.seen else {
+        return Err(HostError::Contradiction("a segment has periods, and no gaps".into()));
+    };
+    let (load, probe) = (spec.load.to_string(), spec.probe.to_string());
+    let id = CellId::new(&subject.id(), &load, &probe, spec.seed, Some(cpu.cpu));
+    let row = |(index, latency): &(u32, u64)| SampleRow {
+        index: *index,
+        due: cpu.start + Nanos(u64::from(*index) * spec.interval.0),
+        latency: Nanos(*latency),
+        irq_latency: None,
+        after_irq: None,
+        instructions: None,
+        host: None,
+    };
+    let rows: Vec<SampleRow> = taken.rows.iter().map(row).collect();
+    let accounting = Accounting::Periods(periods);
+    let samples = encode(&rows, &Labels::new(&id, subject), &accounting)
+        .map_err(|e| HostError::Contradiction(format!("its samples cannot be written as Parquet: {e}")))?;
+    let sampled = Sampled {
+        accounting,
+        summary: Summaries {
+            latency: taken.summary.clone(),
+            ..Summaries::default()
+        },
+        digest: digest(periods.expected as u32, &rows),
+        samples: SamplesFile {
+            selection: Some(selection),
+            ..samples_file(&samples, rows.len() as u64)
+        },
+    };
+    let record = record(id, (subject, origin), spec, done, cpu, sampled)?;
+    Ok(CellResult { record, samples })
+}

@@ -1,0 +1,55 @@
+//! Whether the machine slept: then the clock that counts sleep is ahead of the one that does not.
+
+use rustix::time::{ClockId, clock_gettime};
+use worstcase_probe::Nanos;
+
+/// Less than this is how long it takes to read two clocks.
+const LEAST: Nanos = Nanos(500_000_000);
+
+/// How far the one clock is ahead.
+pub struct Sleeps {
+    ahead: Nanos,
+}
+
+impl Sleeps {
+    /// From now on.
+    pub fn new() -> Sleeps {
+        Sleeps { ahead: ahead() }
+    }
+
+    /// How long the machine slept since this was asked last.
+    pub fn since(&mut self) -> Option<Nanos> {
+        self.step(ahead())
+    }
+
+    fn step(&mut self, ahead: Nanos) -> Option<Nanos> {
+        let slept = ahead.saturating_sub(self.ahead);
+        self.ahead = ahead;
+        (slept >= LEAST).then_some(slept)
+    }
+}
+
+fn ahead() -> Nanos {
+    let read = |clock| {
+        let time = clock_gettime(clock);
+        Nanos(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
+    };
+    // In this order: what passes between the two readings looks like sleep, never like less than none.
+    let monotonic = read(ClockId::Monotonic);
+    read(ClockId::Boottime).saturating_sub(monotonic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleep_is_told_once_and_readings_are_no_sleep() {
+        let mut sleeps = Sleeps { ahead: Nanos(7) };
+        assert_eq!(sleeps.step(Nanos(20_000_000)), None);
+        let hour = Nanos(3_600_000_000_000);
+        assert_eq!(sleeps.step(hour), Some(Nanos(hour.0 - 20_000_000)));
+        assert_eq!(sleeps.step(hour), None);
+        assert_eq!(Sleeps::new().since(), None);
+    }
+}

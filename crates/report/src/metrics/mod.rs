@@ -1,0 +1,18 @@
+//! How a watch is doing, for Prometheus: as OpenMetrics text, as the older text, and as protobuf with native histograms.
+//!
+//! ```text
+//! watched   what is told                     proto   the messages of io.prometheus.client
+//! families  the same as those messages       text    both texts, from them
+//! form      which of the forms is asked for
+//! ```
+
+mod families;
+mod form;
+mod proto;
+#[cfg(test)]
+mod tests;
+mod text;
+mod watched;
+
+pub use form::Form;
+pub use watched::{LastSegment, Watched};

@@ -1,0 +1,94 @@
+//! The messages of `io.prometheus.client`, as far as they are used: Prometheus takes native histograms in this form alone.
+//! Fields and numbers are those of `io/prometheus/client/metrics.proto` of prometheus/client_model (Apache License 2.0).
+
+use prost::{Enumeration, Message};
+
+/// Metrics of one name.
+#[derive(Clone, PartialEq, Message)]
+pub struct MetricFamily {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(string, tag = "2")]
+    pub help: String,
+    #[prost(enumeration = "MetricType", optional, tag = "3")]
+    pub kind: Option<i32>,
+    #[prost(message, repeated, tag = "4")]
+    pub metric: Vec<Metric>,
+}
+
+/// What a family is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub enum MetricType {
+    Counter = 0,
+    Gauge = 1,
+    Histogram = 4,
+}
+
+/// One of a family.
+#[derive(Clone, PartialEq, Message)]
+pub struct Metric {
+    #[prost(message, repeated, tag = "1")]
+    pub label: Vec<LabelPair>,
+    #[prost(message, optional, tag = "2")]
+    pub gauge: Option<Value>,
+    #[prost(message, optional, tag = "3")]
+    pub counter: Option<Value>,
+    #[prost(message, optional, tag = "7")]
+    pub histogram: Option<Histogram>,
+}
+
+/// A label.
+#[derive(Clone, PartialEq, Message)]
+pub struct LabelPair {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(string, tag = "2")]
+    pub value: String,
+}
+
+/// Of a gauge or counter.
+#[derive(Clone, PartialEq, Message)]
+pub struct Value {
+    #[prost(double, optional, tag = "1")]
+    pub value: Option<f64>,
+}
+
+/// A histogram in both ways: with bounds that are told, and with exponential ones.
+#[derive(Clone, PartialEq, Message)]
+pub struct Histogram {
+    #[prost(uint64, optional, tag = "1")]
+    pub sample_count: Option<u64>,
+    #[prost(double, optional, tag = "2")]
+    pub sample_sum: Option<f64>,
+    #[prost(message, repeated, tag = "3")]
+    pub bucket: Vec<Bucket>,
+    #[prost(sint32, optional, tag = "5")]
+    pub schema: Option<i32>,
+    #[prost(double, optional, tag = "6")]
+    pub zero_threshold: Option<f64>,
+    #[prost(uint64, optional, tag = "7")]
+    pub zero_count: Option<u64>,
+    #[prost(message, repeated, tag = "12")]
+    pub positive_span: Vec<BucketSpan>,
+    #[prost(sint64, repeated, tag = "13")]
+    pub positive_delta: Vec<i64>,
+}
+
+/// Of the first way.
+#[derive(Clone, PartialEq, Message)]
+pub struct Bucket {
+    #[prost(uint64, optional, tag = "1")]
+    pub cumulative_count: Option<u64>,
+    #[prost(double, optional, tag = "2")]
+    pub upper_bound: Option<f64>,
+}
+
+/// Of the second way: buckets that follow each other.
+#[derive(Clone, PartialEq, Message)]
+pub struct BucketSpan {
+    #[prost(sint32, optional, tag = "1")]
+    pub offset: Option<i32>,
+    #[prost(uint32, optional, tag = "2")]
+    pub length: Option<u32>,
+}

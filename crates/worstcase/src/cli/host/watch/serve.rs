@@ -1,0 +1,149 @@
+//! Where metrics go: a port that Prometheus asks, and a file that node_exporter reads. A thread of its own each, off the
+//! measured CPUs where there are others.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tiny_http::{Header, Method, Request, Response, Server};
+use worstcase_host::HostError;
+use worstcase_host::cpus::stay_off;
+use worstcase_report::metrics::{Form, Watched};
+
+/// Between two writings of the file.
+const EVERY: Duration = Duration::from_secs(15);
+/// How often one looks whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+
+type Shared = Arc<Mutex<Watched>>;
+
+fn told(watched: &Shared, form: Form) -> Vec<u8> {
+    // Not while it is locked: who measures must not wait for a scrape.
+    let watched = watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    form.of(&watched)
+}
+
+/// A thread that ends when this is dropped.
+struct Worker {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    fn start(cpus: &[u32], work: impl FnOnce(&AtomicBool) + Send + 'static) -> Worker {
+        let over = Arc::new(AtomicBool::new(false));
+        let (cpus, seen) = (cpus.to_vec(), over.clone());
+        let thread = std::thread::spawn(move || {
+            stay_off(&cpus);
+            work(&seen);
+        });
+        Worker {
+            over,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        // A panic of that thread has been told.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Metrics over HTTP.
+pub struct Served {
+    address: SocketAddr,
+    _worker: Worker,
+}
+
+impl Served {
+    /// Listens at this address alone.
+    pub fn open(at: SocketAddr, cpus: &[u32], watched: Shared) -> Result<Served, HostError> {
+        let refused = |e: std::io::Error| {
+            HostError::Argument(format!("--metrics: cannot listen on {at}: {e}; choose another port"))
+        };
+        let listener = TcpListener::bind(at).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let worker = Worker::start(cpus, move |over| match Server::from_listener(listener, None) {
+            Ok(server) => serve(&server, &watched, over),
+            Err(e) => eprintln!("worstcase: no metrics are served: {e}"),
+        });
+        Ok(Served {
+            address,
+            _worker: worker,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+fn serve(server: &Server, watched: &Shared, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        if let Ok(Some(request)) = server.recv_timeout(LOOK) {
+            answer(request, watched);
+        }
+    }
+}
+
+fn answer(request: Request, watched: &Shared) {
+    let path = request.url().split('?').next().unwrap_or_default();
+    let (status, body, kind) = match (request.method(), path) {
+        (Method::Get | Method::Head, "/metrics") => {
+            let accept = request.headers().iter().find(|h| h.field.equiv("Accept"));
+            let form = Form::wanted(accept.map_or("", |h| h.value.as_str()));
+            (200, told(watched, form), form.content_type())
+        }
+        (Method::Get | Method::Head, _) => (404, b"metrics are at /metrics\n".to_vec(), "text/plain; charset=utf-8"),
+        _ => (405, b"ask with GET\n".to_vec(), "text/plain; charset=utf-8"),
+    };
+    let kind = Header::from_bytes("Content-Type", kind).expect("a constant header");
+    // Who asked and went away gets nothing.
+    let _ = request.respond(Response::from_data(body).with_status_code(status).with_header(kind));
+}
+
+/// Metrics in a file.
+pub struct Textfile {
+    _worker: Worker,
+}
+
+impl Textfile {
+    /// Writes it now, and again and again. The file stays when this ends: node_exporter tells how old it is.
+    pub fn open(path: &Path, cpus: &[u32], watched: Shared) -> Result<Textfile, HostError> {
+        let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
+        let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
+        write(&path, &told(&watched, Form::Plain)).map_err(refused)?;
+        let worker = Worker::start(cpus, move |over| {
+            let mut next = Instant::now() + EVERY;
+            loop {
+                let is_over = over.load(Ordering::Relaxed);
+                if is_over || Instant::now() >= next {
+                    next = Instant::now() + EVERY;
+                    if let Err(e) = write(&path, &told(&watched, Form::Plain)) {
+                        eprintln!("worstcase: cannot write {}: {e}", path.display());
+                    }
+                }
+                if is_over {
+                    break;
+                }
+                std::thread::sleep(LOOK);
+            }
+        });
+        Ok(Textfile { _worker: worker })
+    }
+}
+
+/// In one step. The temporary file has one name, so that a killed writer's is replaced by the next.
+fn write(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary: PathBuf = path.with_file_name(format!(".{name}.writing"));
+    fs::write(&temporary, text)?;
+    fs::rename(&temporary, path)
+}
