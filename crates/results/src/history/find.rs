@@ -93,7 +93,10 @@ fn read(dir: &Path, seen: &mut HashSet<String>, found: &mut Found) {
         Ok(records) => {
             for record in records {
                 let began = record.origin.as_ref().map(|o| o.began);
-                if seen.insert(format!("{} {} {began:?} {:?}", record.id, record.digest, record.subject)) {
+                if seen.insert(format!(
+                    "{} {} {began:?} {:?}",
+                    record.id, record.digest, record.subject
+                )) {
                     found.records.push((dir.to_path_buf(), record));
                 }
             }

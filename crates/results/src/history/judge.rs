@@ -118,7 +118,9 @@ pub(super) fn judge(lines: &mut [Line]) -> usize {
         orders: ORDERS,
     };
     for ((l, s, first), corrected) in tested.iter().zip(corrected) {
-        let Line { points, series, notes, .. } = &mut lines[*l];
+        let Line {
+            points, series, notes, ..
+        } = &mut lines[*l];
         let series = &mut series[*s];
         let (places, values) = series.present();
         let shown = together.changes(&values, *first, corrected);

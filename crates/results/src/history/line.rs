@@ -51,7 +51,10 @@ impl Key {
     fn of(record: &Record) -> Key {
         let origin = record.origin.as_ref();
         let (machine, cpus) = match &record.subject.machine {
-            Machine::Lab(lab) => (lab.qemu.clone(), format!("{} at {} MIPS", lab.qemu_cpu, lab.machine.mips)),
+            Machine::Lab(lab) => (
+                lab.qemu.clone(),
+                format!("{} at {} MIPS", lab.qemu_cpu, lab.machine.mips),
+            ),
             Machine::Host(host) => (String::new(), format!("{} x {}", host.cpus, host.cpu)),
             Machine::Foreign(foreign) => (foreign.tool.clone(), String::new()),
         };
@@ -78,7 +81,11 @@ impl Key {
     /// Whether both are of one line. A machine with an id may have changed its name.
     fn same(&self, other: &Key) -> bool {
         let named = |key: &Key| Key {
-            machine: if key.machine_id.is_some() { String::new() } else { key.machine.clone() },
+            machine: if key.machine_id.is_some() {
+                String::new()
+            } else {
+                key.machine.clone()
+            },
             ..key.clone()
         };
         named(self) == named(other)
@@ -180,5 +187,8 @@ fn kernels(records: &[&Placed], versions: fn(&str, &str) -> Ordering) -> Vec<Poi
         let (a, b) = (&a.subject.kernel, &b.subject.kernel);
         versions(&a.release, &b.release).then_with(|| versions(&a.version, &b.version))
     });
-    groups.into_iter().map(|(_, (run, _), of)| Point::of(run.clone(), &of)).collect()
+    groups
+        .into_iter()
+        .map(|(_, (run, _), of)| Point::of(run.clone(), &of))
+        .collect()
 }

@@ -109,7 +109,12 @@ fn typical(points: &[Point]) -> Typical {
     if points.iter().any(|p| p.noise_ns_a_second.is_some()) {
         return Typical::Noise;
     }
-    let lacking = |p: &Percentile| points.iter().filter(|point| !point.percentiles_ns.contains_key(p)).count();
+    let lacking = |p: &Percentile| {
+        points
+            .iter()
+            .filter(|point| !point.percentiles_ns.contains_key(p))
+            .count()
+    };
     let candidates = Percentile::ALL.into_iter().rev().filter(|p| *p <= HIGHEST);
     let borne = candidates.into_iter().find(|p| lacking(p) * LACKING <= points.len());
     borne.map_or(Typical::Median, Typical::Percentile)

@@ -64,9 +64,14 @@ impl Point {
             let values = summaries.iter().map(|s| s.percentiles_ns.get(&p).copied());
             Some((p, middle(values.collect())?))
         };
-        let gaps = records.iter().map(|r| r.accounting.gaps().map(|g| g.noise_ns_a_second()));
+        let gaps = records
+            .iter()
+            .map(|r| r.accounting.gaps().map(|g| g.noise_ns_a_second()));
         let is_noise = first.accounting.gaps().is_some();
-        let longest = records.iter().filter_map(|r| r.accounting.gaps()).map(|g| g.max_single_ns);
+        let longest = records
+            .iter()
+            .filter_map(|r| r.accounting.gaps())
+            .map(|g| g.max_single_ns);
         let mut seeds: Vec<(u64, String)> = records.iter().map(|r| (r.cell.seed, r.digest.clone())).collect();
         seeds.sort();
         Point {
@@ -136,7 +141,10 @@ fn circumstances(record: &Record) -> BTreeMap<&'static str, String> {
     }
     if let Some(origin) = &record.origin {
         add("firmware", origin.firmware.clone().unwrap_or_default());
-        let governors = origin.governors.iter().map(|(name, cpus)| format!("{name} (CPUs {cpus})"));
+        let governors = origin
+            .governors
+            .iter()
+            .map(|(name, cpus)| format!("{name} (CPUs {cpus})"));
         add("governor", governors.collect::<Vec<_>>().join(", "));
         let set = origin.applied.iter().flatten().map(|set| set.id.clone());
         add("--apply", set.collect::<Vec<_>>().join(", "));

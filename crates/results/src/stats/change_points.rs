@@ -126,7 +126,11 @@ impl Together {
 
     /// Whether no part between these cuts shows a change.
     fn explains(&self, values: &[u64], cuts: &[usize]) -> bool {
-        let ends: Vec<usize> = [0].into_iter().chain(cuts.iter().copied()).chain([values.len()]).collect();
+        let ends: Vec<usize> = [0]
+            .into_iter()
+            .chain(cuts.iter().copied())
+            .chain([values.len()])
+            .collect();
         let silent = |part: &[usize]| {
             let found = self.test(values, part[0], part[1]);
             found.is_none_or(|found| found.p > self.level)
@@ -226,7 +230,9 @@ mod tests {
         let values = [5, 3, 9, 9, 1, 7, 12];
         let sign = |a: u64, b: u64| (i64::from(a > b)) - i64::from(a < b);
         let at = |t: usize| -> f64 {
-            let pairs = values[..t].iter().flat_map(|a| values[t..].iter().map(|b| sign(*a, *b)));
+            let pairs = values[..t]
+                .iter()
+                .flat_map(|a| values[t..].iter().map(|b| sign(*a, *b)));
             (pairs.sum::<i64>() as f64).powi(2) / (t * (values.len() - t)) as f64
         };
         let naive = (1..values.len()).map(at).fold(0.0, f64::max);
