@@ -140,9 +140,9 @@ fn notes(key: &Key, points: &[Point], typical: Typical, usual: u64) -> Vec<Strin
     }
     let others = points.iter().filter(|p| !nearly(p.observation.0, usual)).count();
     if others > 0 {
-        let seconds = usual as f64 / 1e9;
+        let usual = worstcase_base::format::span(usual as f64 / 1e9);
         notes.push(format!(
-            "a maximum grows with the observation time: that of {others} of {} is not compared, they did not last about {seconds:.4} s",
+            "a maximum grows with the observation time: that of {others} of {} is not compared, they did not last about {usual}",
             points.len()
         ));
     }
