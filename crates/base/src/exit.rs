@@ -5,7 +5,7 @@
 #[repr(u8)]
 pub enum Exit {
     /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`, `show --gate`), or a sample was above
-    /// `host run --break`. Never an error.
+    /// `host run --break`, or `history --fail-on-change` found a change for the worse. Never an error.
     Fail = 1,
     /// The command line or a file given by the user is wrong.
     Usage = 2,

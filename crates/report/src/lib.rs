@@ -16,6 +16,7 @@ pub mod entered;
 mod foreign;
 pub mod gate;
 pub mod grid;
+pub mod history;
 pub mod host;
 pub mod html;
 pub mod isolate;

@@ -5,10 +5,12 @@
 //! stats    distributions, ensembles of seeds           <- records
 //! verdict  PASS, FAIL or INCONCLUSIVE                  <- records
 //! compare  two runs, and the gate of a baseline        <- records, stats
+//! history  many runs over time, or over kernels        <- records, stats
 //! ```
 //! Every step takes values and returns values; a run folder is enough for all of them.
 
 pub mod compare;
+pub mod history;
 pub mod record;
 pub mod stats;
 pub mod verdict;

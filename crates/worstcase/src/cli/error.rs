@@ -6,6 +6,7 @@
 use super::compare::CompareCliError;
 use super::explain::ShowBreakdownError;
 use super::gate::GateError;
+use super::history::HistoryCliError;
 use super::import::ImportCliError;
 use super::man::ManError;
 use super::output::OutputError;
@@ -50,6 +51,9 @@ pub enum Error {
     /// Comparing a run with a baseline.
     #[error(transparent)]
     Gate(#[from] GateError),
+    /// Many runs over time.
+    #[error(transparent)]
+    History(#[from] HistoryCliError),
     /// Drawing a run.
     #[error(transparent)]
     Plot(#[from] PlotError),
@@ -100,6 +104,7 @@ impl Error {
             Error::Verdict(e) => e.exit(),
             Error::Compare(e) => e.exit(),
             Error::Gate(e) => e.exit(),
+            Error::History(e) => e.exit(),
             Error::Plot(e) => e.exit(),
             Error::Import(e) => e.exit(),
             Error::Man(e) => e.exit(),

@@ -7,6 +7,7 @@ pub mod completions;
 mod error;
 pub mod explain;
 pub mod gate;
+pub mod history;
 pub mod host;
 pub mod import;
 pub mod kernels;
@@ -54,7 +55,8 @@ Every command has examples: worstcase COMMAND --help.
 
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, gate, host isolate, and show with --gate); a sample was above host run's --break
+  1  a verdict is FAIL (only verdict, gate, host isolate, and show with --gate); a sample was above host run's --break;
+     history --fail-on-change found a change for the worse
   2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, host isolate, and show with --gate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
@@ -79,6 +81,8 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
     Gate(gate::GateArgs),
+    /// Many runs over time or kernels: maximum, p99.9 and losses, and where they changed
+    History(history::HistoryArgs),
     /// Draw a run: each picture as an SVG file, for papers
     Plot(plot::PlotArgs),
     /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
@@ -118,6 +122,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Verdict(args) => Ok(verdict::run(&args)?),
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => Ok(gate::run(&args)?),
+        Command::History(args) => Ok(history::run(&args)?),
         Command::Plot(args) => plot::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Explain(args) => explain::run(&args),
         Command::Census(args) => census::run(&args),

@@ -8,6 +8,7 @@ mod ensembles;
 mod fixture;
 mod gate;
 mod gate_catastrophes;
+mod history;
 mod host;
 mod import;
 mod install;

@@ -9,6 +9,7 @@ mod dots;
 mod frame;
 mod heat;
 mod legend;
+pub(crate) mod over_time;
 mod series;
 mod theme;
 mod ticks;

@@ -1,0 +1,9 @@
+//! `worstcase history`: many runs over time or kernels, as sentences and tables, JSON, CSV and a picture.
+
+pub mod csv;
+pub mod json;
+mod picture;
+pub mod terminal;
+mod words;
+
+pub use picture::svg;

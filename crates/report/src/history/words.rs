@@ -1,0 +1,147 @@
+//! What is said of a line's changes.
+
+use worstcase_base::format::{micros, plain};
+use worstcase_probe::Nanos;
+use worstcase_results::history::{Change, Changes, Line, Measure, Point, Series};
+use worstcase_results::record::Venue;
+
+/// Of more changes than this the oldest are left to the table.
+const TOLD: usize = 6;
+
+/// The sentences on top of a line.
+pub fn sentences(line: &Line, name: &str) -> Vec<String> {
+    if line.points.len() < 2 {
+        return vec![format!(
+            "{name}: one measurement only, so there is nothing to compare with it"
+        )];
+    }
+    match line.key.venue {
+        Venue::Lab => of_kernels(line, name),
+        Venue::Host => over_time(line, name),
+    }
+}
+
+fn over_time(line: &Line, name: &str) -> Vec<String> {
+    let mut changes: Vec<(&Series, &Change)> = all_changes(line);
+    changes.sort_by_key(|(_, change)| change.at);
+    let older = changes.len().saturating_sub(TOLD);
+    let mut said: Vec<String> = changes[older..]
+        .iter()
+        .map(|(s, c)| changed(line, name, s, c))
+        .collect();
+    if older > 0 {
+        said.insert(0, format!("{name}: {older} older changes are in the table"));
+    }
+    if said.is_empty() {
+        let tested: Vec<&str> = of_answer(line, |c| matches!(c, Changes::Found(_)));
+        let equal: Vec<&str> = of_answer(line, |c| matches!(c, Changes::Constant));
+        let few: Vec<&str> = of_answer(line, |c| matches!(c, Changes::TooFew));
+        let count = line.points.len();
+        if !tested.is_empty() {
+            said.push(format!(
+                "{name}: no change shown of {} in {count} measurements",
+                tested.join(", ")
+            ));
+        }
+        if !equal.is_empty() {
+            said.push(format!("{name}: {} always the same", equal.join(", ")));
+        }
+        if !few.is_empty() {
+            said.push(format!(
+                "{name}: too few measurements ({count}) to show a change of {}; a single series needs 8",
+                few.join(", ")
+            ));
+        }
+    }
+    said
+}
+
+fn all_changes(line: &Line) -> Vec<(&Series, &Change)> {
+    let of = |series| Series::found(series).iter().map(move |change| (series, change));
+    line.series.iter().flat_map(of).collect()
+}
+
+fn of_answer(line: &Line, is: impl Fn(&Changes) -> bool) -> Vec<&'static str> {
+    line.series
+        .iter()
+        .filter(|s| is(&s.changes))
+        .map(|s| s.measure.name())
+        .collect()
+}
+
+/// `p99.9 of wakeup under idle on CPU 2 rose from 43.5 to 61.0 us between ... and ..., with kernel ... → ...`
+fn changed(line: &Line, name: &str, series: &Series, change: &Change) -> String {
+    let (before, behind) = (&line.points[change.after], &line.points[change.at]);
+    format!(
+        "{} of {name} {} between {} and {}, {}",
+        series.measure.name(),
+        moved(series.measure, change),
+        when(before),
+        when(behind),
+        plain(&with(change))
+    )
+}
+
+fn with(change: &Change) -> String {
+    match change.with.as_slice() {
+        [] => "with nothing else known to have changed".into(),
+        all => format!("with {}", all.join("; ")),
+    }
+}
+
+fn moved(measure: Measure, change: &Change) -> String {
+    let word = if change.is_rise() { "rose" } else { "fell" };
+    let value = |v| value(measure, v);
+    let unit = if measure.is_time() { " us" } else { " of all" };
+    format!("{word} from {} to {}{unit}", value(change.before), value(change.since))
+}
+
+/// In the lab: from the oldest kernel to the newest, and the largest step.
+fn of_kernels(line: &Line, name: &str) -> Vec<String> {
+    let mut said = Vec::new();
+    for series in line.series.iter().filter(|s| s.measure.is_time()) {
+        let largest = series.found().iter().max_by(|a, b| step(a).total_cmp(&step(b)));
+        said.push(match largest {
+            Some(change) => format!(
+                "{} of {name} {} from {} to {}, its largest step",
+                series.measure.name(),
+                moved(series.measure, change),
+                plain(&line.points[change.after].kernel),
+                plain(&line.points[change.at].kernel)
+            ),
+            None => format!("{} of {name} is the same of all kernels", series.measure.name()),
+        });
+    }
+    let identical = line
+        .points
+        .windows(2)
+        .filter(|pair| pair[0].seeds == pair[1].seeds)
+        .count();
+    if identical > 0 {
+        said.push(format!(
+            "{name}: {identical} of its kernels are identical to the bit with the one before"
+        ));
+    }
+    said
+}
+
+fn step(change: &Change) -> f64 {
+    (change.since.max(1) as f64 / change.before.max(1) as f64).ln().abs()
+}
+
+/// A point's date, or in the lab its kernel.
+pub fn when(point: &Point) -> String {
+    match point.began {
+        Some(began) => began.told().trim_end_matches(" UTC").to_string(),
+        None => plain(&point.kernel),
+    }
+}
+
+/// A value in us, or as a share.
+pub fn value(measure: Measure, value: u64) -> String {
+    match (measure.is_time(), value) {
+        (true, ns) => micros(Nanos(ns)),
+        (_, 0) => "0".into(),
+        (_, share) => format!("{:.3} %", share as f64 / 1e7),
+    }
+}

@@ -1,0 +1,193 @@
+//! Where a line changed: on a machine by a test over all lines together, in the lab as facts.
+
+use super::measure::Measure;
+use super::{Line, Point};
+use crate::record::Venue;
+use crate::stats::change_points::{Candidate, ORDERS, Together, candidate, follows};
+use crate::stats::many::{holm, testable};
+use serde::Serialize;
+
+/// The probability of any change shown by one command where there is none.
+pub const LEVEL: f64 = 0.05;
+/// In the lab, where every difference is a fact: what counts as worse is higher by more than this share.
+pub const TOLERANCE: f64 = 0.10;
+/// Series of fewer values tell nothing of how values follow each other.
+const LONG: usize = 20;
+
+/// One measure of a line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// Which.
+    pub measure: Measure,
+    /// Of each point, where it has one that compares.
+    pub values: Vec<Option<u64>>,
+    /// Where it changed.
+    pub changes: Changes,
+}
+
+/// What is known of a series' changes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case", tag = "answer", content = "changes")]
+pub enum Changes {
+    /// Before it was judged.
+    NotAsked,
+    /// Too few values: no order of them could show a change.
+    TooFew,
+    /// All values are equal.
+    Constant,
+    /// It was tested, or in the lab compared; none may have been found.
+    Found(Vec<Change>),
+}
+
+/// A change.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// The first point behind it.
+    pub at: usize,
+    /// The last point before it that has a value.
+    pub after: usize,
+    /// Median from the change before to this one.
+    pub before: u64,
+    /// Median from this one to the next.
+    pub since: u64,
+    /// Its probability by chance, corrected for all tests of the command; in the lab it is no chance.
+    pub p: Option<f64>,
+    /// What else is not as it was.
+    pub with: Vec<String>,
+}
+
+impl Change {
+    /// Whether it is for the worse.
+    pub fn is_rise(&self) -> bool {
+        self.since > self.before
+    }
+}
+
+impl Series {
+    /// The changes, if there are any.
+    pub fn found(&self) -> &[Change] {
+        match &self.changes {
+            Changes::Found(found) => found,
+            _ => &[],
+        }
+    }
+
+    /// Whether the last change is for the worse. What worstcase lost is not the machine's fault.
+    pub fn is_worse(&self) -> bool {
+        let enough = |change: &Change| match change.p {
+            Some(_) => change.is_rise(),
+            None => {
+                let is_newest = self.values.iter().rposition(Option::is_some) == Some(change.at);
+                is_newest && change.since as f64 > change.before as f64 * (1.0 + TOLERANCE)
+            }
+        };
+        self.measure != Measure::Lost && self.found().last().is_some_and(enough)
+    }
+
+    /// Points that have a value, and those.
+    fn present(&self) -> (Vec<usize>, Vec<u64>) {
+        let some = self.values.iter().enumerate();
+        some.filter_map(|(at, value)| Some((at, (*value)?))).unzip()
+    }
+}
+
+/// Judges all series, and says how many were tested together.
+pub(super) fn judge(lines: &mut [Line]) -> usize {
+    lines.iter_mut().filter(|l| l.key.venue == Venue::Lab).for_each(facts);
+    let mut asked: Vec<(usize, usize, Candidate)> = Vec::new();
+    for (l, line) in lines.iter_mut().enumerate().filter(|(_, l)| l.key.venue == Venue::Host) {
+        for (s, series) in line.series.iter_mut().enumerate() {
+            let (_, values) = series.present();
+            match candidate(&values) {
+                None => series.changes = Changes::TooFew,
+                Some(_) if values.windows(2).all(|pair| pair[0] == pair[1]) => series.changes = Changes::Constant,
+                Some(candidate) => asked.push((l, s, candidate)),
+            }
+        }
+    }
+    let least: Vec<f64> = asked.iter().map(|(.., c)| c.least).collect();
+    let must = testable(&least, LEVEL);
+    let (tested, too_few): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(.., c)| c.least <= must);
+    for (l, s, _) in too_few {
+        lines[l].series[s].changes = Changes::TooFew;
+    }
+    let corrected = holm(&tested.iter().map(|(.., c)| c.p).collect::<Vec<f64>>());
+    let together = Together {
+        tests: tested.len(),
+        level: LEVEL,
+        orders: ORDERS,
+    };
+    for ((l, s, first), corrected) in tested.iter().zip(corrected) {
+        let Line {
+            points, series, notes, ..
+        } = &mut lines[*l];
+        let series = &mut series[*s];
+        let (places, values) = series.present();
+        let shown = together.changes(&values, *first, corrected);
+        let cuts: Vec<usize> = shown.iter().map(|s| s.at).collect();
+        notes.extend(dependence(series.measure, &values, &cuts));
+        let found = shown.iter().enumerate().map(|(nth, shown)| {
+            let from = nth.checked_sub(1).map_or(0, |n| cuts[n]);
+            let to = cuts.get(nth + 1).copied().unwrap_or(values.len());
+            let (at, after) = (places[shown.at], places[shown.at - 1]);
+            Change {
+                at,
+                after,
+                before: median(&values[from..shown.at]),
+                since: median(&values[shown.at..to]),
+                p: Some(shown.p),
+                with: points[at].differs_from(&points[after]),
+            }
+        });
+        series.changes = Changes::Found(found.collect());
+    }
+    tested.len()
+}
+
+/// In the lab each difference from the kernel before is one.
+fn facts(line: &mut Line) {
+    let Line { points, series, .. } = line;
+    for series in series {
+        let (places, values) = series.present();
+        let pairs = places.windows(2).zip(values.windows(2));
+        let differ = pairs.filter(|(_, pair)| pair[0] != pair[1]);
+        let found: Vec<Change> = differ
+            .map(|(place, pair)| Change {
+                at: place[1],
+                after: place[0],
+                before: pair[0],
+                since: pair[1],
+                p: None,
+                with: Point::differs_from(&points[place[1]], &points[place[0]]),
+            })
+            .collect();
+        series.changes = match (values.len(), found.is_empty()) {
+            (0..=1, _) => Changes::TooFew,
+            (_, true) => Changes::Constant,
+            _ => Changes::Found(found),
+        };
+    }
+}
+
+/// A warning, where the values between the changes follow each other more than chance would have them.
+fn dependence(measure: Measure, values: &[u64], cuts: &[usize]) -> Option<String> {
+    let ends = cuts.iter().copied().chain([values.len()]);
+    let mut from = 0;
+    let parts: Vec<&[u64]> = ends.map(|to| &values[std::mem::replace(&mut from, to)..to]).collect();
+    let longest = parts.into_iter().max_by_key(|p| p.len()).filter(|p| p.len() >= LONG)?;
+    let r = follows(longest);
+    let by_chance = 2.0 / (longest.len() as f64).sqrt();
+    (r > by_chance).then(|| {
+        format!(
+            "its {} follows the value before (autocorrelation {r:.2}), so a change is shown by chance more often than in {:.0} % of histories",
+            measure.name(),
+            LEVEL * 100.0
+        )
+    })
+}
+
+fn median(values: &[u64]) -> u64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted[(sorted.len() - 1) / 2]
+}

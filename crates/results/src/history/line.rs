@@ -1,0 +1,194 @@
+//! Lines: records of what was measured alike, each in its order.
+
+use super::judge::Series;
+use super::measure::Measure;
+use super::{Placed, Point};
+use crate::record::{ISOLATED, LOAD_CPUS, Machine, Method, Record, Venue};
+use serde::Serialize;
+use std::cmp::Ordering;
+use worstcase_plan::VirtualMachine;
+use worstcase_probe::Nanos;
+
+/// What is the same of all points of a line. Kernel, build, boot parameters, firmware, governor and `--apply` may differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Key {
+    /// Where.
+    pub venue: Venue,
+    /// The machine's host name; in the lab its CPU in QEMU's words.
+    pub machine: String,
+    /// Digest of its machine-id, if it is known.
+    pub machine_id: Option<String>,
+    /// The CPU's model, and how many there are; in the lab the machine that was asked for.
+    pub cpus: String,
+    /// The preemption model.
+    pub preempt: String,
+    /// The load.
+    pub load: String,
+    /// The CPUs that it ran on, if not all.
+    pub load_cpus: Option<String>,
+    /// The CPUs of those measured that the kernel kept free of ordinary work.
+    pub isolated: Option<String>,
+    /// The probe.
+    pub probe: String,
+    /// The CPU that was measured.
+    pub cpu: Option<u32>,
+    /// Distance of two due times.
+    #[serde(rename = "period_ns")]
+    pub period: Nanos,
+    /// The load ran alone for so long.
+    #[serde(rename = "warmup_ns")]
+    pub warmup: Nanos,
+    /// Real-time priority of the probe.
+    pub priority: u8,
+    /// Timer, policy, CPUs, threshold.
+    pub method: Option<Method>,
+    /// In the lab: the machine that was asked for.
+    #[serde(skip)]
+    virtual_machine: Option<VirtualMachine>,
+}
+
+impl Key {
+    fn of(record: &Record) -> Key {
+        let origin = record.origin.as_ref();
+        let (machine, cpus) = match &record.subject.machine {
+            Machine::Lab(lab) => (
+                lab.qemu.clone(),
+                format!("{} at {} MIPS", lab.qemu_cpu, lab.machine.mips),
+            ),
+            Machine::Host(host) => (String::new(), format!("{} x {}", host.cpus, host.cpu)),
+            Machine::Foreign(foreign) => (foreign.tool.clone(), String::new()),
+        };
+        let environment = |name: &str| record.environment.get(name).cloned();
+        Key {
+            venue: record.subject.venue(),
+            machine: origin.map_or(machine, |o| o.host.clone()),
+            machine_id: origin.and_then(|o| o.machine_id.clone()),
+            cpus,
+            preempt: record.subject.preempt.in_force.clone(),
+            load: record.cell.load.clone(),
+            load_cpus: environment(LOAD_CPUS),
+            isolated: environment(ISOLATED),
+            probe: record.cell.probe.clone(),
+            cpu: record.cell.cpu,
+            period: Nanos(record.cell.period_ns),
+            warmup: Nanos(record.cell.warmup_ns),
+            priority: record.cell.priority,
+            method: record.cell.method.clone(),
+            virtual_machine: record.subject.virtual_machine().cloned(),
+        }
+    }
+
+    /// Whether both are of one line. A machine with an id may have changed its name.
+    fn same(&self, other: &Key) -> bool {
+        let named = |key: &Key| Key {
+            machine: if key.machine_id.is_some() {
+                String::new()
+            } else {
+                key.machine.clone()
+            },
+            ..key.clone()
+        };
+        named(self) == named(other)
+    }
+
+    /// The line's name: probe, load and CPU; `with_machine` also its machine.
+    pub fn name(&self, with_machine: bool) -> String {
+        let mut name = format!("{} under {}", self.probe, self.load);
+        if let Some(cpu) = self.cpu {
+            name += &format!(" on CPU {cpu}");
+        }
+        if self.venue == Venue::Lab {
+            name += &format!(", {}", self.preempt);
+        } else if with_machine {
+            name += &format!(" of {} ({})", self.machine, self.preempt);
+        }
+        name
+    }
+}
+
+/// What was measured alike, from the oldest to the newest.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// What is the same of all points.
+    pub key: Key,
+    /// In order.
+    pub points: Vec<Point>,
+    /// What is looked at, and where it changed.
+    pub series: Vec<Series>,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
+}
+
+impl Line {
+    /// Of a measure.
+    pub fn series_of(&self, of: impl Fn(Measure) -> bool) -> Option<&Series> {
+        self.series.iter().find(|s| of(s.measure))
+    }
+
+    /// The measure that is typical of it.
+    pub fn typical(&self) -> Option<&Series> {
+        self.series_of(|m| matches!(m, Measure::Typical(_)))
+    }
+
+    /// Whether the last change of any measure is for the worse.
+    pub fn is_worse(&self) -> bool {
+        self.series.iter().any(Series::is_worse)
+    }
+}
+
+/// All lines, in the order in which their first records were found; not judged yet.
+pub(super) fn lines(records: &[Placed], versions: fn(&str, &str) -> Ordering) -> Vec<Line> {
+    let mut groups: Vec<(Key, Vec<&Placed>)> = Vec::new();
+    for placed in records {
+        let key = Key::of(&placed.1);
+        match groups.iter_mut().find(|(known, _)| known.same(&key)) {
+            Some((_, of)) => of.push(placed),
+            None => groups.push((key, vec![placed])),
+        }
+    }
+    let line = |(key, of): (Key, Vec<&Placed>)| {
+        let points = match key.venue {
+            Venue::Lab => kernels(&of, versions),
+            Venue::Host => moments(of),
+        };
+        let (series, notes) = super::measure::series(&key, &points);
+        Line {
+            key,
+            points,
+            series,
+            notes,
+        }
+    };
+    groups.into_iter().map(line).collect()
+}
+
+fn moments(mut records: Vec<&Placed>) -> Vec<Point> {
+    records.sort_by_key(|(_, record)| record.origin.as_ref().map(|o| (o.began, record.cell.seed)));
+    let point = |(run, record): &&Placed| Point::of(run.clone(), &[record]);
+    records.iter().map(point).collect()
+}
+
+/// Of equal machines all seeds together; what another version of worstcase measured of a kernel is a point of its own.
+fn kernels(records: &[&Placed], versions: fn(&str, &str) -> Ordering) -> Vec<Point> {
+    let machine = |record: &Record| match &record.subject.machine {
+        Machine::Lab(lab) => lab.key.clone(),
+        Machine::Host(_) | Machine::Foreign(_) => String::new(),
+    };
+    let mut groups: Vec<(String, &Placed, Vec<&Record>)> = Vec::new();
+    for placed in records {
+        let (_, record) = placed;
+        let key = machine(record);
+        match groups.iter_mut().find(|(known, ..)| *known == key) {
+            Some((.., of)) if of.iter().all(|r| r.cell.seed != record.cell.seed) => of.push(record),
+            _ => groups.push((key, placed, vec![record])),
+        }
+    }
+    groups.sort_by(|(_, (_, a), _), (_, (_, b), _)| {
+        let (a, b) = (&a.subject.kernel, &b.subject.kernel);
+        versions(&a.release, &b.release).then_with(|| versions(&a.version, &b.version))
+    });
+    groups
+        .into_iter()
+        .map(|(_, (run, _), of)| Point::of(run.clone(), &of))
+        .collect()
+}

@@ -1,0 +1,154 @@
+//! What is looked at of a line, and which of its points bear it.
+
+use super::judge::{Changes, Series};
+use super::{Key, Point};
+use crate::record::Venue;
+use crate::stats::Percentile;
+use serde::{Serialize, Serializer};
+
+/// What is typical of the late samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typical {
+    /// The highest percentile up to p99.9 that nearly all points bear.
+    Percentile(Percentile),
+    /// Where they bear none.
+    Median,
+    /// `noise`: time in gaps, of a second of observation.
+    Noise,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// A percentile, the median, or noise.
+    Typical(Typical),
+    /// The maximum.
+    Max,
+    /// Missed periods, of a thousand million.
+    Missed,
+    /// What worstcase failed to keep, of a thousand million.
+    Lost,
+}
+
+impl Measure {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Measure::Typical(Typical::Percentile(p)) => p.name(),
+            Measure::Typical(Typical::Median) => "median",
+            Measure::Typical(Typical::Noise) => "noise",
+            Measure::Max => "maximum",
+            Measure::Missed => "missed",
+            Measure::Lost => "lost",
+        }
+    }
+
+    /// Whether it is a time; else a share.
+    pub const fn is_time(self) -> bool {
+        matches!(self, Measure::Typical(_) | Measure::Max)
+    }
+
+    /// A point's value; times in ns.
+    pub fn of(self, point: &Point) -> Option<u64> {
+        match self {
+            Measure::Typical(Typical::Percentile(p)) => point.percentiles_ns.get(&p).copied(),
+            Measure::Typical(Typical::Median) => point.median_ns,
+            Measure::Typical(Typical::Noise) => point.noise_ns_a_second,
+            Measure::Max => point.max_ns,
+            Measure::Missed => share(point.missed?, point.expected),
+            Measure::Lost => share(point.lost, point.expected.max(point.samples)),
+        }
+    }
+}
+
+impl Serialize for Measure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// What shares are of.
+pub const SHARE: u64 = 1_000_000_000;
+
+fn share(part: u64, all: u64) -> Option<u64> {
+    let share = u128::from(part) * u128::from(SHARE) / u128::from(all.max(1));
+    (all > 0).then(|| u64::try_from(share).unwrap_or(u64::MAX))
+}
+
+/// A percentile is taken if no more than one point in so many lacks it.
+const LACKING: usize = 10;
+/// Percentiles above are of so few samples that many a run does not bear them.
+const HIGHEST: Percentile = Percentile::P99_9;
+/// Observation times that differ by no more than one part in so many are equal.
+const NEARLY: u64 = 10;
+
+/// The series of a line, not judged yet, and what is to be known of them.
+pub(super) fn series(key: &Key, points: &[Point]) -> (Vec<Series>, Vec<String>) {
+    let typical = typical(points);
+    let usual = usual_time(points);
+    let all = [Measure::Typical(typical), Measure::Max, Measure::Missed, Measure::Lost];
+    let has_periods = points.iter().any(|p| p.expected > 0);
+    let kept = all.into_iter().filter(|m| *m != Measure::Missed || has_periods);
+    let one = |measure: Measure| {
+        let value = |point: &Point| {
+            let compares = measure != Measure::Max || nearly(point.observation.0, usual);
+            measure.of(point).filter(|_| compares)
+        };
+        Series {
+            measure,
+            values: points.iter().map(value).collect(),
+            changes: Changes::NotAsked,
+        }
+    };
+    let series: Vec<Series> = kept.map(one).collect();
+    let notes = notes(key, points, typical, usual);
+    (series, notes)
+}
+
+fn typical(points: &[Point]) -> Typical {
+    if points.iter().any(|p| p.noise_ns_a_second.is_some()) {
+        return Typical::Noise;
+    }
+    let lacking = |p: &Percentile| {
+        points
+            .iter()
+            .filter(|point| !point.percentiles_ns.contains_key(p))
+            .count()
+    };
+    let candidates = Percentile::ALL.into_iter().rev().filter(|p| *p <= HIGHEST);
+    let borne = candidates.into_iter().find(|p| lacking(p) * LACKING <= points.len());
+    borne.map_or(Typical::Median, Typical::Percentile)
+}
+
+/// The observation time that most points have; of several the longest.
+fn usual_time(points: &[Point]) -> u64 {
+    let times = || points.iter().map(|p| p.observation.0);
+    let like = |time: &u64| times().filter(|other| nearly(*other, *time)).count();
+    times().max_by_key(|time| (like(time), *time)).unwrap_or(0)
+}
+
+fn nearly(time: u64, usual: u64) -> bool {
+    time.abs_diff(usual) <= usual / NEARLY
+}
+
+fn notes(key: &Key, points: &[Point], typical: Typical, usual: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    match typical {
+        Typical::Percentile(HIGHEST) | Typical::Noise => {}
+        Typical::Percentile(p) => notes.push(format!("too few samples for p99.9, so it is {}", p.name())),
+        Typical::Median => notes.push("too few samples for a percentile, so it is the median".to_string()),
+    }
+    let others = points.iter().filter(|p| !nearly(p.observation.0, usual)).count();
+    if others > 0 {
+        let usual = worstcase_base::format::span(usual as f64 / 1e9);
+        notes.push(format!(
+            "a maximum grows with the observation time: that of {others} of {} is not compared, they did not last about {usual}",
+            points.len()
+        ));
+    }
+    let seeds = |point: &Point| point.seeds.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
+    if key.venue == Venue::Lab && points.windows(2).any(|pair| seeds(&pair[0]) != seeds(&pair[1])) {
+        notes.push("its kernels were not measured with the same seeds".into());
+    }
+    notes
+}

@@ -1,0 +1,89 @@
+//! What many runs say of the same thing over time, or over kernels, and where it changed.
+//!
+//! ```text
+//! folders -> records of all runs in them, and what is none            find
+//! records -> lines: what was measured alike, in order                  line, point
+//! a line -> its measures: typical, maximum, missed, lost               measure
+//! all lines -> changes: on a machine by a test, in the lab as facts    judge
+//! ```
+//! `docs/over-time.md` has the rules, `docs/statistics.md` the test and its error rates.
+
+mod find;
+mod judge;
+mod line;
+mod measure;
+mod point;
+
+pub use find::{Found, Skipped, find};
+pub use judge::{Change, Changes, LEVEL, Series, TOLERANCE};
+pub use line::{Key, Line};
+pub use measure::{Measure, Typical};
+pub use point::Point;
+
+use crate::record::Record;
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::path::PathBuf;
+use worstcase_base::Exit;
+
+/// Everything that the folders hold.
+#[derive(Clone, Debug, Serialize)]
+pub struct History {
+    /// In the order in which they were found.
+    pub lines: Vec<Line>,
+    /// Series that were tested together.
+    pub tests: usize,
+    /// What could not be read or put in order.
+    pub skipped: Vec<Skipped>,
+}
+
+impl History {
+    /// Of what was found; `versions` puts kernel versions in order.
+    pub fn of(found: Found, versions: fn(&str, &str) -> Ordering) -> History {
+        let Found { records, mut skipped } = found;
+        let (dated, undated): (Vec<_>, Vec<_>) = records.into_iter().partition(|(_, r)| Point::has_place(r));
+        skipped.extend(undated.into_iter().map(|(run, record)| Skipped {
+            path: run,
+            why: format!("{} does not say when it was measured", record.id),
+        }));
+        let mut lines = line::lines(&dated, versions);
+        let tests = judge::judge(&mut lines);
+        History { lines, tests, skipped }
+    }
+
+    /// Whether the last change of any measure is for the worse; what worstcase lost is no such measure.
+    pub fn is_worse(&self) -> bool {
+        self.lines.iter().any(Line::is_worse)
+    }
+}
+
+/// A record and the run that it is of.
+type Placed = (PathBuf, Record);
+
+/// Why there is no history.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// A folder is not there.
+    #[error("cannot read {}: {cause}; name run folders, or folders that hold some", path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        cause: std::io::Error,
+    },
+    /// No run was found.
+    #[error("there is no run in {}{}; name run folders, or folders that hold some", folders.join(", "), first.as_ref().map_or(String::new(), |f| format!(" that can be read ({f})")))]
+    NoRun {
+        /// What was looked through.
+        folders: Vec<String>,
+        /// Why the first that was found was not taken.
+        first: Option<String>,
+    },
+}
+
+impl HistoryError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+}

@@ -1,0 +1,282 @@
+//! Whether and where the level of a series changed: rank tests of all cuts at once, part by part.
+//!
+//! Each cut of the series gives a rank-sum statistic (Wilcoxon, Mann and Whitney); the largest in its own standard deviations
+//! tells where a change would be (A. N. Pettitt, Applied Statistics 28, 1979; D. M. Hawkins, Q. Deng, Journal of Quality
+//! Technology 42, 2010). The values take part by their ranks alone, so neither heavy tails nor single outliers matter. How
+//! likely so large a one is by chance is counted over random orders of the same ranks (seeded: the answer is always the
+//! same). A series with a change is cut there, and its parts are tested in turn; a part of a share s of the series is tested
+//! at s times the level (N. Meinshausen, Biometrika 95, 2008).
+
+use worstcase_probe::prng::SplitMix64;
+
+/// Random orders of which the probability is counted.
+pub const ORDERS: u32 = 9_999;
+
+/// Of the generator: any number will do.
+const SEED: u64 = 0x0007_a57c_a5e5;
+
+/// The strongest candidate for a change in a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The first value behind the change.
+    pub at: usize,
+    /// Probability of a change as strong by chance, in a series without one.
+    pub p: f64,
+    /// The smallest probability that these values could have given in any order.
+    pub least: f64,
+}
+
+/// A change that was shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// The first value behind it.
+    pub at: usize,
+    /// Its probability by chance, corrected for all tests.
+    pub p: f64,
+}
+
+/// The strongest candidate; none of fewer than two values.
+pub fn candidate(values: &[u64]) -> Option<Candidate> {
+    candidate_of(values, ORDERS)
+}
+
+/// The same with so many random orders.
+pub fn candidate_of(values: &[u64], orders: u32) -> Option<Candidate> {
+    if values.len() < 2 {
+        return None;
+    }
+    let centred = centred_ranks(values);
+    let (at, seen) = farthest(&centred);
+    let mut ascending = centred.clone();
+    ascending.sort_unstable();
+    let (_, most) = farthest(&ascending);
+    let mut random = SplitMix64::new(SEED);
+    let mut shuffled = centred;
+    let (mut as_far, mut as_most) = (1, 1);
+    for _ in 0..orders {
+        for last in (1..shuffled.len()).rev() {
+            shuffled.swap(last, random.below(last as u64 + 1) as usize);
+        }
+        let (_, distance) = farthest(&shuffled);
+        // Equal fractions may be rounded differently.
+        as_far += u32::from(distance >= seen * (1.0 - 1e-12));
+        as_most += u32::from(distance >= most * (1.0 - 1e-12));
+    }
+    let share = |count: u32| f64::from(count) / f64::from(orders + 1);
+    Some(Candidate {
+        at,
+        p: share(as_far),
+        least: share(as_most),
+    })
+}
+
+/// Series that are tested together.
+#[derive(Clone, Copy, Debug)]
+pub struct Together {
+    /// How many.
+    pub tests: usize,
+    /// Probability of any change shown where there is none.
+    pub level: f64,
+    /// Random orders of each test.
+    pub orders: u32,
+}
+
+impl Together {
+    /// Every change that is shown, in order. `first` is the whole series' candidate, `corrected` its probability among all tests.
+    pub fn changes(&self, values: &[u64], first: Candidate, corrected: f64) -> Vec<Shown> {
+        if corrected > self.level {
+            return Vec::new();
+        }
+        let mut cuts = vec![first.at];
+        let mut parts = vec![(0, first.at), (first.at, values.len())];
+        while let Some((from, to)) = parts.pop() {
+            if let Some(found) = self.test(values, from, to).filter(|found| found.p <= self.level) {
+                cuts.push(found.at);
+                parts.extend([(from, found.at), (found.at, to)]);
+            }
+        }
+        cuts.sort_unstable();
+        let cuts = self.fewest(values, relocated(values, cuts));
+        let shown = |nth: usize| {
+            let (from, to) = around(&cuts, nth, values.len());
+            let p = self.test(values, from, to).map_or(corrected, |found| found.p);
+            Shown { at: cuts[nth], p }
+        };
+        match cuts.as_slice() {
+            [at] => vec![Shown { at: *at, p: corrected }],
+            _ => (0..cuts.len()).map(shown).collect(),
+        }
+    }
+
+    /// A cut that was made while others were not known may be none: the fewest cuts are kept between which nothing is shown.
+    fn fewest(&self, values: &[u64], mut cuts: Vec<usize>) -> Vec<usize> {
+        while cuts.len() > 1 {
+            let without = |nth: usize| {
+                let mut others = cuts.clone();
+                others.remove(nth);
+                relocated(values, others)
+            };
+            match (0..cuts.len()).map(without).find(|fewer| self.explains(values, fewer)) {
+                Some(fewer) => cuts = fewer,
+                None => break,
+            }
+        }
+        cuts
+    }
+
+    /// Whether no part between these cuts shows a change.
+    fn explains(&self, values: &[u64], cuts: &[usize]) -> bool {
+        let ends: Vec<usize> = [0]
+            .into_iter()
+            .chain(cuts.iter().copied())
+            .chain([values.len()])
+            .collect();
+        let silent = |part: &[usize]| {
+            let found = self.test(values, part[0], part[1]);
+            found.is_none_or(|found| found.p > self.level)
+        };
+        ends.windows(2).all(silent)
+    }
+
+    fn test(&self, values: &[u64], from: usize, to: usize) -> Option<Shown> {
+        let found = candidate_of(&values[from..to], self.orders)?;
+        let share = (to - from) as f64 / values.len() as f64;
+        Some(Shown {
+            at: from + found.at,
+            p: (found.p * self.tests as f64 / share).min(1.0),
+        })
+    }
+}
+
+/// The neighbours of a cut.
+fn around(cuts: &[usize], nth: usize, len: usize) -> (usize, usize) {
+    let from = nth.checked_sub(1).map_or(0, |before| cuts[before]);
+    (from, cuts.get(nth + 1).copied().unwrap_or(len))
+}
+
+/// Each cut where it lies best between its neighbours.
+fn relocated(values: &[u64], mut cuts: Vec<usize>) -> Vec<usize> {
+    for nth in 0..cuts.len() {
+        let (from, to) = around(&cuts, nth, values.len());
+        cuts[nth] = from + farthest(&centred_ranks(&values[from..to])).0;
+    }
+    cuts
+}
+
+/// How much each value's rank follows that of the one before, from -1 to 1: autocorrelation of ranks at lag 1.
+pub fn follows(values: &[u64]) -> f64 {
+    let ranks = centred_ranks(values);
+    let product = |(a, b): (&i64, &i64)| (a * b) as f64;
+    let variance: f64 = ranks.iter().map(|r| (r * r) as f64).sum();
+    let together: f64 = ranks.iter().zip(ranks.iter().skip(1)).map(product).sum();
+    if variance > 0.0 { together / variance } else { 0.0 }
+}
+
+/// Twice each value's rank less the mean rank; equal values get the mean of their ranks.
+fn centred_ranks(values: &[u64]) -> Vec<i64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by_key(|at| values[*at]);
+    let mut ranks = vec![0; values.len()];
+    let mut below = 0_i64;
+    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let count = equal.len() as i64;
+        for at in equal {
+            ranks[*at] = 2 * below + count - values.len() as i64;
+        }
+        below += count;
+    }
+    ranks
+}
+
+/// The cut with the largest statistic, and that, squared: the first value behind the cut.
+fn farthest(centred: &[i64]) -> (usize, f64) {
+    let (mut sum, mut best) = (0_i64, (1, 0.0));
+    for (at, rank) in (1..centred.len()).zip(centred) {
+        sum += rank;
+        let variance = (at * (centred.len() - at)) as f64;
+        let far = (sum as f64).powi(2) / variance;
+        if far > best.1 {
+            best = (at, far);
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(values: &[u64]) -> Vec<usize> {
+        let first = candidate(values).unwrap();
+        let together = Together {
+            tests: 1,
+            level: 0.05,
+            orders: ORDERS,
+        };
+        let shown = together.changes(values, first, first.p);
+        shown.iter().map(|s| s.at).collect()
+    }
+
+    fn noisy(levels: &[(usize, u64)]) -> Vec<u64> {
+        let mut random = SplitMix64::new(1);
+        let parts = levels.iter().flat_map(|(count, level)| vec![*level; *count]);
+        parts.map(|level| level * 1_000 + random.below(level * 100)).collect()
+    }
+
+    /// The rank sum by its definition: the signs of all differences across the cut, and its variance without ties.
+    #[test]
+    fn each_cut_is_a_rank_sum() {
+        let values = [5, 3, 9, 9, 1, 7, 12];
+        let sign = |a: u64, b: u64| (i64::from(a > b)) - i64::from(a < b);
+        let at = |t: usize| -> f64 {
+            let pairs = values[..t]
+                .iter()
+                .flat_map(|a| values[t..].iter().map(|b| sign(*a, *b)));
+            (pairs.sum::<i64>() as f64).powi(2) / (t * (values.len() - t)) as f64
+        };
+        let naive = (1..values.len()).map(at).fold(0.0, f64::max);
+        assert_eq!(farthest(&centred_ranks(&values)).1, naive);
+    }
+
+    /// Of four values on each side two orders in 70 part them, and no order of eight values is stronger.
+    #[test]
+    fn eight_values_can_show_a_change_and_seven_cannot() {
+        let of = |n: u64| candidate(&(0..n).collect::<Vec<u64>>()).unwrap();
+        assert!((of(8).least - 2.0 / 70.0).abs() < 0.005, "{:?}", of(8));
+        assert_eq!(of(8).p, of(8).least);
+        assert!(of(7).least > 0.05, "{:?}", of(7));
+    }
+
+    #[test]
+    fn each_change_is_found_in_its_place() {
+        assert_eq!(all(&noisy(&[(20, 40), (20, 60)])), [20]);
+        assert_eq!(all(&noisy(&[(20, 40), (20, 60), (20, 80)])), [20, 40]);
+        assert!(all(&noisy(&[(40, 40)])).is_empty());
+        assert!(all(&[7; 30]).is_empty());
+    }
+
+    #[test]
+    fn single_outliers_are_no_change() {
+        let mut values = noisy(&[(30, 40)]);
+        values[29] = 9_000_000;
+        values[12] = 8_000_000;
+        assert!(all(&values).is_empty());
+    }
+
+    #[test]
+    fn what_follows_the_value_before_is_seen() {
+        assert!(follows(&(0..50).collect::<Vec<u64>>()) > 0.8);
+        assert!(follows(&noisy(&[(200, 40)])).abs() < 0.2);
+        assert_eq!(follows(&[3; 9]), 0.0);
+    }
+
+    proptest! {
+        /// Only the order matters, and the answer is always the same.
+        #[test]
+        fn any_scale_gives_the_same_answer(values in prop::collection::vec(0_u64..1_000, 2..40)) {
+            let stretched: Vec<u64> = values.iter().map(|v| v * v + 3).collect();
+            prop_assert_eq!(candidate_of(&values, 99), candidate_of(&stretched, 99));
+        }
+    }
+}

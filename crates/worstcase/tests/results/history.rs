@@ -1,0 +1,178 @@
+//! `worstcase history`, as users type it.
+
+use crate::fixture::{ensemble, on_cpu, plan_of, raw, spec, write_cells};
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::{contains, starts_with};
+use std::fs;
+use std::path::Path;
+use worstcase_base::utc::Utc;
+use worstcase_probe::prng::SplitMix64;
+use worstcase_probe::{CellSpec, Nanos};
+use worstcase_results::record::{CellResult, Origin, Run};
+
+const DAY: u64 = 86_400;
+/// 2026-11-01 05:00.
+const FIRST: u64 = 1_793_509_200;
+
+fn history(dir: &Path) -> Command {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command.arg("history").arg(dir).env("NO_COLOR", "1");
+    command
+}
+
+/// A host's cell of this day, about so late.
+fn on_day(day: u64, late: u64, kernel: &str, machine: &str, samples: usize) -> CellResult {
+    let mut random = SplitMix64::new(day * 7 + late);
+    let latencies: Vec<u64> = (0..samples).map(|_| late + random.below(late / 20)).collect();
+    let spec = CellSpec {
+        period: Nanos(3_000_000),
+        periods: samples as u32,
+        ..spec("idle", 1)
+    };
+    let mut result = on_cpu(2, &raw(&spec, &latencies));
+    let record = &mut result.record;
+    record.subject.kernel.release = kernel.into();
+    let began = Utc::at(FIRST + day * DAY);
+    record.origin = Some(Origin {
+        host: machine.into(),
+        machine_id: Some(format!("sha256:{machine}")),
+        began,
+        ended: Utc::at(began.seconds() + 60),
+        system: None,
+        board: None,
+        firmware: None,
+        governors: [("performance".to_string(), "0-3".to_string())].into(),
+        isolation: Default::default(),
+        mitigations: Default::default(),
+        findings: Vec::new(),
+        applied: None,
+    });
+    result
+}
+
+/// A run a day, twelve of one kernel and twelve of the next.
+fn days(dir: &Path, samples: usize, late: impl Fn(u64) -> u64) {
+    for day in 0..24 {
+        let kernel = if day < 12 { "6.1.0-56-amd64" } else { "6.1.0-57-amd64" };
+        write_cells(
+            &dir.join(format!("runs/{day:02}")),
+            &[on_day(day, late(day), kernel, "box", samples)],
+        );
+    }
+}
+
+#[test]
+fn a_rise_is_told_with_its_dates_and_kernels_and_can_fail() {
+    let dir = tempfile::tempdir().unwrap();
+    days(dir.path(), 10_000, |day| if day < 12 { 40_000 } else { 60_000 });
+    let picture = dir.path().join("history.svg");
+    history(dir.path())
+        .arg("-o")
+        .arg(&picture)
+        .assert()
+        .success()
+        .stdout(starts_with("p99.9 of wakeup under idle on CPU 2 rose from 42.0 to 63.0 us between 2026-11-12 05:00 and 2026-11-13 05:00, with kernel 6.1.0-56-amd64 → 6.1.0-57-amd64\n"))
+        .stdout(contains("maximum of wakeup under idle on CPU 2 rose"))
+        .stdout(contains("wakeup under idle on CPU 2\nbox, 4 x a CPU, rt (times are us)"))
+        .stdout(contains("p99.9 rose, maximum rose"));
+    let drawn = fs::read_to_string(&picture).unwrap();
+    assert!(
+        drawn.contains("kernels: 1 6.1.0-56-amd64 · 2 6.1.0-57-amd64"),
+        "{drawn}"
+    );
+    history(dir.path()).arg("--fail-on-change").assert().code(1);
+    let json = history(dir.path()).arg("--json").output().unwrap().stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["schema"], "worstcase-history/1");
+    let change = &json["lines"][0]["series"][0]["changes"]["changes"][0];
+    assert_eq!((&change["at"], &change["after"]), (&12.into(), &11.into()));
+    let csv = history(dir.path()).arg("--csv").output().unwrap().stdout;
+    let csv = String::from_utf8(csv).unwrap();
+    assert_eq!(csv.lines().count(), 25, "{csv}");
+    assert!(csv.lines().nth(13).unwrap().ends_with(",rose,rose,"), "{csv}");
+}
+
+#[test]
+fn no_change_and_a_fall_do_not_fail() {
+    let dir = tempfile::tempdir().unwrap();
+    days(dir.path(), 1_000, |_| 40_000);
+    let same = history(dir.path()).arg("--fail-on-change").assert().success();
+    same.stdout(contains("no change shown of p99, maximum in 24 measurements"))
+        .stdout(contains("too few samples for p99.9, so it is p99"));
+    let dir = tempfile::tempdir().unwrap();
+    days(dir.path(), 50, |day| if day < 12 { 60_000 } else { 40_000 });
+    let fell = history(dir.path()).arg("--fail-on-change").assert().success();
+    fell.stdout(contains("median of wakeup under idle on CPU 2 fell"))
+        .stdout(contains("so it is the median"));
+}
+
+#[test]
+fn machines_are_different_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    for (machine, late) in [("one", 40_000), ("two", 60_000)] {
+        let cell = on_day(1, late, "6.1.0-56-amd64", machine, 100);
+        write_cells(&dir.path().join(machine), &[cell]);
+    }
+    let said = history(dir.path()).assert().success();
+    said.stdout(contains("wakeup under idle on CPU 2 of one (rt): one measurement only"))
+        .stdout(contains("wakeup under idle on CPU 2 of two (rt): one measurement only"));
+}
+
+#[test]
+fn a_maximum_of_another_length_does_not_compare() {
+    let dir = tempfile::tempdir().unwrap();
+    for day in 0..6 {
+        let samples = if day == 5 { 1_000 } else { 100 };
+        let cell = on_day(day, 40_000, "6.1.0-56-amd64", "box", samples);
+        write_cells(&dir.path().join(day.to_string()), &[cell]);
+    }
+    let said = history(dir.path()).assert().success();
+    said.stdout(contains(
+        "that of 1 of 6 is not compared, they did not last about 0.3 s",
+    ))
+    .stdout(contains("too few measurements (6)"));
+}
+
+#[test]
+fn kernels_of_the_lab_are_in_the_order_of_their_versions() {
+    let dir = tempfile::tempdir().unwrap();
+    for (label, factor) in [("6.12.1-amd64", 1.5), ("6.1.0-56-amd64", 1.0), ("6.6.9-amd64", 1.0)] {
+        write_cells(&dir.path().join(label), &ensemble(label, "shm", 1..=3, factor));
+    }
+    let said = history(dir.path()).arg("--fail-on-change").assert().code(1);
+    said.stdout(contains("from 6.6.9-amd64 to 6.12.1-amd64, its largest step"))
+        .stdout(contains(
+            "1 of its kernels are identical to the bit with the one before",
+        ))
+        .stdout(contains("identical\n"));
+}
+
+#[test]
+fn what_is_no_run_is_skipped_or_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    history(&dir.path().join("none"))
+        .assert()
+        .code(2)
+        .stderr(contains("cannot read"));
+    history(dir.path())
+        .assert()
+        .code(2)
+        .stderr(contains("there is no run in"));
+    let (good, old) = (dir.path().join("good"), dir.path().join("old"));
+    write_cells(&good, &[on_day(1, 40_000, "6.1.0-56-amd64", "box", 100)]);
+    fs::create_dir(&old).unwrap();
+    fs::write(old.join("run.json"), r#"{"schema": "worstcase-run/1"}"#).unwrap();
+    let mut undated = on_day(1, 50_000, "6.1.0-56-amd64", "box", 100);
+    undated.record.origin = None;
+    let run = Run::create(&dir.path().join("undated"), plan_of(std::slice::from_ref(&undated))).unwrap();
+    run.write_cell(&undated).unwrap();
+    let said = history(dir.path()).assert().success();
+    said.stdout(contains("skipped: 2").and(contains("written by another version")))
+        .stdout(contains("does not say when it was measured"));
+    history(dir.path())
+        .args(["-o", "history.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("ends in .svg"));
+}
