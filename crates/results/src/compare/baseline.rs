@@ -4,6 +4,7 @@ use super::{CompareError, Side};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
+use worstcase_base::format::{grouped, shell};
 
 /// The form of the file; see the versioning policy in `docs/formats.md`.
 pub const SCHEMA: &str = "worstcase-baseline/3";
@@ -28,9 +29,10 @@ pub fn write(path: &Path, side: &Side) -> Result<(), CompareError> {
         return Err(CompareError::Unfinished {
             missing: side.unfinished.len(),
             first: first.clone(),
-            command: side.command.join(" "),
+            command: shell(&side.to_go_on),
         });
     }
+    check(side).map_err(CompareError::NoBaseline)?;
     let baseline = Baseline {
         schema: SCHEMA.to_string(),
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
@@ -78,11 +80,16 @@ fn check(side: &Side) -> Result<(), String> {
             return Err(format!("{} has no seed, or one twice", name()));
         }
         let before = &side.cells[..place];
-        if before
+        let twice = before
             .iter()
-            .any(|c| c.subject == cell.subject && c.how.same_cell(&cell.how))
-        {
-            return Err(format!("{} is there twice", name()));
+            .find(|c| c.subject == cell.subject && c.how.same_cell(&cell.how));
+        if let Some(other) = twice {
+            return Err(format!(
+                "{} is there twice, with {} and {} periods",
+                name(),
+                grouped(u64::from(other.how.periods)),
+                grouped(u64::from(cell.how.periods))
+            ));
         }
     }
     match side.cells.is_empty() {

@@ -68,6 +68,9 @@ pub enum CompareError {
         /// The run's command.
         command: String,
     },
+    /// A run that a gate could not compare with.
+    #[error("this run makes no baseline: {0}; take files or cells of one length each")]
+    NoBaseline(String),
     /// A subject that is not there.
     #[error("{} subject is called '{text}'; there are: {}", if *many { "more than one" } else { "no" }, known.join(", "))]
     UnknownSubject {

@@ -26,6 +26,9 @@ pub struct Side {
     /// Planned cells that were not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<CellId>,
+    /// The command that goes on with a run.
+    #[serde(skip)]
+    pub to_go_on: Vec<String>,
 }
 
 /// The seeds of one subject under one load, probe, and on the host of one CPU.
@@ -163,6 +166,7 @@ impl Side {
         let mut side = Side::of_records(&records);
         side.title = run.plan().title.clone();
         side.command = run.command();
+        side.to_go_on = run.to_go_on();
         side.unfinished = run.missing().map(|cell| cell.id.clone()).collect();
         Ok(side)
     }
@@ -198,6 +202,7 @@ impl Side {
             subjects,
             cells: cells.collect(),
             unfinished: Vec::new(),
+            to_go_on: Vec::new(),
         }
     }
 

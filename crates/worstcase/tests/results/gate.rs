@@ -140,6 +140,13 @@ fn what_is_missing_or_not_alike_is_no_pass() {
         .assert()
         .code(2)
         .stderr(contains("needs a finished run"));
+    let spaced = controller.run.with_file_name("a run");
+    fs::rename(&controller.run, &spaced).unwrap();
+    gate(&spaced)
+        .args(["--write-baseline", "never.json"])
+        .assert()
+        .code(2)
+        .stderr(contains(format!("--output '{}'", spaced.display())));
 }
 
 #[test]

@@ -136,6 +136,23 @@ fn two_files_of_a_kernel_compare() {
 }
 
 #[test]
+fn files_of_different_length_make_no_baseline_and_it_is_said_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = ["cyclictest.json", "cyclictest-histogram.json"];
+    import(dir.path(), &files, &["-o", "run"]);
+    let (_, error) = worstcase(dir.path(), &["gate", "run", "--write-baseline", "b.json"], 2);
+    assert!(
+        error.contains("this run makes no baseline") && error.contains("is there twice, with "),
+        "{error}"
+    );
+    assert!(!dir.path().join("b.json").exists());
+    import(dir.path(), &files[..1], &["-o", "one"]);
+    worstcase(dir.path(), &["gate", "one", "--write-baseline", "b.json"], 0);
+    let (said, _) = worstcase(dir.path(), &["gate", "one", "--baseline", "b.json"], 2);
+    assert!(said.contains("INCONCLUSIVE 2 cells against the baseline"), "{said}");
+}
+
+#[test]
 fn a_run_names_the_command_that_imports_it_again() {
     let dir = tempfile::tempdir().unwrap();
     import(
