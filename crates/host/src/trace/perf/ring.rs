@@ -52,7 +52,7 @@ impl<'r> Rest<'r> {
 
     /// The first two arguments of the function that begins; they stand behind its record.
     pub fn arguments(&self) -> Option<[u64; 2]> {
-        let record = (4 + *self.0.first()? as u32 as usize).next_multiple_of(8) / 8;
+        let record = (4 + *self.0.first()? as u32 as usize).div_ceil(8);
         // The registers' ABI, then those asked for, in perf's order: on x86 the second argument's comes first.
         let [first, second] = self.0.get(record + 1..record + 3)?.try_into().ok()?;
         Some(match cfg!(target_arch = "x86_64") {
