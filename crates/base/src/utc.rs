@@ -50,6 +50,11 @@ impl Utc {
         self.written("%Y-%m-%d %H:%M UTC")
     }
 
+    /// The same with the second: `2026-11-22 23:45:07 UTC`.
+    pub fn told_to_the_second(self) -> String {
+        self.written("%Y-%m-%d %H:%M:%S UTC")
+    }
+
     fn written(self, form: &str) -> String {
         let moment = DateTime::from_timestamp(self.0.cast_signed(), 0).unwrap_or(DateTime::<chrono::Utc>::MAX_UTC);
         moment.format(form).to_string()

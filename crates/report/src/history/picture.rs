@@ -33,7 +33,7 @@ fn row(line: &Line, name: &str) -> Row {
         ("missed (line) and lost (dashes), %".to_string(), of(|m| !m.is_time())),
     ];
     let panels = wanted.into_iter().filter(|(_, series)| !series.is_empty());
-    let ends = [line.points.first(), line.points.last()].map(|p| p.map_or(String::new(), when));
+    let ends = [0, line.points.len() - 1].map(|at| when(line, at));
     let mut marks = Vec::new();
     let mut kernels = vec![plain(&line.points[0].kernel)];
     for (at, pair) in line.points.windows(2).enumerate() {

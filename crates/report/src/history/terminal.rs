@@ -85,7 +85,7 @@ fn table(line: &Line, all: bool) -> Vec<String> {
     columns.extend(["missed", "lost", "changed"].map(String::from));
     let grid = Grid {
         heading: if in_lab { "kernel" } else { "when, UTC" }.into(),
-        labels: told.iter().map(|at| when(&line.points[*at])).collect(),
+        labels: told.iter().map(|at| when(line, *at)).collect(),
         columns,
         groups: vec![Group {
             title: String::new(),

@@ -1,6 +1,7 @@
 //! What is said of a line's changes.
 
 use worstcase_base::format::{micros, plain};
+use worstcase_base::utc::Utc;
 use worstcase_probe::Nanos;
 use worstcase_results::history::{Change, Changes, Line, Measure, Point, Series};
 use worstcase_results::record::Venue;
@@ -71,13 +72,12 @@ fn of_answer(line: &Line, is: impl Fn(&Changes) -> bool) -> Vec<&'static str> {
 
 /// `p99.9 of wakeup under idle on CPU 2 rose from 43.5 to 61.0 us between ... and ..., with kernel ... → ...`
 fn changed(line: &Line, name: &str, series: &Series, change: &Change) -> String {
-    let (before, behind) = (&line.points[change.after], &line.points[change.at]);
     format!(
         "{} of {name} {} between {} and {}, {}",
         series.measure.name(),
         moved(series.measure, change),
-        when(before),
-        when(behind),
+        when(line, change.after),
+        when(line, change.at),
         plain(&with(change))
     )
 }
@@ -129,12 +129,19 @@ fn step(change: &Change) -> f64 {
     (change.since.max(1) as f64 / change.before.max(1) as f64).ln().abs()
 }
 
-/// A point's date, or in the lab its kernel.
-pub fn when(point: &Point) -> String {
-    match point.began {
-        Some(began) => began.told().trim_end_matches(" UTC").to_string(),
-        None => plain(&point.kernel),
-    }
+/// A point's date, or in the lab its kernel. With seconds where points of the line share a minute.
+pub fn when(line: &Line, at: usize) -> String {
+    let point = &line.points[at];
+    let told = match line.points.windows(2).any(share_a_minute) {
+        true => point.began.map(Utc::told_to_the_second),
+        false => point.began.map(Utc::told),
+    };
+    told.map_or_else(|| plain(&point.kernel), |date| date.trim_end_matches(" UTC").to_string())
+}
+
+fn share_a_minute(points: &[Point]) -> bool {
+    let minutes: Vec<Option<u64>> = points.iter().map(|p| Some(p.began?.seconds() / 60)).collect();
+    minutes[0].is_some() && minutes[0] == minutes[1]
 }
 
 /// A value in us, or as a share.

@@ -51,6 +51,18 @@ fn on_day(day: u64, late: u64, kernel: &str, machine: &str, samples: usize) -> C
     result
 }
 
+#[test]
+fn points_of_one_minute_are_told_with_their_seconds() {
+    let dir = tempfile::tempdir().unwrap();
+    for second in 0..3 {
+        let mut cell = on_day(0, 20_000, "6.1", "box", 2_000);
+        cell.record.origin.as_mut().unwrap().began = Utc::at(FIRST + second);
+        write_cells(&dir.path().join(format!("runs/{second}")), &[cell]);
+    }
+    let told = contains("2026-11-01 05:00:00 ").and(contains("2026-11-01 05:00:02 "));
+    history(dir.path()).assert().success().stdout(told);
+}
+
 /// A run a day, twelve of one kernel and twelve of the next.
 fn days(dir: &Path, samples: usize, late: impl Fn(u64) -> u64) {
     for day in 0..24 {

@@ -75,10 +75,13 @@ impl Watch {
 
     fn records(&self) -> Vec<Value> {
         let cells = |segment: PathBuf| fs::read_dir(segment.join("cells")).unwrap().flatten();
+        // What begins with a dot is being written, or removed.
+        let is_kept = |cell: &fs::DirEntry| !cell.file_name().to_string_lossy().starts_with('.');
         let records = self
             .segments()
             .into_iter()
             .flat_map(cells)
+            .filter(is_kept)
             .map(|cell| cell.path().join("record.json"));
         records
             .map(|p| serde_json::from_slice(&fs::read(p).unwrap()).unwrap())
