@@ -136,7 +136,10 @@ pub fn when(line: &Line, at: usize) -> String {
         true => point.began.map(Utc::told_to_the_second),
         false => point.began.map(Utc::told),
     };
-    told.map_or_else(|| plain(&point.kernel), |date| date.trim_end_matches(" UTC").to_string())
+    told.map_or_else(
+        || plain(&point.kernel),
+        |date| date.trim_end_matches(" UTC").to_string(),
+    )
 }
 
 fn share_a_minute(points: &[Point]) -> bool {
