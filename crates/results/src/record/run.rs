@@ -36,6 +36,10 @@ pub enum RunError {
     /// No run there.
     #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display().to_string().escape_debug())]
     NotARun(PathBuf),
+    /// A folder of runs.
+    #[error("{} is not a run, but holds some, the last is {}; name one of them, or all with `worstcase history`",
+        .0.display().to_string().escape_debug(), .1.display().to_string().escape_debug())]
+    Runs(PathBuf, PathBuf),
     /// Root would write through what somebody else put there.
     #[error(
         "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
@@ -153,7 +157,10 @@ impl Run {
     /// Opens a run to read it, finished or not.
     pub fn open(dir: &Path) -> Result<Run, RunError> {
         if !dir.join(RUN_FILE).exists() {
-            return Err(RunError::NotARun(dir.to_path_buf()));
+            return Err(match last_run_in(dir) {
+                Some(last) => RunError::Runs(dir.to_path_buf(), last),
+                None => RunError::NotARun(dir.to_path_buf()),
+            });
         }
         let plan: RunPlan = folder::read_form(dir, RUN_FILE, plan::SCHEMA)?;
         plan.check()
@@ -292,6 +299,12 @@ impl Run {
     pub fn for_each_sample(&self, record: &Record, each: impl FnMut(SampleRow)) -> Result<(), RunError> {
         Ok(folder::for_each_sample(&self.cell_dir(&record.id), record, each)?)
     }
+}
+
+/// The last by name of the runs in a folder, e.g. of a watch.
+fn last_run_in(dir: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
+    entries.filter(|path| path.join(RUN_FILE).exists()).max()
 }
 
 /// Writes the plan as a new folder, or into an empty one.

@@ -196,6 +196,14 @@ fn another_run_is_never_written_over() {
     fs::write(full.path().join("thesis.tex"), "").unwrap();
     assert!(matches!(Run::create(full.path(), plan()), Err(RunError::NotEmpty(_))));
     assert!(matches!(Run::open(full.path()), Err(RunError::NotARun(_))));
+    for name in ["20261122-0500", "20261123-0500"] {
+        Run::create(&full.path().join(name), plan()).unwrap();
+    }
+    let error = Run::open(full.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("the last is") && error.contains("/20261123-0500; name one of them"),
+        "{error}"
+    );
     // An empty folder is fine.
     let empty = tempfile::tempdir().unwrap();
     Run::create(empty.path(), plan()).unwrap();
