@@ -12,6 +12,7 @@
 //! shares      which functions took a stretch
 //! sources     and which lines, if somebody knows them
 //! spans       the breakdown type: consecutive spans that add up exactly to the latency
+//! folded      the call chains that ran, for flame graphs
 //! cause       the first cause in one sentence, and what would remove it
 //! build       all of it in order                                 execution -> breakdown
 //! host        the same from a recording of the machine in front of you: coarser
@@ -24,6 +25,7 @@ mod chance;
 mod classify;
 pub mod compare;
 pub mod decode;
+pub mod folded;
 pub mod frames;
 pub mod group;
 pub mod host;

@@ -15,6 +15,7 @@ pub use choice::Choice;
 pub use error::ExplainError;
 
 use crate::breakdown::cause::Peer;
+use crate::breakdown::folded::folded;
 use crate::breakdown::lines::Lines;
 use crate::breakdown::spans::{Sample, Since};
 use crate::breakdown::{Around, Breakdown, Explanation};
@@ -22,6 +23,9 @@ use crate::kept::kept;
 use choice::choose;
 pub(crate) use replay::Ready;
 use replay::Replayed;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::any::type_name;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use worstcase_kernels::ResolveOptions;
@@ -181,9 +185,22 @@ fn worst_of_cell(
     let mut rows = rows(run, record)?;
     rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
     rows.truncate(each);
+    tell_once(means, run, records, record, &rows, |told| told.breakdown)
+}
+
+/// Of each of these samples what `wanted` takes from its explanation; kept.
+fn tell_once<T: Serialize + DeserializeOwned>(
+    means: &Means,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    rows: &[(usize, SampleRow)],
+    wanted: impl Fn(Explanation) -> T,
+) -> Result<Vec<T>, ExplainError> {
     let ready = Ready::of(means, run, record)?;
     let around = around(record, records);
     let asked = [
+        type_name::<T>().into(),
         ready.key()?,
         format!("{rows:?}"),
         format!("{around:?}"),
@@ -191,25 +208,35 @@ fn worst_of_cell(
     ];
     let asked = asked.each_ref().map(String::as_str);
     kept(&means.options.cache, AREA, &asked, || {
-        let (told, _) = tell(ready, record, &around, &rows)?;
-        Ok(told.into_iter().map(|t| t.breakdown).collect())
+        let (told, _) = tell(ready, record, &around, rows)?;
+        Ok(told.into_iter().map(wanted).collect())
     })
 }
 
-/// Explains a cell's worst sample in the lab, with what its flame graph is drawn from.
+/// A breakdown, and the call chains that its flame graph is drawn from.
+#[derive(Serialize, Deserialize)]
+pub struct Told {
+    /// The breakdown.
+    pub breakdown: Breakdown,
+    /// Folded stacks.
+    pub folded: String,
+}
+
+/// Explains a cell's worst sample in the lab; kept.
 pub fn worst_of_lab(
     means: &Means,
     run: &Run,
     records: &[Record],
     record: &Record,
-) -> Result<Option<Explanation>, ExplainError> {
-    let worst = choose(&rows(run, record)?, Choice::Worst);
-    let Some(worst) = worst else {
+) -> Result<Option<Told>, ExplainError> {
+    let Some(worst) = choose(&rows(run, record)?, Choice::Worst) else {
         return Ok(None);
     };
-    let ready = Ready::of(means, run, record)?;
-    let (mut explanation, _) = tell(ready, record, &around(record, records), &[worst])?;
-    Ok(explanation.pop())
+    let mut told = tell_once(means, run, records, record, &[worst], |told| Told {
+        folded: folded(&told),
+        breakdown: told.breakdown,
+    })?;
+    Ok(told.pop())
 }
 
 /// Explains a cell's worst sample on this machine, if something was recorded.

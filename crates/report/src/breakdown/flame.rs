@@ -1,29 +1,9 @@
-//! Folded stacks and flame graphs. Widths are virtual nanoseconds between due time and sample.
+//! Flame graphs. Widths are virtual nanoseconds between due time and sample.
 
 use inferno::{differential, flamegraph};
-use std::collections::BTreeMap;
 use worstcase_analysis::breakdown::build::Explanation;
+use worstcase_analysis::breakdown::folded::folded;
 use worstcase_base::format::micros;
-
-/// One line for each call chain: `outer;inner 123`, sorted, for every tool that reads folded stacks.
-pub fn folded(explanation: &Explanation) -> String {
-    let mut times: BTreeMap<String, u64> = BTreeMap::new();
-    for interval in explanation
-        .walk
-        .within(explanation.points.due, explanation.points.sample)
-    {
-        let frames = explanation.walk.stacks.chain(interval.stack);
-        let names: Vec<String> = frames.iter().map(|f| name(&f.function)).collect();
-        *times.entry(names.join(";")).or_default() += (interval.end - interval.start) << explanation.shift;
-    }
-    times.iter().map(|(chain, ns)| format!("{chain} {ns}\n")).collect()
-}
-
-/// Semicolons and line ends separate frames and chains; task names may hold them.
-fn name(function: &str) -> String {
-    let separates = |c: char| c == ';' || c.is_control();
-    function.chars().map(|c| if separates(c) { '_' } else { c }).collect()
-}
 
 /// Why no picture could be drawn.
 #[derive(Debug, thiserror::Error)]

@@ -337,7 +337,7 @@ fn other_programs_read_it() {
         .map(|s| s["length_ns"].as_u64().unwrap())
         .sum();
     assert_eq!(sum, latency);
-    let folded = flame::folded(&explanation);
+    let folded = worstcase_analysis::breakdown::folded::folded(&explanation);
     let sum: u64 = folded
         .lines()
         .map(|l| l.rsplit(' ').next().unwrap().parse::<u64>().unwrap())

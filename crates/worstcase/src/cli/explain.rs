@@ -8,6 +8,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::breakdown::folded::folded;
 use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
 use worstcase_analysis::explain::{
     self, Choice, ExplainError, Explained, Means, can_be_explained, comparable, worst_cell,
@@ -222,7 +223,7 @@ fn write_files(args: &ExplainArgs, explained: &Explained, other: Option<&Explain
         Explained::Host(_) => return Ok(()),
     };
     if let Some(path) = &args.folded {
-        write(path, flame::folded(explanation).as_bytes())?;
+        write(path, folded(explanation).as_bytes())?;
     }
     if let Some(path) = &args.perfetto {
         write(path, perfetto::trace(explanation, &**lines).as_bytes())?;

@@ -1,7 +1,8 @@
 //! `worstcase report`: runs as one page.
 
+use super::lab::Jobs;
 use super::output::{self, OutputError, print};
-use super::progress::{Steps, Terminal};
+use super::progress::{Bar, Steps, Terminal};
 use super::replay::ReplayArgs;
 use clap::Args;
 use std::io;
@@ -15,10 +16,9 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_probe::Nanos;
 use worstcase_report::View;
-use worstcase_report::breakdown::flame::folded;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, Options};
-use worstcase_results::record::{Quantity, Record, Run, RunError, Venue};
+use worstcase_results::record::{Progress, Quantity, Record, Run, RunError, Venue, parallel};
 use worstcase_results::verdict::{Criterion, verdicts};
 
 /// Write runs as one page that works offline: the answer, pictures, breakdowns, and what it was measured on
@@ -44,6 +44,9 @@ pub struct ReportArgs {
     /// recordings are always told)
     #[arg(long)]
     breakdowns: bool,
+    /// How many at once.
+    #[command(flatten)]
+    jobs: Jobs,
     /// What replays them
     #[command(flatten)]
     replay: ReplayArgs,
@@ -90,10 +93,8 @@ impl ReportError {
 pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
     // A run that is not there is said before the others are read.
     let runs: Vec<Run> = args.runs.iter().map(|dir| Run::open(dir)).collect::<Result<_, _>>()?;
-    let steps = Steps::new();
-    let parts = runs.iter().map(|run| part(args, run, &steps, runs.len()));
+    let parts = runs.iter().map(|run| part(args, run, runs.len()));
     let parts: Vec<RunPart> = parts.collect::<Result<_, _>>()?;
-    steps.finish();
     let page = page(&parts);
     let failed = |source| ReportError::Write {
         path: args.output.clone(),
@@ -110,7 +111,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunPart, ReportError> {
+fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportError> {
+    let steps = Steps::new();
     steps.say(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
     let limit = args.criterion.or(run.plan().criterion());
@@ -121,10 +123,10 @@ fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunP
         dots: whole.dots / runs,
         ..whole
     };
-    let parts = PageParts {
-        pictures: picture::of_run(run, &records, options)?,
-        breakdowns: breakdowns(args, run, &records, steps)?,
-    };
+    let pictures = picture::of_run(run, &records, options)?;
+    steps.finish();
+    let breakdowns = breakdowns(args, run, &records)?;
+    let parts = PageParts { pictures, breakdowns };
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let view = View {
         plan: run.plan(),
@@ -140,29 +142,28 @@ fn part(args: &ReportArgs, run: &Run, steps: &Steps, runs: usize) -> Result<RunP
 const TOLD: [&str; 2] = ["wakeup", "response"];
 
 /// Of each subject's worst cell.
-fn breakdowns(
-    args: &ReportArgs,
-    run: &Run,
-    records: &[Record],
-    steps: &Steps,
-) -> Result<Vec<BreakdownPart>, ReportError> {
+fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<BreakdownPart>, ReportError> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named();
     let means = args.replay.means(&additions, &options, None);
-    let mut breakdowns = Vec::new();
-    for record in worst_cells(records) {
-        steps.say(&format!("telling why {} was late", record.id));
+    let cells: Vec<&Record> = worst_cells(records)
+        .into_iter()
+        .filter(|record| record.foreign.is_none() && (args.breakdowns || record.subject.venue() == Venue::Host))
+        .collect();
+    let bar = Bar::new();
+    bar.begin(0, cells.len());
+    let breakdowns = parallel(args.jobs.count(), &cells, |record| {
         let breakdown = match record.subject.venue() {
-            _ if record.foreign.is_some() => None,
             Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),
-            Venue::Lab if args.breakdowns => worst_of_lab(&means, run, records, record)?
-                .map(|told| BreakdownPart::new(&told.breakdown, Some(&folded(&told)))),
-            Venue::Lab => None,
+            Venue::Lab => worst_of_lab(&means, run, records, record)?
+                .map(|told| BreakdownPart::new(&told.breakdown, Some(&told.folded))),
         };
-        breakdowns.extend(breakdown);
-    }
-    Ok(breakdowns)
+        bar.measured(&record.id);
+        Ok::<_, ExplainError>(breakdown)
+    });
+    bar.finish();
+    Ok(breakdowns?.into_iter().flatten().collect())
 }
 
 /// Each subject's cell with the highest latency, in the order of the records.
