@@ -1,5 +1,6 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
+use super::completions;
 use super::Error;
 use super::lab::Jobs;
 use super::output::print;
@@ -38,7 +39,7 @@ pub struct CensusArgs {
     /// The run's folder
     run: PathBuf,
     /// One cell, in detail [default: a table of all; in detail if there is only one]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::cells())]
     cell: Option<String>,
     /// What changes from the cell to this one: an ID, another run's folder, or a folder of one of its cells
     #[arg(long, value_name = "OTHER", requires = "cell")]

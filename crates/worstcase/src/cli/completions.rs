@@ -1,11 +1,19 @@
-//! `worstcase completions`: what a shell needs to complete the command line, from the command line itself.
+//! `worstcase completions`: what a shell needs to complete the command line. Its script asks this program at each completion,
+//! so that cells of a run that is on the line are known.
 
 use super::output::print;
 use super::visible;
 use crate::cli::Error;
 use clap::Args;
-use clap_complete::{Shell, generate};
+use clap_complete::env::Shells;
+use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate, Shell};
+use std::env;
+use std::path::Path;
 use std::process::ExitCode;
+use worstcase_results::record::Run;
+
+/// Set by the shell's script, to its name.
+const ASKED: &str = "WORSTCASE_COMPLETE";
 
 /// Print what completes this command line in a shell
 #[derive(Debug, Args)]
@@ -23,7 +31,25 @@ pub struct CompletionsArgs {
 /// Runs the command.
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Error> {
     let mut script = Vec::new();
-    generate(args.shell, &mut visible(), "worstcase", &mut script);
+    Shells::builtins()
+        .completer(&args.shell.to_string())
+        .expect("the same shells")
+        .write_registration(ASKED, "worstcase", "worstcase", "worstcase", &mut script)
+        .expect("memory takes it");
     print(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Answers a shell and ends, if a shell asks.
+pub fn answer() {
+    CompleteEnv::with_factory(visible).var(ASKED).complete();
+}
+
+/// Names of the cells of the runs on the command line.
+pub fn cells() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let runs = env::args_os().filter_map(|word| Run::open(Path::new(&word)).ok());
+        let ids = runs.flat_map(|run| run.plan().cells.clone());
+        ids.map(|cell| CompletionCandidate::new(cell.id.to_string())).collect()
+    })
 }

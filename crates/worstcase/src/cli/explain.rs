@@ -1,5 +1,6 @@
 //! `worstcase explain`: why a sample was late.
 
+use super::completions;
 use super::lab::Jobs;
 use super::output::print;
 use super::progress::{Bar, Terminal};
@@ -42,13 +43,13 @@ pub struct ExplainArgs {
     /// The run's folder
     run: PathBuf,
     /// The cell [default: the one with the highest latency]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::cells())]
     cell: Option<String>,
     /// Which sample: worst, its number, or a percentile such as p99.9
     #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
     sample: Choice,
     /// Lay the worst sample of another cell beside it
-    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    #[arg(long, value_name = "ID", add = completions::cells(), conflicts_with = "all")]
     compare: Option<String>,
     /// Group the worst samples of every cell by cause
     #[arg(long)]

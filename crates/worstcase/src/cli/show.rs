@@ -2,6 +2,7 @@
 
 mod data;
 
+use super::completions;
 use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ pub struct ShowArgs {
     #[arg(long, conflicts_with = "cell")]
     csv: bool,
     /// Print one cell in every detail
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::cells())]
     cell: Option<String>,
     /// Judge every subject: no latency above this, e.g. 100us (default: the run's own criterion)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]

@@ -130,47 +130,57 @@ fn pages_that_cannot_be_written_are_an_error_of_storage() {
     );
 }
 
-#[test]
-fn bash_loads_its_completions_and_completes_what_is_visible() {
-    let dir = tempfile::tempdir().unwrap();
-    let script = dir.path().join("worstcase.bash");
-    fs::write(&script, worstcase(&["completions", "bash"])).unwrap();
-    let bash = |code: &str| {
-        let output = process::Command::new("bash")
-            .args(["--norc", "-euc", code, "bash"])
-            .arg(&script)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success() && output.stderr.is_empty(),
-            "{code}: {output:?}"
-        );
-        String::from_utf8(output.stdout).unwrap()
-    };
-    bash("bash -n \"$1\"");
-    let complete = |words: &str, current: usize| {
-        bash(&format!(
-            "source \"$1\"; COMP_WORDS=(worstcase {words}); COMP_CWORD={current}; COMPREPLY=(); \
-             _worstcase worstcase \"${{COMP_WORDS[{current}]}}\" \"${{COMP_WORDS[{current}-1]}}\"; echo \"${{COMPREPLY[@]}}\""
-        ))
-    };
-    assert_eq!(complete("pl", 1), "plot\n");
-    assert_eq!(complete("ho", 1), "host\n");
-    assert_eq!(complete("lab ver", 2), "verify\n");
-    assert_eq!(complete("gate --write", 2), "--write-baseline\n");
-    assert_eq!(complete("host run --load procr", 4), "procread\n");
-    assert_eq!(complete("lab run --probe jit", 4), "jitter\n");
-    assert_eq!(complete("study run preemption", 3), "preemption-models\n");
+/// What bash completes when this is typed; the last word is the one to complete.
+fn completed_by_bash(words: &[&str]) -> String {
+    let code = "source <(worstcase completions bash); COMP_WORDS=(worstcase \"$@\"); COMP_CWORD=$#; COMP_TYPE=9; COMPREPLY=(); \
+                _clap_complete_worstcase worstcase \"${COMP_WORDS[$#]}\" \"${COMP_WORDS[$# - 1]}\"; echo \"${COMPREPLY[@]}\"";
+    let program = assert_cmd::cargo::cargo_bin("worstcase");
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut bash = process::Command::new("bash");
+    bash.args(["--norc", "-euc", code, "bash"]).args(words).env("PATH", path);
+    let output = bash.output().unwrap();
+    let is_right = output.status.success() && output.stderr.is_empty();
+    assert!(is_right, "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_string()
 }
 
 #[test]
-fn every_shell_has_completions_of_what_is_visible() {
+fn bash_completes_what_is_visible() {
+    for (typed, completed) in [
+        ("pl", "plot"),
+        ("ho", "host"),
+        ("lab ver", "verify"),
+        ("gate --write", "--write-baseline"),
+        ("host run --load procr", "procread"),
+        ("lab run --probe jit", "jitter"),
+        ("study run preemption", "preemption-models"),
+    ] {
+        let words: Vec<&str> = typed.split(' ').collect();
+        assert_eq!(completed_by_bash(&words), completed, "{typed}");
+    }
+    none_hidden(&completed_by_bash(&[""]));
+}
+
+#[test]
+fn cells_of_the_run_on_the_line_are_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    crate::fixture::write(&run);
+    let run = run.to_str().unwrap();
+    let cells = |of: &str, typed: &str| completed_by_bash(&["explain", of, "--cell", typed]);
+    assert_eq!(cells(run, "").split(' ').count(), crate::fixture::plan().cells.len());
+    assert_eq!(
+        cells(run, "6.1.0-50-rt-amd64.rt.fork.wakeup.s2"),
+        "6.1.0-50-rt-amd64.rt.fork.wakeup.s2"
+    );
+    assert_eq!(cells(folder.path().to_str().unwrap(), ""), "");
+}
+
+#[test]
+fn every_shell_has_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = worstcase(&["completions", shell]);
-        none_hidden(&script);
-        for word in ["compare", "verify", "write-baseline"] {
-            assert!(script.contains(word), "{shell}: {word}");
-        }
+        assert!(script.contains("WORSTCASE_COMPLETE"), "{shell}: {script}");
     }
     let mut command = Command::cargo_bin("worstcase").unwrap();
     command.args(["completions", "csh"]).assert().code(2);

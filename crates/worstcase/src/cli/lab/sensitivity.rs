@@ -1,5 +1,6 @@
 //! `worstcase lab sensitivity`.
 
+use crate::cli::completions;
 use super::how::{Jobs, QemuArgs};
 use crate::cli::Error;
 use crate::cli::output::print;
@@ -37,7 +38,7 @@ pub struct SensitivityArgs {
     /// The run's folder
     run: PathBuf,
     /// The cell [default: the one with the highest latency]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::cells())]
     cell: Option<String>,
     /// Seeds of each line
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
