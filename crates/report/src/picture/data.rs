@@ -303,7 +303,7 @@ fn kernel(subject: &Subject) -> (String, Option<Flavour>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::subject;
+    use super::super::testing::{cell, subject};
     use super::*;
     use worstcase_results::record::Machine;
 
@@ -346,5 +346,16 @@ mod tests {
         let sizes: Vec<usize> = groups(&all).iter().map(Vec::len).collect();
         assert_eq!(sizes, [6, 6, 5]);
         assert_eq!(groups::<u8>(&[]).len(), 0);
+    }
+
+    #[test]
+    fn the_whole_latency_comes_before_its_parts() {
+        let samples = [(0, 5_000), (1, 6_000)];
+        let mut record = cell(subject("6.1.0-56-amd64", "none"), "idle", 1, 2, &samples).record;
+        assert_eq!(quantities("response", &[&record]), [Quantity::Latency]);
+        record.summary.irq_latency = record.summary.latency.clone();
+        record.summary.after_irq = record.summary.latency.clone();
+        let all = [Quantity::Latency, Quantity::IrqLatency, Quantity::AfterIrq];
+        assert_eq!(quantities("response", &[&record]), all);
     }
 }

@@ -1,7 +1,7 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
-use super::completions;
 use super::Error;
+use super::completions;
 use super::lab::Jobs;
 use super::output::print;
 use super::progress::{Bar, Terminal};

@@ -23,12 +23,13 @@ const BOOT_WEIGHT: u64 = 5;
 impl Bar {
     /// A bar that shows itself only on a terminal.
     pub fn new() -> Bar {
-        let shown = std::io::stderr().is_terminal();
-        let target = if shown {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
+        Bar::on(match std::io::stderr().is_terminal() {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        })
+    }
+
+    fn on(target: ProgressDrawTarget) -> Bar {
         Bar {
             bar: ProgressBar::with_draw_target(None, target),
             done: AtomicUsize::new(0),
@@ -137,5 +138,27 @@ impl Observer for Terminal {
         if let Some(bar) = self.bar.lock().unwrap_or_else(|e| e.into_inner()).take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indicatif::InMemoryTerm;
+
+    #[test]
+    fn no_time_is_left_before_something_is_done() {
+        let terminal = InMemoryTerm::new(5, 80);
+        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+        let shown = || {
+            bar.bar.force_draw();
+            terminal.contents()
+        };
+        bar.begin(0, 2);
+        assert!(shown().ends_with("0s gone, 0/2 cells; measuring"), "{}", shown());
+        bar.measured(&CellId::try_from("a".to_string()).unwrap());
+        assert!(shown().contains(" left, 1/2 cells; measured a"), "{}", shown());
+        bar.finish();
+        assert_eq!(terminal.contents(), "");
     }
 }

@@ -83,3 +83,34 @@ fn who_does_not_see_it_can_use_it() {
     }
     assert_eq!(browser.text("document.activeElement.textContent"), "To the answer");
 }
+
+#[test]
+fn a_number_stays_on_its_line_and_a_cut_table_says_so() {
+    let page = synthetic();
+    let mut browser = opened(&page.path);
+    browser.look(390, "light");
+    browser.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
+    let numbers = "(() => {
+        const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+        const found = [];
+        while (texts.nextNode()) {
+            for (const match of texts.currentNode.data.matchAll(/\\d{1,3}([ \\u00a0\\u202f]\\d{3})+(?!\\d)/g)) {
+                const range = document.createRange();
+                range.setStart(texts.currentNode, match.index);
+                range.setEnd(texts.currentNode, match.index + match[0].length);
+                found.push(new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size);
+            }
+        }
+        return found;
+    })()";
+    assert!(browser.number(&format!("{numbers}.length")) > 10);
+    assert_eq!(
+        browser.number(&format!("{numbers}.filter((lines) => lines > 1).length")),
+        0
+    );
+    let cut = "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth)";
+    assert!(browser.number(&format!("{cut}.length")) > 0);
+    let shaded = "(getComputedStyle(s).backgroundAttachment.match(/local/g) ?? []).length == 2 \
+                  && getComputedStyle(s).backgroundImage.includes('rgba(0, 0, 0, 0.22)')";
+    assert_eq!(browser.number(&format!("{cut}.filter((s) => !({shaded})).length")), 0);
+}

@@ -135,9 +135,15 @@ fn completed_by_bash(words: &[&str]) -> String {
     let code = "source <(worstcase completions bash); COMP_WORDS=(worstcase \"$@\"); COMP_CWORD=$#; COMP_TYPE=9; COMPREPLY=(); \
                 _clap_complete_worstcase worstcase \"${COMP_WORDS[$#]}\" \"${COMP_WORDS[$# - 1]}\"; echo \"${COMPREPLY[@]}\"";
     let program = assert_cmd::cargo::cargo_bin("worstcase");
-    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let path = format!(
+        "{}:{}",
+        program.parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
     let mut bash = process::Command::new("bash");
-    bash.args(["--norc", "-euc", code, "bash"]).args(words).env("PATH", path);
+    bash.args(["--norc", "-euc", code, "bash"])
+        .args(words)
+        .env("PATH", path);
     let output = bash.output().unwrap();
     let is_right = output.status.success() && output.stderr.is_empty();
     assert!(is_right, "{words:?}: {output:?}");

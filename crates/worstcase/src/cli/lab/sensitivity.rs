@@ -1,8 +1,8 @@
 //! `worstcase lab sensitivity`.
 
-use crate::cli::completions;
 use super::how::{Jobs, QemuArgs};
 use crate::cli::Error;
+use crate::cli::completions;
 use crate::cli::output::print;
 use crate::cli::progress::{Bar, Terminal};
 use crate::cli::replay::AddedArgs;
