@@ -230,7 +230,8 @@ fn rows(series: &Series, period: Option<Nanos>) -> Vec<SampleRow> {
         irq_latency: None,
         after_irq: None,
         instructions: None,
-        host: None,
+        parts: None,
+        jitter_ns: None,
     };
     samples.iter().map(row).collect()
 }

@@ -77,17 +77,20 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
     for name in load.modules() {
         modules::load(name)?;
     }
+    let asked = Asked::of_cell(text).map_err(GuestError::new)?;
+    let priorities = asked.priorities.apply().map_err(GuestError::new)?;
     let place = LoadEnvironment {
         work_dir: "/tmp".into(),
         venue: Venue::Lab,
         bodies: &[(LoadKind::Module, modules::start_load)],
-        placement: Asked::of_cell(text)
-            .map_err(GuestError::new)?
-            .place()
-            .map_err(GuestError::new)?,
+        placement: asked.place().map_err(GuestError::new)?,
         begin: None,
     };
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;
     record.environment.insert("stop_gap_ns".into(), gap.0.to_string());
+    if !priorities.is_empty() {
+        let words: Vec<String> = priorities.iter().map(|(name, n)| format!("{name}={n}")).collect();
+        record.environment.insert("chrt".into(), words.join(" "));
+    }
     Ok(record)
 }

@@ -17,7 +17,6 @@
 //! trace    the kernel's tracepoints, read through perf's rings
 //! loads    loads beside those of the lab
 //! machine  what the kernel counts meanwhile
-//! sys      system interfaces that need `unsafe`
 //! ```
 
 pub mod buckets;
@@ -38,7 +37,6 @@ pub mod restore;
 pub mod run;
 pub mod spec;
 pub mod state;
-pub mod sys;
 pub mod trace;
 pub mod watch;
 

@@ -55,7 +55,7 @@ pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
 
 /// What the guest is asked for: the cell, and on several CPUs where probe and load run.
 fn text(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
-    let text = spec.to_text_on(&prepared.subject.machine.smp.asked());
+    let text = spec.to_text_on(&prepared.subject.machine.asked());
     text.map_err(|e| LabError::Request(e.to_string()))
 }
 

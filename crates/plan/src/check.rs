@@ -2,6 +2,7 @@
 
 use crate::{CpuList, Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
 use worstcase_base::duration;
+use worstcase_probe::sys::rtc;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
 /// Why an experiment cannot be measured: what is wrong and what is allowed, in one line.
@@ -123,6 +124,17 @@ impl Part {
                     "an interval is {} to {}, not {}",
                     duration::show(min),
                     duration::show(max),
+                    duration::show(interval)
+                );
+                return Err(Problem::new("interval", what));
+            }
+        }
+        if venue == Venue::Lab && probes.contains(&Probe::Jitter) {
+            let interval = self.timing.interval.unwrap_or(Probe::Jitter.usual_period(venue));
+            if rtc::hz(interval).is_none() {
+                let what = format!(
+                    "the probe jitter needs an interval that the RTC has: {}, not {}",
+                    duration::show(rtc::nearest(interval)),
                     duration::show(interval)
                 );
                 return Err(Problem::new("interval", what));

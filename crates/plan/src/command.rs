@@ -108,6 +108,10 @@ fn kernels_of(words: &mut Words, subjects: &[Subject]) {
     if appended != [""] {
         appended.iter().for_each(|append| words.option("append", append));
     }
+    let priorities = distinct(subjects.iter().map(|s| s.machine.chrt.to_string()));
+    if priorities != [""] {
+        priorities.iter().for_each(|chrt| words.option("chrt", chrt));
+    }
 }
 
 fn of_part(words: &mut Words, part: &Part, venue: Venue) {

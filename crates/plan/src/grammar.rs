@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn a_word_may_stand_for_several_probes_that_the_venue_has() {
         assert_eq!(probes(Venue::Lab, "switch:2/16x0").unwrap().len(), 2);
-        assert_eq!(probes(Venue::Host, "jitter").unwrap(), [Probe::Jitter]);
-        assert!(probes(Venue::Lab, "jitter").unwrap_err().0.contains("host only"));
+        assert_eq!(probes(Venue::Host, "timerlat").unwrap(), [Probe::Timerlat]);
+        assert!(probes(Venue::Lab, "timerlat").unwrap_err().0.contains("host only"));
         assert!(probes(Venue::Host, "bonnie").unwrap_err().0.contains("known: wakeup"));
     }
 }

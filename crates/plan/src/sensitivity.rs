@@ -1,7 +1,8 @@
 //! The same cell on other machines: does what it shows hold there?
 
 use crate::{BootParameters, CpuModel, PlannedCell, VirtualMachine};
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_probe::sys::rtc;
+use worstcase_probe::{CellSpec, Nanos, Probe};
 
 /// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,7 +98,15 @@ pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
         add(Property::Mips, format!("{mips} MIPS"), other, spec(), 1);
     }
     if cell.spec.probe.awaits_timer() {
-        for period in INTERVALS.into_iter().filter(|period| *period != cell.spec.period) {
+        let possible = |period| match cell.spec.probe {
+            Probe::Jitter => rtc::nearest(period),
+            _ => period,
+        };
+        for period in INTERVALS
+            .map(possible)
+            .into_iter()
+            .filter(|period| *period != cell.spec.period)
+        {
             let value = format!("{} us", period.0 / 1_000);
             add(Property::Interval, value, own.clone(), CellSpec { period, ..spec() }, 1);
         }
@@ -117,7 +126,6 @@ fn starved(own: &BootParameters) -> Option<BootParameters> {
 mod tests {
     use super::*;
     use crate::Smp;
-    use worstcase_probe::Probe;
 
     #[test]
     fn one_property_at_a_time_is_another() {

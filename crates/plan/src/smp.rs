@@ -4,7 +4,7 @@ use crate::{CpuList, Problem};
 use serde::{Deserialize, Serialize};
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
-use worstcase_probe::placement::{Asked, DEFAULT_QUANTUM, MOST_CPUS};
+use worstcase_probe::placement::{DEFAULT_QUANTUM, MOST_CPUS};
 
 /// The CPUs of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,14 +84,6 @@ impl Smp {
         words.extend(self.probe.map(|cpu| format!("probe-on-{cpu}")));
         words.extend(self.load.as_ref().map(|cpus| format!("load-on-{cpus}")));
         words
-    }
-
-    /// What the guest is asked for.
-    pub fn asked(&self) -> Asked {
-        Asked {
-            probe: self.probe,
-            load: self.load.clone(),
-        }
     }
 }
 

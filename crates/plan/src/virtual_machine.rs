@@ -4,6 +4,8 @@ use crate::{Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use worstcase_probe::placement::Asked;
+use worstcase_probe::priorities::Priorities;
 
 /// Virtual CPU speed unless another is asked for.
 pub const DEFAULT_MIPS: u32 = 1_000;
@@ -27,6 +29,9 @@ pub struct VirtualMachine {
     /// Boot parameters beside those of every subject.
     #[serde(default, skip_serializing_if = "BootParameters::is_empty")]
     pub append: BootParameters,
+    /// Priorities of the kernel's threads, if not those that it gives them.
+    #[serde(default, skip_serializing_if = "Priorities::is_empty")]
+    pub chrt: Priorities,
 }
 
 /// A CPU that the machine can have.
@@ -55,6 +60,7 @@ impl Default for VirtualMachine {
             cpu: CpuModel::default(),
             smp: Smp::default(),
             append: BootParameters::default(),
+            chrt: Priorities::default(),
         }
     }
 }
@@ -80,7 +86,16 @@ impl VirtualMachine {
         self.smp.check()
     }
 
-    /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`.
+    /// What the guest is asked for.
+    pub fn asked(&self) -> Asked {
+        Asked {
+            probe: self.smp.probe,
+            load: self.smp.load.clone(),
+            priorities: self.chrt.clone(),
+        }
+    }
+
+    /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`, `ktimers-90`.
     pub fn unusual(&self) -> Vec<String> {
         let usual = VirtualMachine::default();
         let mut words = Vec::new();
@@ -89,6 +104,7 @@ impl VirtualMachine {
         words.extend((self.cpu != usual.cpu).then(|| self.cpu.to_string()));
         words.extend(self.smp.unusual());
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
+        words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
         words
     }
 }
@@ -97,9 +113,12 @@ impl fmt::Display for VirtualMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} MIPS, {} MB, CPU {}", self.mips, self.memory_mb, self.cpu)?;
         self.smp.unusual().iter().try_for_each(|word| write!(f, ", {word}"))?;
-        match self.append.is_empty() {
+        if !self.append.is_empty() {
+            write!(f, ", '{}'", self.append)?;
+        }
+        match self.chrt.is_empty() {
             true => Ok(()),
-            false => write!(f, ", '{}'", self.append),
+            false => write!(f, ", {}", self.chrt),
         }
     }
 }
@@ -216,15 +235,22 @@ mod tests {
             memory_mb: 2_048,
             cpu: CpuModel::Skylake,
             append: " nohz=off  threadirqs".parse().unwrap(),
+            chrt: "ktimers=90,irq=50".parse().unwrap(),
             ..VirtualMachine::default()
         };
         assert_eq!(
             machine.unusual(),
-            ["500mips", "2048mb", "skylake", "nohz=off threadirqs"]
+            [
+                "500mips",
+                "2048mb",
+                "skylake",
+                "nohz=off threadirqs",
+                "ktimers-90+irq-50"
+            ]
         );
         assert_eq!(
             machine.to_string(),
-            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs'"
+            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50"
         );
     }
 

@@ -12,6 +12,7 @@
 //! trace   the plugin's event log: written by the plugin, read at the controller
 //! census  the plugin's list of stretches in which a wake-up would have had to wait
 //! window  the plugin's log of every block in a window, to explain a sample
+//! priorities of the kernel's own threads
 //! symbols names of the running kernel's code                       measured machine -> controller
 //! ```
 //! This crate knows nothing of QEMU, study files or reports.
@@ -22,6 +23,7 @@ pub mod cpus;
 pub mod loads;
 pub mod mark;
 pub mod placement;
+pub mod priorities;
 pub mod prng;
 pub mod probe;
 pub mod probes;

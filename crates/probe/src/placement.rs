@@ -1,6 +1,7 @@
 //! On a machine of several CPUs: where the probe measures and where the load runs.
 
 use crate::cpus::CpuList;
+use crate::priorities::Priorities;
 use crate::probe::Probe;
 use crate::spec::SpecError;
 use crate::sys::affinity;
@@ -14,13 +15,15 @@ pub const MOST_CPUS: usize = 16;
 /// How far one CPU of the lab may be ahead of another unless somebody says.
 pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000);
 
-/// What a cell's text asks for: `probe_cpu=1 load_cpus=0,2-3`, each optional.
+/// What a cell's text asks for of the machine: `probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90`, each optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The probe's CPU.
     pub probe: Option<u32>,
     /// The load's.
     pub load: Option<CpuList>,
+    /// Of the kernel's threads.
+    pub priorities: Priorities,
 }
 
 impl fmt::Display for Asked {
@@ -29,9 +32,12 @@ impl fmt::Display for Asked {
         if let Some(cpu) = self.probe {
             write!(f, "probe_cpu={cpu} ")?;
         }
-        match &self.load {
-            Some(cpus) => write!(f, "load_cpus={cpus} "),
-            None => Ok(()),
+        if let Some(cpus) = &self.load {
+            write!(f, "load_cpus={cpus} ")?;
+        }
+        match self.priorities.is_empty() {
+            true => Ok(()),
+            false => write!(f, "chrt={} ", self.priorities),
         }
     }
 }
@@ -56,6 +62,7 @@ impl Asked {
             match key {
                 "probe_cpu" => asked.probe = Some(value.parse().map_err(|_| bad())?),
                 "load_cpus" => asked.load = Some(value.parse().map_err(|_| bad())?),
+                "chrt" => asked.priorities = value.parse()?,
                 _ => {}
             }
         }
@@ -155,8 +162,12 @@ mod tests {
         let asked = Asked {
             probe: Some(1),
             load: Some("0,2-3".parse().unwrap()),
+            priorities: "ktimers=90,irq/7=0".parse().unwrap(),
         };
-        assert_eq!(asked.to_string(), "probe_cpu=1 load_cpus=0,2-3 ");
+        assert_eq!(
+            asked.to_string(),
+            "probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90,irq/7=0 "
+        );
         assert_eq!(Asked::of_cell(&format!("{asked}probe=wakeup load=idle")), Ok(asked));
         assert_eq!(Asked::default().to_string(), "");
     }
@@ -168,6 +179,7 @@ mod tests {
             "load_cpus=1-x load=a",
             "load_cpus=, load=a",
             "load_cpus=0 load_cpus=a load=a",
+            "chrt=ktimers load=a",
         ] {
             assert!(Asked::of_cell(bad).is_err(), "{bad}");
         }

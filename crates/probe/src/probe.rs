@@ -52,7 +52,7 @@ pub const PROBES: [ProbeInfo; 10] = [
     ProbeInfo {
         name: "jitter",
         about: "Realfeel: how far periods differ from what they should be",
-        only: Only::host("it takes the distances of a real clock's interrupts; in the lab: wakeup"),
+        only: None,
     },
     ProbeInfo {
         name: "noise",
@@ -175,7 +175,7 @@ impl Probe {
 
     /// Whether a sample in the lab is the lateness of a timer.
     pub const fn awaits_timer(self) -> bool {
-        matches!(self, Probe::Wakeup | Probe::Response)
+        matches!(self, Probe::Wakeup | Probe::Response | Probe::Jitter)
     }
 
     /// How many samples are taken unless somebody asks for another number or, on a host, for a time.
@@ -198,8 +198,8 @@ impl Probe {
         }
         match (self, venue) {
             (Probe::Noise, Venue::Lab) => Nanos::from_millis(10),
+            (Probe::Jitter, _) => Nanos(1_000_000_000 / REALFEEL_HZ),
             (_, Venue::Lab) => Nanos::from_micros(251),
-            (Probe::Jitter, Venue::Host) => Nanos(1_000_000_000 / REALFEEL_HZ),
             (Probe::Noise, Venue::Host) => Nanos::from_millis(100),
             (_, Venue::Host) => Nanos::from_millis(1),
         }
@@ -293,9 +293,9 @@ mod tests {
     #[test]
     fn a_venue_has_some_probes_and_says_why_not_the_others() {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
-        let why = Probe::Jitter.check_venue(Venue::Lab).unwrap_err().0;
-        assert!(why.starts_with("probe 'jitter' is there on the host only: "), "{why}");
-        assert_eq!(Probe::names(Venue::Lab).count(), 8);
+        let why = Probe::Timerlat.check_venue(Venue::Lab).unwrap_err().0;
+        assert!(why.starts_with("probe 'timerlat' is there on the host only: "), "{why}");
+        assert_eq!(Probe::names(Venue::Lab).count(), 9);
         assert_eq!(Probe::names(Venue::Host).count(), 10);
     }
 }

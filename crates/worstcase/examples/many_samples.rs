@@ -13,8 +13,8 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellResult, HostMachine, HostRow, Kernel, Machine, Periods, Preempt, Run, RunPlan,
-    SampleRow, Subject, folder,
+    Accounting, CellEntry, CellResult, HostMachine, Kernel, Machine, Periods, Preempt, Run, RunPlan, SampleRow,
+    Subject, folder,
 };
 
 const PERIOD: Nanos = Nanos::from_micros(100);
@@ -96,10 +96,8 @@ fn rows(samples: u32) -> impl Iterator<Item = SampleRow> {
             irq_latency: None,
             after_irq: None,
             instructions: None,
-            host: Some(HostRow {
-                parts: None,
-                jitter_ns: (index > 0).then_some(jitter),
-            }),
+            parts: None,
+            jitter_ns: (index > 0).then_some(jitter),
         }
     })
 }

@@ -124,7 +124,8 @@ mod tests {
                 irq_latency: None,
                 after_irq: None,
                 instructions: None,
-                host: None,
+                parts: None,
+                jitter_ns: None,
             };
             let rows: Vec<(usize, SampleRow)> = (0..count).map(|i| (i as usize, row(i))).collect();
             let all = Distribution::new(rows.iter().map(|(_, row)| row.latency)).unwrap();

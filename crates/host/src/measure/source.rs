@@ -1,11 +1,11 @@
 //! What wakes a measuring thread: one type a timer, all of them with the same two steps.
 
-use crate::sys::rtc::Rtc;
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::io;
 use worstcase_probe::sys::alarm::{Alarm, OnExpiry};
 use worstcase_probe::sys::clock;
+use worstcase_probe::sys::rtc::Rtc;
 use worstcase_probe::{Nanos, Schedule};
 
 /// A wake-up.

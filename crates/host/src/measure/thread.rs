@@ -9,12 +9,11 @@ use super::spin::{Windows, spin};
 use super::take::{LoopResult, take};
 use crate::message::Seen;
 use crate::spec::{HostSpec, Waker};
-use crate::sys::rtc::Rtc;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
 use worstcase_plan::{Policy, Timer};
+use worstcase_probe::sys::rtc::Rtc;
 use worstcase_probe::sys::usage::{self, Usage};
 use worstcase_probe::sys::{clock, memory};
 use worstcase_probe::{Nanos, Probe, Schedule};
@@ -95,8 +94,7 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
         Waker::Timer(Timer::Posix) => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
         Waker::Timer(Timer::Setitimer) => IntervalTimer::new().and_then(|source| measure(source, order, warnings)),
         Waker::Timer(Timer::Rtc) => {
-            let hz = (1_000_000_000 / spec.interval.0) as u32;
-            Rtc::open(Path::new("/dev/rtc"), hz).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
+            Rtc::open(spec.interval).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
         }
         Waker::Timerlat | Waker::None => Err(io::Error::other("no thread waits for it")),
     };

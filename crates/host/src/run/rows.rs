@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use worstcase_plan::Timer;
 use worstcase_probe::{Nanos, Probe};
-use worstcase_results::record::{HostRow, RowParts, SampleRow};
+use worstcase_results::record::{RowParts, SampleRow};
 
 /// The clock's periodic interrupt.
 const CLOCK: Waker = Waker::Timer(Timer::Rtc);
@@ -61,15 +61,11 @@ fn add_irq_latency(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()>
 fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
     add_irq_latency(row, parts)?;
     let mut next = || next_part(parts);
-    let parts = RowParts {
+    row.parts = Some(RowParts {
         handler: next()?,
         scheduling: next()?,
         return_: next()?,
         unexplained: next()?,
-    };
-    row.host = row.host.map(|host| HostRow {
-        parts: Some(parts),
-        ..host
     });
     Ok(())
 }
@@ -131,7 +127,8 @@ impl Rows {
             irq_latency: None,
             after_irq: None,
             instructions: None,
-            host: Some(HostRow { parts: None, jitter_ns }),
+            parts: None,
+            jitter_ns,
         }
     }
 }
@@ -201,7 +198,7 @@ mod tests {
         std::fs::write(spec.samples_file(0), bytes).unwrap();
         let mut rows = Vec::new();
         for_each_row(&spec, &done(false), |row| {
-            rows.push((row.index, row.due.0, row.latency.0, row.host.and_then(|h| h.jitter_ns)));
+            rows.push((row.index, row.due.0, row.latency.0, row.jitter_ns));
             Ok(())
         })
         .unwrap();
@@ -258,7 +255,7 @@ mod tests {
             })
         };
         read(&mut rows).unwrap();
-        let p = rows[0].host.unwrap().parts.unwrap();
+        let p = rows[0].parts.unwrap();
         assert_eq!(
             (rows[0].irq_latency, rows[0].after_irq),
             (Some(Nanos(1)), Some(Nanos(14)))
@@ -282,7 +279,7 @@ mod tests {
         std::fs::write(spec.parts_file(0), parts).unwrap();
         let mut seen = Vec::new();
         for_each_row(&spec, &done(true), |row| {
-            assert_eq!(row.host.unwrap().parts, None);
+            assert_eq!(row.parts, None);
             seen.push((row.index, row.irq_latency.unwrap().0, row.after_irq.unwrap().0));
             Ok(())
         })

@@ -9,10 +9,11 @@ use crate::doctor::examine;
 use crate::facts::Tree;
 use crate::spec::{Scheduling, Waker};
 use crate::{CpuList, Facts, HostError};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use worstcase_plan::{Combination, Experiment, Part, Policy, Subjects, Timer, Venue};
 use worstcase_probe::bench::Bench;
 use worstcase_probe::probes::environment;
+use worstcase_probe::sys::rtc;
 use worstcase_probe::{Nanos, Probe};
 
 /// Captures of `response` unless asked otherwise.
@@ -21,7 +22,6 @@ const CAPTURES: usize = 10;
 const THRESHOLD: Nanos = Nanos(1_000);
 /// Of the kernel's timerlat threads.
 const TIMERLAT: Scheduling = Scheduling::new(Policy::Fifo, 95);
-const RTC: &str = "/dev/rtc";
 
 /// What is measured here.
 pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
@@ -98,7 +98,7 @@ fn of_part(part: &Part, cpus: &[u32]) -> Result<Vec<HostSpec>, HostError> {
 }
 
 fn timer(part: &Part, probe: Probe, cpus: &[u32]) -> Result<Timer, HostError> {
-    let has_rtc = Path::new(RTC).exists();
+    let has_rtc = rtc::device().is_some();
     let timer = part.method.timer.unwrap_or(match probe {
         Probe::Response => Timer::Posix,
         Probe::Jitter if has_rtc && cpus.len() == 1 => Timer::Rtc,
@@ -123,6 +123,13 @@ fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> R
         _ => Waker::Timer(timer(part, probe, cpus)?),
     };
     let method = &part.method;
+    if waker == Waker::Timer(Timer::Rtc) && rtc::hz(asked.interval).is_none() {
+        return wrong(&format!(
+            "--interval: the RTC does not tick every {}; the nearest is {}, or take --timer nanosleep",
+            asked.interval,
+            rtc::nearest(asked.interval)
+        ));
+    }
     let distance = method.distance.unwrap_or(Nanos(0));
     let for_break = method.break_at.is_some() && probe == Probe::Wakeup;
     let captures = method.captures.unwrap_or(match probe {

@@ -70,7 +70,8 @@ fn cell(
         irq_latency: None,
         after_irq: None,
         instructions: None,
-        host: None,
+        parts: None,
+        jitter_ns: None,
     };
     let rows: Vec<SampleRow> = taken.rows.iter().map(row).collect();
     let accounting = Accounting::Periods(periods);

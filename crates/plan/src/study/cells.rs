@@ -13,6 +13,7 @@ use std::str::FromStr;
 use toml::Spanned;
 use worstcase_probe::Nanos;
 use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::priorities::Priorities;
 
 /// A section as it is written.
 #[derive(Clone, Default, Deserialize)]
@@ -40,6 +41,7 @@ pub(super) struct RawCells {
     probe_cpu: Option<Spanned<u32>>,
     load_cpus: Option<Spanned<String>>,
     append: Option<Spanned<Vec<Spanned<String>>>>,
+    chrt: Option<Spanned<Vec<Spanned<String>>>>,
     /// Cells that differ in some of this; without parts there is one.
     #[serde(default)]
     part: Vec<RawCells>,
@@ -128,6 +130,7 @@ fn merge(over: RawCells, base: &RawCells) -> RawCells {
         probe_cpu: over.probe_cpu.or(base.probe_cpu),
         load_cpus: over.load_cpus.or(base.load_cpus),
         append: over.append.or(base.append),
+        chrt: over.chrt.or(base.chrt),
     }
 }
 
@@ -205,6 +208,7 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
             raw.probe_cpu.as_ref().map(Spanned::span),
             raw.load_cpus.as_ref().map(Spanned::span),
             raw.append.as_ref().map(Spanned::span),
+            raw.chrt.as_ref().map(Spanned::span),
         ];
         if let Some(at) = of_lab.into_iter().flatten().next() {
             return Err(Wrong(
@@ -247,7 +251,7 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
     Ok(Subjects::Kernels(subjects))
 }
 
-/// One for each number of CPUs and each of the boot parameters' lines.
+/// One for each number of CPUs, each of the boot parameters' lines, and each of the threads' priorities.
 fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
     let machine = VirtualMachine {
         mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
@@ -255,6 +259,7 @@ fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
         cpu: raw.cpu.as_ref().map(word::<CpuModel>).transpose()?.unwrap_or_default(),
         smp: Smp::default(),
         append: BootParameters::default(),
+        chrt: Priorities::default(),
     };
     let numbers = match &raw.cpus {
         None => vec![1],
@@ -273,22 +278,33 @@ fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
         Ok(VirtualMachine { smp, ..machine.clone() })
     };
     let machines = numbers.into_iter().map(of_cpus).collect::<Checked<Vec<_>>>()?;
-    let Some(lines) = &raw.append else {
+    let machines = each(machines, raw.append.as_ref(), "append", |append, machine| {
+        VirtualMachine { append, ..machine }
+    })?;
+    each(machines, raw.chrt.as_ref(), "chrt", |chrt, machine| VirtualMachine {
+        chrt,
+        ..machine
+    })
+}
+
+/// Every machine with each value of a list.
+fn each<T: FromStr<Err: Display>>(
+    machines: Vec<VirtualMachine>,
+    list: Option<&Spanned<Vec<Spanned<String>>>>,
+    key: &str,
+    with: fn(T, VirtualMachine) -> VirtualMachine,
+) -> Checked<Vec<VirtualMachine>> {
+    let Some(list) = list else {
         return Ok(machines);
     };
-    if lines.get_ref().is_empty() {
-        return Err(Wrong(
-            lines.span(),
-            "'append' is empty; \"\" stands for no parameters".into(),
-        ));
+    if list.get_ref().is_empty() {
+        let what = format!("'{key}' is empty; \"\" stands for none");
+        return Err(Wrong(list.span(), what));
     }
     let mut all = Vec::new();
     for machine in machines {
-        for line in lines.get_ref() {
-            all.push(VirtualMachine {
-                append: word::<BootParameters>(line)?,
-                ..machine.clone()
-            });
+        for text in list.get_ref() {
+            all.push(with(word(text)?, machine.clone()));
         }
     }
     Ok(all)
@@ -349,6 +365,7 @@ impl RawCells {
             "probe_cpu" => self.probe_cpu.as_ref().map(Spanned::span),
             "load_cpus" => self.load_cpus.as_ref().map(Spanned::span),
             "append" => self.append.as_ref().map(Spanned::span),
+            "chrt" => self.chrt.as_ref().map(Spanned::span),
             _ => None,
         };
         Wrong(at.unwrap_or_else(|| section.clone()), problem.what)

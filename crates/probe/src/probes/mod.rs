@@ -6,11 +6,13 @@
 //! real_time   the rights to measure with: policy, locked memory; what is missing becomes a warning
 //! wakeup      absolute periodic sleep
 //! response    interval timer and signal handler
+//! jitter      the real-time clock's interrupts
 //! noise       what takes the CPU from a thread that reads the clock without end
 //! environment what the machine says of itself
 //! ```
 
 pub mod environment;
+mod jitter;
 mod noise;
 mod real_time;
 mod recorder;

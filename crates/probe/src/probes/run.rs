@@ -1,5 +1,6 @@
 //! One cell on the machine that is measured.
 
+use super::jitter::Jitter;
 use super::noise::Noise;
 use super::real_time::{Locked, RealTime};
 use super::recorder::Recorder;
@@ -127,6 +128,7 @@ struct Measured {
 enum Instrument {
     Wakeup(Recorder),
     Response(Response),
+    Jitter(Jitter),
 }
 
 impl Instrument {
@@ -135,7 +137,8 @@ impl Instrument {
         Ok(match spec.probe {
             Probe::Wakeup => Instrument::Wakeup(recorder),
             Probe::Response => Instrument::Response(Response::new(recorder)?),
-            Probe::Bench(_) | Probe::Jitter | Probe::Noise | Probe::Timerlat => {
+            Probe::Jitter => Instrument::Jitter(Jitter::new(recorder)),
+            Probe::Bench(_) | Probe::Noise | Probe::Timerlat => {
                 unreachable!("refused, or measured in a way of its own")
             }
         })
@@ -145,6 +148,7 @@ impl Instrument {
         match self {
             Instrument::Wakeup(recorder) => recorder,
             Instrument::Response(response) => response.recorder(),
+            Instrument::Jitter(jitter) => jitter.recorder(),
         }
     }
 
@@ -152,6 +156,7 @@ impl Instrument {
         match self {
             Instrument::Wakeup(recorder) => Ok(wakeup::empty_sample(recorder, TRIALS)),
             Instrument::Response(response) => response.empty_sample(TRIALS),
+            Instrument::Jitter(jitter) => jitter.empty_sample(TRIALS),
         }
     }
 
@@ -162,6 +167,7 @@ impl Instrument {
                 Ok(())
             }
             Instrument::Response(response) => response.measure(),
+            Instrument::Jitter(jitter) => jitter.measure(),
         }
     }
 
@@ -169,6 +175,7 @@ impl Instrument {
         match self {
             Instrument::Wakeup(recorder) => recorder,
             Instrument::Response(response) => response.into_recorder(),
+            Instrument::Jitter(jitter) => jitter.into_recorder(),
         }
     }
 }
@@ -246,6 +253,7 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
     let (self_cost, work) = books.close(spec, load, clock_read, empty_sample)?;
     drop(rights);
 
+    let start = instrument.recorder().schedule().start;
     let recorded = instrument
         .into_recorder()
         .finish()
@@ -260,7 +268,7 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
         ));
     }
     Ok(Measured {
-        start: schedule.start,
+        start,
         expected: spec.periods,
         samples: recorded.samples,
         self_cost,

@@ -12,6 +12,7 @@
 //! thread   threads of little stack                        timerfd   timers that are files
 //! udp      sockets that share a port                      filter    of packets
 //! perf     counters of events                             membarrier  barriers in other threads
+//! rtc      the periodic interrupt of the real-time clock
 //! ```
 
 pub mod affinity;
@@ -29,6 +30,7 @@ pub mod mutex;
 pub mod perf;
 pub mod process;
 pub mod rlimit;
+pub mod rtc;
 pub mod sched;
 pub mod shm;
 pub mod signal;

@@ -50,11 +50,17 @@ impl Policy {
 
     /// Puts the calling thread under this policy.
     pub fn apply(self) -> io::Result<()> {
+        self.apply_to(0)
+    }
+
+    /// Puts another thread under it, by its number.
+    pub fn apply_to(self, thread: u32) -> io::Result<()> {
+        let thread = libc::pid_t::try_from(thread).map_err(io::Error::other)?;
         let param = libc::sched_param {
             sched_priority: self.priority,
         };
-        // SAFETY: `param` is a valid sched_param; thread 0 is the caller.
-        check(unsafe { libc::sched_setscheduler(0, self.policy, &param) })?;
+        // SAFETY: `param` is a valid sched_param; the kernel checks the number, of which 0 is the caller.
+        check(unsafe { libc::sched_setscheduler(thread, self.policy, &param) })?;
         Ok(())
     }
 }

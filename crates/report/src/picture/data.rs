@@ -6,6 +6,7 @@ use worstcase_base::format::{file_name, is_file_name, plain, readable};
 use worstcase_kernels::{Flavour, version};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Bench;
+use worstcase_probe::priorities::Priorities;
 use worstcase_results::record::{CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
@@ -222,6 +223,7 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
     }
     let varies = |pick: fn(&Subject) -> Option<u32>| varying(subjects, pick);
     let (cpu_varies, boot_varies) = (varying(subjects, cpu), varying(subjects, appended));
+    let priorities_vary = varying(subjects, priorities);
     let venues = distinct(subjects.iter().map(|(_, s)| s.venue())).len() > 1;
     let (mips_vary, memory_varies) = (varies(mips), varies(memory_mb));
     let machine = |subject: &Subject| {
@@ -236,6 +238,9 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
             text += &format!(" {cpu}");
         }
         if let Some(words) = appended(subject).filter(|words| boot_varies && !words.is_empty()) {
+            text += &format!(" {words}");
+        }
+        if let Some(words) = priorities(subject).filter(|words| priorities_vary && !words.is_empty()) {
             text += &format!(" {words}");
         }
         if venues && subject.venue() == Venue::Host {
@@ -285,6 +290,10 @@ fn cpu(subject: &Subject) -> Option<CpuModel> {
 
 fn appended(subject: &Subject) -> Option<BootParameters> {
     subject.virtual_machine().map(|machine| machine.append.clone())
+}
+
+fn priorities(subject: &Subject) -> Option<Priorities> {
+    subject.virtual_machine().map(|machine| machine.chrt.clone())
 }
 
 /// Series, or the label of what has none, and flavour. The flavour rt is told by its model.

@@ -197,7 +197,7 @@ impl Column<'_> {
 /// A value as it is drawn, in ns.
 fn value(quantity: Quantity, row: &SampleRow) -> Option<i64> {
     if quantity == Quantity::Jitter {
-        return row.host?.jitter_ns;
+        return row.jitter_ns;
     }
     row.value(quantity)
         .map(|value| i64::try_from(value.0).unwrap_or(i64::MAX))

@@ -67,14 +67,22 @@ impl CellResult {
             Probe::Noise => Accounting::Gaps(gaps(raw, &spec, instructions.map(time_of))),
             _ => Accounting::Periods(periods(raw)),
         };
-        let samples = parquet::encode(&rows, &parquet::Labels::new(&id, &subject), &accounting)?;
+        let labels = parquet::Labels::new(&id, &subject);
+        let labels = match spec.probe {
+            Probe::Jitter => labels.wide(),
+            _ => labels,
+        };
+        let samples = parquet::encode(&rows, &labels, &accounting)?;
         let of = |quantity: Quantity| -> Option<Summary> {
             let values: Vec<(u32, Nanos)> = rows
                 .iter()
                 .filter_map(|r| Some((r.index, r.value(quantity)?)))
                 .collect();
-            // A quantity that only some samples have would be a distribution of something else.
-            (values.len() == rows.len()).then(|| Summary::new(&values)).flatten()
+            // A quantity that only some samples have would be a distribution of something else; the first period has no
+            // length to compare, nor one after a missed one.
+            (values.len() == rows.len() || quantity == Quantity::Jitter)
+                .then(|| Summary::new(&values))
+                .flatten()
         };
         let record = Record {
             schema: SCHEMA.to_string(),
@@ -155,10 +163,25 @@ fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<Sample
             irq_latency,
             after_irq,
             instructions: stamp.map(|s| s.instructions),
-            host: None,
+            parts: None,
+            jitter_ns: None,
         })
     };
-    raw.samples.iter().enumerate().map(row).collect()
+    let mut rows: Vec<SampleRow> = raw.samples.iter().enumerate().map(row).collect::<Result<_, _>>()?;
+    if spec.probe == Probe::Jitter {
+        add_jitter(&mut rows);
+    }
+    Ok(rows)
+}
+
+/// The due times are evenly spaced: a period is longer than it should be by as much as its end is later than its begin.
+fn add_jitter(rows: &mut [SampleRow]) {
+    for i in 1..rows.len() {
+        let (begin, end) = (rows[i - 1], &mut rows[i]);
+        if end.index == begin.index + 1 {
+            end.jitter_ns = Some(end.latency.0 as i64 - begin.latency.0 as i64);
+        }
+    }
 }
 
 /// A gap begins where its sample lies the gap's length before the instruction that saw its end.
@@ -173,7 +196,8 @@ fn gap_rows(raw: &RawRecord, stamps: &[Stamp], time_of: impl Fn(Instructions) ->
             irq_latency: None,
             after_irq: None,
             instructions,
-            host: None,
+            parts: None,
+            jitter_ns: None,
         }
     };
     raw.samples.iter().enumerate().map(row).collect()

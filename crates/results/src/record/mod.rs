@@ -35,7 +35,7 @@ pub use judged::{is_host, judged};
 pub use origin::{Found, Origin, WasSet};
 pub use plan::{CellEntry, Imported, RunPlan};
 pub use run::{Run, RunError};
-pub use samples::{HostRow, RowParts, SampleRow};
+pub use samples::{RowParts, SampleRow};
 pub use subject::{
     CellId, ForeignMachine, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue,
 };

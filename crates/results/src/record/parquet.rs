@@ -3,7 +3,7 @@
 //! Delta encoding and no compression: close in size to a compressed file, readable everywhere, and the
 //! bytes depend on the samples alone. Written and read a row group at a time, in bounded memory.
 
-use super::samples::{HostRow, RowParts, SampleRow};
+use super::samples::{RowParts, SampleRow};
 use super::{Accounting, CellId, Subject};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
@@ -34,23 +34,23 @@ const COLUMNS: &str = "message samples {
     optional int64 instructions;
 }";
 
-/// Columns that files of the host have beside these.
-const HOST_COLUMNS: &str = "
+/// Columns that files of the host and of the probe `jitter` have beside these.
+const MORE_COLUMNS: &str = "
     optional int64 handler_ns;
     optional int64 scheduling_ns;
     optional int64 return_ns;
     optional int64 unexplained_ns;
     optional int64 jitter_ns;
 }";
-const LAB_COLUMN_COUNT: usize = 6;
-const HOST_COLUMN_COUNT: usize = 5;
+const COLUMN_COUNT: usize = 6;
+const MORE_COLUMN_COUNT: usize = 5;
 
 /// What the file says of itself, in its key-value metadata.
 #[derive(Clone, Debug)]
 pub struct Labels {
     cell: String,
     time: String,
-    host: bool,
+    wide: bool,
 }
 
 impl Labels {
@@ -63,8 +63,14 @@ impl Labels {
         Labels {
             cell: id.to_string(),
             time,
-            host: matches!(subject.machine, super::Machine::Host(_)),
+            wide: matches!(subject.machine, super::Machine::Host(_)),
         }
+    }
+
+    /// With columns for parts and jitter, as files of the host have them anyway.
+    #[must_use]
+    pub fn wide(self) -> Labels {
+        Labels { wide: true, ..self }
     }
 }
 
@@ -72,7 +78,7 @@ impl Labels {
 pub struct SamplesWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     group: Vec<SampleRow>,
-    host: bool,
+    wide: bool,
 }
 
 impl<W: Write + Send> SamplesWriter<W> {
@@ -98,15 +104,15 @@ impl<W: Write + Send> SamplesWriter<W> {
                     .collect(),
             ))
             .build();
-        let columns = match labels.host {
-            true => COLUMNS.trim_end_matches('}').to_string() + HOST_COLUMNS,
+        let columns = match labels.wide {
+            true => COLUMNS.trim_end_matches('}').to_string() + MORE_COLUMNS,
             false => COLUMNS.to_string(),
         };
         let schema = Arc::new(parse_message_type(&columns)?);
         Ok(SamplesWriter {
             file: SerializedFileWriter::new(out, schema, Arc::new(properties))?,
             group: Vec::new(),
-            host: labels.host,
+            wide: labels.wide,
         })
     }
 
@@ -147,13 +153,12 @@ impl<W: Write + Send> SamplesWriter<W> {
         optional(&mut out, &rows, |r| r.irq_latency.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.after_irq.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.instructions.map(|n| n.0))?;
-        if self.host {
-            let parts = |r: &SampleRow| r.host.and_then(|h| h.parts);
-            optional(&mut out, &rows, |r| parts(r).map(|p| p.handler.0))?;
-            optional(&mut out, &rows, |r| parts(r).map(|p| p.scheduling.0))?;
-            optional(&mut out, &rows, |r| parts(r).map(|p| p.return_.0))?;
-            optional(&mut out, &rows, |r| parts(r).map(|p| p.unexplained.0))?;
-            optional(&mut out, &rows, |r| r.host.and_then(|h| h.jitter_ns))?;
+        if self.wide {
+            optional(&mut out, &rows, |r| r.parts.map(|p| p.handler.0))?;
+            optional(&mut out, &rows, |r| r.parts.map(|p| p.scheduling.0))?;
+            optional(&mut out, &rows, |r| r.parts.map(|p| p.return_.0))?;
+            optional(&mut out, &rows, |r| r.parts.map(|p| p.unexplained.0))?;
+            optional(&mut out, &rows, |r| r.jitter_ns)?;
         }
         out.close()?;
         Ok(())
@@ -247,9 +252,9 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         let irq_latency = spread(get::<Int64Type>(&*group, 3, rows)?)?;
         let after_irq = spread(get::<Int64Type>(&*group, 4, rows)?)?;
         let instructions = spread(get::<Int64Type>(&*group, 5, rows)?)?;
-        let host = match group.num_columns() {
-            n if n >= LAB_COLUMN_COUNT + HOST_COLUMN_COUNT => host_rows(&*group, rows)?,
-            _ => vec![None; rows],
+        let more = match group.num_columns() {
+            n if n >= COLUMN_COUNT + MORE_COLUMN_COUNT => more_of_rows(&*group, rows)?,
+            _ => vec![(None, None); rows],
         };
         let row = |i: usize| -> Result<SampleRow> {
             Ok(SampleRow {
@@ -259,16 +264,17 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
                 irq_latency: irq_latency[i].map(Nanos),
                 after_irq: after_irq[i].map(Nanos),
                 instructions: instructions[i].map(Instructions),
-                host: host[i],
+                parts: more[i].0,
+                jitter_ns: more[i].1,
             })
         };
         (0..rows).map(row).collect::<Result<Vec<_>>>().map(Some)
     }
 }
 
-/// The columns that only files of the host have.
-fn host_rows(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<Option<HostRow>>> {
-    let column = |n: usize| get::<Int64Type>(group, LAB_COLUMN_COUNT + n, rows);
+/// Parts and jitter of each row.
+fn more_of_rows(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<(Option<RowParts>, Option<i64>)>> {
+    let column = |n: usize| get::<Int64Type>(group, COLUMN_COUNT + n, rows);
     let handler = spread::<u64>(column(0)?)?;
     let scheduling = spread::<u64>(column(1)?)?;
     let return_ = spread::<u64>(column(2)?)?;
@@ -282,11 +288,7 @@ fn host_rows(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<Option<HostR
             unexplained: Nanos(unexplained[i]?),
         })
     };
-    let row = |i: usize| HostRow {
-        parts: parts(i),
-        jitter_ns: jitter[i],
-    };
-    Ok((0..rows).map(|i| Some(row(i))).collect())
+    Ok((0..rows).map(|i| (parts(i), jitter[i])).collect())
 }
 
 /// A column's values and, where it is optional, which rows have one.
@@ -335,7 +337,7 @@ mod tests {
         Labels {
             cell: "cell".into(),
             time: "virtual, 1000 MIPS".into(),
-            host: false,
+            wide: false,
         }
     }
 
@@ -356,7 +358,8 @@ mod tests {
             irq_latency: stamped.then_some(Nanos(92)),
             after_irq: stamped.then_some(Nanos(u64::from(i))),
             instructions: stamped.then_some(Instructions(u64::from(i) * 251_000)),
-            host: None,
+            parts: None,
+            jitter_ns: None,
         }
     }
 
@@ -370,8 +373,8 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_host_hold_more() {
-        let host = |i: u32| HostRow {
+    fn wide_files_hold_more() {
+        let wide = |i: u32| SampleRow {
             parts: i.is_multiple_of(2).then_some(RowParts {
                 handler: Nanos(1),
                 scheduling: Nanos(2),
@@ -379,14 +382,10 @@ mod tests {
                 unexplained: Nanos(u64::from(i)),
             }),
             jitter_ns: (i > 0).then_some(i64::from(i) - 50),
+            ..row(i, false)
         };
-        let rows: Vec<_> = (0..100)
-            .map(|i| SampleRow {
-                host: Some(host(i)),
-                ..row(i, false)
-            })
-            .collect();
-        let labels = Labels { host: true, ..labels() };
+        let rows: Vec<_> = (0..100).map(wide).collect();
+        let labels = Labels { wide: true, ..labels() };
         assert_eq!(read(encode(&rows, &labels, &BOOKS).unwrap()).unwrap(), rows);
     }
 

@@ -20,34 +20,26 @@ pub struct SampleRow {
     pub after_irq: Option<Nanos>,
     /// Lab: instructions executed at the sample, counted from the begin of measuring.
     pub instructions: Option<Instructions>,
-    /// Host: what is known beyond that.
-    pub host: Option<HostRow>,
+    /// Host: the parts that follow `irq_latency`, where the kernel's trace was read.
+    pub parts: Option<RowParts>,
+    /// Probe `jitter`: this period's length minus what it should be, in ns; none after a missed period.
+    pub jitter_ns: Option<i64>,
 }
 
 impl SampleRow {
     /// A quantity of it, where it was seen; jitter without its sign.
     pub fn value(&self, quantity: Quantity) -> Option<Nanos> {
-        let parts = || self.host?.parts;
         match quantity {
             Quantity::Latency => Some(self.latency),
             Quantity::IrqLatency => self.irq_latency,
             Quantity::AfterIrq => self.after_irq,
-            Quantity::Handler => Some(parts()?.handler),
-            Quantity::Scheduling => Some(parts()?.scheduling),
-            Quantity::Return => Some(parts()?.return_),
-            Quantity::Unexplained => Some(parts()?.unexplained),
-            Quantity::Jitter => Some(Nanos(self.host?.jitter_ns?.unsigned_abs())),
+            Quantity::Handler => Some(self.parts?.handler),
+            Quantity::Scheduling => Some(self.parts?.scheduling),
+            Quantity::Return => Some(self.parts?.return_),
+            Quantity::Unexplained => Some(self.parts?.unexplained),
+            Quantity::Jitter => Some(Nanos(self.jitter_ns?.unsigned_abs())),
         }
     }
-}
-
-/// What only the host knows of a sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostRow {
-    /// The parts that follow `irq_latency`, where the kernel's trace was read.
-    pub parts: Option<RowParts>,
-    /// This period's length minus what it should be, in ns; none after a missed period.
-    pub jitter_ns: Option<i64>,
 }
 
 /// With `irq_latency` they add up to the latency.
@@ -123,7 +115,8 @@ mod tests {
         irq_latency: Some(Nanos(1)),
         after_irq: Some(Nanos(2)),
         instructions: Some(Instructions(9)),
-        host: None,
+        parts: None,
+        jitter_ns: None,
     };
 
     #[test]

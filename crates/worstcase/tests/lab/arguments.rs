@@ -45,7 +45,11 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
         "--probe switch:2x0 --time 1s",
         "switch and hackbench take a number of samples",
     ),
-    ("--probe jitter", "probe 'jitter' is there on the host only"),
+    ("--probe timerlat", "probe 'timerlat' is there on the host only"),
+    (
+        "--probe jitter --interval 251us",
+        "the probe jitter needs an interval that the RTC has: 251.004 us, not 251 us",
+    ),
     ("--load desktop", "'desktop'"),
     ("--mips 300", "mips is 1000, 500, 250 or 125, not 300"),
     ("--warmup 2000000s", "a warm-up is at most"),

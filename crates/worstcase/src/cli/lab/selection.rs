@@ -12,6 +12,7 @@ use worstcase_plan::{
     Subjects, Venue, VirtualMachine,
 };
 use worstcase_probe::Nanos;
+use worstcase_probe::priorities::Priorities;
 
 /// Which cells.
 #[derive(Debug, Args)]
@@ -47,6 +48,10 @@ pub struct Selection {
     /// More boot parameters, e.g. 'threadirqs nohz=off'; given again: another subject; "": none
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     append: Vec<BootParameters>,
+    /// Priorities of the kernel's own threads, e.g. ktimers=90,irq=50 (1 to 99: SCHED_FIFO, 0: SCHED_OTHER); given again:
+    /// another subject; "": as the kernel has them
+    #[arg(long, value_name = "THREAD=PRIORITY")]
+    chrt: Vec<Priorities>,
     /// A program for cmd: loads, put into the machine with its libraries; may be given again
     #[arg(long = "add", value_name = "PATH[:DEST]")]
     added: Vec<Added>,
@@ -91,22 +96,23 @@ impl Selection {
     }
 
     fn machines(&self) -> Vec<VirtualMachine> {
-        let appended = match &self.append[..] {
-            [] => vec![BootParameters::default()],
-            lines => lines.to_vec(),
-        };
+        let appended = or_usual(&self.append);
+        let priorities = or_usual(&self.chrt);
         let mut machines = Vec::new();
         for mips in &self.mips {
             for memory_mb in &self.memory {
                 for cpu in &self.cpu {
                     for smp in self.smp() {
-                        machines.extend(appended.iter().map(|append| VirtualMachine {
-                            mips: *mips,
-                            memory_mb: *memory_mb,
-                            cpu: *cpu,
-                            smp: smp.clone(),
-                            append: append.clone(),
-                        }));
+                        for append in &appended {
+                            machines.extend(priorities.iter().map(|chrt| VirtualMachine {
+                                mips: *mips,
+                                memory_mb: *memory_mb,
+                                cpu: *cpu,
+                                smp: smp.clone(),
+                                append: append.clone(),
+                                chrt: chrt.clone(),
+                            }));
+                        }
                     }
                 }
             }
@@ -124,5 +130,13 @@ impl Selection {
             })
         };
         self.cpus.iter().flat_map(|cpus| of(*cpus)).collect()
+    }
+}
+
+/// What was asked for, or what is usual.
+fn or_usual<T: Clone + Default>(asked: &[T]) -> Vec<T> {
+    match asked {
+        [] => vec![T::default()],
+        asked => asked.to_vec(),
     }
 }

@@ -79,6 +79,6 @@ fn line(row: &SampleRow) -> String {
         row.latency.0,
         ns(row.irq_latency),
         ns(row.after_irq),
-        maybe(row.host.and_then(|h| h.jitter_ns).map(|ns| ns.to_string()))
+        maybe(row.jitter_ns.map(|ns| ns.to_string()))
     )
 }
