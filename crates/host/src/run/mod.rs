@@ -6,6 +6,7 @@
 //! matrix       loads, probes and seeds           rows         those files, sample by sample
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
+//! timer        which timer wakes the measuring threads
 //! work_dir     where the loads work: a folder whose name nobody can foresee
 //! bench        a probe that does not measure CPU by CPU -> record     origin   where and when: what a record keeps
 //! ```
@@ -20,6 +21,7 @@ pub mod placement;
 mod rows;
 pub mod specs;
 pub mod subject;
+mod timer;
 pub mod timerlat;
 pub mod trial;
 mod work_dir;

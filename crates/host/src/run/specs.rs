@@ -2,6 +2,7 @@
 
 use super::matrix::Matrix;
 use super::placement::{self, Topology};
+use super::timer::Clocks;
 use super::{origin, subject, timerlat, trial};
 use crate::HostSpec;
 use crate::cpus::Cpus;
@@ -10,10 +11,9 @@ use crate::facts::Tree;
 use crate::spec::{Scheduling, Waker};
 use crate::{CpuList, Facts, HostError};
 use std::path::PathBuf;
-use worstcase_plan::{Combination, Experiment, Part, Policy, Subjects, Timer, Venue};
+use worstcase_plan::{Combination, Experiment, Part, Policy, Subjects, Venue};
 use worstcase_probe::bench::Bench;
 use worstcase_probe::probes::environment;
-use worstcase_probe::sys::rtc;
 use worstcase_probe::{Nanos, Probe};
 
 /// Captures of `response` unless asked otherwise.
@@ -27,6 +27,7 @@ const TIMERLAT: Scheduling = Scheduling::new(Policy::Fifo, 95);
 pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
     let facts = Facts::of("/".as_ref());
     let available = Cpus::of(&facts);
+    let clocks = Clocks::of(&facts);
     let setup = &experiment.setup;
     let load_cpus = match &setup.load_cpus {
         Some(asked) => {
@@ -49,7 +50,7 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
         measured.extend(cpus.iter());
         let cpus: Vec<u32> = cpus.iter().collect();
         let earlier = specs.len();
-        for spec in of_part(part, &cpus)? {
+        for spec in of_part(part, &cpus, clocks)? {
             let spec = HostSpec {
                 load_cpus: load_cpus.iter().flat_map(CpuList::iter).collect(),
                 isolated: spec
@@ -85,51 +86,30 @@ fn wrong<T>(text: &str) -> Result<T, HostError> {
     Err(HostError::Argument(text.to_string()))
 }
 
-fn of_part(part: &Part, cpus: &[u32]) -> Result<Vec<HostSpec>, HostError> {
+fn of_part(part: &Part, cpus: &[u32], clocks: Clocks) -> Result<Vec<HostSpec>, HostError> {
     let combinations = part.combinations(Venue::Host);
     let combinations = combinations.map_err(|problem| HostError::Argument(problem.to_string()))?;
     let spec = |combination: &Combination| -> Result<HostSpec, HostError> {
         match combination.probe {
             Probe::Bench(bench) => bench_spec(part, combination, bench, cpus),
-            timed => timed_spec(part, combination, timed, cpus),
+            timed => timed_spec(part, combination, timed, cpus, clocks),
         }
     };
     combinations.iter().map(spec).collect()
 }
 
-fn timer(part: &Part, probe: Probe, cpus: &[u32]) -> Result<Timer, HostError> {
-    let has_rtc = rtc::device().is_some();
-    let timer = part.method.timer.unwrap_or(match probe {
-        Probe::Response => Timer::Posix,
-        Probe::Jitter if has_rtc && cpus.len() == 1 => Timer::Rtc,
-        _ => Timer::Nanosleep,
-    });
-    match timer {
-        Timer::Setitimer if cpus.len() > 1 => {
-            wrong("--timer setitimer: a process has one, so name one CPU with --cpus")
-        }
-        Timer::Rtc if cpus.len() > 1 => wrong("--timer rtc: there is one clock, so name one CPU with --cpus"),
-        Timer::Rtc if probe != Probe::Jitter => {
-            wrong("--timer rtc: its interrupts have no due times; use --probe jitter")
-        }
-        Timer::Rtc if !has_rtc => wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
-        timer => Ok(timer),
-    }
-}
-
-fn timed_spec(part: &Part, asked: &Combination, probe: Probe, cpus: &[u32]) -> Result<HostSpec, HostError> {
+fn timed_spec(
+    part: &Part,
+    asked: &Combination,
+    probe: Probe,
+    cpus: &[u32],
+    clocks: Clocks,
+) -> Result<HostSpec, HostError> {
+    let method = &part.method;
     let waker = match probe {
         Probe::Timerlat => Waker::Timerlat,
-        _ => Waker::Timer(timer(part, probe, cpus)?),
+        _ => Waker::Timer(clocks.choose(method, probe, asked.interval, cpus.len())?),
     };
-    let method = &part.method;
-    if waker == Waker::Timer(Timer::Rtc) && rtc::hz(asked.interval).is_none() {
-        return wrong(&format!(
-            "--interval: the RTC does not tick every {}; the nearest is {}, or take --timer nanosleep",
-            asked.interval,
-            rtc::nearest(asked.interval)
-        ));
-    }
     let distance = method.distance.unwrap_or(Nanos(0));
     let for_break = method.break_at.is_some() && probe == Probe::Wakeup;
     let captures = method.captures.unwrap_or(match probe {

@@ -45,14 +45,14 @@ fn touching_is_part_of_the_overhead() {
 /// Twice, from nothing: no two runs differ in a single value.
 #[test]
 fn every_probe_repeats_to_the_bit() {
-    let probes = "switch:4x4k+futex,hackbench:1x5x20x100+pipes+latency,inversion:3+none";
+    let probes = "switch:4x4k+futex,hackbench:1x5x20x100+pipes+latency,inversion:3+none,jitter";
     let cells = format!("--kernel {GENERIC} --preempt full --load fork --samples 4 --seed 1 --probe {probes}");
     let verified = shared()
         .worstcase("lab verify --runs 2")
         .args(cells.split(' '))
         .assert();
     let out = String::from_utf8(verified.success().get_output().stdout.clone()).unwrap();
-    assert_eq!(out.matches("2 runs, one digest").count(), 3, "{out}");
+    assert_eq!(out.matches("2 runs, one digest").count(), 4, "{out}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod loads;
 mod planted_module;
 mod programs;
 mod qemu;
+mod rtc;
 mod shape;
 mod smp;
 mod storage;

@@ -1,0 +1,106 @@
+//! Which timer wakes a measuring thread: the one that was asked for, if it can, or the probe's usual one.
+
+use crate::{Facts, HostError};
+use worstcase_plan::{Method, Model, Policy, Timer};
+use worstcase_probe::sys::rtc;
+use worstcase_probe::{Nanos, Probe};
+
+/// What of a machine decides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clocks {
+    has_rtc: bool,
+    /// The RTC's timer runs in a thread. To switch the RTC off the kernel waits for that thread in a loop that does not
+    /// sleep: a reader of higher priority, if it is killed at the wrong moment, keeps the thread from its CPU for ever.
+    in_threads: bool,
+}
+
+impl Clocks {
+    pub fn of(facts: &Facts) -> Clocks {
+        Clocks {
+            has_rtc: rtc::device().is_some(),
+            in_threads: facts.kernel.preemption.model == Some(Model::Rt),
+        }
+    }
+
+    /// The timer of so many measuring threads.
+    pub fn choose(self, method: &Method, probe: Probe, interval: Nanos, cpus: usize) -> Result<Timer, HostError> {
+        let can_hang = self.in_threads && method.policy != Some(Policy::Other);
+        let wrong = |what: &str| Err(HostError::Argument(what.to_string()));
+        let timer = method.timer.unwrap_or(match probe {
+            Probe::Response => Timer::Posix,
+            Probe::Jitter if self.has_rtc && cpus == 1 && !can_hang => Timer::Rtc,
+            _ => Timer::Nanosleep,
+        });
+        match timer {
+            Timer::Setitimer if cpus > 1 => wrong("--timer setitimer: a process has one, so name one CPU with --cpus"),
+            Timer::Rtc if cpus > 1 => wrong("--timer rtc: there is one clock, so name one CPU with --cpus"),
+            Timer::Rtc if probe != Probe::Jitter => {
+                wrong("--timer rtc: its interrupts have no due times; use --probe jitter")
+            }
+            Timer::Rtc if !self.has_rtc => wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
+            Timer::Rtc if can_hang => wrong(
+                "--timer rtc: with PREEMPT_RT a real-time thread that is killed while it reads the clock can hang its CPU; \
+                 add --policy other, or use another timer",
+            ),
+            Timer::Rtc if rtc::hz(interval).is_none() => wrong(&format!(
+                "--interval: the RTC does not tick every {interval}; the nearest is {}, or take --timer nanosleep",
+                rtc::nearest(interval)
+            )),
+            timer => Ok(timer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: Clocks = Clocks {
+        has_rtc: true,
+        in_threads: false,
+    };
+    const RT: Clocks = Clocks {
+        in_threads: true,
+        ..USUAL
+    };
+    const REALFEEL: Nanos = Nanos(488_281);
+
+    fn asked(timer: Option<Timer>, policy: Option<Policy>) -> Method {
+        Method {
+            timer,
+            policy,
+            ..Method::usual(worstcase_plan::Venue::Host)
+        }
+    }
+
+    #[test]
+    fn jitter_takes_the_rtc_where_it_can() {
+        let usual = |clocks: Clocks, policy, cpus| {
+            let method = asked(None, policy);
+            clocks.choose(&method, Probe::Jitter, REALFEEL, cpus).unwrap()
+        };
+        assert_eq!(usual(USUAL, None, 1), Timer::Rtc);
+        assert_eq!(usual(USUAL, None, 2), Timer::Nanosleep);
+        assert_eq!(usual(RT, None, 1), Timer::Nanosleep);
+        assert_eq!(usual(RT, Some(Policy::Other), 1), Timer::Rtc);
+    }
+
+    #[test]
+    fn what_a_timer_cannot_do_is_refused_with_the_remedy() {
+        let refused = |clocks: Clocks, timer, probe, interval, cpus| {
+            let result = clocks.choose(&asked(Some(timer), None), probe, interval, cpus);
+            result.unwrap_err().to_string()
+        };
+        let rtc = |clocks, probe, interval, cpus| refused(clocks, Timer::Rtc, probe, interval, cpus);
+        let none = Clocks {
+            has_rtc: false,
+            ..USUAL
+        };
+        assert!(rtc(none, Probe::Jitter, REALFEEL, 1).contains("no /dev/rtc"));
+        assert!(rtc(USUAL, Probe::Jitter, REALFEEL, 2).contains("--cpus"));
+        assert!(rtc(USUAL, Probe::Wakeup, REALFEEL, 1).contains("--probe jitter"));
+        assert!(rtc(USUAL, Probe::Jitter, Nanos(300_000), 1).contains("the nearest is 300030 ns"));
+        assert!(rtc(RT, Probe::Jitter, REALFEEL, 1).contains("--policy other"));
+        assert!(refused(USUAL, Timer::Setitimer, Probe::Response, REALFEEL, 2).contains("--cpus"));
+    }
+}
