@@ -26,6 +26,7 @@ mod cmd;
 mod command_line;
 pub mod compile;
 mod cpu;
+mod draw;
 mod error;
 mod ext4;
 mod find;

@@ -114,6 +114,7 @@ impl RunningPart {
             LoadKind::Apps => super::apps::start,
             LoadKind::Sockets => super::sockets::start,
             LoadKind::Compile => super::compile::start,
+            LoadKind::Draw => super::draw::start,
             LoadKind::Cpu => super::cpu::start,
             LoadKind::Proc => super::proc::start,
             LoadKind::Timers => super::timers::start,

@@ -311,6 +311,7 @@ mod tests {
             "find",
             "apps:30",
             "sockets",
+            "draw@50",
             "disk",
             "disk:16@50",
             "proc@100",

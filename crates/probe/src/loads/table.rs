@@ -27,6 +27,8 @@ pub enum LoadKind {
     Compile,
     /// A real tree built by its own Makefile (`compile:PATH`).
     Build,
+    /// A program and a server that draw.
+    Draw,
     /// Arithmetic on every CPU.
     Cpu,
     /// What `top` reads, every 10 ms.
@@ -154,7 +156,7 @@ const OWN: &str = "own";
 const OWN_IN_THE_LAB: &str = "on the host loads are processes of their own; there the same without ':own'";
 
 /// All loads, in the order in which help texts name them.
-pub const LOADS: [LoadInfo; 33] = [
+pub const LOADS: [LoadInfo; 34] = [
     LoadInfo {
         kind: LoadKind::Idle,
         name: "idle",
@@ -258,6 +260,16 @@ pub const LOADS: [LoadInfo; 33] = [
         rate: None,
         modules: &[],
         only: Only::host("the lab's machine has no compiler; in the lab: compile"),
+    },
+    LoadInfo {
+        kind: LoadKind::Draw,
+        name: "draw",
+        takes: Takes::Nothing,
+        about: "a program asks over a socket, a server draws into a frame of 1024 x 768 (a desktop's drawing)",
+        units: &["batches", "pixels"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
     },
     LoadInfo {
         kind: LoadKind::Cpu,
