@@ -66,7 +66,7 @@ fn the_quick_form_is_small_and_boots_each_subject_once() {
     let study = load("preemption-models").unwrap();
     let quick = study.lab.quick.lab_cells().unwrap();
     assert_eq!(quick.len(), 4 * 3 * 2 * 5);
-    assert_eq!(study.lab.full.lab_cells().unwrap().len(), 5 * 2 * 2 * 10);
+    assert_eq!(study.lab.full.lab_cells().unwrap().len(), (5 * 2 * 2 + 2 * 3 - 1) * 10);
     let mut subjects: Vec<_> = quick.iter().map(|(subject, _)| subject).collect();
     subjects.dedup();
     assert_eq!(subjects.len(), 4);
@@ -110,7 +110,7 @@ fn errors_name_line_and_what_is_allowed() {
         said_of("samples = 4_000", "timer = \"posix\""),
         said_of("samples = 4_000", "cpus = \"0-1\""),
         said_of("\"blockread\"]", "\"desktop\"]"),
-        said_of("probes = [\"response\"", "probes = [\"jitter\""),
+        said_of("probes = [\"response\"", "probes = [\"timerlat\""),
         said_of("worstcase-study/2", "worstcase-study/1"),
         said_of("\n[full]\n", "\n[full\n"),
         said_of("name = \"preemption-models\"", "name = \"../x\""),
@@ -123,17 +123,17 @@ fn errors_name_line_and_what_is_allowed() {
     , line 32: a real-time priority is 1 to 99, not 100
     , line 35: mips is 1000, 500, 250 or 125, not 999
     , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `cpu`, `quantum`, `probe_cpu`, `load_cpus`, `append`, `part`, `quick`
+    , line 26: unknown field `sedes`, expected one of `kernels`, `cpus`, `loads`, `probes`, `seeds`, `samples`, `time`, `interval`, `warmup`, `priority`, `policy`, `timer`, `distance`, `threshold`, `captures`, `mips`, `memory_mb`, `cpu`, `quantum`, `probe_cpu`, `load_cpus`, `append`, `chrt`, `part`, `quick`
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
-    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], bpf[@RATE], perf[@RATE], statickeys[@RATE], hotplug[@RATE], munmap[@RATE], munmap:own[@RATE], membarrier[@RATE], membarrier:own[@RATE], module[@RATE], sysctl[@RATE], cgroup[@RATE], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
+    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, draw[@RATE], cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], bpf[@RATE], perf[@RATE], statickeys[@RATE], hotplug[@RATE], munmap[@RATE], munmap:own[@RATE], membarrier[@RATE], membarrier:own[@RATE], module[@RATE], sysctl[@RATE], cgroup[@RATE], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
     , line 28: invalid type: string "many", expected u32
     , line 29: a cell has 'samples' or 'time', not both
     , line 28: a time of 1 us is shorter than one interval of 251 us
     , line 28: 'timer' is for hosts, not for the lab
     , line 28: in the lab 'cpus' is how many, like "1,2,4", not '0-1'
     , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
-    , line 24: probe 'jitter' is there on the host only: it takes the distances of a real clock's interrupts; in the lab: wakeup
+    , line 24: probe 'timerlat' is there on the host only: it reads the tracer of the machine's own kernel; in the lab: wakeup or response
     , line 5: the schema is 'worstcase-study/1', this worstcase reads 'worstcase-study/2'
     , line 17: unclosed table, expected `]`
     , line 6: the name '../x' may have lower-case letters, digits and '-'
@@ -165,6 +165,18 @@ fn each_line_of_boot_parameters_is_a_subject() {
     let machines: Vec<String> = cells.iter().map(|(subject, _)| subject.machine.to_string()).collect();
     let plain = "1000 MIPS, 1024 MB, CPU skylake";
     assert_eq!(machines, [plain.to_string(), format!("{plain}, 'threadirqs'")]);
+}
+
+#[test]
+fn each_choice_of_priorities_is_a_subject() {
+    let head = "[full]\nkernels = [{ kernel = \"debian:6.1-rt\", preempt = [\"rt\"] }]\nloads = [\"idle\"]\n\
+                probes = [\"jitter\"]\nseeds = 1\n";
+    let study = parsed(&format!(
+        "{head}chrt = [\"\", \"ktimers=90,rcuc=5\"]\n[quick]\nseeds = 1\n"
+    ));
+    let cells = study.lab.full.lab_cells().unwrap();
+    let words: Vec<String> = cells.iter().map(|(s, _)| s.machine.unusual().join(" ")).collect();
+    assert_eq!(words, ["", "ktimers-90+rcuc-5"]);
 }
 
 #[test]

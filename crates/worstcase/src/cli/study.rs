@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_plan::study::{self, Study, Variant};
 use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
@@ -224,17 +225,14 @@ fn one_part(part: &Part) -> Vec<String> {
     lines
 }
 
-/// Kernels with their models, and the machine, which is one in a part.
+/// Kernels with their models, and each machine under them.
 fn kernels(subjects: &[Subject]) -> Vec<String> {
     let kernels = subjects.chunk_by(|a, b| a.kernel == b.kernel).map(|same| {
-        let models: Vec<String> = same.iter().map(|subject| subject.preempt.to_string()).collect();
+        let models = distinct(same.iter().map(|subject| subject.preempt.to_string()));
         format!("{} ({})", same[0].kernel, models.join(", "))
     });
     let mut lines = vec![format!("  kernels  {}", kernels.collect::<Vec<_>>().join("; "))];
-    lines.extend(
-        subjects
-            .first()
-            .map(|subject| format!("  machine  {}", subject.machine)),
-    );
+    let machines = distinct(subjects.iter().map(|subject| subject.machine.to_string()));
+    lines.extend(machines.iter().map(|machine| format!("  machine  {machine}")));
     lines
 }
