@@ -77,6 +77,7 @@ fn of_experiment(words: &mut Words, experiment: &Experiment) {
         Apply::Only(names) => words.0.push(format!("--apply={}", names.join(","))),
         other => words.flag("apply", *other == Apply::Everything),
     }
+    words.maybe("chrt", Some(&experiment.setup.chrt).filter(|chrt| !chrt.is_empty()));
     words.maybe("criterion", experiment.criterion.map(typed));
 }
 

@@ -60,6 +60,7 @@ impl Experiment {
             ("add", list(added)),
             ("module", list(self.modules.iter().map(ToString::to_string))),
             ("apply", self.setup.apply.to_string()),
+            ("chrt", self.setup.chrt.to_string()),
             (
                 "work_dir",
                 match &self.setup.work_dir {

@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::priorities::Priorities;
 use worstcase_probe::{Nanos, Venue};
 
 /// What is measured.
@@ -161,6 +162,9 @@ pub struct HostSetup {
     /// The loads run on these CPUs. Without any, on those that are not isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<CpuList>,
+    /// Priorities of the kernel's threads.
+    #[serde(default, skip_serializing_if = "Priorities::is_empty")]
+    pub chrt: Priorities,
 }
 
 /// A program or file that is put into the lab's machines.

@@ -1,12 +1,14 @@
 //! Real-time priorities for the kernel's own threads: `ktimers=90,irq=50`, as chrt would set them.
 
+use crate::processes::{self, Identity};
 use crate::spec::SpecError;
+use crate::sys::process::Pid;
 use crate::sys::sched::Policy;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::str::FromStr;
 
 /// Threads by name, each with its SCHED_FIFO priority; 0 makes it an ordinary thread.
@@ -17,8 +19,17 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct Priorities(Vec<(String, u8)>);
 
+/// A thread of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelThread {
+    /// Its name.
+    pub name: String,
+    /// Its number, and when it started.
+    pub identity: Identity,
+}
+
 /// The thread whose children are the kernel's threads.
-const KTHREADD: u32 = 2;
+const KTHREADD: Pid = 2;
 /// The kernel cuts a thread's name here.
 const LONGEST_NAME: usize = 15;
 
@@ -30,29 +41,41 @@ impl Priorities {
 
     /// Sets them; which thread has which now. Threads that come later keep what the kernel gives them.
     pub fn apply(&self) -> io::Result<Vec<(String, u8)>> {
+        let mut set = Vec::new();
+        for (thread, priority) in self.threads()? {
+            policy(priority).apply_to(thread.identity.pid)?;
+            set.push((thread.name, priority));
+        }
+        Ok(set)
+    }
+
+    /// The threads of this machine that they are for. A name that no thread has is an error.
+    pub fn threads(&self) -> io::Result<Vec<(KernelThread, u8)>> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        let threads = kernel_threads(Path::new("/proc"))?;
-        let mut set = Vec::new();
+        let threads = kernel_threads()?;
+        let mut all = Vec::new();
         for (name, priority) in &self.0 {
-            let policy = match priority {
-                0 => Policy::OTHER,
-                n => Policy::fifo(*n),
-            };
-            let before = set.len();
-            for (pid, thread) in threads.iter().filter(|(_, thread)| stands_for(name, thread)) {
-                policy.apply_to(*pid)?;
-                set.push((thread.clone(), *priority));
-            }
-            if set.len() == before {
+            let before = all.len();
+            let named = threads.iter().filter(|thread| stands_for(name, &thread.name));
+            all.extend(named.map(|thread| (thread.clone(), *priority)));
+            if all.len() == before {
                 return Err(io::Error::other(format!(
                     "no thread of this kernel is called '{name}': there are {}",
                     kinds(&threads)
                 )));
             }
         }
-        Ok(set)
+        Ok(all)
+    }
+}
+
+/// What a thread of this priority has.
+pub const fn policy(priority: u8) -> Policy {
+    match priority {
+        0 => Policy::OTHER,
+        n => Policy::fifo(n),
     }
 }
 
@@ -63,40 +86,30 @@ fn stands_for(name: &str, thread: &str) -> bool {
 }
 
 /// The names that a message offers, without their numbers.
-fn kinds(threads: &[(u32, String)]) -> String {
-    let mut kinds: Vec<&str> = threads
-        .iter()
-        .map(|(_, name)| name.split('/').next().unwrap_or_default())
-        .filter(|name| *name != "kworker")
+fn kinds(threads: &[KernelThread]) -> String {
+    let name = |thread: &KernelThread| thread.name.split('/').next().unwrap_or_default().to_string();
+    let kinds: BTreeSet<String> = threads.iter().map(name).filter(|name| name != "kworker").collect();
+    kinds.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// By their numbers. One that ends meanwhile is none.
+fn kernel_threads() -> io::Result<Vec<KernelThread>> {
+    let mut pids: Vec<Pid> = fs::read_dir("/proc")?
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds.join(", ")
-}
-
-/// Number and name of each thread of the kernel, by their numbers.
-fn kernel_threads(proc: &Path) -> io::Result<Vec<(u32, String)>> {
-    let mut threads = Vec::new();
-    for entry in fs::read_dir(proc)? {
-        let Ok(pid) = entry?.file_name().to_string_lossy().parse() else {
-            continue;
-        };
-        // One that ended meanwhile is none.
-        let Ok(stat) = fs::read_to_string(proc.join(format!("{pid}/stat"))) else {
-            continue;
-        };
-        threads.extend(kernel_thread(&stat).map(|name| (pid, name)));
-    }
-    threads.sort_unstable();
-    Ok(threads)
-}
-
-/// The name in a line of /proc/PID/stat, if the thread is the kernel's.
-fn kernel_thread(stat: &str) -> Option<String> {
-    let (head, tail) = stat.rsplit_once(')')?;
-    let parent: u32 = tail.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    let (_, name) = head.split_once('(')?;
-    (parent == KTHREADD).then(|| name.to_string())
+    pids.sort_unstable();
+    let thread = |pid| {
+        let stat = processes::stat(pid).filter(|stat| stat.ppid == KTHREADD)?;
+        Some(KernelThread {
+            name: stat.comm,
+            identity: Identity {
+                pid,
+                start: stat.starttime,
+            },
+        })
+    };
+    Ok(pids.into_iter().filter_map(thread).collect())
 }
 
 impl fmt::Display for Priorities {
@@ -188,14 +201,6 @@ mod tests {
         for (name, thread) in [("ktimer", "ktimers/0"), ("irq/9", "irq/91-x"), ("rcu", "rcuc/0")] {
             assert!(!stands_for(name, thread), "{name} {thread}");
         }
-    }
-
-    #[test]
-    fn only_the_kernels_threads_count() {
-        assert_eq!(kernel_thread("15 (ktimers/0) S 2 0 0"), Some("ktimers/0".into()));
-        assert_eq!(kernel_thread("99 (ktimers/0) S 1 0 0"), None);
-        assert_eq!(kernel_thread("16 (a) b) S 2 0"), Some("a) b".into()));
-        assert_eq!(kernel_thread(""), None);
     }
 
     #[test]

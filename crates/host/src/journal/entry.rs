@@ -4,6 +4,7 @@ use crate::loads::Traces;
 use crate::state::boot_id;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use worstcase_probe::sys::sched::Policy;
 
 /// Who changes the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,14 @@ pub(super) enum Entry {
     Value { path: PathBuf, before: String, set: String },
     /// What the setting of the last `Value` reads since it was set: the kernel may spell it otherwise.
     Reads { path: PathBuf, now: String },
+    /// The scheduling of a kernel's thread, which its number and when it started tell from any other.
+    Scheduling {
+        thread: String,
+        pid: i32,
+        started: u64,
+        before: Policy,
+        set: Policy,
+    },
     /// What loads leave: processes, files, memory, a device.
     Loads { traces: Traces },
     /// An instance of tracefs: removing it ends its tracer.

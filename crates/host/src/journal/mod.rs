@@ -39,6 +39,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use worstcase_probe::priorities::{self, KernelThread};
+use worstcase_probe::sys::sched::Policy;
 
 /// What happened to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +115,32 @@ impl Journal {
                 source,
             }),
         }
+    }
+
+    /// Gives a thread of the kernel another priority, to be set back.
+    pub fn set_priority(&mut self, thread: &KernelThread, priority: u8) -> Result<Set, HostError> {
+        let pid = thread.identity.pid;
+        let set = priorities::policy(priority);
+        let failed = |source| HostError::Set {
+            path: format!("/proc/{pid} ({})", thread.name).into(),
+            value: set.to_string(),
+            source,
+        };
+        let before = Policy::of(pid).map_err(failed)?;
+        if before == set {
+            return Ok(Set::AlreadySo);
+        }
+        self.write(&Entry::Scheduling {
+            thread: thread.name.clone(),
+            pid,
+            started: thread.identity.start,
+            before,
+            set,
+        })?;
+        set.apply_to(pid).map_err(failed)?;
+        Ok(Set::Changed {
+            before: before.to_string(),
+        })
     }
 
     /// Loads that will start with these traces: their processes are killed, and what they made is removed.

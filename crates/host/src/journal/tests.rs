@@ -1,5 +1,6 @@
 use super::*;
 use crate::restore::left_over;
+use worstcase_probe::processes::Identity;
 
 /// A state folder and a made-up setting.
 struct Controller {
@@ -249,5 +250,55 @@ fn an_instance_of_tracefs_that_a_killed_run_left_is_removed() {
     );
     left_over(&controller.state).unwrap();
     assert!(!instance.exists());
+    assert_eq!(controller.journals(), 0);
+}
+
+#[test]
+fn a_threads_scheduling_comes_back_unless_somebody_else_has_set_it_since() {
+    let scheduled = |program: &mut std::process::Child| Policy::of(program.id() as i32).unwrap().to_string();
+    let mut program = std::process::Command::new("sh")
+        .args(["-c", "chrt -b -p 0 $$ && exec sleep 600"])
+        .spawn()
+        .unwrap();
+    while scheduled(&mut program) == "other" {}
+    let before = scheduled(&mut program);
+    let thread = KernelThread {
+        name: "ktimers/0".into(),
+        identity: Identity::of(program.id() as i32).unwrap(),
+    };
+    let controller = Controller::new();
+    let set = || {
+        let mut journal = controller.begin();
+        let was = journal.set_priority(&thread, 0).unwrap();
+        assert_eq!(was, Set::Changed { before: before.clone() });
+        journal
+    };
+    let journal = set();
+    assert_eq!(scheduled(&mut program), "other");
+    let undone = journal.finish().unwrap();
+    assert_eq!(undone[0].to_string(), format!("ktimers/0: {before} again (was other)"));
+    assert_eq!(scheduled(&mut program), before);
+
+    let journal = set();
+    let idle = std::process::Command::new("chrt")
+        .args(["-i", "-p", "0", &program.id().to_string()])
+        .status();
+    assert!(idle.unwrap().success());
+    let now = scheduled(&mut program);
+    assert_eq!(journal.finish().unwrap()[0].outcome, UndoResult::Foreign { now });
+
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let gone = Entry::Scheduling {
+        thread: "gone".into(),
+        pid: thread.identity.pid,
+        started: thread.identity.start,
+        before: Policy::OTHER,
+        set: Policy::fifo(1),
+    };
+    controller.killed(None, &[gone]);
+    let restored = left_over(&controller.state).unwrap();
+    let undone: Vec<&Undone> = restored.left_over.iter().flat_map(|(_, undone)| undone).collect();
+    assert!(undone.is_empty(), "{undone:?}");
     assert_eq!(controller.journals(), 0);
 }

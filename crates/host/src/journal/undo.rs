@@ -8,6 +8,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use worstcase_probe::processes::Identity;
+use worstcase_probe::sys::sched::Policy;
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -104,6 +106,23 @@ impl Entry {
         let removed = |there: bool| there.then_some(UndoResult::Removed);
         match self {
             Entry::Value { path, before, .. } => (path.display().to_string(), undo_value(path, before, reads)),
+            Entry::Scheduling {
+                thread,
+                pid,
+                started,
+                before,
+                set,
+            } => (
+                thread.clone(),
+                undo_scheduling(
+                    Identity {
+                        pid: *pid,
+                        start: *started,
+                    },
+                    *before,
+                    *set,
+                ),
+            ),
             Entry::Loads { traces } => (
                 format!("loads in {}", traces.work_dir.display()),
                 clean_up(traces).map(removed),
@@ -116,6 +135,25 @@ impl Entry {
             Entry::Reads { path, .. } => (path.display().to_string(), Ok(None)),
         }
     }
+}
+
+/// A thread that has gone has no priority either.
+fn undo_scheduling(thread: Identity, before: Policy, set: Policy) -> io::Result<Option<UndoResult>> {
+    if !thread.lives() {
+        return Ok(None);
+    }
+    let now = Policy::of(thread.pid)?;
+    if now == before {
+        return Ok(None);
+    }
+    if now != set {
+        return Ok(Some(UndoResult::Foreign { now: now.to_string() }));
+    }
+    before.apply_to(thread.pid)?;
+    Ok(Some(UndoResult::Restored {
+        from: set.to_string(),
+        to: before.to_string(),
+    }))
 }
 
 /// How long threads that were killed may keep an instance in use.

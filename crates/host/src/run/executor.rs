@@ -3,12 +3,10 @@
 use super::keep::keep;
 use super::matrix::Matrix;
 use super::measurement::{Watch, measure};
-use super::origin::was_set;
+use super::settings::Settings;
 use super::timerlat;
 use super::work_dir::work_dir;
 use crate::HostSpec;
-use crate::doctor::{Applied, apply, settable};
-use crate::facts::Tree;
 use crate::journal::failures;
 use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
@@ -16,7 +14,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use worstcase_base::utc::Utc;
-use worstcase_plan::Apply;
 use worstcase_probe::Probe;
 use worstcase_results::record::{Executor, Machine, Origin, Progress, Record, Run, Subject, Task};
 
@@ -33,7 +30,7 @@ pub struct HostExecutor<'a> {
 struct Session<'a> {
     watch: Box<dyn Watch + Send + 'a>,
     journal: Option<Journal>,
-    applied: Option<Applied>,
+    settings: Option<Settings>,
     tracing: Option<PathBuf>,
 }
 
@@ -47,7 +44,7 @@ impl<'a> HostExecutor<'a> {
             session: Mutex::new(Session {
                 watch,
                 journal: None,
-                applied: None,
+                settings: None,
                 tracing: None,
             }),
         }
@@ -56,9 +53,8 @@ impl<'a> HostExecutor<'a> {
     /// The first setting that could not be made since [`Executor::begin`], in a line.
     pub fn refused(&self) -> Option<String> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcomes = session.applied.iter().flat_map(|applied| &applied.outcomes);
-        let mut refused = outcomes.filter(|outcome| !outcome.refused.is_empty());
-        refused.next().map(|outcome| outcome.line())
+        let refused = session.settings.as_ref()?.refused();
+        refused.map(|outcome| outcome.line())
     }
 }
 
@@ -82,11 +78,11 @@ impl Executor for HostExecutor<'_> {
             return Ok(());
         }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (journal, applied) = prepared(&self.matrix, self.state, "worstcase host run", |note| {
+        let (journal, settings) = Settings::make(&self.matrix, self.state, "worstcase host run", |note| {
             session.watch.note(note)
         })?;
         let journal = session.journal.insert(journal);
-        session.applied = applied;
+        session.settings = Some(settings);
         let mut specs = missing.iter().map(|task| &self.matrix.specs[*task]);
         let timerlat = specs.find(|spec| spec.probe == Probe::Timerlat);
         session.tracing = timerlat.map(|spec| timerlat::prepare(spec, journal)).transpose()?;
@@ -104,7 +100,7 @@ impl Executor for HostExecutor<'_> {
 
     fn end(&mut self) -> Result<(), HostError> {
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        session.applied = None;
+        session.settings = None;
         session.journal.take().map_or(Ok(()), finished)
     }
 }
@@ -115,7 +111,7 @@ impl HostExecutor<'_> {
             watch,
             journal: Some(journal),
             tracing,
-            applied,
+            settings,
         } = session
         else {
             return Err(HostError::Worker("it was not prepared".into()));
@@ -138,7 +134,7 @@ impl HostExecutor<'_> {
         let origin = Origin {
             began,
             ended: Utc::now(),
-            applied: applied.as_ref().map(|applied| was_set(&applied.outcomes)),
+            applied: settings.as_ref().and_then(Settings::told),
             ..self.matrix.origin.clone()
         };
         let measured = (&self.matrix.subject, &origin);
@@ -150,27 +146,6 @@ impl HostExecutor<'_> {
         }
         Ok(())
     }
-}
-
-/// A journal with a guard, and what `--apply` asks for made; what there is to know goes to `note`.
-pub(crate) fn prepared(
-    matrix: &Matrix,
-    state: &StateFolder,
-    command: &str,
-    mut note: impl FnMut(&str),
-) -> Result<(Journal, Option<Applied>), HostError> {
-    let mut journal = Journal::begin(state, command)?;
-    journal.start_guard()?;
-    matrix.notes.iter().for_each(|words| note(words));
-    let is_asked = matrix.apply != Apply::Nothing;
-    let applied = is_asked.then(|| {
-        let findings = settable(&matrix.findings).filter(|f| matrix.apply.asks_for(f.id));
-        apply(findings, &Tree::at("/".as_ref()), &mut journal)
-    });
-    for outcome in applied.iter().flat_map(|a| &a.outcomes) {
-        note(&outcome.line());
-    }
-    Ok((journal, applied))
 }
 
 /// Undoes all of a journal.

@@ -5,6 +5,7 @@ use crate::doctor::Finding;
 use std::path::PathBuf;
 use worstcase_plan::Apply;
 use worstcase_probe::Probe;
+use worstcase_probe::priorities::Priorities;
 use worstcase_results::record::{CellEntry, Origin, Subject, Task};
 
 /// What is going to be measured.
@@ -24,6 +25,8 @@ pub struct Matrix {
     pub findings: Vec<Finding>,
     /// Which of the findings' remedies are set for the length of the run.
     pub apply: Apply,
+    /// Priorities of the kernel's threads for the length of the run.
+    pub chrt: Priorities,
 }
 
 impl Matrix {

@@ -6,6 +6,7 @@
 //! matrix       loads, probes and seeds           rows         those files, sample by sample
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
+//! settings     what is set meanwhile
 //! timer        which timer wakes the measuring threads
 //! work_dir     where the loads work: a folder whose name nobody can foresee
 //! bench        a probe that does not measure CPU by CPU -> record     origin   where and when: what a record keeps
@@ -19,6 +20,7 @@ pub mod measurement;
 pub mod origin;
 pub mod placement;
 mod rows;
+pub(crate) mod settings;
 pub mod specs;
 pub mod subject;
 mod timer;

@@ -78,6 +78,7 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
         work_parent: setup.work_dir.clone().unwrap_or_else(std::env::temp_dir),
         origin: origin::of(&facts, &findings),
         apply: trial::checked(&setup.apply, &findings)?,
+        chrt: setup.chrt.clone(),
         findings,
     })
 }

@@ -7,9 +7,9 @@ use super::suspend::Sleeps;
 use crate::cpus::stay_off;
 use crate::loads::cgroup;
 use crate::message::{Message, Pulse};
-use crate::run::executor::{finished, prepared};
+use crate::run::executor::finished;
 use crate::run::measurement::{Watch, measure};
-use crate::run::origin::was_set;
+use crate::run::settings::Settings;
 use crate::run::{Matrix, work_dir};
 use crate::spec::Segments;
 use crate::state::boot_id;
@@ -81,7 +81,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
         return Ok(());
     }
     folder.write(&file)?;
-    let (mut journal, applied) = prepared(&order.matrix, state, "worstcase host watch", |note| {
+    let (mut journal, settings) = Settings::make(&order.matrix, state, "worstcase host watch", |note| {
         look.see(Event::Note(note));
     })?;
     let spec = HostSpec {
@@ -95,7 +95,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
         matrix: &order.matrix,
         spec: &spec,
         selection: order.selection,
-        applied: applied.as_ref().map(|applied| was_set(&applied.outcomes)),
+        applied: settings.told(),
         plan: &order.plan,
         look,
         running: None,
@@ -135,7 +135,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
     let at = Utc::now();
     keeper.file.ended = Some(Ended { at, why });
     let told = folder.write(&keeper.file).map_err(HostError::from);
-    drop(applied);
+    drop(settings);
     let undone = finished(journal);
     result.and(told).and(undone)
 }

@@ -1,12 +1,15 @@
 //! Scheduling policy and nice value of this process.
 
 use super::check;
+use super::process::Pid;
 use crate::units::Nanos;
 use rustix::process::{getpriority_process, setpriority_process};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io;
 
 /// A policy with its real-time priority, as the kernel reported it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     policy: libc::c_int,
     priority: libc::c_int,
@@ -37,11 +40,16 @@ impl Policy {
 
     /// The policy of the calling thread.
     pub fn current() -> io::Result<Policy> {
+        Policy::of(0)
+    }
+
+    /// The policy of another thread, by its number.
+    pub fn of(thread: Pid) -> io::Result<Policy> {
         let mut param = libc::sched_param { sched_priority: 0 };
         // SAFETY: no pointers are passed.
-        let policy = check(unsafe { libc::sched_getscheduler(0) })?;
+        let policy = check(unsafe { libc::sched_getscheduler(thread) })?;
         // SAFETY: `param` is a valid sched_param to fill.
-        check(unsafe { libc::sched_getparam(0, &mut param) })?;
+        check(unsafe { libc::sched_getparam(thread, &mut param) })?;
         Ok(Policy {
             policy,
             priority: param.sched_priority,
@@ -54,14 +62,24 @@ impl Policy {
     }
 
     /// Puts another thread under it, by its number.
-    pub fn apply_to(self, thread: u32) -> io::Result<()> {
-        let thread = libc::pid_t::try_from(thread).map_err(io::Error::other)?;
+    pub fn apply_to(self, thread: Pid) -> io::Result<()> {
         let param = libc::sched_param {
             sched_priority: self.priority,
         };
         // SAFETY: `param` is a valid sched_param; the kernel checks the number, of which 0 is the caller.
         check(unsafe { libc::sched_setscheduler(thread, self.policy, &param) })?;
         Ok(())
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.policy {
+            libc::SCHED_FIFO => write!(f, "fifo:{}", self.priority),
+            libc::SCHED_RR => write!(f, "rr:{}", self.priority),
+            libc::SCHED_OTHER => f.write_str("other"),
+            n => write!(f, "policy {n}:{}", self.priority),
+        }
     }
 }
 

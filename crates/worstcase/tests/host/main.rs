@@ -7,6 +7,7 @@ mod isolate;
 mod isolated;
 mod kept;
 mod machine;
+mod priorities;
 mod run;
 mod setup;
 mod try_settings;

@@ -6,6 +6,7 @@ use worstcase_base::duration;
 use worstcase_host::{CpuList, HostError};
 use worstcase_plan::{Apply, HostSetup, Method, Policy, Subjects, Timer};
 use worstcase_probe::Nanos;
+use worstcase_probe::priorities::Priorities;
 
 /// CPUs, timer, policy, and what is set meanwhile.
 #[derive(Debug, Args)]
@@ -35,6 +36,10 @@ pub struct How {
     /// is killed
     #[arg(long, value_name = "SETTING,...", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     apply: Option<Apply>,
+    /// Priorities of the kernel's own threads meanwhile, e.g. ktimers=90,irq/30=0 (1 to 99: SCHED_FIFO, 0: SCHED_OTHER); set
+    /// back even if worstcase is killed (root)
+    #[arg(long, value_name = "THREAD=PRIORITY,...")]
+    chrt: Option<Priorities>,
 }
 
 impl How {
@@ -58,6 +63,7 @@ impl How {
         let work_dir = self.work_dir.as_ref().map(std::path::absolute).transpose();
         Ok(HostSetup {
             apply: self.apply.clone().unwrap_or_default(),
+            chrt: self.chrt.clone().unwrap_or_default(),
             load_cpus: self.load_cpus.clone(),
             work_dir: work_dir.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))?,
         })
