@@ -62,7 +62,11 @@ impl Shown {
             reasons: group.reasons.clone(),
             why: group.published.why.clone(),
             source: group.published.source.clone(),
-            unit: units.join(", "),
+            // Clocks of several speeds count the same time.
+            unit: match units.as_slice() {
+                [_, _, ..] => "virtual us".into(),
+                _ => units.concat(),
+            },
             rows: (0..group.published.figures.len()).map(row).collect(),
         }
     }

@@ -160,3 +160,155 @@ fn now(shift: &Shift) -> Now {
         Now::Unclear
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use worstcase_plan::study::published::{Figure, Relation, Said};
+
+    fn group(compare: Compare, said: Vec<Said>) -> Published {
+        let figure = |(nth, said)| Figure {
+            of: format!("f{nth}"),
+            said,
+            cell: None,
+            host: None,
+        };
+        Published {
+            what: "what".into(),
+            compare,
+            source: "source".into(),
+            why: "why".into(),
+            figures: said.into_iter().enumerate().map(figure).collect(),
+        }
+    }
+
+    fn us(value: f64) -> Said {
+        Said::Value {
+            value,
+            unit: "us".into(),
+            relation: Relation::Exactly,
+        }
+    }
+
+    fn rank(rank: u32) -> Said {
+        Said::Rank {
+            rank,
+            words: String::new(),
+        }
+    }
+
+    /// Five seeds around a value.
+    fn seeds(value: f64) -> Vec<f64> {
+        [0.98, 0.99, 1.0, 1.01, 1.02].map(|share| share * value).to_vec()
+    }
+
+    fn verdict(group: &Published, values: &[Vec<f64>]) -> (Agreement, String) {
+        let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+        let (verdict, reasons) = judge(group, &values);
+        (verdict, reasons.join("\n"))
+    }
+
+    #[test]
+    fn orders() {
+        let apart = group(Compare::Rank, vec![us(10.0), us(100.0)]);
+        let says = |a, b| verdict(&apart, &[seeds(a), seeds(b)]);
+        assert_eq!(says(5.0, 7.0).0, Agreement::Agrees);
+        assert_eq!(says(7.0, 5.0).0, Agreement::Differs);
+        let (alike, why) = says(5.0, 5.1);
+        assert_eq!(alike, Agreement::Differs);
+        assert_eq!(
+            why,
+            "published: f1 above f0; ours: about the same, factor 1.02 (0.990..1.05)"
+        );
+        // One pair that differs is enough, one that is not told too.
+        let three = group(Compare::Rank, vec![us(10.0), us(100.0), us(1_000.0)]);
+        let of = |values: [f64; 3]| verdict(&three, &values.map(seeds)).0;
+        assert_eq!(of([1.0, 2.0, 3.0]), Agreement::Agrees);
+        assert_eq!(of([1.0, 3.0, 2.0]), Agreement::Differs);
+        // Figures that are near each other ask for no order.
+        let near = group(Compare::Rank, vec![us(1.65), us(1.51), us(7.34)]);
+        assert_eq!(verdict(&near, &[1.0, 2.0, 3.0].map(seeds)).0, Agreement::Agrees);
+    }
+
+    #[test]
+    fn ties() {
+        let tie = group(Compare::Rank, vec![rank(1), rank(1)]);
+        assert_eq!(verdict(&tie, &[seeds(3.0), seeds(3.3)]).0, Agreement::Agrees);
+        assert_eq!(verdict(&tie, &[vec![3.0; 5], vec![3.0; 5]]).0, Agreement::Agrees);
+        assert_eq!(verdict(&tie, &[seeds(3.0), seeds(4.5)]).0, Agreement::Differs);
+        let ranked = group(Compare::Rank, vec![rank(2), rank(1)]);
+        assert_eq!(verdict(&ranked, &[seeds(4.5), seeds(3.0)]).0, Agreement::Agrees);
+        assert_eq!(verdict(&ranked, &[vec![3.0; 5], vec![3.0; 5]]).0, Agreement::Differs);
+    }
+
+    #[test]
+    fn factors() {
+        let ten = group(Compare::Factor, vec![us(10.0), us(100.0)]);
+        let says = |b| verdict(&ten, &[seeds(1.0), seeds(b)]).0;
+        assert_eq!(says(10.0), Agreement::Agrees);
+        assert_eq!(says(18.0), Agreement::Agrees);
+        assert_eq!(
+            says(5.0),
+            Agreement::CannotBeCompared,
+            "the interval reaches over the end"
+        );
+        assert_eq!(
+            says(4.0),
+            Agreement::Differs,
+            "the order is the same, the factor is not"
+        );
+        assert_eq!(says(30.0), Agreement::Differs);
+        let at_most = Said::Value {
+            value: 20.0,
+            unit: "us".into(),
+            relation: Relation::AtMost,
+        };
+        let bounded = group(Compare::Factor, vec![us(10.0), at_most]);
+        assert_eq!(verdict(&bounded, &[seeds(1.0), seeds(0.001)]).0, Agreement::Agrees);
+        assert_eq!(verdict(&bounded, &[seeds(1.0), seeds(9.0)]).0, Agreement::Differs);
+    }
+
+    #[test]
+    fn what_does_not_tell() {
+        let apart = group(Compare::Rank, vec![us(10.0), us(100.0)]);
+        let wide = vec![1.0, 5.0, 10.0, 50.0, 100.0];
+        let (unclear, why) = verdict(&apart, &[wide, seeds(10.0)]);
+        assert_eq!(unclear, Agreement::CannotBeCompared);
+        assert!(why.contains("ours: not told by our seeds"), "{why}");
+        let (few, why) = verdict(&apart, &[vec![1.0; 3], vec![10.0; 3]]);
+        assert_eq!(few, Agreement::CannotBeCompared);
+        assert_eq!(
+            why,
+            "f0, f1: of 3 and 3 seeds there is no interval; measure 4 or more of each"
+        );
+        let (negative, why) = verdict(&apart, &[vec![-1.0, 1.0, 1.0, 1.0, 1.0], seeds(10.0)]);
+        assert_eq!(negative, Agreement::CannotBeCompared);
+        assert!(why.contains("zero or below"), "{why}");
+    }
+
+    proptest! {
+        /// A machine that is so many times as fast, or lab time in place of real time.
+        #[test]
+        fn one_factor_on_all_values_changes_no_verdict(
+            values in prop::collection::vec(prop::collection::vec(1_u32..10_000, 1..8), 3),
+            exponent in -20_i32..20,
+            ranks in prop::collection::vec(1_u32..4, 3),
+            figures in prop::collection::vec(1.0_f64..1e4, 3),
+        ) {
+            // A power of two is exact, so nothing is rounded across a limit.
+            let scale = 2.0_f64.powi(exponent);
+            let of = |scale: f64| -> Vec<Vec<f64>> {
+                let scaled = |seeds: &Vec<u32>| seeds.iter().map(|v| f64::from(*v) * scale).collect();
+                values.iter().map(scaled).collect()
+            };
+            for group in [
+                group(Compare::Rank, ranks.iter().copied().map(rank).collect()),
+                group(Compare::Rank, figures.iter().copied().map(us).collect()),
+                group(Compare::Factor, figures.iter().copied().map(us).collect()),
+            ] {
+                prop_assert_eq!(verdict(&group, &of(1.0)), verdict(&group, &of(scale)));
+            }
+        }
+    }
+}

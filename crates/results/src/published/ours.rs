@@ -11,7 +11,7 @@ use worstcase_probe::bench::Details;
 /// What we have of a figure, or what is missing.
 pub(super) fn of(figure: &Figure, venue: Venue, records: &[Record]) -> Result<Ours, String> {
     let cell = figure.cell(venue).ok_or_else(|| figure.of.clone())?;
-    let missing = || format!("{} ({cell})", figure.of);
+    let missing = || figure.of.clone();
     // By seed and CPU: of each load the value.
     let mut seeds: BTreeMap<(u64, Option<u32>), BTreeMap<&str, f64>> = BTreeMap::new();
     let means = |record: &&Record| is_meant(cell, record);
@@ -60,7 +60,7 @@ pub(super) fn not_there(group: &Published, found: &[Result<Ours, String>], plan:
         true => "the study's full form has all cells",
         false => "give the run's command again: it measures what is missing",
     };
-    Some(format!("not in this run: {}; {remedy}", missing.join("; ")))
+    Some(format!("not in this run: {}; {remedy}", missing.join(", ")))
 }
 
 fn is_meant(cell: &OurCell, record: &Record) -> bool {

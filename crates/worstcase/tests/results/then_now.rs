@@ -1,0 +1,170 @@
+//! Published figures beside ours, from records to what people and programs read.
+
+use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
+use worstcase_plan::study::published::Statistic;
+use worstcase_report::terminal::Style;
+use worstcase_report::{View, json, terminal};
+use worstcase_results::published::{Agreement, compared};
+use worstcase_results::record::{CellResult, Record, RunPlan};
+
+/// Cells under shm of which none's are so many times as late as rt's.
+fn cells(seeds: u64, factor: u64) -> Vec<CellResult> {
+    let of = |label: &'static str, preempt: &'static str, factor: u64| {
+        (1..=seeds).map(move |seed| {
+            let late: Vec<u64> = latencies(seed, 10_000).iter().map(|ns| ns * factor).collect();
+            result(&subject(label, preempt), &raw(&spec("shm", seed), &late))
+        })
+    };
+    of("6.1", "none", factor).chain(of("6.1-rt", "rt", 1)).collect()
+}
+
+fn records(results: &[CellResult]) -> Vec<Record> {
+    results.iter().map(|r| r.record.clone()).collect()
+}
+
+fn verdict(plan: &RunPlan, records: &[Record]) -> (Agreement, Vec<String>) {
+    let [group] = compared(plan, records).try_into().unwrap();
+    (group.verdict, group.reasons)
+}
+
+fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> View<'a> {
+    View {
+        plan,
+        command: plan.command("RUN".as_ref()),
+        records,
+        quantities: &[],
+        verdicts: None,
+    }
+}
+
+fn shown(results: &[CellResult]) -> String {
+    let text = terminal::run(&view(&plan_of(results), &records(results)), Style::PLAIN);
+    let (_, from) = text.split_once("Then and now").unwrap();
+    from.to_string()
+}
+
+#[test]
+fn the_same_order_agrees_and_another_differs() {
+    insta::assert_snapshot!(shown(&cells(5, 3)), @"");
+    insta::assert_snapshot!(shown(&cells(5, 1)), @"");
+}
+
+#[test]
+fn a_run_that_lacks_cells_says_which() {
+    let all = cells(5, 3);
+    let plan = plan_of(&all);
+    let (verdict_of_half, reasons) = verdict(&plan, &records(&all[..5]));
+    assert_eq!(verdict_of_half, Agreement::CannotBeCompared);
+    assert_eq!(reasons, ["not in this run: rt; the study's full form has all cells"]);
+    // Of the full form it is the run that is not finished.
+    let mut full = plan.clone();
+    full.study.as_mut().unwrap().variant = worstcase_plan::Variant::Full;
+    let (_, reasons) = verdict(&full, &records(&all[5..]));
+    assert_eq!(
+        reasons,
+        ["not in this run: no preemption; give the run's command again: it measures what is missing"]
+    );
+    // So many seeds are too few for an interval.
+    let few = [&all[..3], &all[5..]].concat();
+    let three = [&few[..3], &few[3..6]].concat();
+    assert_eq!(
+        verdict(&plan, &records(&few)).0,
+        Agreement::Agrees,
+        "three and five are enough"
+    );
+    assert_eq!(verdict(&plan, &records(&three)).0, Agreement::CannotBeCompared);
+}
+
+#[test]
+fn every_load_of_a_figure_has_to_be_there() {
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    let cell = plan.published[0].figures[0].cell.as_mut().unwrap();
+    cell.loads.push("fork".into());
+    assert_eq!(verdict(&plan, &records(&all)).0, Agreement::CannotBeCompared);
+    // With it the larger of both counts.
+    let fork = |seed| {
+        result(
+            &subject("6.1-rt", "rt"),
+            &raw(&spec("fork", seed), &latencies(seed, 900_000)),
+        )
+    };
+    let with: Vec<CellResult> = all.into_iter().chain((1..=5).map(fork)).collect();
+    let [group] = compared(&plan, &records(&with)).try_into().unwrap();
+    assert_eq!(group.ours[0].as_ref().unwrap().of_seeds.last(), Some(&900_000.0));
+    assert_eq!(group.verdict, Agreement::Differs);
+}
+
+#[test]
+fn a_group_without_cells_or_of_another_venue_cannot_be_compared() {
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    plan.experiment.venue = worstcase_plan::Venue::Host;
+    let (other, reasons) = verdict(&plan, &records(&all));
+    assert_eq!(
+        (other, reasons[0].as_str()),
+        (
+            Agreement::CannotBeCompared,
+            "the study asks it of the lab, not of a host"
+        )
+    );
+    plan.published[0]
+        .figures
+        .iter_mut()
+        .for_each(|figure| figure.cell = None);
+    let (none, reasons) = verdict(&plan, &records(&all));
+    assert_eq!(
+        (none, reasons[0].as_str()),
+        (Agreement::CannotBeCompared, "no cell of this study stands for it")
+    );
+}
+
+#[test]
+fn statistics_are_of_each_seed() {
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    let all = records(&all);
+    let mut value = |statistic| {
+        plan.published[0].figures[1].cell.as_mut().unwrap().statistic = statistic;
+        let [group] = compared(&plan, &all).try_into().unwrap();
+        group.ours[1].as_ref().map(|ours| ours.of_seeds[0])
+    };
+    let summary = |of: fn(&worstcase_results::record::Summary) -> u64| {
+        let values = all[..5].iter().map(|r| of(r.summary.latency.as_ref().unwrap()));
+        values.min().map(|ns| ns as f64)
+    };
+    assert_eq!(value(Statistic::Min), summary(|s| s.min_ns));
+    assert_eq!(value(Statistic::Mean), summary(|s| s.mean_ns));
+    assert_eq!(value(Statistic::P50), summary(|s| s.median_ns.unwrap()));
+    assert_eq!(value(Statistic::Max), summary(|s| s.max_ns));
+    assert_eq!(value(Statistic::Spread), summary(|s| s.max_ns - s.min_ns));
+    assert!(value(Statistic::P99) > value(Statistic::P90));
+    assert_eq!(value(Statistic::P999), None, "1 000 samples do not bear it");
+}
+
+#[test]
+fn programs_get_verdict_factors_and_interval() {
+    let all = cells(5, 3);
+    let (plan, records) = (plan_of(&all), records(&all));
+    let json: serde_json::Value = serde_json::from_str(&json::run(&view(&plan, &records))).unwrap();
+    let group = &json["published"][0];
+    assert_eq!(group["verdict"], "agrees");
+    assert_eq!(group["compare"], "rank");
+    assert_eq!(
+        (&group["source"], &group["why"]),
+        (&"An Article, table 1".into(), &"It is an example.".into())
+    );
+    assert_eq!(group["figures"][0]["said"]["value"]["value"], 200.0);
+    assert_eq!(group["figures"][0]["said"]["value"]["relation"], "about");
+    assert_eq!(group["figures"][0]["cell"]["subject"]["preempt"], "rt");
+    assert_eq!(group["ours"][1]["subject"], "6.1.none");
+    assert_eq!(group["ours"][1]["of_seeds"].as_array().unwrap().len(), 5);
+    let factor = &group["factors_now"][1];
+    let number = |key: &str| factor[key].as_f64().unwrap();
+    assert!(
+        number("low") < number("best") && number("best") < number("high"),
+        "{factor}"
+    );
+    assert!(number("coverage") >= 0.95);
+    assert_eq!(group["factors_then"][1]["low"], 1_000.0 / 1.25 / 250.0);
+}
