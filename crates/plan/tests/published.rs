@@ -190,8 +190,8 @@ fn errors_name_line_and_remedy() {
         ),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    line 25: no cell of [full] has 'load' = 'fork'; write one of: 'shm', 'idle'
-    line 25: no cell of [full] has 'kernel' = 'debian:5'; write one of: 'debian:6.1', 'debian:6.12'
+    line 19: no cell of [full] has 'load' = 'fork'; write one of: 'shm', 'idle'
+    line 19: no cell of [full] has 'kernel' = 'debian:5'; write one of: 'debian:6.1', 'debian:6.12'
     line 25: no cell of [full] has 'preempt' = 'rt'; write one of: 'none', 'full'
     line 25: no cell of [full] has 'mips' = '500'; write one of: '1000'
     line 42: no cell of [full] has 'probe' = 'switch:8x0'; write one of: 'wakeup', 'switch:2x0', 'switch:4x0'
@@ -203,7 +203,7 @@ fn errors_name_line_and_remedy() {
     line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, not 'p42'
     line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
     line 19: unknown field `subject`, expected one of `kernel`, `preempt`, `mips`, `memory_mb`, `cpus`, `append`, `load`, `probe`, `quantity`, `statistic`
-    line 43: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
+    line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
     line 15: a group has two figures or more: one alone has no rank and no factor; add a [[published.figure]]
     line 23: the unit 'kg' does not fit our cell, which is a time; write ns, us, ms or s
     line 20: a 'value' has a 'unit': ns, us, ms or s

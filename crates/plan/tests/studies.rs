@@ -134,7 +134,7 @@ fn errors_name_line_and_what_is_allowed() {
     , line 28: in the lab 'cpus' is how many, like "1,2,4", not '0-1'
     , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
     , line 24: probe 'jitter' is there on the host only: it takes the distances of a real clock's interrupts; in the lab: wakeup
-    , line 5: the schema is 'worstcase-study/2', this worstcase reads 'worstcase-study/3'
+    , line 5: the schema is 'worstcase-study/2', this worstcase reads 'worstcase-study/3'; write that, and the rest as docs/studies.md has it
     , line 17: unclosed table, expected `]`
     , line 6: the name '../x' may have lower-case letters, digits and '-'
     "#);

@@ -78,13 +78,11 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
                     Spanned::new(own.span(), merged)
                 }
             };
-            let no_host = || {
-                Wrong(
-                    raw.span(),
-                    "'host' needs a section [host] in this study; add one or leave it out".into(),
-                )
-            };
-            cells.ok_or_else(no_host)?.resolve(&raw).map(Some)
+            let no_host = "'host' needs a section [host] in this study; add one or leave it out";
+            let cells = cells.ok_or_else(|| Wrong(raw.span(), no_host.into()))?;
+            // What all figures share is told where it stands.
+            shared.as_ref().map_or(Ok(()), |shared| cells.check(shared))?;
+            cells.resolve(&raw).map(Some)
         };
         let said_of =
             |key: &str, value: Option<String>| said(value, &at, "[[published.figure]]", key, "say what it is of");

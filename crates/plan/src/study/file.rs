@@ -48,7 +48,7 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         && schema.get_ref() != SCHEMA
     {
         let what = format!(
-            "the schema is '{}', this worstcase reads '{SCHEMA}'",
+            "the schema is '{}', this worstcase reads '{SCHEMA}'; write that, and the rest as docs/studies.md has it",
             schema.get_ref().escape_debug()
         );
         return Err(invalid(Wrong(schema.span(), what)));

@@ -84,6 +84,20 @@ impl RawCell {
         }
     }
 
+    /// The loads as records name them.
+    fn loads(&self) -> Vec<String> {
+        let words = match &self.load {
+            None => &[],
+            Some(Words::One(load)) => std::slice::from_ref(load),
+            Some(Words::Several(loads)) => loads.as_slice(),
+        };
+        let canonical = |word: &String| {
+            word.parse::<LoadSpec>()
+                .map_or_else(|_| word.clone(), |spec| spec.to_string())
+        };
+        words.iter().map(canonical).collect()
+    }
+
     fn names_a_subject(&self) -> bool {
         let numbers = [self.mips, self.memory_mb, self.cpus];
         self.kernel.is_some() || self.preempt.is_some() || self.append.is_some() || numbers.iter().any(Option::is_some)
@@ -124,47 +138,33 @@ impl Cells {
         Cells { venue, all }
     }
 
+    /// Whether there are such cells; what it does not say may be anything.
+    pub(super) fn check(&self, raw: &Spanned<RawCell>) -> Checked<()> {
+        self.left(&raw.span(), raw.get_ref()).map(drop)
+    }
+
     /// Which of them are meant.
     pub(super) fn resolve(&self, raw: &Spanned<RawCell>) -> Checked<OurCell> {
         let (at, raw) = (raw.span(), raw.get_ref());
-        if self.venue == Venue::Host && raw.names_a_subject() {
-            let what = "a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject";
-            return Err(Wrong(at, what.into()));
-        }
-        let left = Left {
-            at: &at,
-            venue: self.venue,
-            cells: self.all.clone(),
-        };
-        let left = left.of_subjects(raw)?;
-        let Some(probe) = &raw.probe else {
+        let left = self.left(&at, raw)?;
+        if raw.probe.is_none() {
             return Err(left.names("probe", None, |cell| cell.probe.to_string()));
-        };
-        let canonical = single_probe(probe).unwrap_or_else(|| probe.clone());
-        let left = left.keep("probe", Some(&canonical), |cell| cell.probe.to_string())?;
-        let loads = match &raw.load {
-            None => return Err(left.names("load", None, |cell| cell.load.clone())),
-            Some(Words::One(load)) => vec![load.clone()],
-            Some(Words::Several(loads)) => loads.clone(),
-        };
-        let mut canonical = Vec::new();
-        let mut kept = Vec::new();
-        for load in &loads {
-            let load = load
-                .parse::<LoadSpec>()
-                .map_or_else(|_| load.clone(), |spec| spec.to_string());
-            kept.extend(left.clone().keep("load", Some(&load), |cell| cell.load.clone())?.cells);
-            canonical.push(load);
         }
-        let Some(first) = kept.first() else {
+        let loads = raw.loads();
+        let Some(first) = left.cells.first().filter(|_| !loads.is_empty()) else {
             return Err(left.names("load", None, |cell| cell.load.clone()));
         };
+        let is_all = |cell: &Cell| cell.subject.as_ref().is_some_and(|s| s.preempt == Preempt::All);
+        if left.cells.iter().any(is_all) {
+            let what = "this cell's kernel is measured in every preemption model; name one with 'preempt'";
+            return Err(Wrong(at, what.into()));
+        }
         let mut subjects: Vec<&Option<Subject>> = Vec::new();
-        kept.iter().for_each(|cell| {
+        for cell in &left.cells {
             if !subjects.contains(&&cell.subject) {
-                subjects.push(&cell.subject)
+                subjects.push(&cell.subject);
             }
-        });
+        }
         if subjects.len() > 1 {
             let what = format!(
                 "this cell fits {} subjects of {}; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus' or 'append' too",
@@ -175,17 +175,44 @@ impl Cells {
         }
         Ok(OurCell {
             subject: first.subject.clone(),
-            loads: canonical,
+            loads,
             probe: first.probe.to_string(),
             quantity: self.quantity(raw, first.probe, &at)?,
             statistic: match &raw.statistic {
                 Some(word) => statistic(word)?,
                 None => {
-                    return Err(Wrong(
-                        at,
-                        "a cell has no 'statistic'; write e.g. statistic = \"max\"".into(),
-                    ));
+                    let what = "a cell has no 'statistic'; write e.g. statistic = \"max\"";
+                    return Err(Wrong(at, what.into()));
                 }
+            },
+        })
+    }
+
+    fn left<'a>(&self, at: &'a Range<usize>, raw: &RawCell) -> Checked<Left<'a>> {
+        if self.venue == Venue::Host && raw.names_a_subject() {
+            let what = "a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject";
+            return Err(Wrong(at.clone(), what.into()));
+        }
+        let left = Left {
+            at,
+            venue: self.venue,
+            cells: self.all.clone(),
+        };
+        let probe = raw
+            .probe
+            .as_ref()
+            .map(|word| single_probe(word).unwrap_or_else(|| word.clone()));
+        let left = left
+            .of_subjects(raw)?
+            .keep("probe", probe.as_deref(), |cell| cell.probe.to_string())?;
+        let of_load = |load: &String| left.clone().keep("load", Some(load), |cell| cell.load.clone());
+        let loads = raw.loads();
+        let of_loads = loads.iter().map(of_load).collect::<Checked<Vec<Left>>>()?;
+        Ok(match of_loads.is_empty() {
+            true => left,
+            false => Left {
+                cells: of_loads.into_iter().flat_map(|left| left.cells).collect(),
+                ..left
             },
         })
     }
@@ -261,17 +288,9 @@ impl Left<'_> {
                 }
             }
         }
-        let left = self.keep("preempt", preempt, |cell| {
+        self.keep("preempt", preempt, |cell| {
             cell.subject.as_ref().map(|s| s.preempt.to_string()).unwrap_or_default()
-        })?;
-        let is_all = |cell: &Cell| cell.subject.as_ref().is_some_and(|s| s.preempt == Preempt::All);
-        match left.cells.iter().any(is_all) {
-            true => {
-                let what = "this cell's kernel is measured in every preemption model; name one with 'preempt'";
-                Err(Wrong(left.at.clone(), what.into()))
-            }
-            false => Ok(left),
-        }
+        })
     }
 
     /// Those whose key has this value, if one is asked.

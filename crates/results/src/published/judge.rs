@@ -58,15 +58,23 @@ pub(super) fn ratio(a: &[f64], b: &[f64]) -> Option<Shift> {
 
 /// The verdict on values of all figures, and what it rests on.
 pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<String>) {
+    let orders = group.orders();
     let pairs: Vec<(usize, usize, Asked)> = match group.compare {
-        Compare::Rank => group
-            .orders()
+        Compare::Rank => orders
             .into_iter()
             .map(|(a, b, order)| (a, b, Asked::Order(order)))
             .collect(),
-        Compare::Factor => (1..values.len())
-            .filter_map(|nth| Some((0, nth, Asked::Factor(nth, group.factor(nth)?))))
-            .collect(),
+        Compare::Factor => {
+            let order = |nth: usize| {
+                let of = |(a, b, _): &&(usize, usize, Ordering)| [(0, nth), (nth, 0)].contains(&(*a, *b));
+                orders
+                    .iter()
+                    .find(of)
+                    .map(|(a, ..)| if *a == 0 { Now::More } else { Now::Less })
+            };
+            let asked = |nth| Some((0, nth, Asked::Factor(nth, group.factor(nth)?, order(nth))));
+            (1..values.len()).filter_map(asked).collect()
+        }
     };
     let judged: Vec<(Agreement, String)> = pairs
         .iter()
@@ -92,7 +100,8 @@ pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<Str
 /// What the article says of a pair.
 enum Asked {
     Order(Ordering),
-    Factor(usize, (f64, f64)),
+    /// Of this figure to the first, and on which side of it where they are apart.
+    Factor(usize, (f64, f64), Option<Now>),
 }
 
 fn one(group: &Published, (a, b): (&str, &str), of_a: &[f64], of_b: &[f64], asked: &Asked) -> (Agreement, String) {
@@ -130,12 +139,14 @@ fn one(group: &Published, (a, b): (&str, &str), of_a: &[f64], of_b: &[f64], aske
             };
             (verdict, format!("published: {then}; ours: {is}, factor {ours}"))
         }
-        Asked::Factor(nth, (low, high)) => {
+        Asked::Factor(nth, (low, high), side) => {
             let (low, high) = (low / AS_LARGE, high * AS_LARGE);
-            let verdict = if shift.low >= low && shift.high <= high {
-                Agreement::Agrees
-            } else if shift.high < low || shift.low > high {
+            let now = now(&shift);
+            let is_elsewhere = |side: &Now| now != *side && now != Now::Unclear;
+            let verdict = if shift.high < low || shift.low > high || side.as_ref().is_some_and(is_elsewhere) {
                 Agreement::Differs
+            } else if shift.low >= low && shift.high <= high && side.is_none_or(|side| now == side) {
+                Agreement::Agrees
             } else {
                 Agreement::CannotBeCompared
             };
@@ -259,6 +270,14 @@ mod tests {
             "the order is the same, the factor is not"
         );
         assert_eq!(says(30.0), Agreement::Differs);
+        // Within a factor of two, but figures that were apart are not any more, or the other way round.
+        let near = group(Compare::Factor, vec![us(10.0), us(16.0)]);
+        let says = |b| verdict(&near, &[seeds(1.0), seeds(b)]).0;
+        assert_eq!(says(1.6), Agreement::Agrees);
+        assert_eq!(says(1.0), Agreement::Differs);
+        assert_eq!(says(0.7), Agreement::Differs);
+        let alike = group(Compare::Factor, vec![us(10.0), us(11.0)]);
+        assert_eq!(verdict(&alike, &[seeds(1.0), seeds(0.9)]).0, Agreement::Agrees);
         let at_most = Said::Value {
             value: 20.0,
             unit: "us".into(),

@@ -67,7 +67,7 @@ pub fn compared(plan: &RunPlan, records: &[Record]) -> Vec<Comparison> {
 }
 
 fn compare(group: &Published, plan: &RunPlan, records: &[Record]) -> Comparison {
-    let found: Vec<Result<Ours, String>> = group
+    let found: Vec<Result<Ours, ours::Missing>> = group
         .figures
         .iter()
         .map(|figure| ours::of(figure, plan.experiment.venue, records))

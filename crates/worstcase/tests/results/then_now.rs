@@ -45,8 +45,29 @@ fn shown(results: &[CellResult]) -> String {
 
 #[test]
 fn the_same_order_agrees_and_another_differs() {
-    insta::assert_snapshot!(shown(&cells(5, 3)), @"");
-    insta::assert_snapshot!(shown(&cells(5, 1)), @"");
+    insta::assert_snapshot!(shown(&cells(5, 3)), @r#"
+    : published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+
+    worst response under shm: agrees
+      figure                   then  factor then  now, virtual us at 1000 MIPS         factor now
+      rt               about 200 us         1.00                          9.98               1.00
+      no preemption   about 1000 us   about 5.00                          29.9  3.00 (2.98..3.02)
+      why: It is an example.
+      source: An Article, table 1
+    "#);
+    insta::assert_snapshot!(shown(&cells(5, 1)), @r#"
+    : published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+
+    worst response under shm: differs
+      figure                   then  factor then  now, virtual us at 1000 MIPS          factor now
+      rt               about 200 us         1.00                          9.98                1.00
+      no preemption   about 1000 us   about 5.00                          9.98  1.00 (0.994..1.01)
+      published: no preemption above rt; ours: about the same, factor 1.00 (0.994..1.01)
+      why: It is an example.
+      source: An Article, table 1
+    "#);
 }
 
 #[test]
@@ -55,14 +76,24 @@ fn a_run_that_lacks_cells_says_which() {
     let plan = plan_of(&all);
     let (verdict_of_half, reasons) = verdict(&plan, &records(&all[..5]));
     assert_eq!(verdict_of_half, Agreement::CannotBeCompared);
-    assert_eq!(reasons, ["not in this run: rt; the study's full form has all cells"]);
-    // Of the full form it is the run that is not finished.
-    let mut full = plan.clone();
-    full.study.as_mut().unwrap().variant = worstcase_plan::Variant::Full;
-    let (_, reasons) = verdict(&full, &records(&all[5..]));
+    let again = "give the run's command again: it measures what is missing";
+    assert_eq!(reasons, [format!("not in this run: rt; {again}")]);
+    let (_, reasons) = verdict(&plan, &[]);
+    assert_eq!(reasons, [format!("not in this run: rt, no preemption; {again}")]);
+    // The quick form has not all cells of the full one.
+    let mut other = plan.clone();
+    other.experiment.parts[0].loads = vec!["fork".parse().unwrap()];
+    let (_, reasons) = verdict(&other, &records(&all[5..]));
     assert_eq!(
         reasons,
-        ["not in this run: no preemption; give the run's command again: it measures what is missing"]
+        ["not in this run: no preemption; the study's full form has all cells"]
+    );
+    // The study has changed.
+    other.study.as_mut().unwrap().variant = worstcase_plan::Variant::Full;
+    let (_, reasons) = verdict(&other, &records(&all[5..]));
+    assert_eq!(
+        reasons,
+        ["not in this run: no preemption; it was planned without them; run the study again"]
     );
     // So many seeds are too few for an interval.
     let few = [&all[..3], &all[5..]].concat();

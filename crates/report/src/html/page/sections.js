@@ -38,19 +38,21 @@ const AGREEMENTS = { agrees: ['✓', 'PASS'], differs: ['≠', 'FAIL'], 'cannot 
 
 const thenAndNow = (run) => [
   el('p', {}, 'Published figures are of the machines of their time, in real time. Only the order of figures and the factors between them compare; a factor is to the first figure of a group, with its interval over the seeds.'),
-  run.then_and_now.map((group) => {
+  ...run.then_and_now.map((group) => {
     const [sign, kind] = AGREEMENTS[group.verdict];
     const factors = group.rows.some((row) => row.factor_then);
     const ours = group.rows.some((row) => row.now);
+    const cells = group.rows.some((row) => row.cell);
     return el('div', { class: 'then-and-now' },
       el('h3', {}, name(group.what)),
       el('p', {}, el('span', { class: `outcome ${kind}` }, el('span', { 'aria-hidden': 'true' }, sign), ` ${group.verdict}`)),
       table({
         caption: ours ? `Ours in ${group.unit}.` : 'No figures of ours.',
         columns: [{ title: 'Figure' }, { title: 'Then', number: true }, ...(factors ? [{ title: 'Factor then', number: true }] : []),
-          ...(ours ? [{ title: 'Now', number: true, strong: true }, { title: 'Factor now', number: true }, { title: 'Our cell' }] : [])],
+          ...(ours ? [{ title: 'Now', number: true, strong: true }, { title: 'Factor now', number: true }] : []),
+          ...(cells ? [{ title: 'Our cell' }] : [])],
         rows: group.rows.map((row) => [row.of, row.then, ...(factors ? [row.factor_then || '–'] : []),
-          ...(ours ? [row.now || '–', row.factor_now || '–', row.cell || '–'] : [])]),
+          ...(ours ? [row.now || '–', row.factor_now || '–'] : []), ...(cells ? [row.cell] : [])]),
       }),
       el('ul', { class: 'lines' }, group.reasons.map((reason) => el('li', {}, name(reason)))),
       el('p', {}, el('strong', {}, 'Why: '), name(group.why)),
