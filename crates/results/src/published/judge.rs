@@ -4,6 +4,7 @@ use crate::stats::ranks::{AIM, Shift};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
+use worstcase_base::distinct;
 use worstcase_plan::Published;
 use worstcase_plan::study::published::{Compare, NEAR, factor};
 
@@ -89,12 +90,11 @@ pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<Str
             .filter(move |(v, _)| *v == verdict)
             .map(|(_, why)| why.clone())
     };
-    for verdict in [Agreement::Differs, Agreement::CannotBeCompared] {
-        if of(verdict).next().is_some() {
-            return (verdict, of(verdict).collect());
-        }
-    }
-    (Agreement::Agrees, of(Agreement::Agrees).collect())
+    let found = [Agreement::Differs, Agreement::CannotBeCompared]
+        .into_iter()
+        .find(|verdict| of(*verdict).next().is_some());
+    let verdict = found.unwrap_or(Agreement::Agrees);
+    (verdict, distinct(of(verdict)))
 }
 
 /// What the article says of a pair.
@@ -106,7 +106,8 @@ enum Asked {
 
 fn one(group: &Published, (a, b): (&str, &str), of_a: &[f64], of_b: &[f64], asked: &Asked) -> (Agreement, String) {
     let Some(shift) = ratio(of_a, of_b) else {
-        let what = format!("{a}, {b}: a value of ours is zero or below, and has no factor");
+        let of = if of_a.iter().all(|value| *value > 0.0) { b } else { a };
+        let what = format!("{of}: a value of ours is zero or below, and has no factor");
         return (Agreement::CannotBeCompared, what);
     };
     if shift.coverage < AIM {
@@ -303,7 +304,7 @@ mod tests {
         );
         let (negative, why) = verdict(&apart, &[vec![-1.0, 1.0, 1.0, 1.0, 1.0], seeds(10.0)]);
         assert_eq!(negative, Agreement::CannotBeCompared);
-        assert!(why.contains("zero or below"), "{why}");
+        assert_eq!(why, "f0: a value of ours is zero or below, and has no factor");
     }
 
     proptest! {

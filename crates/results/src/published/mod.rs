@@ -13,7 +13,7 @@ pub use judge::Agreement;
 
 use crate::record::{Record, RunPlan, SubjectId};
 use crate::stats::ranks::Shift;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use worstcase_plan::{Published, Venue};
 
 /// A group of published figures, with ours.
@@ -54,8 +54,13 @@ pub struct Ours {
     pub value_ns: f64,
     /// The value of each seed, ascending.
     pub of_seeds: Vec<f64>,
-    /// Its clock.
+    /// Its clock, in microseconds; in nanoseconds where it is written.
+    #[serde(serialize_with = "in_ns")]
     pub time_unit: String,
+}
+
+fn in_ns<S: Serializer>(unit: &str, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&unit.replacen("us", "ns", 1))
 }
 
 /// All groups of a run.

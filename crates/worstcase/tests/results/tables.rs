@@ -89,7 +89,7 @@ fn a_run_that_is_not_finished() {
       figure                   then  factor then  now, virtual us at 1000 MIPS  factor now
       rt               about 200 us         1.00                             -           -
       no preemption   about 1000 us   about 5.00                          83.5           -
-      not in this run: rt; give the run's command again: it measures what is missing
+      not in this run: rt; the study's full form has all cells
       why: It is an example.
       source: An Article, table 1
     "#);
@@ -130,7 +130,7 @@ fn the_response_probe_shows_both_parts() {
       figure                   then  factor then
       rt               about 200 us         1.00
       no preemption   about 1000 us   about 5.00
-      not in this run: rt, no preemption; give the run's command again: it measures what is missing
+      not in this run: rt, no preemption; the study's full form has all cells
       why: It is an example.
       source: An Article, table 1
     "#);

@@ -1,7 +1,8 @@
 //! Published figures beside ours, from records to what people and programs read.
 
 use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
-use worstcase_plan::study::published::Statistic;
+use worstcase_plan::Subjects;
+use worstcase_plan::study::published::{Figure, Statistic};
 use worstcase_report::terminal::Style;
 use worstcase_report::{View, json, terminal};
 use worstcase_results::published::{Agreement, compared};
@@ -73,7 +74,10 @@ fn the_same_order_agrees_and_another_differs() {
 #[test]
 fn a_run_that_lacks_cells_says_which() {
     let all = cells(5, 3);
-    let plan = plan_of(&all);
+    let mut plan = plan_of(&all);
+    let of = |figure: &Figure| figure.cell.as_ref()?.subject.clone();
+    let subjects = plan.published[0].figures.iter().filter_map(of).collect();
+    plan.experiment.parts[0].subjects = Subjects::Kernels(subjects);
     let (verdict_of_half, reasons) = verdict(&plan, &records(&all[..5]));
     assert_eq!(verdict_of_half, Agreement::CannotBeCompared);
     let again = "give the run's command again: it measures what is missing";
@@ -190,6 +194,7 @@ fn programs_get_verdict_factors_and_interval() {
     assert_eq!(group["figures"][0]["cell"]["subject"]["preempt"], "rt");
     assert_eq!(group["ours"][1]["subject"], "6.1.none");
     assert_eq!(group["ours"][1]["of_seeds"].as_array().unwrap().len(), 5);
+    assert_eq!(group["ours"][1]["time_unit"], "virtual ns at 1000 MIPS");
     let factor = &group["factors_now"][1];
     let number = |key: &str| factor[key].as_f64().unwrap();
     assert!(
