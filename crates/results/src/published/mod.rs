@@ -90,7 +90,7 @@ fn compare(group: &Published, plan: &RunPlan, records: &[Record]) -> Comparison 
         let high = Some(high).filter(|high| high.is_finite());
         Some(Bounds { low, high })
     };
-    let now = |nth: usize| judge::ratio(*values.first()?.as_ref()?, values[nth]?);
+    let now = |nth: usize| judge::ratio(values.first()?.as_ref()?, values[nth]?);
     let places = 0..group.figures.len();
     Comparison {
         published: group.clone(),

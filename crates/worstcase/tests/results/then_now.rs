@@ -1,6 +1,6 @@
 //! Published figures beside ours, from records to what people and programs read.
 
-use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
+use crate::fixture::{host_raw, latencies, on_cpu, plan_of, raw, result, spec, subject};
 use worstcase_plan::Subjects;
 use worstcase_plan::study::published::{Figure, Statistic};
 use worstcase_report::terminal::Style;
@@ -151,6 +151,29 @@ fn a_group_without_cells_or_of_another_venue_cannot_be_compared() {
     assert_eq!(
         (none, reasons[0].as_str()),
         (Agreement::CannotBeCompared, "no cell of this study stands for it")
+    );
+}
+
+#[test]
+fn a_host_has_a_value_of_each_cpu_and_seed() {
+    let of = |cpu: u32, seed: u64| on_cpu(cpu, &host_raw(seed, &[1_000, 2_000 + 10 * seed + u64::from(cpu)]));
+    let all: Vec<CellResult> = [0, 1]
+        .into_iter()
+        .flat_map(|cpu| [1, 2].map(|seed| of(cpu, seed)))
+        .collect();
+    let mut plan = plan_of(&all);
+    plan.experiment.venue = worstcase_plan::Venue::Host;
+    for (nth, statistic) in [Statistic::Min, Statistic::Max].into_iter().enumerate() {
+        let figure = &mut plan.published[0].figures[nth];
+        let mut cell = figure.cell.take().unwrap();
+        (cell.subject, cell.loads, cell.statistic) = (None, vec!["idle".into()], statistic);
+        figure.host = Some(cell);
+    }
+    let [group] = compared(&plan, &records(&all)).try_into().unwrap();
+    assert_eq!(group.verdict, Agreement::Agrees, "{:?}", group.reasons);
+    assert_eq!(
+        group.ours[1].as_ref().unwrap().of_seeds,
+        [2_010.0, 2_011.0, 2_020.0, 2_021.0]
     );
 }
 
