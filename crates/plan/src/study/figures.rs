@@ -68,28 +68,12 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
     }
     let figure = |figure: Spanned<RawFigure>| {
         let (at, figure) = (figure.span(), figure.into_inner());
-        let cell = |own: Option<Spanned<RawCell>>, shared: &Option<Spanned<RawCell>>, cells: Option<&Cells>| {
-            let raw = match (own, shared) {
-                (None, None) => return Ok(None),
-                (Some(own), None) => own,
-                (None, Some(shared)) => shared.clone(),
-                (Some(own), Some(shared)) => {
-                    let merged = own.get_ref().clone().merged(shared.get_ref());
-                    Spanned::new(own.span(), merged)
-                }
-            };
-            let no_host = "'host' needs a section [host] in this study; add one or leave it out";
-            let cells = cells.ok_or_else(|| Wrong(raw.span(), no_host.into()))?;
-            // What all figures share is told where it stands.
-            shared.as_ref().map_or(Ok(()), |shared| cells.check(shared))?;
-            cells.resolve(&raw).map(Some)
-        };
         let said_of =
             |key: &str, value: Option<String>| said(value, &at, "[[published.figure]]", key, "say what it is of");
         Ok(Figure {
             of: said_of("of", figure.of)?,
-            cell: cell(figure.cell, &raw.cell, Some(lab))?,
-            host: cell(figure.host, &raw.host, host)?,
+            cell: cell(figure.cell, raw.cell.as_ref(), Some(lab))?,
+            host: cell(figure.host, raw.host.as_ref(), host)?,
             said: what_is_said(
                 &at,
                 figure.value,
@@ -137,6 +121,28 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
         return Err(Wrong(at, what.into()));
     }
     Ok(group)
+}
+
+/// A figure's cell: its own keys, and what all figures share.
+fn cell(
+    own: Option<Spanned<RawCell>>,
+    shared: Option<&Spanned<RawCell>>,
+    cells: Option<&Cells>,
+) -> Checked<Option<OurCell>> {
+    let Some(at) = own.as_ref().or(shared).map(Spanned::span) else {
+        return Ok(None);
+    };
+    let no_host = "'host' needs a section [host] in this study; add one or leave it out";
+    let cells = cells.ok_or_else(|| Wrong(at.clone(), no_host.into()))?;
+    // What all figures share is told where it stands.
+    shared.map_or(Ok(()), |shared| cells.check(shared))?;
+    let raw = match (own.map(Spanned::into_inner), shared.map(Spanned::get_ref)) {
+        (Some(own), Some(shared)) => own.merged(shared),
+        (Some(own), None) => own,
+        (None, Some(shared)) => shared.clone(),
+        (None, None) => return Ok(None),
+    };
+    cells.resolve(&Spanned::new(at, raw)).map(Some)
 }
 
 /// A text that has to be there.
