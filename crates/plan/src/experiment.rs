@@ -198,7 +198,7 @@ impl fmt::Display for Module {
 }
 
 /// An experiment with what is told of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The question, in a line.
     pub title: String,

@@ -3,6 +3,7 @@
 use super::{View, noise};
 use serde_json::{Value, json};
 use worstcase_probe::bench::Bench;
+use worstcase_results::published::compared;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::points::{
     self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SwitchPoint,
@@ -10,7 +11,7 @@ use worstcase_results::stats::points::{
 use worstcase_results::stats::{Ensemble, ensembles};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-show/3";
+pub const SCHEMA: &str = "worstcase-show/4";
 
 /// The document, indented, with a line end.
 pub fn run(view: &View) -> String {
@@ -48,7 +49,7 @@ pub fn run(view: &View) -> String {
         "remote": points::remotes(view.records).iter().map(remote).collect::<Vec<_>>(),
         "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
         "verdict": verdicts,
-        "published": view.plan.published,
+        "published": compared(view.plan, view.records),
     });
     format!("{document:#}\n")
 }

@@ -2,13 +2,14 @@
 
 use super::foreign;
 use super::grid::{Grid, Group};
-use super::{View, bench, host, noise, ranking};
+use super::{View, bench, host, noise, ranking, then_now};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros, plain, range, shell};
-use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Published, Quantity, Record, Subject, is_host};
+use worstcase_results::published::{Agreement, compared};
+use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Quantity, Record, Subject, is_host};
 use worstcase_results::stats::{Ensemble, ensembles};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
@@ -54,6 +55,16 @@ impl Style {
             Outcome::Fail => "1;31",
         };
         self.paint(code, &format!("{outcome:<12}"))
+    }
+
+    /// Whether ours agree with what is published.
+    pub fn agreement(self, agreement: Agreement) -> String {
+        let code = match agreement {
+            Agreement::Agrees => "32",
+            Agreement::CannotBeCompared => "33",
+            Agreement::Differs => "1;31",
+        };
+        self.paint(code, agreement.name())
     }
 }
 
@@ -156,7 +167,7 @@ pub fn run(view: &View, style: Style) -> String {
     }
     if !view.plan.published.is_empty() {
         out.push(String::new());
-        out.extend(published(&view.plan.published, style));
+        out.extend(then_now::lines(&compared(view.plan, view.records), style));
     }
     out.push(String::new());
     out.join("\n")
@@ -342,26 +353,6 @@ pub fn verdict_lines(verdicts: &[Verdict], style: Style) -> Vec<String> {
         for reason in verdict.reasons.iter().skip(1) {
             lines.push(format!("  {:width$}  {:12}  {}", "", "", plain(reason)));
         }
-    }
-    lines
-}
-
-/// Figures from the literature.
-pub fn published(figures: &[Published], style: Style) -> Vec<String> {
-    let mut lines =
-        vec![style.bold("Published, on the machines of their time (real time, not comparable digit by digit)")];
-    let width = figures.iter().map(|f| f.label.chars().count()).max().unwrap_or(0);
-    for figure in figures {
-        let mut line = format!(
-            "  {:width$}  {} {}",
-            plain(&figure.label),
-            plain(&figure.value),
-            plain(&figure.unit)
-        );
-        if !figure.source.is_empty() {
-            line += &format!("  ({})", plain(&figure.source));
-        }
-        lines.push(line.trim_end().to_string());
     }
     lines
 }

@@ -1,7 +1,8 @@
 //! The form of a study file and its checks. Every error names the file, the line, and what is allowed.
 
 use super::cells::{RawCells, experiment, quick_of};
-use super::{Published, Study, StudyError, Variants};
+use super::figures::{RawPublished, published};
+use super::{Study, StudyError, Variants};
 use crate::Venue;
 use serde::Deserialize;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use worstcase_base::duration;
 use worstcase_probe::Nanos;
 
 /// The form of the file.
-const SCHEMA: &str = "worstcase-study/2";
+const SCHEMA: &str = "worstcase-study/3";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +28,7 @@ struct RawStudy {
     quick: Option<RawCells>,
     host: Option<Spanned<RawCells>>,
     #[serde(default)]
-    published: Vec<Published>,
+    published: Vec<Spanned<RawPublished>>,
 }
 
 /// Something wrong, and where in the text.
@@ -47,7 +48,7 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         && schema.get_ref() != SCHEMA
     {
         let what = format!(
-            "the schema is '{}', this worstcase reads '{SCHEMA}'",
+            "the schema is '{}', this worstcase reads '{SCHEMA}'; write that, and the rest as docs/studies.md has it",
             schema.get_ref().escape_debug()
         );
         return Err(invalid(Wrong(schema.span(), what)));
@@ -88,14 +89,15 @@ fn check(raw: RawStudy) -> Checked<Study> {
         let quick = host.get_mut().quick.take().map(|quick| *quick);
         variants(host, quick, Venue::Host)
     });
+    let (lab, host) = (variants(raw.full, raw.quick, Venue::Lab)?, host.transpose()?);
     Ok(Study {
+        published: published(raw.published, &lab, host.as_ref())?,
         name: raw.name.into_inner(),
         title: raw.title,
         question: raw.question,
         source: raw.source,
-        lab: variants(raw.full, raw.quick, Venue::Lab)?,
-        host: host.transpose()?,
-        published: raw.published,
+        lab,
+        host,
     })
 }
 

@@ -1,12 +1,16 @@
 //! Studies: files that ask a question and hold the experiments that answer it.
 //!
 //! [`load`] reads a built-in study or a file of the user's ([`file`] has the form and its checks, [`cells`] how a section
-//! becomes an experiment).
+//! becomes an experiment, [`figures`] published figures, [`selector`] their cells of ours).
 
 mod cells;
+mod figures;
 mod file;
+pub mod published;
+mod selector;
 
 use crate::{Experiment, Plan, Venue};
+pub use published::Published;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -44,21 +48,6 @@ impl Variant {
     }
 }
 
-/// A figure from the literature, set beside our own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it is of.
-    pub label: String,
-    /// The figure as it was published; often a bound or an estimate, hence text.
-    pub value: String,
-    /// Its unit.
-    pub unit: String,
-    /// Where it is from; the study's source if empty.
-    #[serde(default)]
-    pub source: String,
-}
-
 /// A venue's experiments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variants {
@@ -69,7 +58,7 @@ pub struct Variants {
 }
 
 /// A study.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     /// Its name.
     pub name: String,

@@ -5,7 +5,6 @@
 //!     answer    the verdicts, in words
 //!     extremes  where they are smallest and largest, in words
 //!     figures   the numbers behind it, subject by load
-//!     beside    published figures, with ours
 //!     facts     what was measured on
 //!     breakdown     spans and a flame graph
 //! RunPart -> page                              embed: as JSON, which no parser takes for anything else
@@ -13,7 +12,6 @@
 //! `page/` has what is drawn and how: HTML, CSS and scripts of ours, with ECharts in front. Everything foreign is data there.
 
 mod answer;
-mod beside;
 mod breakdown;
 mod embed;
 mod extremes;
@@ -27,7 +25,7 @@ pub use part::{PageParts, RunPart};
 use serde::Serialize;
 
 /// The form of the data in the page.
-const SCHEMA: &str = "worstcase-report/2";
+const SCHEMA: &str = "worstcase-report/3";
 
 /// Apache ECharts with its notice, under the Apache License 2.0; put there by the build script.
 const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));

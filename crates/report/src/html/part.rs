@@ -1,7 +1,6 @@
 //! All that is said of a run, as the page needs it: texts and numbers that are final.
 
 use super::answer::Answer;
-use super::beside::Beside;
 use super::breakdown::BreakdownPart;
 use super::facts::Facts;
 use super::figures::Table;
@@ -10,9 +9,11 @@ use crate::picture::Picture;
 use crate::picture::data::PictureData;
 use crate::ranking::Ranking;
 use crate::terminal::losses;
+use crate::then_now::Shown;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::shell;
+use worstcase_results::published::compared;
 use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
 
 /// What was made of a run beside its view.
@@ -39,7 +40,7 @@ pub struct RunPart {
     tables: Vec<Table>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
-    beside: Vec<Beside>,
+    then_and_now: Vec<Shown>,
     losses: Vec<String>,
     facts: Facts,
     command: String,
@@ -67,7 +68,7 @@ impl RunPart {
             tables: super::figures::tables(view, &labels),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
-            beside: super::beside::beside(plan, view.records, &labels),
+            then_and_now: compared(plan, view.records).iter().map(Shown::of).collect(),
             losses: match view.records {
                 [] => Vec::new(),
                 records => losses(records),

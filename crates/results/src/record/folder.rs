@@ -223,17 +223,23 @@ struct Form {
 }
 
 /// Reads the file `name` of the folder `dir`, which must fit the folder's checksums and have the schema that this worstcase
-/// reads.
+/// reads, or one before it that it still reads.
 pub(super) fn read_form<T: serde::de::DeserializeOwned>(
     dir: &Path,
     name: &str,
     reads: &'static str,
+    earlier: Option<&str>,
 ) -> Result<T, FolderError> {
     let path = dir.join(name);
     let json = read(dir, name)?;
     let form = serde_json::from_slice::<Form>(&json);
     let other = || {
-        let found = form.as_ref().ok().filter(|form| form.schema != reads)?.schema.clone();
+        let found = form
+            .as_ref()
+            .ok()
+            .filter(|form| form.schema != reads && Some(form.schema.as_str()) != earlier)?
+            .schema
+            .clone();
         let file = path.clone();
         Some(FolderError::OtherSchema { file, found, reads })
     };
@@ -277,7 +283,7 @@ fn expected_sum(dir: &Path, name: &str) -> Result<String, FolderError> {
 /// Reads a cell's record; checksums, accounting and the samples file's bytes are checked.
 pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
     let path = dir.join(RECORD_FILE);
-    let record: Record = read_form(dir, RECORD_FILE, SCHEMA)?;
+    let record: Record = read_form(dir, RECORD_FILE, SCHEMA, None)?;
     record.check().map_err(|e| other_version(&path, e))?;
     if record.samples.file != super::build::SAMPLES_FILE {
         return Err(other_version(&path, "it names an unknown samples file"));

@@ -2,13 +2,15 @@
 //! interrupted run and an uninterrupted one end with the same bytes; what is done is told by the cells' folders.
 
 use super::{CellId, SubjectId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
-use worstcase_plan::{Experiment, Plan, Published, StudySource, Subjects};
+use worstcase_plan::{Experiment, Plan, Published, StudySource, Subjects, study};
 use worstcase_probe::{CellSpec, Nanos, Venue};
 
 /// The form of run.json.
-pub const SCHEMA: &str = "worstcase-run/3";
+pub const SCHEMA: &str = "worstcase-run/4";
+/// The form before: its published figures are texts, in whose place those of its study stand.
+pub(super) const EARLIER: &str = "worstcase-run/3";
 
 /// One cell of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +60,7 @@ pub struct Imported {
 }
 
 /// What a run is going to measure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
     /// [`SCHEMA`].
     pub schema: String,
@@ -75,9 +77,30 @@ pub struct RunPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
     /// Figures set beside.
+    #[serde(deserialize_with = "without_texts")]
     pub published: Vec<Published>,
     /// All cells, in order: the experiment as its kernels, or this machine, give it.
     pub cells: Vec<CellEntry>,
+}
+
+/// What stands in `published`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Group(Published),
+    /// Of [`EARLIER`]: nothing of it can be compared.
+    Text {
+        #[serde(rename = "label")]
+        _label: String,
+    },
+}
+
+fn without_texts<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Published>, D::Error> {
+    let group = |entry| match entry {
+        Entry::Group(group) => Some(group),
+        Entry::Text { .. } => None,
+    };
+    Ok(Vec::deserialize(source)?.into_iter().filter_map(group).collect())
 }
 
 impl Imported {
@@ -119,6 +142,15 @@ impl RunPlan {
             imported: Some(imported),
             ..RunPlan::new(plan, cells)
         }
+    }
+
+    /// As [`SCHEMA`] has it, of a plan that may be of [`EARLIER`].
+    pub(super) fn of_today(mut self) -> RunPlan {
+        if self.schema == EARLIER {
+            let study = self.study.as_ref().and_then(|from| study::load(&from.study).ok());
+            self.published = study.map_or(Vec::new(), |study| study.published);
+        }
+        self
     }
 
     /// Limit of the latency that the question is about, if it has one.

@@ -162,7 +162,8 @@ impl Run {
                 None => RunError::NotARun(dir.to_path_buf()),
             });
         }
-        let plan: RunPlan = folder::read_form(dir, RUN_FILE, plan::SCHEMA)?;
+        let plan: RunPlan = folder::read_form(dir, RUN_FILE, plan::SCHEMA, Some(plan::EARLIER))?;
+        let plan = plan.of_today();
         plan.check()
             .map_err(|what| folder::other_version(&dir.join(RUN_FILE), what))?;
         Ok(Run {

@@ -145,7 +145,7 @@ pub struct Shift {
 
 impl Shift {
     /// The Hodges-Lehmann estimate of what `between` says of a value of `a` and one of `b`: their difference, or ratio.
-    pub fn of(a: &[u64], b: &[u64], between: fn(u64, u64) -> f64) -> Option<Shift> {
+    pub fn of<T: Copy>(a: &[T], b: &[T], between: fn(T, T) -> f64) -> Option<Shift> {
         let mut all: Vec<f64> = a.iter().flat_map(|x| b.iter().map(move |y| between(*x, *y))).collect();
         all.sort_by(f64::total_cmp);
         let last = all.len().checked_sub(1)?;

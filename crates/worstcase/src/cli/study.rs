@@ -16,7 +16,8 @@ use worstcase_base::duration;
 use worstcase_plan::study::{self, Study, Variant};
 use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;
-use worstcase_report::terminal::{self, Style};
+use worstcase_report::terminal::Style;
+use worstcase_report::then_now;
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -148,7 +149,7 @@ fn show(study: &Study, style: Style) -> String {
     }
     if !study.published.is_empty() {
         out.push(String::new());
-        out.extend(terminal::published(&study.published, style));
+        out.extend(then_now::of_study(&study.published, style));
     }
     out.push(String::new());
     out.join("\n")

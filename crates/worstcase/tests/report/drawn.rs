@@ -1,6 +1,9 @@
 //! Everything is drawn, and the filters work.
 
-use crate::pages::{opened, show_all, synthetic};
+use crate::chromium::Chromium;
+use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
+use crate::pages::{opened, part, show_all, synthetic, written};
+use worstcase_results::record::{CellResult, Run};
 
 #[test]
 fn every_picture_is_drawn_and_nobody_is_asked() {
@@ -108,4 +111,56 @@ fn every_picture_has_its_data_as_a_table() {
         "new Promise((done) => setTimeout(() => done([...document.querySelectorAll('figure')].filter((f) => f.querySelectorAll('tbody tr').length === 0).length), 50))",
     );
     assert_eq!(without, 0);
+}
+
+#[test]
+fn published_figures_have_ours_and_a_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let cells = |label: &'static str, preempt: &'static str, factor: u64| {
+        (1..=5).map(move |seed| {
+            let late: Vec<u64> = latencies(seed, 10_000).iter().map(|ns| ns * factor).collect();
+            result(&subject(label, preempt), &raw(&spec("shm", seed), &late))
+        })
+    };
+    let all: Vec<CellResult> = cells("6.1", "none", 3).chain(cells("6.1-rt", "rt", 1)).collect();
+    let mut plan = plan_of(&all);
+    let mut bare = plan.published[0].clone();
+    bare.what = "what nobody has".into();
+    bare.figures.iter_mut().for_each(|figure| figure.cell = None);
+    plan.published.push(bare);
+    let run = Run::create(&dir.path().join("run"), plan).unwrap();
+    all.iter().for_each(|r| run.write_cell(r).unwrap());
+    let page = written(&[part(&run, Vec::new())]);
+    let mut browser = opened(&page.path);
+    let text =
+        |browser: &mut Chromium, of: &str| browser.text(&format!("document.querySelectorAll('.then-and-now')[{of}"));
+    assert_eq!(
+        text(&mut browser, "0].querySelector('.outcome').textContent"),
+        "✓ agrees"
+    );
+    let rows = text(&mut browser, "0].querySelectorAll('tbody tr')[1].textContent");
+    for said in [
+        "no preemption",
+        "about 1000 us",
+        "about 5.00",
+        "max latency, wakeup, shm, debian:6.1 none",
+    ] {
+        assert!(rows.contains(said), "{said}: {rows}");
+    }
+    let all = text(&mut browser, "0].textContent");
+    assert!(
+        all.contains("Why: It is an example.") && all.contains("Source: An Article, table 1"),
+        "{all}"
+    );
+    assert_eq!(
+        text(&mut browser, "1].querySelector('.outcome').textContent"),
+        "– cannot be compared"
+    );
+    let all = text(&mut browser, "1].textContent");
+    assert!(
+        all.contains("no cell of this study stands for it") && !all.contains("Our cell"),
+        "{all}"
+    );
+    assert_eq!(browser.number("document.querySelectorAll('.then-and-now').length"), 2);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }

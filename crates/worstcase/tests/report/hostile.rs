@@ -85,8 +85,9 @@ fn hostile_names_stay_text() {
     let mut plan = plan_of(&results);
     plan.title = EVIL.into();
     plan.study.as_mut().unwrap().study = EVIL.into();
-    plan.published[0].label = EVIL.into();
-    plan.published[0].source = EVIL.into();
+    let group = &mut plan.published[0];
+    (group.what, group.source, group.why) = (EVIL.into(), EVIL.into(), EVIL.into());
+    group.figures[0].of = EVIL.into();
     let run = Run::create(&dir.path().join("run"), plan).unwrap();
     results.iter().for_each(|r| run.write_cell(r).unwrap());
     let folded = format!("{};inner 1000\n", EVIL.replace(';', "_"));

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
-use worstcase_plan::VirtualMachine;
-use worstcase_plan::{Variant, Venue, study};
+use worstcase_plan::study::published::{Compare, Figure, OurCell, Published, Relation, Said, Statistic};
+use worstcase_plan::{Model, Variant, Venue, VirtualMachine, study};
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
 use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
 use worstcase_results::record::{
     Accounting, CellEntry, CellId, CellResult, Gaps, HostMachine, Kernel, LabMachine, Machine, Method, Periods,
-    Preempt, Published, Run, RunPlan, Stamp, Subject,
+    Preempt, Run, RunPlan, Stamp, Subject,
 };
 
 pub const LOADS: [&str; 3] = ["shm", "procread", "fork"];
@@ -226,6 +226,41 @@ fn make_results() -> Vec<CellResult> {
     all
 }
 
+/// Two figures of an article, and cells of the synthetic run.
+pub fn published() -> Published {
+    let figure = |of: &str, value: f64, model| Figure {
+        of: of.into(),
+        said: Said::Value {
+            value,
+            unit: "us".into(),
+            relation: Relation::About,
+        },
+        cell: Some(OurCell {
+            subject: Some(worstcase_plan::Subject {
+                kernel: "debian:6.1".into(),
+                preempt: worstcase_plan::Preempt::One(model),
+                optional: false,
+                machine: VirtualMachine::default(),
+            }),
+            loads: vec!["shm".into()],
+            probe: "wakeup".into(),
+            quantity: "latency".into(),
+            statistic: Statistic::Max,
+        }),
+        host: None,
+    };
+    Published {
+        what: "worst response under shm".into(),
+        compare: Compare::Rank,
+        source: "An Article, table 1".into(),
+        why: "It is an example.".into(),
+        figures: vec![
+            figure("rt", 200.0, Model::Rt),
+            figure("no preemption", 1_000.0, Model::None),
+        ],
+    }
+}
+
 pub fn plan() -> RunPlan {
     plan_of(results())
 }
@@ -238,12 +273,7 @@ pub fn plan_of(results: &[CellResult]) -> RunPlan {
     let mut asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).unwrap();
     asked.title = "How late is a periodic process?".into();
     asked.experiment.criterion = None;
-    asked.published = vec![Published {
-        label: "response, shm, rt".into(),
-        value: "about 200".into(),
-        unit: "us".into(),
-        source: String::new(),
-    }];
+    asked.published = vec![published()];
     let mut plan = RunPlan::new(asked, results.iter().map(entry).collect());
     plan.tool_version = "0.1.0".into();
     plan

@@ -22,5 +22,6 @@ mod run_folder;
 mod selection;
 mod several_cpus;
 mod tables;
+mod then_now;
 mod verdict_command;
 mod verdicts;

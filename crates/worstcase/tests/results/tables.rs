@@ -50,8 +50,16 @@ fn the_table_of_a_run() {
       6.1.0-50-amd64.full   PASS          at most 76.310 virtual us in 9 000 samples, 9 cells, 2.259 s observed
       6.1.0-50-rt-amd64.rt  PASS          at most 6.057 virtual us in 9 000 samples, 9 cells, 2.259 s observed
 
-    Published, on the machines of their time (real time, not comparable digit by digit)
-      response, shm, rt  about 200 us
+    Then and now: published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+
+    worst response under shm: cannot be compared
+      figure                   then  factor then  now, virtual us at 1000 MIPS         factor now
+      rt               about 200 us         1.00                          4.71               1.00
+      no preemption   about 1000 us   about 5.00                          83.5  17.8 (17.7..17.8)
+      rt, no preemption: of 3 and 3 seeds there is no interval; measure 4 or more of each
+      why: It is an example.
+      source: An Article, table 1
     "#);
 }
 
@@ -74,8 +82,16 @@ fn a_run_that_is_not_finished() {
     of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.
     Missed: none of 4 000 periods.
 
-    Published, on the machines of their time (real time, not comparable digit by digit)
-      response, shm, rt  about 200 us
+    Then and now: published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+
+    worst response under shm: cannot be compared
+      figure                   then  factor then  now, virtual us at 1000 MIPS  factor now
+      rt               about 200 us         1.00                             -           -
+      no preemption   about 1000 us   about 5.00                          83.5           -
+      not in this run: rt; the study's full form has all cells
+      why: It is an example.
+      source: An Article, table 1
     "#);
 }
 
@@ -107,8 +123,16 @@ fn the_response_probe_shows_both_parts() {
     of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.
     Missed: none of 1 000 periods.
 
-    Published, on the machines of their time (real time, not comparable digit by digit)
-      response, shm, rt  about 200 us
+    Then and now: published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+
+    worst response under shm: cannot be compared
+      figure                   then  factor then
+      rt               about 200 us         1.00
+      no preemption   about 1000 us   about 5.00
+      not in this run: rt, no preemption; the study's full form has all cells
+      why: It is an example.
+      source: An Article, table 1
     "#);
 }
 
@@ -210,7 +234,7 @@ fn data_for_programs() {
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),
     };
     let json: serde_json::Value = serde_json::from_str(&json::run(&view)).unwrap();
-    assert_eq!(json["schema"], "worstcase-show/3");
+    assert_eq!(json["schema"], "worstcase-show/4");
     assert_eq!(json["ensembles"].as_array().unwrap().len(), 9);
     let worst = &json["ensembles"][1];
     assert_eq!(worst["load"], "procread");

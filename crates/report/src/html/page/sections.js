@@ -33,13 +33,32 @@ const ranking = (run) => [
   el('p', {}, el('strong', {}, name(run.ranking.answer))),
 ];
 
-const thenAndNow = (run) => table({
-  caption: 'Published figures are of the machines of their time, in real time; ours of this run. They do not compare digit by digit.',
-  columns: [{ title: 'Published' }, { title: 'Then', number: true }, { title: 'Now: max (median)' }, { title: 'Source' }],
-  rows: run.beside.map((b) => [b.label, withUnit(b.value, b.unit),
-    b.ours.length === 0 ? el('span', { class: 'soft' }, 'not measured in this run')
-      : el('ul', {}, b.ours.map((o) => el('li', {}, el('strong', {}, o.max), ` (${o.median}) ${o.unit}, `, name(o.label)))), b.source || '–']),
-});
+// A sign and a word, as of the verdicts.
+const AGREEMENTS = { agrees: ['✓', 'PASS'], differs: ['≠', 'FAIL'], 'cannot be compared': ['–', 'INCONCLUSIVE'] };
+
+const thenAndNow = (run) => [
+  el('p', {}, 'Published figures are of the machines of their time, in real time. Only the order of figures and the factors between them compare; a factor is to the first figure of a group, with its interval over the seeds.'),
+  ...run.then_and_now.map((group) => {
+    const [sign, kind] = AGREEMENTS[group.verdict];
+    const factors = group.rows.some((row) => row.factor_then);
+    const ours = group.rows.some((row) => row.now);
+    const cells = group.rows.some((row) => row.cell);
+    return el('div', { class: 'then-and-now' },
+      el('h3', {}, name(group.what)),
+      el('p', {}, el('span', { class: `outcome ${kind}` }, el('span', { 'aria-hidden': 'true' }, sign), ` ${group.verdict}`)),
+      table({
+        caption: ours ? `Ours in ${group.unit}.` : 'No figures of ours.',
+        columns: [{ title: 'Figure' }, { title: 'Then', number: true }, ...(factors ? [{ title: 'Factor then', number: true }] : []),
+          ...(ours ? [{ title: 'Now', number: true, strong: true }, { title: 'Factor now', number: true }] : []),
+          ...(cells ? [{ title: 'Our cell' }] : [])],
+        rows: group.rows.map((row) => [row.of, row.then, ...(factors ? [row.factor_then || '–'] : []),
+          ...(ours ? [row.now || '–', row.factor_now || '–'] : []), ...(cells ? [row.cell] : [])]),
+      }),
+      el('ul', { class: 'lines' }, group.reasons.map((reason) => el('li', {}, name(reason)))),
+      el('p', {}, el('strong', {}, 'Why: '), name(group.why)),
+      el('p', { class: 'soft' }, 'Source: ', name(group.source)));
+  }),
+];
 
 // Headings of the sections that a run has, in order.
 const sections = (run) => [
@@ -48,7 +67,7 @@ const sections = (run) => [
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.tables.length > 0 && ['Numbers', () => run.tables.flatMap((of) => numbers(run, of))],
-  run.beside.length > 0 && ['Then and now', () => thenAndNow(run)],
+  run.then_and_now.length > 0 && ['Then and now', () => thenAndNow(run)],
   run.losses.length > 0 && ['Losses and warnings', () => el('ul', {}, run.losses.map((line) => el('li', {}, name(line))))],
   run.facts.subjects.length > 0 && ['Measured on', () => factsSection(run)],
   ['Repeat it', () => repeat(run)],

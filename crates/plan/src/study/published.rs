@@ -1,0 +1,397 @@
+//! Published figures: what an article says, and which of our cells say the same.
+//!
+//! Microseconds of a machine of twenty years ago and lab time do not compare. What compares is the order of figures that
+//! belong together, and the factors between them; so a figure never stands alone.
+
+use crate::{Subject, Venue};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::fmt;
+
+/// "About" reaches this far to either side; figures within it are no different.
+pub const NEAR: f64 = 1.25;
+
+/// Figures that belong together, the one that the others are set against first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// What was measured.
+    pub what: String,
+    /// What of it is compared.
+    pub compare: Compare,
+    /// Where it is from: the article, and the place in it as far as it is known.
+    pub source: String,
+    /// What to know of the comparison, or why there is none.
+    pub why: String,
+    /// At least two, all with values or all with ranks.
+    pub figures: Vec<Figure>,
+}
+
+/// What of figures is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compare {
+    /// Their order.
+    Rank,
+    /// By what factor they differ from the first.
+    Factor,
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it is of, in the article's words.
+    pub of: String,
+    /// What the article says.
+    pub said: Said,
+    /// The lab's cells that say the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<OurCell>,
+    /// A host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<OurCell>,
+}
+
+/// What an article says of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Said {
+    /// A number.
+    Value {
+        /// Above zero.
+        value: f64,
+        /// Its unit.
+        unit: String,
+        /// How exact it is.
+        relation: Relation,
+    },
+    /// Only the order.
+    Rank {
+        /// 1 is the least; equal ones differed little.
+        rank: u32,
+        /// In the article's words, if it has more.
+        words: String,
+    },
+}
+
+/// How a number is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relation {
+    /// As it is.
+    #[default]
+    Exactly,
+    /// Within [`NEAR`].
+    About,
+    /// It or less.
+    AtMost,
+    /// It or more.
+    AtLeast,
+    /// Less.
+    Below,
+    /// More.
+    Over,
+}
+
+/// Cells of one subject and one probe, and what of their samples is meant; a value a seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OurCell {
+    /// The lab's subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
+    /// The load; of several the one with the largest value.
+    pub loads: Vec<String>,
+    /// The probe with its parameters.
+    pub probe: String,
+    /// The quantity, as records name it; of `switch` also its net costs.
+    pub quantity: String,
+    /// What of its samples.
+    pub statistic: Statistic,
+}
+
+/// What is taken of the samples of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Statistic {
+    /// The smallest.
+    Min,
+    /// The mean; of `switch` without the smallest and the largest tenth.
+    Mean,
+    /// The median.
+    P50,
+    /// 90 %.
+    P90,
+    /// 99 %.
+    P99,
+    /// 99.9 %.
+    #[serde(rename = "p99.9")]
+    P999,
+    /// The largest.
+    Max,
+    /// The largest less the smallest.
+    Spread,
+}
+
+/// Units of time, in ns.
+const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// Of so many ns, if it is a unit of time.
+pub(super) fn nanoseconds(unit: &str) -> Option<f64> {
+    TIMES.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns)
+}
+
+impl Published {
+    /// Between which pairs the article says an order: places of the lesser and the greater, or of two that differ little.
+    pub fn orders(&self) -> Vec<(usize, usize, Ordering)> {
+        let pairs = (0..self.figures.len()).flat_map(|a| (a + 1..self.figures.len()).map(move |b| (a, b)));
+        let order = |(a, b): (usize, usize)| match self.figures[a].said.order(&self.figures[b].said)? {
+            Ordering::Greater => Some((b, a, Ordering::Less)),
+            order => Some((a, b, order)),
+        };
+        pairs.filter_map(order).collect()
+    }
+
+    /// Lowest and highest factor of a figure to the first, as far as the article says; nothing of ranks.
+    pub fn factor(&self, nth: usize) -> Option<(f64, f64)> {
+        let (base, figure) = (
+            self.figures.first()?.said.bounds()?,
+            self.figures.get(nth)?.said.bounds()?,
+        );
+        Some(match nth {
+            0 => (1.0, 1.0),
+            _ => (figure.0 / base.1, figure.1 / base.0),
+        })
+    }
+
+    /// That factor in words.
+    pub fn factor_in_words(&self, nth: usize) -> Option<String> {
+        let (low, high) = self.factor(nth)?;
+        let bare = |said: &Said| match said {
+            Said::Value { value, unit, .. } => Some(value * nanoseconds(unit).unwrap_or(1.0)),
+            Said::Rank { .. } => None,
+        };
+        let middle = bare(&self.figures.get(nth)?.said)? / bare(&self.figures.first()?.said)?;
+        Some(match (low, high) {
+            _ if low == high => factor(middle),
+            _ if low == 0.0 && high.is_infinite() => "not bounded".into(),
+            (0.0, high) => format!("at most {}", factor(high)),
+            (low, high) if high.is_infinite() => format!("at least {}", factor(low)),
+            _ => format!("about {}", factor(middle)),
+        })
+    }
+}
+
+/// A factor with three digits that matter.
+pub fn factor(of: f64) -> String {
+    let digits = match of.abs() {
+        x if x >= 99.95 => 0,
+        x if x >= 9.995 => 1,
+        x if x >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{of:.digits$}")
+}
+
+impl Figure {
+    /// Our cell in a venue.
+    pub fn cell(&self, venue: Venue) -> Option<&OurCell> {
+        match venue {
+            Venue::Lab => self.cell.as_ref(),
+            Venue::Host => self.host.as_ref(),
+        }
+    }
+}
+
+impl Said {
+    /// Lowest and highest value, in ns or in a unit that is none of time; nothing of a rank.
+    fn bounds(&self) -> Option<(f64, f64)> {
+        let Said::Value { value, unit, relation } = self else {
+            return None;
+        };
+        let value = value * nanoseconds(unit).unwrap_or(1.0);
+        Some(match relation {
+            Relation::Exactly => (value, value),
+            Relation::About => (value / NEAR, value * NEAR),
+            Relation::AtMost | Relation::Below => (0.0, value),
+            Relation::AtLeast | Relation::Over => (value, f64::INFINITY),
+        })
+    }
+
+    /// How two figures stand to each other; nothing if they are too near.
+    fn order(&self, other: &Said) -> Option<Ordering> {
+        if let (Said::Rank { rank: a, .. }, Said::Rank { rank: b, .. }) = (self, other) {
+            return Some(a.cmp(b));
+        }
+        // Two exact ones have to be further apart than what is near.
+        let wide = |(low, high): (f64, f64)| match low == high {
+            true => (low / NEAR.sqrt(), high * NEAR.sqrt()),
+            false => (low, high),
+        };
+        let (a, b) = (wide(self.bounds()?), wide(other.bounds()?));
+        match (a.1 <= b.0, b.1 <= a.0) {
+            (true, _) => Some(Ordering::Less),
+            (_, true) => Some(Ordering::Greater),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Said::Value { value, unit, relation } if *relation == Relation::Exactly => write!(f, "{value} {unit}"),
+            Said::Value { value, unit, relation } => write!(f, "{} {value} {unit}", relation.name()),
+            Said::Rank { rank, words } if words.is_empty() => write!(f, "rank {rank}"),
+            Said::Rank { rank, words } => write!(f, "rank {rank} ({words})"),
+        }
+    }
+}
+
+impl Compare {
+    /// Both.
+    pub const ALL: [Compare; 2] = [Compare::Rank, Compare::Factor];
+
+    /// Its name in study files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Compare::Rank => "rank",
+            Compare::Factor => "factor",
+        }
+    }
+}
+
+impl Relation {
+    /// Those that are written.
+    pub const ALL: [Relation; 5] = [
+        Relation::About,
+        Relation::AtMost,
+        Relation::AtLeast,
+        Relation::Below,
+        Relation::Over,
+    ];
+
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Relation::Exactly => "exactly",
+            Relation::About => "about",
+            Relation::AtMost => "at most",
+            Relation::AtLeast => "at least",
+            Relation::Below => "below",
+            Relation::Over => "over",
+        }
+    }
+}
+
+impl Statistic {
+    /// All.
+    pub const ALL: [Statistic; 8] = [
+        Statistic::Min,
+        Statistic::Mean,
+        Statistic::P50,
+        Statistic::P90,
+        Statistic::P99,
+        Statistic::P999,
+        Statistic::Max,
+        Statistic::Spread,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Statistic::Min => "min",
+            Statistic::Mean => "mean",
+            Statistic::P50 => "p50",
+            Statistic::P90 => "p90",
+            Statistic::P99 => "p99",
+            Statistic::P999 => "p99.9",
+            Statistic::Max => "max",
+            Statistic::Spread => "spread",
+        }
+    }
+}
+
+impl fmt::Display for OurCell {
+    /// `max irq_latency, response, blockread, debian:6.1 none`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (statistic, loads) = (self.statistic.name(), self.loads.join(" or "));
+        write!(f, "{statistic} {}, {}, {loads}", self.quantity, self.probe)?;
+        let Some(subject) = &self.subject else {
+            return Ok(());
+        };
+        write!(f, ", {} {}", subject.kernel, subject.preempt)?;
+        subject
+            .machine
+            .unusual()
+            .iter()
+            .try_for_each(|word| write!(f, " {word}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(value: f64, unit: &str, relation: Relation) -> Said {
+        let unit = unit.into();
+        Said::Value { value, unit, relation }
+    }
+
+    fn group(said: Vec<Said>) -> Published {
+        let figure = |said| Figure {
+            of: String::new(),
+            said,
+            cell: None,
+            host: None,
+        };
+        Published {
+            what: String::new(),
+            compare: Compare::Factor,
+            source: String::new(),
+            why: String::new(),
+            figures: said.into_iter().map(figure).collect(),
+        }
+    }
+
+    #[test]
+    fn figures_have_an_order_only_where_they_are_apart() {
+        let about = |v| value(v, "us", Relation::About);
+        let exactly = |v| value(v, "us", Relation::Exactly);
+        for (a, b, order) in [
+            (about(100.0), about(60.0), Some(Ordering::Greater)),
+            (about(100.0), about(70.0), None),
+            (exactly(1.0), exactly(1.2), None),
+            (exactly(1.0), exactly(1.3), Some(Ordering::Less)),
+            (
+                value(1.0, "ms", Relation::Over),
+                exactly(400.0),
+                Some(Ordering::Greater),
+            ),
+            (value(70.0, "us", Relation::AtMost), exactly(73.0), None),
+            (
+                value(70.0, "us", Relation::AtMost),
+                value(1.0, "ms", Relation::Below),
+                None,
+            ),
+        ] {
+            assert_eq!(a.order(&b), order, "{a} {b}");
+            assert_eq!(b.order(&a), order.map(Ordering::reverse), "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn factors_say_how_exact_they_are() {
+        let of = |a, b| group(vec![a, b]).factor_in_words(1).unwrap();
+        let exactly = |v| value(v, "us", Relation::Exactly);
+        assert_eq!(of(exactly(125.0), value(15.402, "ms", Relation::Exactly)), "123");
+        assert_eq!(
+            of(value(10.0, "us", Relation::About), value(100.0, "us", Relation::About)),
+            "about 10.0"
+        );
+        assert_eq!(of(exactly(125.0), value(70.0, "us", Relation::AtMost)), "at most 0.560");
+        assert_eq!(of(exactly(125.0), value(70.0, "us", Relation::Over)), "at least 0.560");
+        assert_eq!(
+            group(vec![exactly(2.0), exactly(3.0)]).factor_in_words(0).unwrap(),
+            "1.00"
+        );
+    }
+}

@@ -1,0 +1,331 @@
+//! `cell = { ... }` of a published figure: which cells of the study it means.
+
+use super::figures::statistic;
+use super::file::{Checked, Wrong};
+use super::published::OurCell;
+use crate::{Experiment, Model, Preempt, Subject, Venue};
+use serde::Deserialize;
+use std::ops::Range;
+use toml::Spanned;
+use worstcase_probe::Probe;
+use worstcase_probe::loads::LoadSpec;
+
+/// A selector as it is written.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCell {
+    kernel: Option<String>,
+    preempt: Option<String>,
+    mips: Option<u32>,
+    memory_mb: Option<u32>,
+    cpus: Option<u32>,
+    append: Option<String>,
+    chrt: Option<String>,
+    load: Option<Words>,
+    probe: Option<String>,
+    quantity: Option<String>,
+    statistic: Option<Spanned<String>>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// The cells of a study's full form.
+pub(super) struct Cells {
+    venue: Venue,
+    all: Vec<Cell>,
+}
+
+#[derive(Clone)]
+struct Cell {
+    subject: Option<Subject>,
+    load: String,
+    probe: Probe,
+}
+
+/// What a probe gives, in a lab and on a host; the usual one first.
+fn quantities(venue: Venue, probe: Probe) -> &'static [&'static str] {
+    match (probe, venue) {
+        (Probe::Bench(_), _) if probe.name() == "switch" => &["net", "net_cold", "latency"],
+        (Probe::Bench(_), _) => &["latency"],
+        (Probe::Response, Venue::Host) => &[
+            "latency",
+            "irq_latency",
+            "after_irq",
+            "handler",
+            "scheduling",
+            "return",
+            "unexplained",
+        ],
+        (Probe::Jitter, Venue::Lab) => &["jitter", "latency", "irq_latency", "after_irq"],
+        (Probe::Jitter, Venue::Host) => &["jitter", "latency"],
+        (Probe::Wakeup | Probe::Response, Venue::Lab) => &["latency", "irq_latency", "after_irq"],
+        _ => &["latency"],
+    }
+}
+
+impl RawCell {
+    /// This, and what it does not say from what is shared.
+    pub(super) fn merged(self, shared: &RawCell) -> RawCell {
+        let shared = shared.clone();
+        RawCell {
+            kernel: self.kernel.or(shared.kernel),
+            preempt: self.preempt.or(shared.preempt),
+            mips: self.mips.or(shared.mips),
+            memory_mb: self.memory_mb.or(shared.memory_mb),
+            cpus: self.cpus.or(shared.cpus),
+            append: self.append.or(shared.append),
+            chrt: self.chrt.or(shared.chrt),
+            load: self.load.or(shared.load),
+            probe: self.probe.or(shared.probe),
+            quantity: self.quantity.or(shared.quantity),
+            statistic: self.statistic.or(shared.statistic),
+        }
+    }
+
+    /// The loads as records name them.
+    fn loads(&self) -> Vec<String> {
+        let words = match &self.load {
+            None => &[],
+            Some(Words::One(load)) => std::slice::from_ref(load),
+            Some(Words::Several(loads)) => loads.as_slice(),
+        };
+        let canonical = |word: &String| {
+            word.parse::<LoadSpec>()
+                .map_or_else(|_| word.clone(), |spec| spec.to_string())
+        };
+        words.iter().map(canonical).collect()
+    }
+
+    fn names_a_subject(&self) -> bool {
+        let numbers = [self.mips, self.memory_mb, self.cpus];
+        let texts = [&self.kernel, &self.preempt, &self.append, &self.chrt];
+        texts.into_iter().any(Option::is_some) || numbers.iter().any(Option::is_some)
+    }
+}
+
+impl Cells {
+    /// Of an experiment that was checked.
+    pub(super) fn of(venue: Venue, experiment: &Experiment) -> Cells {
+        let lab = || {
+            experiment
+                .lab_cells()
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(subject, spec)| Cell {
+                    subject: Some(subject),
+                    load: spec.load,
+                    probe: spec.probe,
+                })
+        };
+        let host = || {
+            experiment
+                .parts
+                .iter()
+                .flat_map(|part| part.combinations(venue).unwrap_or_default())
+        };
+        let host = || {
+            host().map(|c| Cell {
+                subject: None,
+                load: c.load.to_string(),
+                probe: c.probe,
+            })
+        };
+        let all = match venue {
+            Venue::Lab => lab().collect(),
+            Venue::Host => host().collect(),
+        };
+        Cells { venue, all }
+    }
+
+    /// Whether there are such cells; what it does not say may be anything.
+    pub(super) fn check(&self, raw: &Spanned<RawCell>) -> Checked<()> {
+        self.left(&raw.span(), raw.get_ref()).map(drop)
+    }
+
+    /// Which of them are meant.
+    pub(super) fn resolve(&self, raw: &Spanned<RawCell>) -> Checked<OurCell> {
+        let (at, raw) = (raw.span(), raw.get_ref());
+        let left = self.left(&at, raw)?;
+        if raw.probe.is_none() {
+            return Err(left.names("probe", None, |cell| cell.probe.to_string()));
+        }
+        let loads = raw.loads();
+        let Some(first) = left.cells.first().filter(|_| !loads.is_empty()) else {
+            return Err(left.names("load", None, |cell| cell.load.clone()));
+        };
+        let is_all = |cell: &Cell| cell.subject.as_ref().is_some_and(|s| s.preempt == Preempt::All);
+        if left.cells.iter().any(is_all) {
+            let what = "this cell's kernel is measured in every preemption model; name one with 'preempt'";
+            return Err(Wrong(at, what.into()));
+        }
+        let mut subjects: Vec<&Option<Subject>> = Vec::new();
+        for cell in &left.cells {
+            if !subjects.contains(&&cell.subject) {
+                subjects.push(&cell.subject);
+            }
+        }
+        if subjects.len() > 1 {
+            let what = format!(
+                "this cell fits {} subjects of {}; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append' or 'chrt' too",
+                subjects.len(),
+                left.section()
+            );
+            return Err(Wrong(at, what));
+        }
+        Ok(OurCell {
+            subject: first.subject.clone(),
+            loads,
+            probe: first.probe.to_string(),
+            quantity: self.quantity(raw, first.probe, &at)?,
+            statistic: match &raw.statistic {
+                Some(word) => statistic(word)?,
+                None => {
+                    let what = "a cell has no 'statistic'; write e.g. statistic = \"max\"";
+                    return Err(Wrong(at, what.into()));
+                }
+            },
+        })
+    }
+
+    fn left<'a>(&self, at: &'a Range<usize>, raw: &RawCell) -> Checked<Left<'a>> {
+        if self.venue == Venue::Host && raw.names_a_subject() {
+            let what = "a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject";
+            return Err(Wrong(at.clone(), what.into()));
+        }
+        let left = Left {
+            at,
+            venue: self.venue,
+            cells: self.all.clone(),
+        };
+        let probe = raw
+            .probe
+            .as_ref()
+            .map(|word| single_probe(word).unwrap_or_else(|| word.clone()));
+        let left = left
+            .of_subjects(raw)?
+            .keep("probe", probe.as_deref(), |cell| cell.probe.to_string())?;
+        let of_load = |load: &String| left.clone().keep("load", Some(load), |cell| cell.load.clone());
+        let loads = raw.loads();
+        let of_loads = loads.iter().map(of_load).collect::<Checked<Vec<Left>>>()?;
+        Ok(match of_loads.is_empty() {
+            true => left,
+            false => Left {
+                cells: of_loads.into_iter().flat_map(|left| left.cells).collect(),
+                ..left
+            },
+        })
+    }
+
+    fn quantity(&self, raw: &RawCell, probe: Probe, at: &Range<usize>) -> Checked<String> {
+        let known = quantities(self.venue, probe);
+        let asked = raw.quantity.as_deref().unwrap_or(known[0]);
+        match known.contains(&asked) {
+            true => Ok(asked.to_string()),
+            false => {
+                let (asked, known) = (asked.escape_debug(), known.join(", "));
+                Err(Wrong(
+                    at.clone(),
+                    format!(
+                        "probe '{}' has no quantity '{asked}' here; it has: {known}",
+                        probe.name()
+                    ),
+                ))
+            }
+        }
+    }
+}
+
+/// The one probe of a word.
+fn single_probe(word: &str) -> Option<String> {
+    match Probe::expand(word).ok()?.as_slice() {
+        [one] => Some(one.to_string()),
+        _ => None,
+    }
+}
+
+/// The cells that a selector leaves, key by key.
+#[derive(Clone)]
+struct Left<'a> {
+    at: &'a Range<usize>,
+    venue: Venue,
+    cells: Vec<Cell>,
+}
+
+impl Left<'_> {
+    fn section(&self) -> &'static str {
+        match self.venue {
+            Venue::Lab => "[full]",
+            Venue::Host => "[host]",
+        }
+    }
+
+    fn of_subjects(self, raw: &RawCell) -> Checked<Self> {
+        let text = |value: Option<u32>| value.map(|n| n.to_string());
+        let of = |get: fn(&Subject) -> String| move |cell: &Cell| cell.subject.as_ref().map(get).unwrap_or_default();
+        self.keep("kernel", raw.kernel.as_deref(), of(|s| s.kernel.clone()))?
+            .in_model(raw.preempt.as_deref())?
+            .keep("mips", text(raw.mips).as_deref(), of(|s| s.machine.mips.to_string()))?
+            .keep(
+                "memory_mb",
+                text(raw.memory_mb).as_deref(),
+                of(|s| s.machine.memory_mb.to_string()),
+            )?
+            .keep(
+                "cpus",
+                text(raw.cpus).as_deref(),
+                of(|s| s.machine.smp.cpus.to_string()),
+            )?
+            .keep("append", raw.append.as_deref(), of(|s| s.machine.append.to_string()))?
+            .keep("chrt", raw.chrt.as_deref(), of(|s| s.machine.chrt.to_string()))
+    }
+
+    /// A kernel in every model has the one that is named.
+    fn in_model(mut self, preempt: Option<&str>) -> Checked<Self> {
+        if let Some(model) = preempt.and_then(|word| word.parse::<Model>().ok()) {
+            for subject in self.cells.iter_mut().filter_map(|cell| cell.subject.as_mut()) {
+                if subject.preempt == Preempt::All {
+                    subject.preempt = Preempt::One(model);
+                }
+            }
+        }
+        self.keep("preempt", preempt, |cell| {
+            cell.subject.as_ref().map(|s| s.preempt.to_string()).unwrap_or_default()
+        })
+    }
+
+    /// Those whose key has this value, if one is asked.
+    fn keep(mut self, key: &str, asked: Option<&str>, of: impl Fn(&Cell) -> String) -> Checked<Self> {
+        let Some(asked) = asked else {
+            return Ok(self);
+        };
+        if !self.cells.iter().any(|cell| of(cell) == asked) {
+            return Err(self.names(key, Some(asked), of));
+        }
+        self.cells.retain(|cell| of(cell) == asked);
+        Ok(self)
+    }
+
+    /// What can be written.
+    fn names(&self, key: &str, asked: Option<&str>, of: impl Fn(&Cell) -> String) -> Wrong {
+        let mut there: Vec<String> = Vec::new();
+        for value in self.cells.iter().map(of).map(|value| format!("'{value}'")) {
+            if !there.contains(&value) {
+                there.push(value);
+            }
+        }
+        let (section, there) = (self.section(), there.join(", "));
+        let what = match asked {
+            Some(asked) => format!(
+                "no cell of {section} has '{key}' = '{}'; write one of: {there}",
+                asked.escape_debug()
+            ),
+            None => format!("a cell has no '{key}'; {section} has: {there}"),
+        };
+        Wrong(self.at.clone(), what)
+    }
+}

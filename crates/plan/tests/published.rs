@@ -1,0 +1,272 @@
+//! Published figures in study files: what is read of them, and what is said of those that are wrong.
+
+use std::fs;
+use worstcase_plan::study::published::{Compare, Relation, Said, Statistic};
+use worstcase_plan::study::{built_in, load};
+use worstcase_plan::{Model, Preempt, Published, Study, StudyError};
+
+const STUDY: &str = r#"schema = "worstcase-study/3"
+name = "mine"
+title = "t"
+question = "q"
+source = "me"
+[full]
+kernels = [{ kernel = "debian:6.1", preempt = ["none", "full"] }, { kernel = "debian:6.12", preempt = ["all"] }]
+loads = ["shm", "idle"]
+probes = ["wakeup", "switch:2/4x0"]
+seeds = 5
+[host]
+loads = ["idle"]
+probes = ["switch:2/4x0"]
+seeds = 5
+[[published]]
+what = "worst latency"
+source = "An Article, table 2"
+why = "It is so."
+cell = { kernel = "debian:6.1", load = "shm", probe = "wakeup", statistic = "max" }
+[[published.figure]]
+of = "kernel A"
+value = 1.5
+unit = "ms"
+relation = "at most"
+cell = { preempt = "full" }
+[[published.figure]]
+of = "kernel B"
+value = 9
+unit = "s"
+cell = { preempt = "none" }
+[[published]]
+what = "switch"
+compare = "factor"
+source = "Another Article"
+why = "It is so, too."
+cell = { kernel = "debian:6.12", preempt = "lazy", load = "idle", statistic = "mean" }
+host = { load = "idle", statistic = "mean", quantity = "net_cold" }
+[[published.figure]]
+of = "2"
+value = 1
+unit = "us"
+cell = { probe = "switch:2x0" }
+host = { probe = "switch:2x0" }
+[[published.figure]]
+of = "4"
+value = 2
+unit = "us"
+cell = { probe = "switch:4x0" }
+host = { probe = "switch:4x0" }
+"#;
+
+fn read(text: &str) -> Result<Study, StudyError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.toml");
+    fs::write(&path, text).unwrap();
+    load(path.to_str().unwrap())
+}
+
+/// What is said of the study with one text changed, from the line on.
+fn said_of(from: &str, to: &str) -> String {
+    assert!(STUDY.contains(from), "{from}");
+    let error = read(&STUDY.replacen(from, to, 1)).unwrap_err().to_string();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    let (_, said) = error.split_once("mine.toml, ").unwrap();
+    said.to_string()
+}
+
+#[test]
+fn figures_are_values_with_cells() {
+    let study = read(STUDY).unwrap();
+    let [latency, switch] = study.published.as_slice() else {
+        panic!("{:?}", study.published);
+    };
+    assert_eq!((latency.compare, switch.compare), (Compare::Rank, Compare::Factor));
+    let a = &latency.figures[0];
+    let at_most = Said::Value {
+        value: 1.5,
+        unit: "ms".into(),
+        relation: Relation::AtMost,
+    };
+    assert_eq!(a.said, at_most);
+    // What a figure does not say of its cell the group says.
+    let cell = a.cell.as_ref().unwrap();
+    let subject = cell.subject.as_ref().unwrap();
+    assert_eq!(
+        (subject.kernel.as_str(), subject.preempt),
+        ("debian:6.1", Preempt::One(Model::Full))
+    );
+    assert_eq!(
+        (cell.loads.as_slice(), cell.probe.as_str()),
+        (["shm".to_string()].as_slice(), "wakeup")
+    );
+    assert_eq!((cell.quantity.as_str(), cell.statistic), ("latency", Statistic::Max));
+    assert_eq!(a.host, None);
+    // A kernel in all models has the one that is named; a switch's own quantity is what it costs.
+    let cell = switch.figures[1].cell.as_ref().unwrap();
+    assert_eq!(cell.subject.as_ref().unwrap().preempt, Preempt::One(Model::Lazy));
+    assert_eq!(cell.to_string(), "mean net, switch:4x0, idle, debian:6.12 lazy");
+    assert_eq!(
+        switch.figures[0].host.as_ref().unwrap().to_string(),
+        "mean net_cold, switch:2x0, idle"
+    );
+}
+
+#[test]
+fn what_is_kept_is_read() {
+    for group in built_in().flat_map(|study| study.published) {
+        let json = serde_json::to_string(&group).unwrap();
+        assert_eq!(serde_json::from_str::<Published>(&json).unwrap(), group, "{json}");
+    }
+}
+
+#[test]
+fn built_in_figures_have_cells_or_a_reason() {
+    for study in built_in() {
+        for group in &study.published {
+            assert!(
+                group.why.ends_with('.') && group.why.len() > 40,
+                "{}: {}",
+                study.name,
+                group.what
+            );
+            // One sentence.
+            assert!(!group.why.contains(". "), "{}: {}", study.name, group.why);
+        }
+    }
+    let with_cells = |name: &str| {
+        let study = load(name).unwrap();
+        let groups = study.published.iter();
+        let cells = groups.clone().filter(|group| group.figures[0].cell.is_some()).count();
+        (cells, study.published.len())
+    };
+    for (name, cells) in [
+        ("preemption-models", (4, 6)),
+        ("realfeel-jitter", (1, 2)),
+        ("scheduler-scaling", (0, 2)),
+        ("interrupt-and-switch", (6, 6)),
+        ("kernel-flavours", (4, 4)),
+    ] {
+        assert_eq!(with_cells(name), cells, "{name}");
+    }
+}
+
+#[test]
+fn errors_name_line_and_remedy() {
+    let figure_b = "[[published.figure]]\nof = \"kernel B\"\nvalue = 9\nunit = \"s\"\ncell = { preempt = \"none\" }\n";
+    let lines = [
+        said_of("load = \"shm\"", "load = \"fork\""),
+        said_of(
+            "cell = { kernel = \"debian:6.1\", load",
+            "cell = { kernel = \"debian:5\", load",
+        ),
+        said_of("preempt = \"full\" }\n", "preempt = \"rt\" }\n"),
+        said_of("{ preempt = \"full\" }", "{ mips = 500 }"),
+        said_of("probe = \"switch:2x0\"", "probe = \"switch:8x0\""),
+        said_of("probe = \"wakeup\", ", ""),
+        said_of("load = \"shm\", ", ""),
+        said_of("cell = { preempt = \"full\" }\n", ""),
+        said_of("preempt = \"lazy\", ", ""),
+        said_of(", statistic = \"max\" }", " }"),
+        said_of("\"max\"", "\"p42\""),
+        said_of("statistic = \"max\"", "statistic = \"max\", quantity = \"jitter\""),
+        said_of("statistic = \"max\"", "statistic = \"max\", subject = \"x\""),
+        said_of("host = { load", "host = { mips = 500, load"),
+        said_of(figure_b, ""),
+        said_of("unit = \"ms\"", "unit = \"kg\""),
+        said_of("unit = \"ms\"\n", ""),
+        said_of("value = 1.5", "value = -1.5"),
+        said_of("value = 1.5\n", ""),
+        said_of("value = 1.5", "value = 1.5\nrank = 1"),
+        said_of("value = 1.5\nunit = \"ms\"\nrelation = \"at most\"\n", "rank = 1\n"),
+        said_of("\"at most\"", "\"roughly\""),
+        said_of("source = \"An Article, table 2\"\n", ""),
+        said_of("source = \"An Article, table 2\"", "source = \" \""),
+        said_of("why = \"It is so.\"\n", ""),
+        said_of("what = \"worst latency\"\n", ""),
+        said_of("of = \"kernel A\"\n", ""),
+        said_of("value = 9", "value = 0.001"),
+        said_of("compare = \"factor\"", "compare = \"size\""),
+        said_of(
+            "host = { probe = \"switch:2x0\" }\n",
+            "host = { probe = \"switch:3x0\" }\n",
+        ),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    line 19: no cell of [full] has 'load' = 'fork'; write one of: 'shm', 'idle'
+    line 19: no cell of [full] has 'kernel' = 'debian:5'; write one of: 'debian:6.1', 'debian:6.12'
+    line 25: no cell of [full] has 'preempt' = 'rt'; write one of: 'none', 'full'
+    line 25: no cell of [full] has 'mips' = '500'; write one of: '1000'
+    line 42: no cell of [full] has 'probe' = 'switch:8x0'; write one of: 'wakeup', 'switch:2x0', 'switch:4x0'
+    line 25: a cell has no 'probe'; [full] has: 'wakeup', 'switch:2x0', 'switch:4x0'
+    line 25: a cell has no 'load'; [full] has: 'shm', 'idle'
+    line 19: this cell fits 2 subjects of [full]; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append' or 'chrt' too
+    line 42: this cell's kernel is measured in every preemption model; name one with 'preempt'
+    line 25: a cell has no 'statistic'; write e.g. statistic = "max"
+    line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, not 'p42'
+    line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
+    line 19: unknown field `subject`, expected one of `kernel`, `preempt`, `mips`, `memory_mb`, `cpus`, `append`, `chrt`, `load`, `probe`, `quantity`, `statistic`
+    line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
+    line 15: a group has two figures or more: one alone has no rank and no factor; add a [[published.figure]]
+    line 23: the unit 'kg' does not fit our cell, which is a time; write ns, us, ms or s
+    line 20: a 'value' has a 'unit': ns, us, ms or s
+    line 22: a value is a number above 0, not -1.5
+    line 20: a figure has a 'value' with its 'unit', or where only the order is known a 'rank'
+    line 23: a figure has 'value' or 'rank', not both
+    line 15: some of these figures have a 'value', some a 'rank'; give all of them the same
+    line 24: 'relation' is about, at most, at least, below, over, not 'roughly'
+    line 15: [[published]] has no 'source': name the article, and the table, figure or page if known
+    line 15: [[published]] has no 'source': name the article, and the table, figure or page if known
+    line 15: [[published]] has no 'why': say in a sentence what to know of the comparison, or why there is none
+    line 15: [[published]] has no 'what': say what was measured
+    line 20: [[published.figure]] has no 'of': say what it is of
+    line 15: these figures are too near each other for a rank; compare = "factor"
+    line 33: 'compare' is rank, factor, not 'size'
+    line 43: no cell of [host] has 'probe' = 'switch:3x0'; write one of: 'switch:2x0', 'switch:4x0'
+    "#);
+    let no_host = STUDY.replacen(
+        "[host]\nloads = [\"idle\"]\nprobes = [\"switch:2/4x0\"]\nseeds = 5\n",
+        "",
+        1,
+    );
+    let error = read(&no_host).unwrap_err().to_string();
+    assert!(
+        error.ends_with("'host' needs a section [host] in this study; add one or leave it out"),
+        "{error}"
+    );
+    // One of two that share nothing.
+    let half = STUDY
+        .replacen(
+            "cell = { kernel = \"debian:6.1\", load = \"shm\", probe = \"wakeup\", statistic = \"max\" }\n",
+            "",
+            1,
+        )
+        .replacen(
+            "{ preempt = \"full\" }",
+            "{ kernel = \"debian:6.1\", preempt = \"full\", load = \"shm\", probe = \"wakeup\", statistic = \"max\" }",
+            1,
+        )
+        .replacen("cell = { preempt = \"none\" }\n", "", 1);
+    let error = read(&half).unwrap_err().to_string();
+    assert!(
+        error.contains("this figure has no 'cell' and others of its group have one"),
+        "{error}"
+    );
+}
+
+#[test]
+fn figures_without_cells_may_have_any_unit_but_one() {
+    let bare = STUDY
+        .replacen(
+            "cell = { kernel = \"debian:6.1\", load = \"shm\", probe = \"wakeup\", statistic = \"max\" }\n",
+            "",
+            1,
+        )
+        .replacen("cell = { preempt = \"full\" }\n", "", 1)
+        .replacen("cell = { preempt = \"none\" }\n", "", 1);
+    let mb = bare.replacen("unit = \"ms\"", "unit = \"MB/s\"", 1);
+    let error = read(&mb).unwrap_err().to_string();
+    assert!(
+        error.contains("the unit 'MB/s' does not fit 's' of the same group"),
+        "{error}"
+    );
+    let both = mb.replacen("unit = \"s\"", "unit = \"MB/s\"", 1);
+    assert_eq!(read(&both).unwrap().published[0].figures[1].said.to_string(), "9 MB/s");
+}

@@ -1,0 +1,229 @@
+//! Published figures beside ours, from records to what people and programs read.
+
+use crate::fixture::{host_raw, latencies, on_cpu, plan_of, raw, result, spec, subject};
+use worstcase_plan::Subjects;
+use worstcase_plan::study::published::{Figure, Statistic};
+use worstcase_report::terminal::Style;
+use worstcase_report::{View, json, terminal};
+use worstcase_results::published::{Agreement, compared};
+use worstcase_results::record::{CellResult, Record, RunPlan};
+
+/// Cells under shm of which none's are so many times as late as rt's.
+fn cells(seeds: u64, factor: u64) -> Vec<CellResult> {
+    let of = |label: &'static str, preempt: &'static str, factor: u64| {
+        (1..=seeds).map(move |seed| {
+            let late: Vec<u64> = latencies(seed, 10_000).iter().map(|ns| ns * factor).collect();
+            result(&subject(label, preempt), &raw(&spec("shm", seed), &late))
+        })
+    };
+    of("6.1", "none", factor).chain(of("6.1-rt", "rt", 1)).collect()
+}
+
+fn records(results: &[CellResult]) -> Vec<Record> {
+    results.iter().map(|r| r.record.clone()).collect()
+}
+
+fn verdict(plan: &RunPlan, records: &[Record]) -> (Agreement, Vec<String>) {
+    let [group] = compared(plan, records).try_into().unwrap();
+    (group.verdict, group.reasons)
+}
+
+fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> View<'a> {
+    View {
+        plan,
+        command: plan.command("RUN".as_ref()),
+        records,
+        quantities: &[],
+        verdicts: None,
+    }
+}
+
+fn shown(results: &[CellResult]) -> String {
+    let text = terminal::run(&view(&plan_of(results), &records(results)), Style::PLAIN);
+    let (_, from) = text.split_once("Then and now").unwrap();
+    from.to_string()
+}
+
+#[test]
+fn the_same_order_agrees_and_another_differs() {
+    insta::assert_snapshot!(shown(&cells(5, 3)), @r#"
+    : published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+
+    worst response under shm: agrees
+      figure                   then  factor then  now, virtual us at 1000 MIPS         factor now
+      rt               about 200 us         1.00                          9.98               1.00
+      no preemption   about 1000 us   about 5.00                          29.9  3.00 (2.98..3.02)
+      why: It is an example.
+      source: An Article, table 1
+    "#);
+    insta::assert_snapshot!(shown(&cells(5, 1)), @r#"
+    : published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+
+    worst response under shm: differs
+      figure                   then  factor then  now, virtual us at 1000 MIPS          factor now
+      rt               about 200 us         1.00                          9.98                1.00
+      no preemption   about 1000 us   about 5.00                          9.98  1.00 (0.994..1.01)
+      published: no preemption above rt; ours: about the same, factor 1.00 (0.994..1.01)
+      why: It is an example.
+      source: An Article, table 1
+    "#);
+}
+
+#[test]
+fn a_run_that_lacks_cells_says_which() {
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    let of = |figure: &Figure| figure.cell.as_ref()?.subject.clone();
+    let subjects = plan.published[0].figures.iter().filter_map(of).collect();
+    plan.experiment.parts[0].subjects = Subjects::Kernels(subjects);
+    let (verdict_of_half, reasons) = verdict(&plan, &records(&all[..5]));
+    assert_eq!(verdict_of_half, Agreement::CannotBeCompared);
+    let again = "give the run's command again: it measures what is missing";
+    assert_eq!(reasons, [format!("not in this run: rt; {again}")]);
+    let (_, reasons) = verdict(&plan, &[]);
+    assert_eq!(reasons, [format!("not in this run: rt, no preemption; {again}")]);
+    // The quick form has not all cells of the full one.
+    let mut other = plan.clone();
+    other.experiment.parts[0].loads = vec!["fork".parse().unwrap()];
+    let (_, reasons) = verdict(&other, &records(&all[5..]));
+    assert_eq!(
+        reasons,
+        ["not in this run: no preemption; the study's full form has all cells"]
+    );
+    // The study has changed.
+    other.study.as_mut().unwrap().variant = worstcase_plan::Variant::Full;
+    let (_, reasons) = verdict(&other, &records(&all[5..]));
+    assert_eq!(
+        reasons,
+        ["not in this run: no preemption; it was planned without them; run the study again"]
+    );
+    // So many seeds are too few for an interval.
+    let few = [&all[..3], &all[5..]].concat();
+    let three = [&few[..3], &few[3..6]].concat();
+    assert_eq!(
+        verdict(&plan, &records(&few)).0,
+        Agreement::Agrees,
+        "three and five are enough"
+    );
+    assert_eq!(verdict(&plan, &records(&three)).0, Agreement::CannotBeCompared);
+}
+
+#[test]
+fn every_load_of_a_figure_has_to_be_there() {
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    let cell = plan.published[0].figures[0].cell.as_mut().unwrap();
+    cell.loads.push("fork".into());
+    assert_eq!(verdict(&plan, &records(&all)).0, Agreement::CannotBeCompared);
+    // With it the larger of both counts.
+    let fork = |seed| {
+        result(
+            &subject("6.1-rt", "rt"),
+            &raw(&spec("fork", seed), &latencies(seed, 900_000)),
+        )
+    };
+    let with: Vec<CellResult> = all.into_iter().chain((1..=5).map(fork)).collect();
+    let [group] = compared(&plan, &records(&with)).try_into().unwrap();
+    assert_eq!(group.ours[0].as_ref().unwrap().of_seeds.last(), Some(&900_000.0));
+    assert_eq!(group.verdict, Agreement::Differs);
+}
+
+#[test]
+fn a_group_without_cells_or_of_another_venue_cannot_be_compared() {
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    plan.experiment.venue = worstcase_plan::Venue::Host;
+    let (other, reasons) = verdict(&plan, &records(&all));
+    assert_eq!(
+        (other, reasons[0].as_str()),
+        (
+            Agreement::CannotBeCompared,
+            "the study asks it of the lab, not of a host"
+        )
+    );
+    plan.published[0]
+        .figures
+        .iter_mut()
+        .for_each(|figure| figure.cell = None);
+    let (none, reasons) = verdict(&plan, &records(&all));
+    assert_eq!(
+        (none, reasons[0].as_str()),
+        (Agreement::CannotBeCompared, "no cell of this study stands for it")
+    );
+}
+
+#[test]
+fn a_host_has_a_value_of_each_cpu_and_seed() {
+    let of = |cpu: u32, seed: u64| on_cpu(cpu, &host_raw(seed, &[1_000, 2_000 + 10 * seed + u64::from(cpu)]));
+    let all: Vec<CellResult> = [0, 1]
+        .into_iter()
+        .flat_map(|cpu| [1, 2].map(|seed| of(cpu, seed)))
+        .collect();
+    let mut plan = plan_of(&all);
+    plan.experiment.venue = worstcase_plan::Venue::Host;
+    for (nth, statistic) in [Statistic::Min, Statistic::Max].into_iter().enumerate() {
+        let figure = &mut plan.published[0].figures[nth];
+        let mut cell = figure.cell.take().unwrap();
+        (cell.subject, cell.loads, cell.statistic) = (None, vec!["idle".into()], statistic);
+        figure.host = Some(cell);
+    }
+    let [group] = compared(&plan, &records(&all)).try_into().unwrap();
+    assert_eq!(group.verdict, Agreement::Agrees, "{:?}", group.reasons);
+    assert_eq!(
+        group.ours[1].as_ref().unwrap().of_seeds,
+        [2_010.0, 2_011.0, 2_020.0, 2_021.0]
+    );
+}
+
+#[test]
+fn statistics_are_of_each_seed() {
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    let all = records(&all);
+    let mut value = |statistic| {
+        plan.published[0].figures[1].cell.as_mut().unwrap().statistic = statistic;
+        let [group] = compared(&plan, &all).try_into().unwrap();
+        group.ours[1].as_ref().map(|ours| ours.of_seeds[0])
+    };
+    let summary = |of: fn(&worstcase_results::record::Summary) -> u64| {
+        let values = all[..5].iter().map(|r| of(r.summary.latency.as_ref().unwrap()));
+        values.min().map(|ns| ns as f64)
+    };
+    assert_eq!(value(Statistic::Min), summary(|s| s.min_ns));
+    assert_eq!(value(Statistic::Mean), summary(|s| s.mean_ns));
+    assert_eq!(value(Statistic::P50), summary(|s| s.median_ns.unwrap()));
+    assert_eq!(value(Statistic::Max), summary(|s| s.max_ns));
+    assert_eq!(value(Statistic::Spread), summary(|s| s.max_ns - s.min_ns));
+    assert!(value(Statistic::P99) > value(Statistic::P90));
+    assert_eq!(value(Statistic::P999), None, "1 000 samples do not bear it");
+}
+
+#[test]
+fn programs_get_verdict_factors_and_interval() {
+    let all = cells(5, 3);
+    let (plan, records) = (plan_of(&all), records(&all));
+    let json: serde_json::Value = serde_json::from_str(&json::run(&view(&plan, &records))).unwrap();
+    let group = &json["published"][0];
+    assert_eq!(group["verdict"], "agrees");
+    assert_eq!(group["compare"], "rank");
+    assert_eq!(
+        (&group["source"], &group["why"]),
+        (&"An Article, table 1".into(), &"It is an example.".into())
+    );
+    assert_eq!(group["figures"][0]["said"]["value"]["value"], 200.0);
+    assert_eq!(group["figures"][0]["said"]["value"]["relation"], "about");
+    assert_eq!(group["figures"][0]["cell"]["subject"]["preempt"], "rt");
+    assert_eq!(group["ours"][1]["subject"], "6.1.none");
+    assert_eq!(group["ours"][1]["of_seeds"].as_array().unwrap().len(), 5);
+    assert_eq!(group["ours"][1]["time_unit"], "virtual ns at 1000 MIPS");
+    let factor = &group["factors_now"][1];
+    let number = |key: &str| factor[key].as_f64().unwrap();
+    assert!(
+        number("low") < number("best") && number("best") < number("high"),
+        "{factor}"
+    );
+    assert!(number("coverage") >= 0.95);
+    assert_eq!(group["factors_then"][1]["low"], 1_000.0 / 1.25 / 250.0);
+}
