@@ -199,14 +199,8 @@ fn words(line: &str) -> Vec<String> {
         .iter()
         .filter_map(|mark| line.find(mark))
         .min();
-    let mut words = Vec::new();
-    for (number, part) in line[..end.unwrap_or(line.len())].split('\'').enumerate() {
-        match number % 2 {
-            0 => words.extend(part.split_whitespace().map(str::to_string)),
-            _ => words.push(part.to_string()),
-        }
-    }
-    words
+    let line = &line[..end.unwrap_or(line.len())];
+    shlex::split(line).unwrap_or_else(|| line.split_whitespace().map(str::to_string).collect())
 }
 
 /// None, or how the command that is recorded differs from the one that was given: it must ask for the same experiment,
