@@ -74,7 +74,7 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
     let spec: CellSpec = text.parse().map_err(GuestError::new)?;
     let load: LoadSpec = spec.load.parse().map_err(GuestError::new)?;
     process::set_name("probe").map_err(GuestError::new)?;
-    for name in load.modules() {
+    for name in load.modules().iter().chain(spec.probe.modules()) {
         modules::load(name)?;
     }
     let asked = Asked::of_cell(text).map_err(GuestError::new)?;

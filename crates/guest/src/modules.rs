@@ -28,7 +28,7 @@ pub fn load(name: &str) -> Result<(), GuestError> {
         return match optional {
             true => Ok(()),
             false => Err(GuestError::new(format!(
-                "this kernel has no module '{name}', which the load needs"
+                "this kernel has no module '{name}', which the load or the probe needs"
             ))),
         };
     };

@@ -10,7 +10,7 @@ use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use worstcase_kernels::{Kernel, KernelError, modules};
-use worstcase_probe::loads;
+use worstcase_probe::{Probe, loads};
 
 /// Builds the archive. The same kernel and additions give the same bytes.
 pub fn build(kernel: &Kernel, additions: &Additions) -> Result<Vec<u8>, LabError> {
@@ -40,7 +40,7 @@ fn parents(path: &str) -> Vec<String> {
 /// Puts each module that some load may need into the image, with the index that the guest reads.
 fn add_modules(kernel: &Kernel, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
     let mut index = String::new();
-    for name in loads::modules() {
+    for name in loads::modules().into_iter().chain(Probe::MODULES) {
         let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
             Ok(paths) => paths,
             // The guest says so, if a load asks for it.

@@ -95,6 +95,15 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     if machine.smp.cpus > 1 {
         args.extend(["-smp".into(), machine.smp.cpus.to_string()]);
     }
+    if machine.parallel_port {
+        let port = [
+            "-chardev",
+            "null,id=lines",
+            "-device",
+            "isa-parallel,chardev=lines,iobase=0x378,irq=7",
+        ];
+        args.extend(port.map(str::to_string));
+    }
     args.extend(["-icount".into(), format!("shift={},sleep=off", mips.shift())]);
     args
 }

@@ -1,6 +1,7 @@
 //! An experiment multiplied out.
 
 use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
+use worstcase_probe::bench::Bench;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -93,6 +94,14 @@ impl Part {
     }
 }
 
+impl Subject {
+    /// With what of a machine a probe needs.
+    fn with_what(mut self, probe: Probe) -> Subject {
+        self.machine.parallel_port = probe == Probe::Bench(Bench::Irq);
+        self
+    }
+}
+
 impl Experiment {
     /// Every cell of the lab, by part, subject, load, probe, seed. What an earlier part has is left out; what one part asks
     /// for twice is there twice, and refused when the run begins.
@@ -106,7 +115,7 @@ impl Experiment {
             };
             for subject in subjects {
                 for spec in &specs {
-                    let cell = (subject.clone(), spec.clone());
+                    let cell = (subject.clone().with_what(spec.probe), spec.clone());
                     if !cells[..earlier].contains(&cell) {
                         cells.push(cell);
                     }

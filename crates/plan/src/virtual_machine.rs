@@ -32,6 +32,9 @@ pub struct VirtualMachine {
     /// Priorities of the kernel's threads, if not those that it gives them.
     #[serde(default, skip_serializing_if = "Priorities::is_empty")]
     pub chrt: Priorities,
+    /// Whether it has a parallel port whose loop is closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel_port: bool,
 }
 
 /// A CPU that the machine can have.
@@ -61,6 +64,7 @@ impl Default for VirtualMachine {
             smp: Smp::default(),
             append: BootParameters::default(),
             chrt: Priorities::default(),
+            parallel_port: false,
         }
     }
 }
@@ -105,6 +109,7 @@ impl VirtualMachine {
         words.extend(self.smp.unusual());
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
+        words.extend(self.parallel_port.then(|| "parport".to_string()));
         words
     }
 }
@@ -116,9 +121,12 @@ impl fmt::Display for VirtualMachine {
         if !self.append.is_empty() {
             write!(f, ", '{}'", self.append)?;
         }
-        match self.chrt.is_empty() {
-            true => Ok(()),
-            false => write!(f, ", {}", self.chrt),
+        if !self.chrt.is_empty() {
+            write!(f, ", {}", self.chrt)?;
+        }
+        match self.parallel_port {
+            true => f.write_str(", parallel port"),
+            false => Ok(()),
         }
     }
 }

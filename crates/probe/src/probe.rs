@@ -38,7 +38,7 @@ pub struct ProbeInfo {
 }
 
 /// All probes, in the order in which help texts name them.
-pub const PROBES: [ProbeInfo; 10] = [
+pub const PROBES: [ProbeInfo; 11] = [
     ProbeInfo {
         name: "wakeup",
         about: "how late a periodic thread wakes up",
@@ -83,6 +83,11 @@ pub const PROBES: [ProbeInfo; 10] = [
         name: "remote",
         about: "how long waking a thread on another CPU takes, e.g. remote+futex/pipe (two CPUs, real-time right)",
         only: None,
+    },
+    ProbeInfo {
+        name: "irq",
+        about: "how long a pulse on the parallel port takes to be answered by a process (two CPUs)",
+        only: Only::lab("no port of this machine is tried yet; here: response"),
     },
     ProbeInfo {
         name: "shootdown",
@@ -165,8 +170,19 @@ impl Probe {
 
     /// Whether it has threads on other CPUs than the one that it measures on.
     pub const fn has_helpers(self) -> bool {
-        matches!(self, Probe::Bench(Bench::Remote(_) | Bench::Shootdown(_)))
+        matches!(self, Probe::Bench(Bench::Remote(_) | Bench::Irq | Bench::Shootdown(_)))
     }
+
+    /// Modules of the kernel that it needs, where they are not built in.
+    pub const fn modules(self) -> &'static [&'static str] {
+        match self {
+            Probe::Bench(Bench::Irq) => &Self::MODULES,
+            _ => &[],
+        }
+    }
+
+    /// Those of all probes.
+    pub const MODULES: [&'static str; 2] = ["parport_pc", "ppdev"];
 
     /// Whether its samples are due at regular times.
     pub const fn is_periodic(self) -> bool {
@@ -257,6 +273,7 @@ mod tests {
             "timerlat",
             "switch:16x16k+futex",
             "remote+eventfd",
+            "irq",
             "shootdown:1+pages64",
         ] {
             let probe: Probe = text.parse().unwrap();
@@ -267,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_probe_of_two_cpus_is_as_periodic_and_urgent_as_a_timed_one() {
-        for text in ["remote+pipe", "shootdown:1"] {
+        for text in ["remote+pipe", "irq", "shootdown:1"] {
             let probe: Probe = text.parse().unwrap();
             assert!(
                 probe.is_real_time() && probe.is_periodic() && probe.has_helpers(),
@@ -295,7 +312,7 @@ mod tests {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
         let why = Probe::Timerlat.check_venue(Venue::Lab).unwrap_err().0;
         assert!(why.starts_with("probe 'timerlat' is there on the host only: "), "{why}");
-        assert_eq!(Probe::names(Venue::Lab).count(), 9);
+        assert_eq!(Probe::names(Venue::Lab).count(), 10);
         assert_eq!(Probe::names(Venue::Host).count(), 10);
     }
 }

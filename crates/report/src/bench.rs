@@ -290,16 +290,9 @@ fn remote_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String>
     ];
     let units = units(view, points.iter().map(|p| &p.place));
     let mut lines = vec![style.bold(&format!(
-        "remote: waking a thread on another CPU until it runs ({units}); what that cost the waker; rounds in which it did not sleep"
+        "woken from another CPU until it runs, by a call (remote) or a pulse on a wire (irq) ({units}); what that cost the waker; rounds in which it did not sleep"
     ))];
-    let label = |p: &RemotePoint| {
-        plain(&format!(
-            "{} {}: {}",
-            p.place.subject,
-            p.place.load,
-            p.remote.via.word()
-        ))
-    };
+    let label = |p: &RemotePoint| plain(&format!("{} {}: {}", p.place.subject, p.place.load, p.bench));
     lines.extend(list(
         "subject, load, woken by",
         points.iter().map(label).collect(),

@@ -142,7 +142,7 @@ fn inversion(p: &InversionPoint) -> Value {
 
 fn remote(p: &RemotePoint) -> Value {
     let more = json!({ "send": p.send, "awake": p.awake });
-    of_rounds(&p.place, Bench::Remote(p.remote), &p.rounds, more)
+    of_rounds(&p.place, p.bench, &p.rounds, more)
 }
 
 fn shootdown(p: &ShootdownPoint) -> Value {

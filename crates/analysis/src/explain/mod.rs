@@ -77,7 +77,8 @@ pub fn has_latency(record: &Record) -> bool {
 /// Whether its samples can be explained.
 pub fn can_be_explained(record: &Record) -> bool {
     match record.details {
-        Some(Details::Switch(_) | Details::Hackbench(_)) => false,
+        // What happened on the wire is not followed yet.
+        Some(Details::Switch(_) | Details::Hackbench(_) | Details::Irq(_)) => false,
         Some(Details::Remote(_) | Details::Shootdown(_)) => record.subject.venue() == Venue::Lab,
         _ => true,
     }

@@ -81,7 +81,7 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
         },
         Bench::Inversion(_) => Ok(all[..1].to_vec()),
         // Fewer than these are refused by the probe itself, which says what it needs them for.
-        Bench::Remote(_) => Ok(first(2)),
+        Bench::Remote(_) | Bench::Irq => Ok(first(2)),
         Bench::Shootdown(shootdown) => Ok(first(1 + usize::from(shootdown.threads))),
     }
 }

@@ -257,9 +257,7 @@ fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
         mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
         memory_mb: raw.memory_mb.as_ref().map_or(DEFAULT_MEMORY_MB, |m| *m.get_ref()),
         cpu: raw.cpu.as_ref().map(word::<CpuModel>).transpose()?.unwrap_or_default(),
-        smp: Smp::default(),
-        append: BootParameters::default(),
-        chrt: Priorities::default(),
+        ..VirtualMachine::default()
     };
     let numbers = match &raw.cpus {
         None => vec![1],

@@ -16,6 +16,8 @@ pub enum Details {
     Inversion(InversionDetails),
     /// Of `remote`.
     Remote(RemoteDetails),
+    /// Of `irq`: `send` is what the edge out costs.
+    Irq(RemoteDetails),
     /// Of `shootdown`.
     Shootdown(ShootdownDetails),
 }

@@ -10,6 +10,7 @@
 //! hackbench  groups of senders and receivers
 //! inversion  priority inversion on a mutex, with and without inheritance
 //! remote     waking a thread on another CPU
+//! irq        from a pulse on a wire to the answer
 //! shootdown  unmapping memory that other CPUs have in use
 //!
 //! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
@@ -20,6 +21,7 @@
 mod details;
 pub mod hackbench;
 pub mod inversion;
+pub mod irq;
 mod limits;
 mod link;
 mod marks;
@@ -130,6 +132,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::check(what, request),
             Bench::Inversion(what) => inversion::check(what, request),
             Bench::Remote(what) => remote::check(what, request),
+            Bench::Irq => irq::check(request),
             Bench::Shootdown(what) => shootdown::check(what, request),
         }
     }
@@ -141,6 +144,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::measure(what, request, observer),
             Bench::Inversion(what) => inversion::measure(what, request, observer),
             Bench::Remote(what) => remote::measure(what, request, observer),
+            Bench::Irq => irq::measure(request, observer),
             Bench::Shootdown(what) => shootdown::measure(what, request, observer),
         }
     }

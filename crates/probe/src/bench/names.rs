@@ -5,6 +5,7 @@
 //! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
+//! irq
 //! shootdown[:THREADS][+pagesN]
 //! ```
 //! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study.
@@ -27,6 +28,8 @@ pub enum Bench {
     Inversion(Inversion),
     /// How long a thread on one CPU takes to wake one on another.
     Remote(Remote),
+    /// How long a pulse on a wire takes to be answered.
+    Irq,
     /// What unmapping memory takes that other CPUs have in use.
     Shootdown(Shootdown),
 }
@@ -192,7 +195,7 @@ const PAGES: u32 = 16;
 
 impl Bench {
     /// The names without parameters.
-    pub const NAMES: [&str; 5] = ["switch", "hackbench", "inversion", "remote", "shootdown"];
+    pub const NAMES: [&str; 6] = ["switch", "hackbench", "inversion", "remote", "irq", "shootdown"];
 
     /// The name without parameters.
     pub const fn name(&self) -> &'static str {
@@ -201,6 +204,7 @@ impl Bench {
             Bench::Hackbench(_) => "hackbench",
             Bench::Inversion(_) => "inversion",
             Bench::Remote(_) => "remote",
+            Bench::Irq => "irq",
             Bench::Shootdown(_) => "shootdown",
         }
     }
@@ -212,7 +216,7 @@ impl Bench {
             Bench::Switch(_) => 10,
             Bench::Hackbench(_) => 4,
             Bench::Inversion(_) => 500,
-            Bench::Remote(_) => 2_000,
+            Bench::Remote(_) | Bench::Irq => 2_000,
             Bench::Shootdown(_) => 1_000,
         }
     }
@@ -223,7 +227,7 @@ impl Bench {
         match self {
             Bench::Switch(_) | Bench::Hackbench(_) => Some(Nanos(0)),
             Bench::Inversion(i) => Some(Nanos(3 * (i.section.0 + i.middle.0))),
-            Bench::Remote(_) | Bench::Shootdown(_) => None,
+            Bench::Remote(_) | Bench::Irq | Bench::Shootdown(_) => None,
         }
     }
 
@@ -236,7 +240,7 @@ impl Bench {
             "switch" => SWITCH_GRID,
             "hackbench" => HACKBENCH_GRID,
             "inversion" => INVERSION_GRID,
-            "remote" => "",
+            "remote" | "irq" => "",
             "shootdown" => SHOOTDOWN_GRID,
             _ => return Err(wrong(format!("known are {}", Bench::NAMES.join(", ")))),
         };
@@ -295,7 +299,7 @@ impl Bench {
                 within("section in ns", i.section.0, 1_000, 1_000_000_000)?;
                 within("middle in ns", i.middle.0, 1_000, 1_000_000_000)
             }
-            Bench::Remote(_) => Ok(()),
+            Bench::Remote(_) | Bench::Irq => Ok(()),
             Bench::Shootdown(s) => {
                 within("threads", s.threads.into(), 0, Shootdown::MOST_THREADS.into())?;
                 within("pages", s.pages.into(), 1, 16_384)
@@ -333,11 +337,14 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
     let most = match name {
         "switch" => 2,
         "hackbench" => 4,
-        "remote" => 0,
+        "remote" | "irq" => 0,
         _ => 1,
     };
     if most == 0 && !dimensions.is_empty() {
-        return Err(format!("no numbers: {name}, or e.g. {name}+futex"));
+        return Err(match name {
+            "irq" => "no numbers: irq".into(),
+            _ => format!("no numbers: {name}, or e.g. {name}+futex"),
+        });
     }
     if dimensions.len() > most {
         return Err(format!(
@@ -379,6 +386,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             middle: MIDDLE,
         }),
         "remote" => Bench::Remote(Remote { via: Via::Futex }),
+        "irq" => Bench::Irq,
         _ => Bench::Shootdown(Shootdown {
             threads: u8::try_from(small(0, 0)?).map_err(|_| "threads are 0 to 15".to_string())?,
             pages: PAGES,
@@ -440,6 +448,7 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
         Bench::Remote(r) => {
             r.via = Via::of(option).ok_or_else(|| format!("no option '{option}'; there are futex, pipe, eventfd"))?;
         }
+        Bench::Irq => return Err(format!("no option '{option}'; irq has none")),
         Bench::Shootdown(s) => {
             let pages = option
                 .strip_prefix("pages")
@@ -570,6 +579,7 @@ impl fmt::Display for Bench {
             Bench::Hackbench(h) => h.fmt(f),
             Bench::Inversion(i) => i.fmt(f),
             Bench::Remote(r) => r.fmt(f),
+            Bench::Irq => f.pad("irq"),
             Bench::Shootdown(s) => s.fmt(f),
         }
     }
@@ -645,6 +655,7 @@ mod tests {
         assert_eq!(names("inversion+none").len(), 4);
         assert_eq!(names("remote"), ["remote+futex", "remote+pipe", "remote+eventfd"]);
         assert_eq!(names("remote+pipe/futex"), ["remote+pipe", "remote+futex"]);
+        assert_eq!(names("irq"), ["irq"]);
         assert_eq!(names("shootdown"), ["shootdown:0", "shootdown:1"]);
         assert_eq!(names("shootdown:3+pages16/64"), ["shootdown:3", "shootdown:3+pages64"]);
     }
@@ -657,6 +668,7 @@ mod tests {
             "hackbench:10x20x1000x1500+pipes+threads+cpus2+latency",
             "inversion:1/8+none/protect+section200us+middle3ms",
             "remote",
+            "irq",
             "shootdown:0/15+pages1/16/16384",
         ] {
             for bench in Bench::expand(text).unwrap() {
@@ -680,6 +692,8 @@ mod tests {
             ("remote:2", "no numbers: remote, or e.g. remote+futex"),
             ("remote+pipes", "no option 'pipes'; there are futex, pipe, eventfd"),
             ("remote+pipe/pipe", "asked for twice"),
+            ("irq:2", "no numbers: irq"),
+            ("irq+pipe", "no option 'pipe'; irq has none"),
             ("shootdown:16", "threads: 0 to 15, not 16"),
             ("shootdown:256", "threads are 0 to 15"),
             ("shootdown:1x2", "at most 1 numbers"),
@@ -688,7 +702,10 @@ mod tests {
             ("shootdown:1+pages4k", "'pages4k' is not a number of pages"),
             ("shootdown:1+futex", "no option 'futex'; there is pagesN"),
             ("shootdown:1+pages16/16", "asked for twice"),
-            ("swich", "known are switch, hackbench, inversion, remote, shootdown"),
+            (
+                "swich",
+                "known are switch, hackbench, inversion, remote, irq, shootdown",
+            ),
         ] {
             let error = Bench::expand(text).unwrap_err().0;
             assert!(error.contains(says), "{text}: {error}");

@@ -15,6 +15,7 @@ use crate::record::Sample;
 use crate::sys::eventfd::EventFd;
 use crate::sys::futex::Scope;
 use crate::sys::gate::Gate;
+use crate::sys::parport::Parport;
 use crate::sys::{clock, memory, usage};
 use crate::units::Nanos;
 use std::io::{self, PipeReader, PipeWriter};
@@ -35,6 +36,11 @@ pub fn check(what: &Remote, request: &Request<'_>) -> Result<(), BenchError> {
             "{what} wakes a thread on another CPU, and there is one CPU only: give it two (lab: --cpus 2; host: --cpus 0,1)"
         )));
     }
+    check_rounds(&what.to_string(), request)
+}
+
+/// Refuses rounds that no thread can play.
+pub(super) fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), BenchError> {
     if request.period < LEAST_PERIOD {
         return Err(BenchError::Limit(format!(
             "a period of {} is too short for {what}, whose thread has to fall asleep again: --interval {}us at least",
@@ -48,9 +54,26 @@ pub fn check(what: &Remote, request: &Request<'_>) -> Result<(), BenchError> {
 /// Plays the rounds.
 pub fn measure(what: &Remote, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what, request)?;
+    let way = Way::new(what.via).map_err(BenchError::system("cannot make what the threads wake each other by"))?;
+    let played = play(way, request, observer)?;
+    Ok(BenchResult {
+        samples: played.samples,
+        details: Details::Remote(played.details),
+        warnings: played.warnings,
+    })
+}
+
+/// What rounds gave.
+pub(super) struct Played {
+    pub samples: Vec<Sample>,
+    pub details: RemoteDetails,
+    pub warnings: Vec<String>,
+}
+
+/// Plays rounds in which this wakes a thread on the first CPU from the second.
+pub(super) fn play(way: Way, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Played, BenchError> {
     let (cpu, other) = (request.cpus[0], request.cpus[1]);
-    let shared =
-        Shared::new(what.via).map_err(BenchError::system("cannot make what the threads wake each other by"))?;
+    let shared = Shared::new(way);
     let sleeper = Sleeper::start(shared, cpu, request.priority, Marks::new(request.repetitions))?;
     let _cpu = rights::take_cpu(other, request.priority)?;
     let mut warnings = Vec::new();
@@ -61,7 +84,7 @@ pub fn measure(what: &Remote, request: &Request<'_>, observer: &mut dyn Observer
     Ok(taken(&sleeper.end()?, sends, warnings))
 }
 
-fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> BenchResult {
+fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> Played {
     let samples = tally.marks.samples();
     if tally.awake > 0 {
         warnings.push(format!(
@@ -70,22 +93,24 @@ fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> BenchRe
             samples.len()
         ));
     }
-    BenchResult {
+    Played {
         samples,
-        details: Details::Remote(RemoteDetails {
+        details: RemoteDetails {
             send: SendTimes::of(sends),
             awake: tally.awake,
-        }),
+        },
         warnings,
     }
 }
 
 /// What the sleeper is woken by.
 #[derive(Debug)]
-enum Way {
+pub(super) enum Way {
     Pipe(PipeReader, PipeWriter),
     Eventfd(EventFd),
     Futex(AtomicU32),
+    /// A pulse on the parallel port, and how long it may stay without an interrupt.
+    Port(Parport, Nanos),
 }
 
 impl Way {
@@ -100,12 +125,52 @@ impl Way {
         })
     }
 
+    /// The waker: what has to be done before the clock is read.
     #[inline(always)]
-    fn link(&self) -> Link<'_> {
+    fn prepare(&self) {
+        if let Way::Port(port, _) = self {
+            port.raise();
+        }
+    }
+
+    /// The waker: wakes.
+    #[inline(always)]
+    fn send(&self) -> io::Result<()> {
         match self {
-            Way::Pipe(reader, writer) => Link::Pipe(reader, writer),
-            Way::Eventfd(counter) => Link::Eventfd(counter),
-            Way::Futex(word) => Link::Futex(word, Scope::Private),
+            Way::Pipe(reader, writer) => Link::Pipe(reader, writer).send(),
+            Way::Eventfd(counter) => Link::Eventfd(counter).send(),
+            Way::Futex(word) => Link::Futex(word, Scope::Private).send(),
+            Way::Port(port, _) => {
+                port.fall();
+                Ok(())
+            }
+        }
+    }
+
+    /// The sleeper: what was before is no reason to wake up.
+    fn forget(&self) -> io::Result<()> {
+        match self {
+            Way::Port(port, _) => port.forget().map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sleeper: waits, and answers where there is a wire to answer on.
+    #[inline(always)]
+    fn receive(&self) -> io::Result<()> {
+        match self {
+            Way::Pipe(reader, writer) => Link::Pipe(reader, writer).receive(),
+            Way::Eventfd(counter) => Link::Eventfd(counter).receive(),
+            Way::Futex(word) => Link::Futex(word, Scope::Private).receive(),
+            Way::Port(port, patience) => match port.wait(*patience)? {
+                true => {
+                    port.answer();
+                    Ok(())
+                }
+                false => Err(io::Error::other(format!(
+                    "no interrupt of the parallel port within {patience}: is the loop closed (strobe, pin 1, to ACK, pin 10)?"
+                ))),
+            },
         }
     }
 }
@@ -128,16 +193,16 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(via: Via) -> io::Result<Shared> {
-        Ok(Shared {
-            way: Way::new(via)?,
+    fn new(way: Way) -> Shared {
+        Shared {
+            way,
             about_to_wait: Gate::default(),
             gone: AtomicBool::new(false),
             over: AtomicBool::new(false),
             index: AtomicU32::new(0),
             before: AtomicU64::new(0),
             latency: AtomicU64::new(0),
-        })
+        }
     }
 
     /// The waker: begins every round, and notes how long each waking took. Ends early where the sleeper is gone, which tells
@@ -147,6 +212,7 @@ impl Shared {
             return Ok(());
         }
         // Once without a sample: whatever is made or touched at the first use is there from now on.
+        self.way.prepare();
         self.send()?;
         if !self.sleeper_waits() {
             return Ok(());
@@ -172,6 +238,7 @@ impl Shared {
 
     #[inline(always)]
     fn wake_once(&self) -> Result<Nanos, BenchError> {
+        self.way.prepare();
         let before = clock::monotonic();
         self.before.store(before.0, Ordering::Release);
         self.send()?;
@@ -181,7 +248,6 @@ impl Shared {
     #[inline(always)]
     fn send(&self) -> Result<(), BenchError> {
         self.way
-            .link()
             .send()
             .map_err(BenchError::system("cannot wake the thread on the other CPU"))
     }
@@ -201,11 +267,10 @@ impl Shared {
     /// The sleeper: says that it is about to wait, and waits.
     #[inline(always)]
     fn sleep(&self) -> Result<(), BenchError> {
+        let failed = || BenchError::system("cannot wait for the thread on the other CPU");
+        self.way.forget().map_err(failed())?;
         self.about_to_wait.open();
-        self.way
-            .link()
-            .receive()
-            .map_err(BenchError::system("cannot wait for the thread on the other CPU"))
+        self.way.receive().map_err(failed())
     }
 }
 
@@ -282,6 +347,7 @@ impl Sleeper {
         let gone = || BenchError::Books("the thread that is woken has panicked".into());
         let thread = self.thread.take().ok_or_else(gone)?;
         self.shared.over.store(true, Ordering::Release);
+        self.shared.way.prepare();
         self.shared.send()?;
         thread.join().map_err(|_| gone())?
     }
@@ -339,7 +405,7 @@ mod tests {
     /// The token that lets it end also wakes one that has not come so far.
     #[test]
     fn a_sleeper_that_cannot_be_says_why_and_ends() {
-        let shared = Shared::new(Via::Futex).unwrap();
+        let shared = Shared::new(Way::new(Via::Futex).unwrap());
         let sleeper = Sleeper::start(shared, 1_000_000, 1, Marks::new(1)).unwrap();
         assert!(!sleeper.shared.sleeper_waits());
         let error = sleeper.end().unwrap_err().to_string();
@@ -364,9 +430,7 @@ mod tests {
             "{:?}",
             result.warnings
         );
-        let Details::Remote(details) = result.details else {
-            panic!("{:?}", result.details);
-        };
+        let details = result.details;
         let send = details.send.unwrap();
         assert_eq!((send.min, send.median, send.max), (Nanos(2), Nanos(2), Nanos(4)));
     }

@@ -12,6 +12,7 @@
 //! thread   threads of little stack                        timerfd   timers that are files
 //! udp      sockets that share a port                      filter    of packets
 //! perf     counters of events                             membarrier  barriers in other threads
+//! parport  the parallel port's lines and interrupt
 //! rtc      the periodic interrupt of the real-time clock
 //! ```
 
@@ -27,6 +28,7 @@ pub mod gate;
 pub mod membarrier;
 pub mod memory;
 pub mod mutex;
+pub mod parport;
 pub mod perf;
 pub mod process;
 pub mod rlimit;

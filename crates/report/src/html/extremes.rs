@@ -68,6 +68,7 @@ fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
         ("switch", _) => ("Median cost of a switch".into(), median),
         ("hackbench", _) => ("Median time of a run of hackbench".into(), median),
         ("inversion", _) => ("Longest wait for the mutex".into(), largest),
+        ("irq", _) => ("Longest way from edge to edge".into(), largest),
         ("remote", _) => ("Longest wake-up on another CPU".into(), largest),
         ("shootdown", _) => ("Median time of a munmap".into(), median),
         ("noise", Quantity::Latency) => ("Longest gap".into(), largest),

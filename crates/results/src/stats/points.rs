@@ -87,7 +87,7 @@ pub struct RemotePoint {
     /// Where.
     pub place: PointName,
     /// What it was woken by.
-    pub remote: Remote,
+    pub bench: Bench,
     /// How often, and how long.
     pub rounds: Rounds,
     /// What it cost the thread that woke the other: shortest and longest, and the median of the seeds' medians.
@@ -148,10 +148,10 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
     })
 }
 
-/// The points of `remote`.
+/// The points of `remote` and `irq`.
 pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
     points(records, |place, bench, of| match bench {
-        Bench::Remote(what) => remote(place, what, of),
+        Bench::Remote(_) | Bench::Irq => remote(place, bench, of),
         _ => None,
     })
 }
@@ -266,17 +266,17 @@ fn inversion(place: PointName, chain: Inversion, records: &[&Record]) -> Option<
     })
 }
 
-fn remote(place: PointName, remote: Remote, records: &[&Record]) -> Option<RemotePoint> {
+fn remote(place: PointName, bench: Bench, records: &[&Record]) -> Option<RemotePoint> {
     let details = || {
         records.iter().filter_map(|r| match &r.details {
-            Some(Details::Remote(d)) => Some(d),
+            Some(Details::Remote(d) | Details::Irq(d)) => Some(d),
             _ => None,
         })
     };
     let sends: Vec<SendTimes> = details().filter_map(|d| d.send).collect();
     Some(RemotePoint {
         place,
-        remote,
+        bench,
         rounds: rounds(records)?,
         send: SendTimes {
             min: sends.iter().map(|s| s.min).min()?,

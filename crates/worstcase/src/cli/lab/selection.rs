@@ -111,6 +111,7 @@ impl Selection {
                                 smp: smp.clone(),
                                 append: append.clone(),
                                 chrt: chrt.clone(),
+                                ..VirtualMachine::default()
                             }));
                         }
                     }
