@@ -2,9 +2,8 @@
 
 use super::file::{Checked, Wrong, time};
 use crate::{
-    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, Experiment, HostSetup, Length,
-    Method, Part, Policy, Preempt, Problem, Seeds, Smp, Subject, Subjects, Timer, Timing, Venue, VirtualMachine,
-    grammar,
+    CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, Experiment, HostSetup, Length, Method, Part,
+    Policy, Preempt, Problem, Seeds, Smp, Subject, Subjects, Timer, Timing, Venue, VirtualMachine, grammar,
 };
 use serde::Deserialize;
 use std::fmt::Display;
@@ -13,7 +12,6 @@ use std::str::FromStr;
 use toml::Spanned;
 use worstcase_probe::Nanos;
 use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::priorities::Priorities;
 
 /// A section as it is written.
 #[derive(Clone, Default, Deserialize)]

@@ -7,8 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{
-    Bench, Details, Hackbench, HackbenchRun, Inversion, Remote, SendTimes, Shootdown, Switch, SwitchDetails,
-    SwitchRepetition,
+    Bench, Details, Hackbench, HackbenchRun, Inversion, SendTimes, Shootdown, Switch, SwitchDetails, SwitchRepetition,
 };
 
 /// Where a point lies.

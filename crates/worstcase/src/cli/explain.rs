@@ -35,7 +35,8 @@ Examples:
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
-switch, hackbench and shootdown have no worst wake-up, and remote has one that begins on another CPU: they are not explained.
+switch and hackbench have no worst wake-up, and the wire of irq is not followed yet: they are not explained. Of remote and
+shootdown cells of the lab are.
 Of inversion, why a blocked thread waited.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]

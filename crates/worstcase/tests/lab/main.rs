@@ -16,6 +16,7 @@ mod determinism;
 mod failures;
 mod images;
 mod interruption;
+mod irq;
 mod loads;
 mod planted_module;
 mod programs;
