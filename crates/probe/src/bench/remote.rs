@@ -212,8 +212,7 @@ impl Shared {
             return Ok(());
         }
         // Once without a sample: whatever is made or touched at the first use is there from now on.
-        self.way.prepare();
-        self.send()?;
+        self.wake_once()?;
         if !self.sleeper_waits() {
             return Ok(());
         }
@@ -264,13 +263,22 @@ impl Shared {
         !self.gone.load(Ordering::Acquire)
     }
 
-    /// The sleeper: says that it is about to wait, and waits.
+    /// The sleeper: says that it is about to wait, and waits until the waker has woken it another time than the one before;
+    /// the waker's clock before it woke, and its own after. An interrupt may come without a pulse.
     #[inline(always)]
-    fn sleep(&self) -> Result<(), BenchError> {
+    fn sleep(&self, last: Nanos) -> Result<(Nanos, Nanos), BenchError> {
         let failed = || BenchError::system("cannot wait for the thread on the other CPU");
         self.way.forget().map_err(failed())?;
         self.about_to_wait.open();
-        self.way.receive().map_err(failed())
+        loop {
+            self.way.receive().map_err(failed())?;
+            let now = clock::monotonic();
+            let before = Nanos(self.before.load(Ordering::Acquire));
+            if before != last || self.is_over() {
+                return Ok((before, now));
+            }
+            self.way.forget().map_err(failed())?;
+        }
     }
 }
 
@@ -298,16 +306,15 @@ fn sleep(shared: &Shared, cpu: u32, priority: u8, marks: Marks) -> Result<Tally,
     let _leaving = Leaving(shared);
     rights::become_one(cpu, priority)?;
     let mut tally = Tally { marks, awake: 0 };
-    shared.sleep()?;
+    let (mut last, _) = shared.sleep(Nanos(0))?;
     tally.marks.begin();
     while !shared.is_over() {
         let slept = usage::own_thread().voluntary;
-        shared.sleep()?;
-        let now = clock::monotonic();
+        let (before, now) = shared.sleep(last)?;
         if shared.is_over() {
             break;
         }
-        let before = Nanos(shared.before.load(Ordering::Acquire));
+        last = before;
         let index = shared.index.load(Ordering::Relaxed);
         let sample = tally.marks.sample_at(index, now.saturating_sub(before));
         shared.latency.store(sample.latency.0, Ordering::Relaxed);

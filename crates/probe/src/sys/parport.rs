@@ -45,11 +45,9 @@ impl Parport {
         Ok(Parport(device))
     }
 
-    /// Begins a strobe pulse; an edge before has been dealt with.
+    /// Begins a strobe pulse.
     #[inline(always)]
     pub fn raise(&self) {
-        // What is pending goes by a look at the status.
-        in8(STATUS);
         out8(CONTROL, READY | STROBE);
     }
 
@@ -59,9 +57,11 @@ impl Parport {
         out8(CONTROL, READY);
     }
 
-    /// A pulse on the first data line.
+    /// A pulse on the first data line. A look at the status before it takes back the interrupt: QEMU's port raises one that is
+    /// pending again at any access.
     #[inline(always)]
     pub fn answer(&self) {
+        in8(STATUS);
         out8(DATA, 1);
         out8(DATA, 0);
     }
