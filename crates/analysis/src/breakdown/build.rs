@@ -104,10 +104,13 @@ fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Mileston
     let (execution, walk) = (sources.execution, sources.walk);
     let lead = match since {
         Since::Due => return Some((Milestones::find(execution, walk)?, Vec::new(), Vec::new())),
-        Since::DueElsewhere | Since::Woken => Lead::find(sources, symbols, since),
+        Since::DueElsewhere | Since::Woken | Since::Pulsed => Lead::find(sources, symbols, since),
         Since::Called => Lead::here(walk, execution),
     };
-    let points = Milestones::without_timer(execution, walk, since, lead.due, lead.entry)?;
+    let points = match since {
+        Since::Pulsed => Milestones::of_pulse(execution, walk, lead.due, lead.entry),
+        _ => Milestones::without_timer(execution, walk, since, lead.due, lead.entry),
+    }?;
     Some((points, lead.spans, lead.notes))
 }
 

@@ -142,10 +142,17 @@ impl Classifier<'_> {
                 _ => Kind::SystemCall,
             };
         }
-        // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
-        let marked = p.is_marked(i.start);
         let owns_lock = p.blocked.is_some_and(|at| i.start > at)
             || p.waker_blocked.as_ref().is_some_and(|asleep| asleep.contains(&i.start));
+        if p.handler_thread == Some(i.pid) && !owns_lock {
+            return match () {
+                () if (p.wake..p.resched).contains(&i.start) => Kind::WakeUp,
+                () if i.start >= p.resched && self.has(i.stack, Role::ScheduleGlue) => Kind::Schedule,
+                () => Kind::ThreadedHandler,
+            };
+        }
+        // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
+        let marked = p.is_marked(i.start);
         let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked);
         if comes_first && i.pid != 0 {
             return Kind::OtherThread {
@@ -225,10 +232,11 @@ impl Classifier<'_> {
         }
         match () {
             () if i.start < p.handler => Kind::IrqEntry,
+            () if i.start < p.wake && p.since == Since::Pulsed => Kind::DeviceHandler,
             () if i.start < p.wake => Kind::IrqHandler,
             () if wakes => Kind::WakeUp,
             () if has(&[Role::ScheduleGlue, Role::ExitToUser]) => Kind::Schedule,
-            () if p.since == Since::Due => Kind::IrqExit,
+            () if matches!(p.since, Since::Due | Since::Pulsed) => Kind::IrqExit,
             () => Kind::WakingIrq,
         }
     }

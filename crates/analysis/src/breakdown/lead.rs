@@ -38,7 +38,7 @@ impl Lead {
             .next();
         let entry = found
             .as_ref()
-            .and_then(|sender| entry_after(walk, sender.other.at.0, execution.sample.0));
+            .and_then(|sender| entry_after(walk, sender.other.at.0, execution.sample.0, since));
         let (Some(sender), Some(entry)) = (found, entry) else {
             return Lead {
                 due: execution.due.0,
@@ -71,7 +71,7 @@ impl Lead {
         let send = sender.sends(send);
         let mut spans = match since {
             _ if !sender.is_whole() => vec![Span::unexplained(Nanos(0), way, None), send],
-            Since::Woken => vec![send, pending(way)],
+            Since::Woken | Since::Pulsed => vec![send, pending(way)],
             _ => [sender.waits(way), vec![send]].concat(),
         };
         spans.retain(|span| span.length_ns > Nanos(0));
@@ -101,11 +101,15 @@ impl Lead {
     }
 }
 
-/// The first interrupt from another CPU that is entered in a range.
-fn entry_after(walk: &Walk, from: u64, to: u64) -> Option<u64> {
+/// The first interrupt that is entered in a range and came from another CPU, or from the device that a pulse is sent to.
+fn entry_after(walk: &Walk, from: u64, to: u64, since: Since) -> Option<u64> {
+    let is_it = match since {
+        Since::Pulsed => roles::is_from_device,
+        _ => roles::is_from_cpu,
+    };
     let entered = walk.marks_within(from, to).iter();
     let mut entered = entered.filter(|m| m.what == What::Enter(Role::InterruptEntry));
-    let entry = entered.find(|m| roles::is_from_cpu(&walk.stacks.frame(m.stack).function))?;
+    let entry = entered.find(|m| is_it(&walk.stacks.frame(m.stack).function))?;
     Some(entry.count)
 }
 

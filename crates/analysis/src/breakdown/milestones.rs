@@ -3,6 +3,7 @@
 use super::frames::{Interval, Mark, Walk, What};
 use super::roles::Role;
 use super::spans::Since;
+use super::stacks::FrameKind;
 use std::ops::Range;
 use worstcase_lab::execution::Execution;
 
@@ -22,6 +23,8 @@ pub struct Milestones {
     pub probe: u32,
     /// The thread that the timer interrupt came into.
     pub interrupted: u32,
+    /// The thread in which a device's handler wakes the probe, if it is not the interrupt that does.
+    pub handler_thread: Option<u32>,
     /// First instruction of the timer interrupt; the due time itself if that interrupt already ran then.
     pub entry: u64,
     /// The timer interrupt is over.
@@ -81,6 +84,7 @@ impl Milestones {
             sample,
             probe,
             interrupted: walk.at(entry)?.pid,
+            handler_thread: None,
             entry,
             entry_end,
             handler: match first(Role::TimerHandler, entry).filter(|_| came_after_due) {
@@ -124,6 +128,7 @@ impl Milestones {
             sample,
             probe,
             interrupted: walk.at(woken)?.pid,
+            handler_thread: None,
             entry: woken,
             entry_end: entry.map_or(due, |entry| interrupt_end(walk, entry, sample)),
             handler: woken,
@@ -140,9 +145,41 @@ impl Milestones {
         })
     }
 
+    /// Those of a pulse that a device answers with an interrupt: its handler wakes the probe, there or in a thread.
+    pub fn of_pulse(execution: &Execution, walk: &Walk, due: u64, entry: Option<u64>) -> Option<Milestones> {
+        let known = Milestones::without_timer(execution, walk, Since::Pulsed, due, entry)?;
+        let marks = walk.marks_within(known.entry, known.sample);
+        let handlers = |m: &&Mark| walk.stacks.find(m.stack, Role::DeviceHandlers).is_some();
+        let mut after = walk.within(known.entry, known.sample);
+        let runs = after.find(|i| i.pid == known.probe).map_or(known.sample, |i| i.start);
+        let wakes = marks
+            .iter()
+            .filter(|m| m.what == What::Enter(Role::TryToWake) && m.count < runs);
+        let Some(wake) = wakes.filter(handlers).next_back() else {
+            return Some(known);
+        };
+        let first = |role: Role, from: u64| {
+            let entered = marks.iter().find(|m| m.count >= from && m.what == What::Enter(role));
+            entered.map(|m| m.count)
+        };
+        let rescheds = rescheds(marks);
+        Some(Milestones {
+            handler_thread: (walk.stacks.find_kind(wake.stack, FrameKind::Interrupt).is_none()).then_some(wake.pid),
+            handler: first(Role::DeviceHandlers, known.entry).unwrap_or(known.entry),
+            wake: wake.count,
+            own_timer: wake.count..wake.count,
+            first_resched: first(Role::Resched, known.entry).unwrap_or(known.sample),
+            resched: first(Role::Resched, wake.count).unwrap_or(wake.count),
+            waker_blocked: waker_blocked(walk, known.entry, wake),
+            rescheds,
+            ..known
+        })
+    }
+
     /// What to show of this CPU at the beginning: the due time; where another CPU's interrupt came at once, what it came into.
     pub fn before_interrupt(&self) -> u64 {
-        let came_at_once = self.entry == self.due && matches!(self.since, Since::Woken | Since::DueElsewhere);
+        let came_at_once =
+            self.entry == self.due && matches!(self.since, Since::Woken | Since::Pulsed | Since::DueElsewhere);
         self.due - u64::from(came_at_once)
     }
 
@@ -218,13 +255,18 @@ fn wake<'a>(walk: &Walk, marks: &'a [Mark]) -> (Option<&'a Mark>, bool) {
 /// When the interrupt that was entered at `entry` is left.
 fn interrupt_end(walk: &Walk, entry: u64, sample: u64) -> u64 {
     let Some(first) = walk.at(entry) else { return entry };
-    let Some(frame) = walk.stacks.find_kind(first.stack, super::stacks::FrameKind::Interrupt) else {
+    let stacks = &walk.stacks;
+    let Some(mut frame) = stacks.find_kind(first.stack, FrameKind::Interrupt) else {
         return entry;
     };
     let mut end = entry;
-    for interval in walk.within(entry, sample) {
-        // Another thread may run before it is left: then it is over for us.
-        if interval.pid != first.pid || !walk.stacks.is_within(interval.stack, frame) {
+    // Another thread may run before it is left: then it is over for us.
+    for interval in walk.within(entry, sample).take_while(|i| i.pid == first.pid) {
+        // A vector's own few instructions jump to the entry that all of them share.
+        if super::roles::is_vector(&stacks.frame(frame).function) {
+            frame = stacks.find_kind(interval.stack, FrameKind::Interrupt).unwrap_or(frame);
+        }
+        if !stacks.is_within(interval.stack, frame) {
             break;
         }
         end = interval.end;

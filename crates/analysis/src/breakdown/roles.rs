@@ -35,6 +35,8 @@ pub enum Role {
     Resched,
     /// The scheduler.
     Schedule,
+    /// Calls a device's handlers.
+    DeviceHandlers,
     /// Calls the scheduler, and is not its reason.
     ScheduleGlue,
     /// The way to user mode, where need_resched is looked at.
@@ -102,6 +104,10 @@ const ROLES: &[(Name, Role)] = &[
     (Is("__do_softirq"), Role::SoftIrq),
     (Begins("handle_softirqs"), Role::SoftIrq),
     (Is("hrtimer_run_softirq"), Role::SoftTimers),
+    (Begins("__handle_irq_event_percpu"), Role::DeviceHandlers),
+    (Is("handle_irq_event_percpu"), Role::DeviceHandlers),
+    (Is("irq_thread_fn"), Role::DeviceHandlers),
+    (Is("irq_forced_thread_fn"), Role::DeviceHandlers),
     (Is("hrtimer_interrupt"), Role::TimerHandler),
     (Is("__hrtimer_run_queues"), Role::TimerQueue),
     (Is("__run_hrtimer"), Role::TimerQueue),
@@ -174,6 +180,16 @@ pub fn is_helper(name: &str) -> bool {
 pub fn is_from_cpu(entry: &str) -> bool {
     const SENT: [&str; 3] = ["call_function", "reschedule_ipi", "reboot"];
     SENT.iter().any(|part| entry.contains(part))
+}
+
+/// Whether an interrupt's entry is that of devices.
+pub fn is_from_device(entry: &str) -> bool {
+    entry.contains("common_interrupt") || is_vector(entry)
+}
+
+/// Whether an interrupt's entry is that of one vector, which goes on in one that many share.
+pub fn is_vector(entry: &str) -> bool {
+    entry.starts_with("irq_entries_start")
 }
 
 /// Whether a function is part of the way from who wants something of another CPU to the interrupt that is sent.

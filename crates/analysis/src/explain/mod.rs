@@ -77,9 +77,8 @@ pub fn has_latency(record: &Record) -> bool {
 /// Whether its samples can be explained.
 pub fn can_be_explained(record: &Record) -> bool {
     match record.details {
-        // What happened on the wire is not followed yet.
-        Some(Details::Switch(_) | Details::Hackbench(_) | Details::Irq(_)) => false,
-        Some(Details::Remote(_) | Details::Shootdown(_)) => record.subject.venue() == Venue::Lab,
+        Some(Details::Switch(_) | Details::Hackbench(_)) => false,
+        Some(Details::Remote(_) | Details::Shootdown(_) | Details::Irq(_)) => record.subject.venue() == Venue::Lab,
         _ => true,
     }
 }
@@ -100,6 +99,7 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
 fn since(record: &Record, row: &SampleRow) -> Since {
     match record.details {
         Some(Details::Remote(_)) => Since::Woken,
+        Some(Details::Irq(_)) => Since::Pulsed,
         Some(Details::Shootdown(_)) => Since::Called,
         None if row.irq_latency.is_none() => Since::DueElsewhere,
         _ => Since::Due,

@@ -32,18 +32,30 @@ pub struct Sender<'a> {
 impl<'a> Sender<'a> {
     /// If it wakes somebody, as such a sample begins.
     pub fn of(sources: &Sources<'a>, symbols: &'a Symbols, other: &'a Elsewhere, since: Since) -> Option<Sender<'a>> {
-        if since == Since::Woken && other.task.0 != WAKER {
+        if matches!(since, Since::Woken | Since::Pulsed) && other.task.0 != WAKER {
             return None;
         }
         let execution = sources.execution.of_other(other);
         let walk = walk(&execution, symbols);
         let last = walk.at(other.count.0.checked_sub(1)?)?.stack;
-        // A timer's function, or the thread's system call.
+        // The thread's system call, its own port access, or a timer's function.
         let (wakes, begin) = match since {
-            Since::Woken => (Role::TryToWake, after_clock_read(&execution)),
-            _ => (Role::Wake, interrupted_at(&walk, other.count.0)),
+            Since::Woken => (
+                walk.stacks.find(last, Role::TryToWake).is_some(),
+                after_clock_read(&execution),
+            ),
+            Since::Pulsed => (
+                walk.stacks.frame(last).kind == FrameKind::User,
+                after_clock_read(&execution),
+            ),
+            _ => (
+                walk.stacks.find(last, Role::Wake).is_some(),
+                interrupted_at(&walk, other.count.0),
+            ),
         };
-        walk.stacks.find(last, wakes)?;
+        if !wakes {
+            return None;
+        }
         Some(Sender {
             other,
             execution,

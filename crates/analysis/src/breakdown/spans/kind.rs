@@ -31,10 +31,14 @@ pub struct LockWait {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Kind {
-    /// On another CPU: from its clock read, or its timer interrupt, to the interrupt that it sends.
+    /// On another CPU: from its clock read, or its timer interrupt, to the interrupt or the pulse that it sends.
     Send,
     /// The timer is due or the interrupt sent, interrupts are on, and the hardware does not interrupt yet.
     IrqPending,
+    /// The device's handler, and what the kernel does around it.
+    DeviceHandler,
+    /// The device's handler, in a thread of its own.
+    ThreadedHandler,
     /// The interrupt by which another CPU wakes the probe.
     WakingIrq,
     /// Interrupts are off.
@@ -117,6 +121,8 @@ impl Kind {
         let (title, is_path) = match self {
             Kind::Send => ("send", true),
             Kind::IrqPending => ("interrupt pending", true),
+            Kind::DeviceHandler => ("handler", true),
+            Kind::ThreadedHandler => ("threaded handler", true),
             Kind::WakingIrq => ("waking interrupt", true),
             Kind::IrqsOff { .. } => ("interrupts off", false),
             Kind::IrqEntry => ("interrupt entry", true),

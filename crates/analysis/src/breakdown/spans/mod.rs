@@ -178,6 +178,8 @@ pub enum Since {
     DueElsewhere,
     /// A thread on another CPU is about to wake the probe.
     Woken,
+    /// A thread on another CPU is about to send a pulse on the wire that interrupts this one.
+    Pulsed,
     /// The probe makes the system call that is measured.
     Called,
 }
@@ -188,6 +190,7 @@ impl Since {
         match self {
             Since::Due | Since::DueElsewhere => "the timer was due",
             Since::Woken => "the probe was woken",
+            Since::Pulsed => "the pulse was sent",
             Since::Called => "the probe made its call",
         }
     }
