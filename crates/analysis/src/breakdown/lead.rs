@@ -122,4 +122,6 @@ fn pending(length: Nanos) -> Span {
 }
 
 #[cfg(test)]
+mod pulse_tests;
+#[cfg(test)]
 mod tests;
