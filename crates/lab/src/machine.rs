@@ -7,7 +7,7 @@ use super::subject::Subject;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
-use worstcase_plan::{CpuModel, VirtualMachine};
+use worstcase_plan::{CpuModel, Device, VirtualMachine};
 use worstcase_probe::Nanos;
 
 /// Virtual CPU speed. Under `-icount shift=N` an instruction takes 2^N ns of virtual time.
@@ -69,6 +69,11 @@ pub fn qemu_cpu(machine: &VirtualMachine) -> String {
 /// The arguments that shape the machine, equal for a boot and for every fork of it; part of every content key.
 pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     let cpu = qemu_cpu(machine);
+    let hpet = match machine.device {
+        Some(Device::Hpet) => "on",
+        _ => "off",
+    };
+    let board = format!("q35,hpet={hpet},smbus=off,sata=off,memory-backend=ram");
     let fixed = [
         "-nodefaults",
         "-no-user-config",
@@ -80,7 +85,7 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
         "-cpu",
         &cpu,
         "-machine",
-        "q35,hpet=off,smbus=off,sata=off,memory-backend=ram",
+        &board,
         "-rtc",
         "base=2026-01-01,clock=vm",
         "-seed",
@@ -95,7 +100,7 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     if machine.smp.cpus > 1 {
         args.extend(["-smp".into(), machine.smp.cpus.to_string()]);
     }
-    if machine.parallel_port {
+    if machine.device == Some(Device::Parport) {
         let port = [
             "-chardev",
             "null,id=lines",

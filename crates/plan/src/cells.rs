@@ -1,7 +1,7 @@
 //! An experiment multiplied out.
 
+use crate::virtual_machine::Device;
 use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
-use worstcase_probe::bench::Bench;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -97,7 +97,7 @@ impl Part {
 impl Subject {
     /// With what of a machine a probe needs.
     fn with_what(mut self, probe: Probe) -> Subject {
-        self.machine.parallel_port = probe == Probe::Bench(Bench::Irq);
+        self.machine.device = Device::of(probe);
         self
     }
 }

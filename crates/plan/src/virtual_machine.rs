@@ -4,6 +4,8 @@ use crate::{Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use worstcase_probe::Probe;
+use worstcase_probe::bench::{Bench, Line};
 use worstcase_probe::placement::Asked;
 use worstcase_probe::priorities::Priorities;
 
@@ -32,9 +34,9 @@ pub struct VirtualMachine {
     /// Priorities of the kernel's threads, if not those that it gives them.
     #[serde(default, skip_serializing_if = "Priorities::is_empty")]
     pub chrt: Priorities,
-    /// Whether it has a parallel port whose loop is closed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub parallel_port: bool,
+    /// A device that only some probes need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
 }
 
 /// A CPU that the machine can have.
@@ -48,6 +50,16 @@ pub enum CpuModel {
     /// AMD, 2019.
     #[default]
     Rome,
+}
+
+/// A device that a machine has for a probe's sake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Device {
+    /// A parallel port whose loop is closed.
+    Parport,
+    /// An HPET.
+    Hpet,
 }
 
 /// Words for the kernel's command line, with single blanks in between.
@@ -64,7 +76,7 @@ impl Default for VirtualMachine {
             smp: Smp::default(),
             append: BootParameters::default(),
             chrt: Priorities::default(),
-            parallel_port: false,
+            device: None,
         }
     }
 }
@@ -109,7 +121,7 @@ impl VirtualMachine {
         words.extend(self.smp.unusual());
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
-        words.extend(self.parallel_port.then(|| "parport".to_string()));
+        words.extend(self.device.map(|device| device.name().to_string()));
         words
     }
 }
@@ -124,9 +136,27 @@ impl fmt::Display for VirtualMachine {
         if !self.chrt.is_empty() {
             write!(f, ", {}", self.chrt)?;
         }
-        match self.parallel_port {
-            true => f.write_str(", parallel port"),
-            false => Ok(()),
+        match self.device {
+            Some(device) => write!(f, ", {}", device.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Device {
+    /// What a probe needs.
+    pub(crate) const fn of(probe: Probe) -> Option<Device> {
+        match probe {
+            Probe::Bench(Bench::Irq(Line::Parport)) => Some(Device::Parport),
+            Probe::Bench(Bench::Irq(Line::Hpet)) => Some(Device::Hpet),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Device::Parport => "parport",
+            Device::Hpet => "hpet",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which instrument measures: the probes by name, and the table of which venue has which.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Line};
 use crate::spec::SpecError;
 use crate::units::Nanos;
 use crate::venue::{Only, Venue};
@@ -86,7 +86,7 @@ pub const PROBES: [ProbeInfo; 11] = [
     },
     ProbeInfo {
         name: "irq",
-        about: "how long a pulse on the parallel port takes to be answered by a process (two CPUs)",
+        about: "how long an interrupt takes to be answered by a process, of the parallel port (irq, two CPUs) or of a timer with a counter (irq+hpet)",
         only: Only::lab("no port of this machine is tried yet; here: response"),
     },
     ProbeInfo {
@@ -170,13 +170,16 @@ impl Probe {
 
     /// Whether it has threads on other CPUs than the one that it measures on.
     pub const fn has_helpers(self) -> bool {
-        matches!(self, Probe::Bench(Bench::Remote(_) | Bench::Irq | Bench::Shootdown(_)))
+        matches!(
+            self,
+            Probe::Bench(Bench::Remote(_) | Bench::Irq(Line::Parport) | Bench::Shootdown(_))
+        )
     }
 
     /// Modules of the kernel that it needs, where they are not built in.
     pub const fn modules(self) -> &'static [&'static str] {
         match self {
-            Probe::Bench(Bench::Irq) => &Self::MODULES,
+            Probe::Bench(Bench::Irq(Line::Parport)) => &Self::MODULES,
             _ => &[],
         }
     }

@@ -105,10 +105,11 @@ fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Mileston
     let lead = match since {
         Since::Due => return Some((Milestones::find(execution, walk)?, Vec::new(), Vec::new())),
         Since::DueElsewhere | Since::Woken | Since::Pulsed => Lead::find(sources, symbols, since),
+        Since::DueDevice => Lead::of_device(walk, execution),
         Since::Called => Lead::here(walk, execution),
     };
     let points = match since {
-        Since::Pulsed => Milestones::of_pulse(execution, walk, lead.due, lead.entry),
+        Since::Pulsed | Since::DueDevice => Milestones::of_device(execution, walk, since, lead.due, lead.entry),
         _ => Milestones::without_timer(execution, walk, since, lead.due, lead.entry),
     }?;
     Some((points, lead.spans, lead.notes))

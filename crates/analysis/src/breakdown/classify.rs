@@ -232,11 +232,11 @@ impl Classifier<'_> {
         }
         match () {
             () if i.start < p.handler => Kind::IrqEntry,
-            () if i.start < p.wake && p.since == Since::Pulsed => Kind::DeviceHandler,
+            () if i.start < p.wake && p.since.is_device() => Kind::DeviceHandler,
             () if i.start < p.wake => Kind::IrqHandler,
             () if wakes => Kind::WakeUp,
             () if has(&[Role::ScheduleGlue, Role::ExitToUser]) => Kind::Schedule,
-            () if matches!(p.since, Since::Due | Since::Pulsed) => Kind::IrqExit,
+            () if p.since == Since::Due || p.since.is_device() => Kind::IrqExit,
             () => Kind::WakingIrq,
         }
     }

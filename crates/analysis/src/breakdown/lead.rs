@@ -88,6 +88,19 @@ impl Lead {
         }
     }
 
+    /// Of a sample that begins with a device's timer.
+    pub fn of_device(walk: &Walk, execution: &Execution) -> Lead {
+        let due = execution.due.0;
+        let entry = entry_after(walk, due, execution.sample.0, Since::DueDevice);
+        let note = "no interrupt of a device came meanwhile: the one that woke the probe was there before it was due";
+        Lead {
+            due,
+            entry,
+            notes: entry.is_none().then(|| note.into()).into_iter().collect(),
+            ..Lead::default()
+        }
+    }
+
     /// Of a sample that begins with a call that this CPU makes.
     pub fn here(walk: &Walk, execution: &Execution) -> Lead {
         let due = execution.due.0;
@@ -104,7 +117,7 @@ impl Lead {
 /// The first interrupt that is entered in a range and came from another CPU, or from the device that a pulse is sent to.
 fn entry_after(walk: &Walk, from: u64, to: u64, since: Since) -> Option<u64> {
     let is_it = match since {
-        Since::Pulsed => roles::is_from_device,
+        Since::Pulsed | Since::DueDevice => roles::is_from_device,
         _ => roles::is_from_cpu,
     };
     let entered = walk.marks_within(from, to).iter();

@@ -145,9 +145,15 @@ impl Milestones {
         })
     }
 
-    /// Those of a pulse that a device answers with an interrupt: its handler wakes the probe, there or in a thread.
-    pub fn of_pulse(execution: &Execution, walk: &Walk, due: u64, entry: Option<u64>) -> Option<Milestones> {
-        let known = Milestones::without_timer(execution, walk, Since::Pulsed, due, entry)?;
+    /// Those of a device's interrupt: its handler wakes the probe, there or in a thread.
+    pub fn of_device(
+        execution: &Execution,
+        walk: &Walk,
+        since: Since,
+        due: u64,
+        entry: Option<u64>,
+    ) -> Option<Milestones> {
+        let known = Milestones::without_timer(execution, walk, since, due, entry)?;
         let marks = walk.marks_within(known.entry, known.sample);
         let handlers = |m: &&Mark| walk.stacks.find(m.stack, Role::DeviceHandlers).is_some();
         let mut after = walk.within(known.entry, known.sample);

@@ -31,7 +31,7 @@ use std::path::Path;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_probe::Nanos;
-use worstcase_probe::bench::Details;
+use worstcase_probe::bench::{Bench, Details, Line};
 use worstcase_results::record::{Progress, Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// Where breakdowns are in the cache.
@@ -99,6 +99,7 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
 fn since(record: &Record, row: &SampleRow) -> Since {
     match record.details {
         Some(Details::Remote(_)) => Since::Woken,
+        Some(Details::Irq(_)) if record.cell.probe == Bench::Irq(Line::Hpet).to_string() => Since::DueDevice,
         Some(Details::Irq(_)) => Since::Pulsed,
         Some(Details::Shootdown(_)) => Since::Called,
         None if row.irq_latency.is_none() => Since::DueElsewhere,

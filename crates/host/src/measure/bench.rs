@@ -87,7 +87,7 @@ pub(super) fn measure(
         notes: load.notes().to_vec(),
         environment,
         throttled: match bench {
-            Bench::Inversion(_) | Bench::Remote(_) | Bench::Irq | Bench::Shootdown(_) => {
+            Bench::Inversion(_) | Bench::Remote(_) | Bench::Irq(_) | Bench::Shootdown(_) => {
                 machine::may_be_throttled(Nanos(stats.max_ns), spec.interval)
             }
             // Nothing of theirs is real-time.

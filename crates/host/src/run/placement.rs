@@ -2,7 +2,7 @@
 
 use crate::facts::Tree;
 use crate::{CpuList, HostError};
-use worstcase_probe::bench::{Bench, Placement};
+use worstcase_probe::bench::{Bench, Line, Placement};
 
 /// How CPUs lie to each other.
 #[derive(Clone, Debug)]
@@ -79,9 +79,9 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
             n if n <= all.len() => Ok(all[..n].to_vec()),
             n => Err(none(&format!("{n} of them"))),
         },
-        Bench::Inversion(_) => Ok(all[..1].to_vec()),
+        Bench::Inversion(_) | Bench::Irq(Line::Hpet) => Ok(all[..1].to_vec()),
         // Fewer than these are refused by the probe itself, which says what it needs them for.
-        Bench::Remote(_) | Bench::Irq => Ok(first(2)),
+        Bench::Remote(_) | Bench::Irq(Line::Parport) => Ok(first(2)),
         Bench::Shootdown(shootdown) => Ok(first(1 + usize::from(shootdown.threads))),
     }
 }

@@ -1,4 +1,4 @@
-//! `irq`: how long a pulse on a wire takes to be answered by a process, as an oscilloscope sees it.
+//! `irq`: how long an interrupt takes to be answered by a process; by an oscilloscope's method, or by a counter.
 //!
 //! ```text
 //! generator (another CPU)      sleeps until the round is due; before = clock; ends a strobe pulse: the edge out
@@ -7,8 +7,10 @@
 //! sample = now - before. The generator is not on the CPU that answers: its edge comes whatever runs there, also where the
 //! kernel does not let go of the CPU.
 
+mod counter;
+
 use super::remote::{self, Way};
-use super::{BenchError, BenchResult, Details, Observer, Request};
+use super::{BenchError, BenchResult, Details, Line, Observer, Request};
 use crate::sys::parport::Parport;
 use crate::units::Nanos;
 
@@ -16,7 +18,23 @@ use crate::units::Nanos;
 const PATIENCE: Nanos = Nanos::from_millis(1_000);
 
 /// Refuses what this machine cannot do.
-pub fn check(request: &Request<'_>) -> Result<(), BenchError> {
+pub fn check(line: Line, request: &Request<'_>) -> Result<(), BenchError> {
+    match line {
+        Line::Parport => check_loop(request),
+        Line::Hpet => counter::check(request),
+    }
+}
+
+/// Takes the samples.
+pub fn measure(line: Line, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    check(line, request)?;
+    match line {
+        Line::Parport => play(request, observer),
+        Line::Hpet => counter::measure(request, observer),
+    }
+}
+
+fn check_loop(request: &Request<'_>) -> Result<(), BenchError> {
     if request.cpus.len() < 2 {
         return Err(BenchError::Limit(
             "irq has its pulses from another CPU, and there is one CPU only: give it two (--cpus 2)".into(),
@@ -25,9 +43,7 @@ pub fn check(request: &Request<'_>) -> Result<(), BenchError> {
     remote::check_rounds("irq", request)
 }
 
-/// Plays the rounds.
-pub fn measure(request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
-    check(request)?;
+fn play(request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     let port = Parport::claim(request.cpus[0]).map_err(BenchError::system("cannot use the parallel port"))?;
     let played = remote::play(Way::Port(port, PATIENCE), request, observer)?;
     Ok(BenchResult {
@@ -50,6 +66,11 @@ mod tests {
             priority: 98,
             cpus: &[0],
         };
-        assert!(check(&request).unwrap_err().to_string().contains("--cpus 2"));
+        assert!(
+            check(Line::Parport, &request)
+                .unwrap_err()
+                .to_string()
+                .contains("--cpus 2")
+        );
     }
 }

@@ -10,7 +10,7 @@
 //! hackbench  groups of senders and receivers
 //! inversion  priority inversion on a mutex, with and without inheritance
 //! remote     waking a thread on another CPU
-//! irq        from a pulse on a wire to the answer
+//! irq        from an interrupt's cause to the process that waits for it
 //! shootdown  unmapping memory that other CPUs have in use
 //!
 //! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
@@ -37,7 +37,7 @@ pub use details::{
     SwitchDetails, SwitchRepetition,
 };
 pub use marks::Marks;
-pub use names::{Bench, Hackbench, Inversion, Placement, Protocol, Remote, Shootdown, Switch, Transport, Via};
+pub use names::{Bench, Hackbench, Inversion, Line, Placement, Protocol, Remote, Shootdown, Switch, Transport, Via};
 
 use crate::record::Sample;
 use crate::sys::clock;
@@ -132,7 +132,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::check(what, request),
             Bench::Inversion(what) => inversion::check(what, request),
             Bench::Remote(what) => remote::check(what, request),
-            Bench::Irq => irq::check(request),
+            Bench::Irq(line) => irq::check(*line, request),
             Bench::Shootdown(what) => shootdown::check(what, request),
         }
     }
@@ -144,7 +144,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::measure(what, request, observer),
             Bench::Inversion(what) => inversion::measure(what, request, observer),
             Bench::Remote(what) => remote::measure(what, request, observer),
-            Bench::Irq => irq::measure(request, observer),
+            Bench::Irq(line) => irq::measure(*line, request, observer),
             Bench::Shootdown(what) => shootdown::measure(what, request, observer),
         }
     }

@@ -5,7 +5,7 @@
 //! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
-//! irq
+//! irq[+parport|+hpet]
 //! shootdown[:THREADS][+pagesN]
 //! ```
 //! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study.
@@ -28,8 +28,8 @@ pub enum Bench {
     Inversion(Inversion),
     /// How long a thread on one CPU takes to wake one on another.
     Remote(Remote),
-    /// How long a pulse on a wire takes to be answered.
-    Irq,
+    /// How long an interrupt takes to be answered by a process.
+    Irq(Line),
     /// What unmapping memory takes that other CPUs have in use.
     Shootdown(Shootdown),
 }
@@ -157,6 +157,15 @@ impl Shootdown {
     pub const MOST_THREADS: u8 = 15;
 }
 
+/// What interrupts, and how long the answer took is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Line {
+    /// A pulse on the parallel port: from edge to edge.
+    Parport,
+    /// A timer of the HPET at a known count: by its counter.
+    Hpet,
+}
+
 macro_rules! words {
     ($type:ident: $($variant:ident $word:literal),+) => {
         impl $type {
@@ -178,6 +187,7 @@ macro_rules! words {
 words!(Via: Pipe "pipe", Eventfd "eventfd", Futex "futex");
 words!(Placement: Same "same", Smt "smt", Cache "cache", Across "across", Free "free");
 words!(Transport: Sockets "sockets", Pipes "pipes");
+words!(Line: Parport "parport", Hpet "hpet");
 words!(Protocol: Inherit "inherit", None "none", Protect "protect");
 
 /// The grid of lat_ctx in the study.
@@ -204,7 +214,7 @@ impl Bench {
             Bench::Hackbench(_) => "hackbench",
             Bench::Inversion(_) => "inversion",
             Bench::Remote(_) => "remote",
-            Bench::Irq => "irq",
+            Bench::Irq(_) => "irq",
             Bench::Shootdown(_) => "shootdown",
         }
     }
@@ -216,7 +226,7 @@ impl Bench {
             Bench::Switch(_) => 10,
             Bench::Hackbench(_) => 4,
             Bench::Inversion(_) => 500,
-            Bench::Remote(_) | Bench::Irq => 2_000,
+            Bench::Remote(_) | Bench::Irq(_) => 2_000,
             Bench::Shootdown(_) => 1_000,
         }
     }
@@ -227,7 +237,9 @@ impl Bench {
         match self {
             Bench::Switch(_) | Bench::Hackbench(_) => Some(Nanos(0)),
             Bench::Inversion(i) => Some(Nanos(3 * (i.section.0 + i.middle.0))),
-            Bench::Remote(_) | Bench::Irq | Bench::Shootdown(_) => None,
+            // So many times a second.
+            Bench::Irq(Line::Hpet) => Some(Nanos::from_micros(250)),
+            Bench::Remote(_) | Bench::Irq(Line::Parport) | Bench::Shootdown(_) => None,
         }
     }
 
@@ -299,7 +311,7 @@ impl Bench {
                 within("section in ns", i.section.0, 1_000, 1_000_000_000)?;
                 within("middle in ns", i.middle.0, 1_000, 1_000_000_000)
             }
-            Bench::Remote(_) | Bench::Irq => Ok(()),
+            Bench::Remote(_) | Bench::Irq(_) => Ok(()),
             Bench::Shootdown(s) => {
                 within("threads", s.threads.into(), 0, Shootdown::MOST_THREADS.into())?;
                 within("pages", s.pages.into(), 1, 16_384)
@@ -342,7 +354,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
     };
     if most == 0 && !dimensions.is_empty() {
         return Err(match name {
-            "irq" => "no numbers: irq".into(),
+            "irq" => "no numbers: irq, or e.g. irq+hpet".into(),
             _ => format!("no numbers: {name}, or e.g. {name}+futex"),
         });
     }
@@ -386,7 +398,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             middle: MIDDLE,
         }),
         "remote" => Bench::Remote(Remote { via: Via::Futex }),
-        "irq" => Bench::Irq,
+        "irq" => Bench::Irq(Line::Parport),
         _ => Bench::Shootdown(Shootdown {
             threads: u8::try_from(small(0, 0)?).map_err(|_| "threads are 0 to 15".to_string())?,
             pages: PAGES,
@@ -448,7 +460,9 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
         Bench::Remote(r) => {
             r.via = Via::of(option).ok_or_else(|| format!("no option '{option}'; there are futex, pipe, eventfd"))?;
         }
-        Bench::Irq => return Err(format!("no option '{option}'; irq has none")),
+        Bench::Irq(line) => {
+            *line = Line::of(option).ok_or_else(|| format!("no option '{option}'; there are parport, hpet"))?;
+        }
         Bench::Shootdown(s) => {
             let pages = option
                 .strip_prefix("pages")
@@ -579,7 +593,8 @@ impl fmt::Display for Bench {
             Bench::Hackbench(h) => h.fmt(f),
             Bench::Inversion(i) => i.fmt(f),
             Bench::Remote(r) => r.fmt(f),
-            Bench::Irq => f.pad("irq"),
+            Bench::Irq(Line::Parport) => f.pad("irq"),
+            Bench::Irq(line) => write!(f, "irq+{}", line.word()),
             Bench::Shootdown(s) => s.fmt(f),
         }
     }
@@ -656,6 +671,7 @@ mod tests {
         assert_eq!(names("remote"), ["remote+futex", "remote+pipe", "remote+eventfd"]);
         assert_eq!(names("remote+pipe/futex"), ["remote+pipe", "remote+futex"]);
         assert_eq!(names("irq"), ["irq"]);
+        assert_eq!(names("irq+parport/hpet"), ["irq", "irq+hpet"]);
         assert_eq!(names("shootdown"), ["shootdown:0", "shootdown:1"]);
         assert_eq!(names("shootdown:3+pages16/64"), ["shootdown:3", "shootdown:3+pages64"]);
     }
@@ -692,8 +708,8 @@ mod tests {
             ("remote:2", "no numbers: remote, or e.g. remote+futex"),
             ("remote+pipes", "no option 'pipes'; there are futex, pipe, eventfd"),
             ("remote+pipe/pipe", "asked for twice"),
-            ("irq:2", "no numbers: irq"),
-            ("irq+pipe", "no option 'pipe'; irq has none"),
+            ("irq:2", "no numbers: irq, or e.g. irq+hpet"),
+            ("irq+pipe", "no option 'pipe'; there are parport, hpet"),
             ("shootdown:16", "threads: 0 to 15, not 16"),
             ("shootdown:256", "threads are 0 to 15"),
             ("shootdown:1x2", "at most 1 numbers"),

@@ -13,6 +13,7 @@
 //! udp      sockets that share a port                      filter    of packets
 //! perf     counters of events                             membarrier  barriers in other threads
 //! parport  the parallel port's lines and interrupt
+//! hpet     a timer with a counter
 //! rtc      the periodic interrupt of the real-time clock
 //! ```
 
@@ -25,6 +26,7 @@ pub mod eventfd;
 pub mod filter;
 pub mod futex;
 pub mod gate;
+pub mod hpet;
 pub mod membarrier;
 pub mod memory;
 pub mod mutex;

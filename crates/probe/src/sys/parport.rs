@@ -4,12 +4,11 @@
 //! port's interrupt is switched on: a loop that is closed from strobe to ACK.
 
 use super::check;
-use super::clock::rustix_timespec;
+use super::signal;
 use crate::units::Nanos;
-use rustix::event::{PollFd, PollFlags};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 const DEVICE: &str = "/dev/parport0";
 /// `_IO('p', 0x8b)`, `_IOR('p', 0x93, int)`.
@@ -68,9 +67,7 @@ impl Parport {
 
     /// Waits for an interrupt that nobody has forgotten; false if none came in time.
     pub fn wait(&self, patience: Nanos) -> io::Result<bool> {
-        let mut port = [PollFd::new(&self.0, PollFlags::IN)];
-        let patience = rustix_timespec(patience);
-        Ok(rustix::event::poll(&mut port, Some(&patience))? == 1)
+        signal::readable_within(self.0.as_fd(), patience)
     }
 
     /// Forgets the interrupts so far; how many they were.

@@ -150,7 +150,7 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
 /// The points of `remote` and `irq`.
 pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
     points(records, |place, bench, of| match bench {
-        Bench::Remote(_) | Bench::Irq => remote(place, bench, of),
+        Bench::Remote(_) | Bench::Irq(_) => remote(place, bench, of),
         _ => None,
     })
 }

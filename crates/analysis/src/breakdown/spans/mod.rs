@@ -180,6 +180,8 @@ pub enum Since {
     Woken,
     /// A thread on another CPU is about to send a pulse on the wire that interrupts this one.
     Pulsed,
+    /// A device's timer is due, which the probe waits for.
+    DueDevice,
     /// The probe makes the system call that is measured.
     Called,
 }
@@ -188,7 +190,7 @@ impl Since {
     /// That moment, in words.
     pub fn moment(self) -> &'static str {
         match self {
-            Since::Due | Since::DueElsewhere => "the timer was due",
+            Since::Due | Since::DueElsewhere | Since::DueDevice => "the timer was due",
             Since::Woken => "the probe was woken",
             Since::Pulsed => "the pulse was sent",
             Since::Called => "the probe made its call",
@@ -198,6 +200,11 @@ impl Since {
     /// Whether the time since then is how late the probe was.
     pub fn is_lateness(self) -> bool {
         self != Since::Called
+    }
+
+    /// Whether a device's handler wakes the probe.
+    pub fn is_device(self) -> bool {
+        matches!(self, Since::Pulsed | Since::DueDevice)
     }
 
     fn is_due(&self) -> bool {
