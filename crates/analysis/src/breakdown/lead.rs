@@ -92,6 +92,21 @@ impl Lead {
     pub fn of_device(walk: &Walk, execution: &Execution) -> Lead {
         let due = execution.due.0;
         let entry = entry_after(walk, due, execution.sample.0, Since::DueDevice);
+        // A CPU that slept until then executed nothing meanwhile.
+        if let Some(entry) = entry.filter(|entry| walk.at(entry - 1).is_some_and(|before| before.pid == 0)) {
+            let slept = execution
+                .latency
+                .saturating_sub(execution.time_of(execution.sample.0 - entry));
+            return Lead {
+                due: entry,
+                entry: Some(entry),
+                spans: Some(pending(slept))
+                    .filter(|span| span.length_ns > Nanos(0))
+                    .into_iter()
+                    .collect(),
+                notes: Vec::new(),
+            };
+        }
         let note = "no interrupt of a device came meanwhile: the one that woke the probe was there before it was due";
         Lead {
             due,

@@ -184,8 +184,8 @@ impl Milestones {
 
     /// What to show of this CPU at the beginning: the due time; where another CPU's interrupt came at once, what it came into.
     pub fn before_interrupt(&self) -> u64 {
-        let came_at_once =
-            self.entry == self.due && matches!(self.since, Since::Woken | Since::Pulsed | Since::DueElsewhere);
+        let came_at_once = self.entry == self.due
+            && (self.since.is_device() || matches!(self.since, Since::Woken | Since::DueElsewhere));
         self.due - u64::from(came_at_once)
     }
 

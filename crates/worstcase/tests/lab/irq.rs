@@ -2,6 +2,7 @@
 
 use crate::controller::{GENERIC, RT, folder, shared};
 use crate::failures::one_line;
+use worstcase_analysis::breakdown::spans::Breakdown;
 use worstcase_probe::bench::Details;
 use worstcase_results::record::Record;
 
@@ -28,7 +29,7 @@ fn an_edge_meets_what_cannot_be_preempted() {
         max(&full)
     );
     for record in [&none, &full] {
-        assert_eq!((record.accounting.taken(), record.missed().unwrap_or(0)), (100, 0));
+        assert_eq!(record.accounting.taken() + record.missed().unwrap_or(0), 100);
         let Some(Details::Irq(details)) = &record.details else {
             panic!("{:?}", record.details);
         };
@@ -48,11 +49,71 @@ fn a_threaded_handler_takes_longer() {
 
 #[test]
 fn runs_repeat_to_the_bit() {
-    let cell = format!("--kernel {GENERIC} --preempt full --cpus 2 --load fork --probe irq --samples 50 --seed 1");
-    let mut verify = shared().worstcase("lab verify --runs 2");
-    let verified = verify.args(cell.split(' ')).assert().success();
-    let out = String::from_utf8(verified.get_output().stdout.clone()).unwrap();
-    assert!(out.contains("2 runs, one digest"), "{out}");
+    for probe in ["--cpus 2 --probe irq", "--probe irq+hpet"] {
+        let cell = format!("--kernel {GENERIC} --preempt full --load fork --samples 50 --seed 1 {probe}");
+        let mut verify = shared().worstcase("lab verify --runs 2");
+        let verified = verify.args(cell.split(' ')).assert().success();
+        let out = String::from_utf8(verified.get_output().stdout.clone()).unwrap();
+        assert!(out.contains("2 runs, one digest"), "{out}");
+    }
+}
+
+/// The spans of a median sample, with their lengths.
+fn breakdown(cell: &str) -> Vec<(String, u64)> {
+    let folder = folder();
+    let run = folder.path().join("run");
+    shared().run(cell, &run).assert().success();
+    let mut explain = shared().worstcase("explain --sample p50 --json");
+    let told = explain.arg(&run).assert().success();
+    let told: Breakdown = serde_json::from_slice(&told.get_output().stdout).unwrap();
+    assert!(told.notes().is_empty(), "{:?}", told.notes());
+    let spans = told.spans().iter();
+    spans
+        .map(|s| (s.what.name().title.to_string(), s.length_ns.0))
+        .collect()
+}
+
+/// An oscilloscope's method and a counter's: whatever interrupts, what comes behind its handler is the same.
+#[test]
+fn two_methods_agree_about_the_part_they_share() {
+    let cell = format!("--kernel {GENERIC} --preempt full --load idle --samples 50 --seeds 1");
+    let port = breakdown(&format!("{cell} --cpus 2 --load-cpus 1 --probe irq"));
+    let counter = breakdown(&format!("{cell} --probe irq+hpet"));
+    let shared = |of: &[(String, u64)]| -> Vec<(String, u64)> {
+        const SHARED: [&str; 4] = ["wake-up", "leave idle", "schedule", "switch"];
+        let spans = of.iter().filter(|(title, _)| SHARED.contains(&title.as_str()));
+        spans.cloned().collect()
+    };
+    assert_eq!(shared(&port), shared(&counter));
+    assert_eq!(shared(&port).len(), 4, "{port:?}");
+    let titles = |of: &[(String, u64)]| of.iter().map(|(title, _)| title.clone()).collect::<Vec<_>>();
+    assert_eq!(titles(&port)[..3], ["send", "interrupt entry", "handler"]);
+    assert_eq!(
+        titles(&counter)[..3],
+        ["interrupt pending", "interrupt entry", "handler"]
+    );
+    let answer = [
+        "interrupt exit",
+        "leave idle",
+        "schedule",
+        "switch",
+        "return to user",
+        "probe's code",
+    ];
+    for spans in [&port, &counter] {
+        assert_eq!(titles(spans)[4..], answer, "{spans:?}");
+    }
+}
+
+/// With PREEMPT_RT the probe preempts the handler's thread while that still holds the lock of those who wait.
+#[test]
+fn a_threaded_handler_is_told_with_the_lock_that_it_holds() {
+    let told = breakdown(&format!(
+        "--kernel {RT} --cpus 2 --load-cpus 1 --load idle --probe irq --samples 50 --seeds 1"
+    ));
+    for title in ["threaded handler", "lock's owner"] {
+        assert!(told.iter().any(|(is, _)| is == title), "{told:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! due    the comparator's count: read once, then a period more for each interrupt
 //! process (the probe's CPU)   waits for the timer's interrupt; reads the counter; now = clock
 //! ```
-//! sample = (counter - due) x tick. The clock is read for who looks on, behind the counter.
+//! sample = (counter - due) x tick
 
 use super::super::rights::{self, Locked};
 use super::super::{BenchError, BenchResult, Details, Marks, Observer, RemoteDetails, Request, SendTimes};
@@ -93,6 +93,8 @@ impl Ticks {
     #[inline(always)]
     fn wait(&mut self) -> io::Result<Nanos> {
         await_interrupt(&self.timer)?;
+        // The sample's instant for who looks on from outside: right before the counter's.
+        std::hint::black_box(clock::monotonic());
         let late = self.timer.count().wrapping_sub(self.due);
         Ok(self.timer.time_of(late))
     }
