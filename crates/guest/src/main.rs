@@ -41,7 +41,7 @@ impl GuestError {
 }
 
 fn main() {
-    worstcase_probe::loads::compile::child_main();
+    worstcase_probe::child_main();
     if std::process::id() != 1 {
         eprintln!("worstcase-guest is the init of a lab machine; worstcase boots it, it is not run by hand");
         std::process::exit(2);

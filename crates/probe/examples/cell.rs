@@ -7,7 +7,7 @@ use worstcase_probe::loads::{self, LOADS, LoadEnvironment};
 use worstcase_probe::{CellSpec, RawRecord, Venue, probes};
 
 fn main() -> ExitCode {
-    loads::compile::child_main();
+    worstcase_probe::child_main();
     let text: Vec<String> = std::env::args().skip(1).collect();
     let spec = text.join(" ").parse::<CellSpec>().map_err(|e| e.to_string());
     let env = LoadEnvironment {

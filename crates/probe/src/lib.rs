@@ -44,3 +44,10 @@ pub use schedule::Schedule;
 pub use spec::CellSpec;
 pub use units::{Instructions, Nanos};
 pub use venue::Venue;
+
+/// Does what a child process of a load or a probe does that executes its own program again, and ends; returns in every other
+/// process. Programs that run loads or probes call this first in `main`.
+pub fn child_main() {
+    loads::compile::child_main();
+    bench::spawn::child_main();
+}

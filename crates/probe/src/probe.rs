@@ -38,7 +38,7 @@ pub struct ProbeInfo {
 }
 
 /// All probes, in the order in which help texts name them.
-pub const PROBES: [ProbeInfo; 11] = [
+pub const PROBES: [ProbeInfo; 12] = [
     ProbeInfo {
         name: "wakeup",
         about: "how late a periodic thread wakes up",
@@ -72,6 +72,11 @@ pub const PROBES: [ProbeInfo; 11] = [
     ProbeInfo {
         name: "hackbench",
         about: "how long message passing takes, e.g. hackbench:1/10x25x100x100+pipes+cpus1/2",
+        only: None,
+    },
+    ProbeInfo {
+        name: "spawn",
+        about: "what a new process costs, in lmbench's steps: spawn+fork/exec/sh",
         only: None,
     },
     ProbeInfo {
@@ -160,7 +165,10 @@ impl Probe {
 
     /// Whether it has a real-time priority.
     pub const fn is_real_time(self) -> bool {
-        !matches!(self, Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_)))
+        !matches!(
+            self,
+            Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_))
+        )
     }
 
     /// Whether it is at work on all CPUs itself.
@@ -315,7 +323,7 @@ mod tests {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
         let why = Probe::Timerlat.check_venue(Venue::Lab).unwrap_err().0;
         assert!(why.starts_with("probe 'timerlat' is there on the host only: "), "{why}");
-        assert_eq!(Probe::names(Venue::Lab).count(), 10);
+        assert_eq!(Probe::names(Venue::Lab).count(), 11);
         assert_eq!(Probe::names(Venue::Host).count(), 10);
     }
 }

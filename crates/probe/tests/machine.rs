@@ -65,7 +65,7 @@ const TESTS: &[(&str, fn())] = &[
 ];
 
 fn main() -> ExitCode {
-    loads::compile::child_main();
+    worstcase_probe::child_main();
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut failed = 0;
     for (name, test) in TESTS

@@ -8,7 +8,8 @@ use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Switch, Transport};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::stats::points::{
-    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SwitchPoint, quantile,
+    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint, SwitchPoint,
+    quantile,
 };
 use worstcase_results::stats::{Figures, Values};
 
@@ -43,6 +44,11 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
     if !remotes.is_empty() {
         out.push(String::new());
         out.extend(remote_list(view, &remotes, style));
+    }
+    let spawns = points::spawns(view.records);
+    if !spawns.is_empty() {
+        out.push(String::new());
+        out.extend(spawn_list(view, &spawns, style));
     }
     let shootdowns = points::shootdowns(view.records);
     if !shootdowns.is_empty() {
@@ -297,6 +303,31 @@ fn remote_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String>
         "subject, load, woken by",
         points.iter().map(label).collect(),
         &columns,
+        points.iter().map(row).collect(),
+    ));
+    lines
+}
+
+fn spawn_list(view: &View, points: &[SpawnPoint], style: Style) -> Vec<String> {
+    let row = |p: &SpawnPoint| with_rounds(&p.rounds, []);
+    let units = units(view, points.iter().map(|p| &p.place));
+    let mut lines = vec![style.bold(&format!("spawn: time of a process, from fork to wait ({units})"))];
+    let label = |p: &SpawnPoint| {
+        let program = p
+            .program
+            .as_ref()
+            .map_or(String::new(), |program| format!(" of {program}"));
+        plain(&format!(
+            "{} {}: {}{program}",
+            p.place.subject,
+            p.place.load,
+            p.spawn.step.word()
+        ))
+    };
+    lines.extend(list(
+        "subject, load, step",
+        points.iter().map(label).collect(),
+        &["min", "median", "p99", "max", "processes"],
         points.iter().map(row).collect(),
     ));
     lines

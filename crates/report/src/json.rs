@@ -6,7 +6,7 @@ use worstcase_probe::bench::Bench;
 use worstcase_results::published::compared;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::points::{
-    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SwitchPoint,
+    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint, SwitchPoint,
 };
 use worstcase_results::stats::{Ensemble, ensembles};
 
@@ -47,6 +47,7 @@ pub fn run(view: &View) -> String {
         "hackbench": points::hackbenches(view.records).iter().map(hackbench).collect::<Vec<_>>(),
         "inversion": points::inversions(view.records).iter().map(inversion).collect::<Vec<_>>(),
         "remote": points::remotes(view.records).iter().map(remote).collect::<Vec<_>>(),
+        "spawn": points::spawns(view.records).iter().map(spawn).collect::<Vec<_>>(),
         "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
         "verdict": verdicts,
         "published": compared(view.plan, view.records),
@@ -143,6 +144,11 @@ fn inversion(p: &InversionPoint) -> Value {
 fn remote(p: &RemotePoint) -> Value {
     let more = json!({ "send": p.send, "awake": p.awake });
     of_rounds(&p.place, p.bench, &p.rounds, more)
+}
+
+fn spawn(p: &SpawnPoint) -> Value {
+    let more = json!({ "program": p.program });
+    of_rounds(&p.place, Bench::Spawn(p.spawn), &p.rounds, more)
 }
 
 fn shootdown(p: &ShootdownPoint) -> Value {

@@ -6,7 +6,7 @@ use worstcase_base::format::plain;
 
 fn main() -> ExitCode {
     // The load `compile` starts this very program again for each of its units.
-    worstcase_probe::loads::compile::child_main();
+    worstcase_probe::child_main();
     worstcase::cli::completions::answer();
     worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {
         // Names and texts of files may hold anything; some errors have several lines.

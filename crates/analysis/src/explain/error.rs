@@ -76,7 +76,7 @@ pub enum ExplainError {
     },
     /// Nobody was late.
     #[error(
-        "{cell}: what a switch or message passing costs is no latency with a worst sample to explain; remote, shootdown and irq are explained in the lab only: explain cells of other probes"
+        "{cell}: what a switch, message passing or a process costs is no latency with a worst sample to explain; remote, shootdown and irq are explained in the lab only: explain cells of other probes"
     )]
     NoLatency {
         /// The cell.

@@ -70,14 +70,19 @@ impl Explained {
 
 /// Whether its samples are somebody's lateness.
 pub fn has_latency(record: &Record) -> bool {
-    let is_cost = |d: &Details| matches!(d, Details::Switch(_) | Details::Hackbench(_) | Details::Shootdown(_));
+    let is_cost = |d: &Details| {
+        matches!(
+            d,
+            Details::Switch(_) | Details::Hackbench(_) | Details::Spawn(_) | Details::Shootdown(_)
+        )
+    };
     !record.details.as_ref().is_some_and(is_cost)
 }
 
 /// Whether its samples can be explained.
 pub fn can_be_explained(record: &Record) -> bool {
     match record.details {
-        Some(Details::Switch(_) | Details::Hackbench(_)) => false,
+        Some(Details::Switch(_) | Details::Hackbench(_) | Details::Spawn(_)) => false,
         Some(Details::Remote(_) | Details::Shootdown(_) | Details::Irq(_)) => record.subject.venue() == Venue::Lab,
         _ => true,
     }

@@ -91,7 +91,7 @@ pub(super) fn measure(
                 machine::may_be_throttled(Nanos(stats.max_ns), spec.interval)
             }
             // Nothing of theirs is real-time.
-            Bench::Switch(_) | Bench::Hackbench(_) => Some(false),
+            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) => Some(false),
         },
         stopped,
         broke: false,

@@ -18,6 +18,8 @@ pub enum Details {
     Remote(RemoteDetails),
     /// Of `irq`: `send` is what the edge out costs.
     Irq(RemoteDetails),
+    /// Of `spawn`.
+    Spawn(SpawnDetails),
     /// Of `shootdown`.
     Shootdown(ShootdownDetails),
 }
@@ -129,6 +131,13 @@ impl SendTimes {
             max: *times.last()?,
         })
     }
+}
+
+/// What making processes gave. A sample is the time of one, until its end was waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnDetails {
+    /// What was executed, if something was.
+    pub program: Option<String>,
 }
 
 /// What unmapping gave. A sample is the time of one munmap.

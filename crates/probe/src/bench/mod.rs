@@ -1,4 +1,4 @@
-//! Probes whose sample is not the lateness of a timer: what a context switch costs, how long message passing takes, how
+//! Probes whose sample is not the lateness of a timer: what a context switch or a process costs, how long message passing takes, how
 //! long a lock's owner makes a more urgent thread wait, what a wake-up on another CPU or the end of a mapping that other
 //! CPUs know takes.
 //!
@@ -8,6 +8,7 @@
 //! marks      the places of the samples, so that the lab's plugin knows them
 //! switch     a ring of processes that pass a token
 //! hackbench  groups of senders and receivers
+//! spawn      making a process, as lmbench does
 //! inversion  priority inversion on a mutex, with and without inheritance
 //! remote     waking a thread on another CPU
 //! irq        from an interrupt's cause to the process that waits for it
@@ -30,14 +31,17 @@ pub mod remote;
 mod rights;
 mod rounds;
 pub mod shootdown;
+pub mod spawn;
 pub mod switch;
 
 pub use details::{
     Details, HackbenchDetails, HackbenchRun, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails,
-    SwitchDetails, SwitchRepetition,
+    SpawnDetails, SwitchDetails, SwitchRepetition,
 };
 pub use marks::Marks;
-pub use names::{Bench, Hackbench, Inversion, Line, Placement, Protocol, Remote, Shootdown, Switch, Transport, Via};
+pub use names::{
+    Bench, Hackbench, Inversion, Line, Placement, Protocol, Remote, Shootdown, Spawn, Step, Switch, Transport, Via,
+};
 
 use crate::record::Sample;
 use crate::sys::clock;
@@ -132,6 +136,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::check(what, request),
             Bench::Inversion(what) => inversion::check(what, request),
             Bench::Remote(what) => remote::check(what, request),
+            Bench::Spawn(what) => spawn::check(what),
             Bench::Irq(line) => irq::check(*line, request),
             Bench::Shootdown(what) => shootdown::check(what, request),
         }
@@ -144,6 +149,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::measure(what, request, observer),
             Bench::Inversion(what) => inversion::measure(what, request, observer),
             Bench::Remote(what) => remote::measure(what, request, observer),
+            Bench::Spawn(what) => spawn::measure(what, request, observer),
             Bench::Irq(line) => irq::measure(*line, request, observer),
             Bench::Shootdown(what) => shootdown::measure(what, request, observer),
         }

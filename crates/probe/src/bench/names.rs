@@ -5,6 +5,7 @@
 //! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
+//! spawn[+fork|+exec|+sh]
 //! irq[+parport|+hpet]
 //! shootdown[:THREADS][+pagesN]
 //! ```
@@ -28,6 +29,8 @@ pub enum Bench {
     Inversion(Inversion),
     /// How long a thread on one CPU takes to wake one on another.
     Remote(Remote),
+    /// What a new process costs.
+    Spawn(Spawn),
     /// How long an interrupt takes to be answered by a process.
     Irq(Line),
     /// What unmapping memory takes that other CPUs have in use.
@@ -157,6 +160,24 @@ impl Shootdown {
     pub const MOST_THREADS: u8 = 15;
 }
 
+/// A new process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Spawn {
+    /// How much of it.
+    pub step: Step,
+}
+
+/// How much of a new process is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// A copy that ends.
+    Fork,
+    /// One that executes a program.
+    Exec,
+    /// One that has a shell execute it.
+    Sh,
+}
+
 /// What interrupts, and how long the answer took is known from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Line {
@@ -187,6 +208,7 @@ macro_rules! words {
 words!(Via: Pipe "pipe", Eventfd "eventfd", Futex "futex");
 words!(Placement: Same "same", Smt "smt", Cache "cache", Across "across", Free "free");
 words!(Transport: Sockets "sockets", Pipes "pipes");
+words!(Step: Fork "fork", Exec "exec", Sh "sh");
 words!(Line: Parport "parport", Hpet "hpet");
 words!(Protocol: Inherit "inherit", None "none", Protect "protect");
 
@@ -205,7 +227,15 @@ const PAGES: u32 = 16;
 
 impl Bench {
     /// The names without parameters.
-    pub const NAMES: [&str; 6] = ["switch", "hackbench", "inversion", "remote", "irq", "shootdown"];
+    pub const NAMES: [&str; 7] = [
+        "switch",
+        "hackbench",
+        "spawn",
+        "inversion",
+        "remote",
+        "irq",
+        "shootdown",
+    ];
 
     /// The name without parameters.
     pub const fn name(&self) -> &'static str {
@@ -214,6 +244,7 @@ impl Bench {
             Bench::Hackbench(_) => "hackbench",
             Bench::Inversion(_) => "inversion",
             Bench::Remote(_) => "remote",
+            Bench::Spawn(_) => "spawn",
             Bench::Irq(_) => "irq",
             Bench::Shootdown(_) => "shootdown",
         }
@@ -227,6 +258,7 @@ impl Bench {
             Bench::Hackbench(_) => 4,
             Bench::Inversion(_) => 500,
             Bench::Remote(_) | Bench::Irq(_) => 2_000,
+            Bench::Spawn(_) => 100,
             Bench::Shootdown(_) => 1_000,
         }
     }
@@ -235,7 +267,7 @@ impl Bench {
     /// `inversion` a third of the time is left for everybody else, so that the kernel does not hold the threads back.
     pub const fn usual_period(&self) -> Option<Nanos> {
         match self {
-            Bench::Switch(_) | Bench::Hackbench(_) => Some(Nanos(0)),
+            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) => Some(Nanos(0)),
             Bench::Inversion(i) => Some(Nanos(3 * (i.section.0 + i.middle.0))),
             // So many times a second.
             Bench::Irq(Line::Hpet) => Some(Nanos::from_micros(250)),
@@ -252,7 +284,7 @@ impl Bench {
             "switch" => SWITCH_GRID,
             "hackbench" => HACKBENCH_GRID,
             "inversion" => INVERSION_GRID,
-            "remote" | "irq" => "",
+            "remote" | "irq" | "spawn" => "",
             "shootdown" => SHOOTDOWN_GRID,
             _ => return Err(wrong(format!("known are {}", Bench::NAMES.join(", ")))),
         };
@@ -271,6 +303,7 @@ impl Bench {
             "inversion" if !given && !mentions(options, Protocol::of) => {
                 chosen = product(&chosen, &["inherit", "none", "protect"]);
             }
+            "spawn" if !mentions(options, Step::of) => chosen = product(&chosen, &["fork", "exec", "sh"]),
             "remote" if !mentions(options, Via::of) => chosen = product(&chosen, &["futex", "pipe", "eventfd"]),
             _ => {}
         }
@@ -311,7 +344,7 @@ impl Bench {
                 within("section in ns", i.section.0, 1_000, 1_000_000_000)?;
                 within("middle in ns", i.middle.0, 1_000, 1_000_000_000)
             }
-            Bench::Remote(_) | Bench::Irq(_) => Ok(()),
+            Bench::Remote(_) | Bench::Irq(_) | Bench::Spawn(_) => Ok(()),
             Bench::Shootdown(s) => {
                 within("threads", s.threads.into(), 0, Shootdown::MOST_THREADS.into())?;
                 within("pages", s.pages.into(), 1, 16_384)
@@ -349,12 +382,13 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
     let most = match name {
         "switch" => 2,
         "hackbench" => 4,
-        "remote" | "irq" => 0,
+        "remote" | "irq" | "spawn" => 0,
         _ => 1,
     };
     if most == 0 && !dimensions.is_empty() {
         return Err(match name {
             "irq" => "no numbers: irq, or e.g. irq+hpet".into(),
+            "spawn" => "no numbers: spawn, or e.g. spawn+exec".into(),
             _ => format!("no numbers: {name}, or e.g. {name}+futex"),
         });
     }
@@ -398,6 +432,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             middle: MIDDLE,
         }),
         "remote" => Bench::Remote(Remote { via: Via::Futex }),
+        "spawn" => Bench::Spawn(Spawn { step: Step::Fork }),
         "irq" => Bench::Irq(Line::Parport),
         _ => Bench::Shootdown(Shootdown {
             threads: u8::try_from(small(0, 0)?).map_err(|_| "threads are 0 to 15".to_string())?,
@@ -459,6 +494,9 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
         }
         Bench::Remote(r) => {
             r.via = Via::of(option).ok_or_else(|| format!("no option '{option}'; there are futex, pipe, eventfd"))?;
+        }
+        Bench::Spawn(s) => {
+            s.step = Step::of(option).ok_or_else(|| format!("no option '{option}'; there are fork, exec, sh"))?;
         }
         Bench::Irq(line) => {
             *line = Line::of(option).ok_or_else(|| format!("no option '{option}'; there are parport, hpet"))?;
@@ -576,6 +614,12 @@ impl fmt::Display for Remote {
     }
 }
 
+impl fmt::Display for Spawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "spawn+{}", self.step.word())
+    }
+}
+
 impl fmt::Display for Shootdown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "shootdown:{}", self.threads)?;
@@ -593,6 +637,7 @@ impl fmt::Display for Bench {
             Bench::Hackbench(h) => h.fmt(f),
             Bench::Inversion(i) => i.fmt(f),
             Bench::Remote(r) => r.fmt(f),
+            Bench::Spawn(s) => s.fmt(f),
             Bench::Irq(Line::Parport) => f.pad("irq"),
             Bench::Irq(line) => write!(f, "irq+{}", line.word()),
             Bench::Shootdown(s) => s.fmt(f),
@@ -670,6 +715,7 @@ mod tests {
         assert_eq!(names("inversion+none").len(), 4);
         assert_eq!(names("remote"), ["remote+futex", "remote+pipe", "remote+eventfd"]);
         assert_eq!(names("remote+pipe/futex"), ["remote+pipe", "remote+futex"]);
+        assert_eq!(names("spawn"), ["spawn+fork", "spawn+exec", "spawn+sh"]);
         assert_eq!(names("irq"), ["irq"]);
         assert_eq!(names("irq+parport/hpet"), ["irq", "irq+hpet"]);
         assert_eq!(names("shootdown"), ["shootdown:0", "shootdown:1"]);
@@ -708,6 +754,8 @@ mod tests {
             ("remote:2", "no numbers: remote, or e.g. remote+futex"),
             ("remote+pipes", "no option 'pipes'; there are futex, pipe, eventfd"),
             ("remote+pipe/pipe", "asked for twice"),
+            ("spawn:2", "no numbers: spawn, or e.g. spawn+exec"),
+            ("spawn+vfork", "no option 'vfork'; there are fork, exec, sh"),
             ("irq:2", "no numbers: irq, or e.g. irq+hpet"),
             ("irq+pipe", "no option 'pipe'; there are parport, hpet"),
             ("shootdown:16", "threads: 0 to 15, not 16"),
@@ -720,7 +768,7 @@ mod tests {
             ("shootdown:1+pages16/16", "asked for twice"),
             (
                 "swich",
-                "known are switch, hackbench, inversion, remote, irq, shootdown",
+                "known are switch, hackbench, spawn, inversion, remote, irq, shootdown",
             ),
         ] {
             let error = Bench::expand(text).unwrap_err().0;

@@ -41,9 +41,8 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
     Ok(())
 }
 
-/// Compiles one unit and ends the process, if that is what it was started for. Programs that run loads call
-/// this first in `main`.
-pub fn child_main() {
+/// Compiles one unit and ends the process, if that is what it was started for.
+pub(crate) fn child_main() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != UNIT_ARGUMENT) {
         return;

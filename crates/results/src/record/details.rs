@@ -1,7 +1,7 @@
 //! What a probe tells beside its samples must fit them.
 
 use super::Record;
-use worstcase_probe::bench::{Bench, Details};
+use worstcase_probe::bench::{Bench, Details, Step};
 
 /// What does not fit, in words.
 pub(super) fn check(record: &Record) -> Result<(), String> {
@@ -22,6 +22,7 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
             let in_order = d.send.is_none_or(|s| s.min <= s.median && s.median <= s.max);
             d.send.is_some() == (taken > 0) && in_order && u64::from(d.awake) <= taken
         }
+        (Some(Details::Spawn(d)), Some(Bench::Spawn(asked))) => d.program.is_some() == (asked.step != Step::Fork),
         (Some(Details::Shootdown(d)), Some(Bench::Shootdown(asked))) => {
             (d.threads, d.pages) == (asked.threads.into(), asked.pages) && u64::from(d.all_ran) <= taken
         }

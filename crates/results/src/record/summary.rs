@@ -88,6 +88,7 @@ impl Quantity {
                 "remote wake-up: clock read on another CPU to user code of the woken thread"
             }
             (Quantity::Latency, "irq") => "interrupt response: edge out to edge back",
+            (Quantity::Latency, "spawn") => "time of a process, from fork to wait",
             (Quantity::Latency, "shootdown") => "time of a munmap",
             (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
             (Quantity::Latency, "timerlat-user") => "latency: timer due to the return to user space",

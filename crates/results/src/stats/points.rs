@@ -7,7 +7,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{
-    Bench, Details, Hackbench, HackbenchRun, Inversion, SendTimes, Shootdown, Switch, SwitchDetails, SwitchRepetition,
+    Bench, Details, Hackbench, HackbenchRun, Inversion, SendTimes, Shootdown, Spawn, Switch, SwitchDetails,
+    SwitchRepetition,
 };
 
 /// Where a point lies.
@@ -95,6 +96,19 @@ pub struct RemotePoint {
     pub awake: u64,
 }
 
+/// What a new process costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpawnPoint {
+    /// Where.
+    pub place: PointName,
+    /// How much of a process.
+    pub spawn: Spawn,
+    /// What was executed.
+    pub program: Option<String>,
+    /// How often, and how long.
+    pub rounds: Rounds,
+}
+
 /// How long unmapping took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShootdownPoint {
@@ -151,6 +165,22 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
 pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
     points(records, |place, bench, of| match bench {
         Bench::Remote(_) | Bench::Irq(_) => remote(place, bench, of),
+        _ => None,
+    })
+}
+
+/// The points of `spawn`.
+pub fn spawns(records: &[Record]) -> Vec<SpawnPoint> {
+    points(records, |place, bench, of| match bench {
+        Bench::Spawn(spawn) => Some(SpawnPoint {
+            place,
+            spawn,
+            program: of.iter().find_map(|r| match &r.details {
+                Some(Details::Spawn(d)) => d.program.clone(),
+                _ => None,
+            }),
+            rounds: rounds(of)?,
+        }),
         _ => None,
     })
 }
