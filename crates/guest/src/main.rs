@@ -10,6 +10,7 @@
 
 mod console;
 mod fwcfg;
+mod gpio;
 mod image;
 mod modules;
 mod mounts;
@@ -19,10 +20,11 @@ mod ready;
 mod stop;
 mod symbols;
 
+use worstcase_probe::bench::{Bench, irq};
 use worstcase_probe::loads::{LoadEnvironment, LoadKind, LoadSpec};
 use worstcase_probe::placement::Asked;
 use worstcase_probe::sys::process;
-use worstcase_probe::{CellSpec, Nanos, RawRecord, Venue};
+use worstcase_probe::{CellSpec, Nanos, Probe, RawRecord, Venue};
 
 /// Anything that keeps the guest from giving a record, in words for the controller.
 #[derive(Debug, thiserror::Error)]
@@ -78,12 +80,18 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
         modules::load(name)?;
     }
     let asked = Asked::of_cell(text).map_err(GuestError::new)?;
+    let placement = asked.clone().place().map_err(GuestError::new)?;
+    if let Probe::Bench(Bench::Irq(line)) = spec.probe {
+        gpio::simulate(line)?;
+        let cpu = placement.as_ref().map_or(0, |place| place.probe);
+        irq::send_interrupts_to(line, cpu).map_err(GuestError::new)?;
+    }
     let priorities = asked.priorities.apply().map_err(GuestError::new)?;
     let place = LoadEnvironment {
         work_dir: "/tmp".into(),
         venue: Venue::Lab,
         bodies: &[(LoadKind::Module, modules::start_load)],
-        placement: asked.place().map_err(GuestError::new)?,
+        placement,
         begin: None,
     };
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;

@@ -50,6 +50,11 @@ pub fn mount_all() -> Result<(), GuestError> {
     std::fs::write("/proc/sys/kernel/kptr_restrict", "0").map_err(GuestError::new)
 }
 
+/// Mounts one more.
+pub fn mount(kind: &'static str, at: &'static str) -> Result<(), GuestError> {
+    mount_one(&needed(kind, at))
+}
+
 fn mount_one(mount: &Mount) -> Result<(), GuestError> {
     let kind = CString::new(mount.kind).expect("a constant without NUL");
     let at = CString::new(mount.at).expect("a constant without NUL");

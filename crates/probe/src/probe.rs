@@ -91,8 +91,8 @@ pub const PROBES: [ProbeInfo; 12] = [
     },
     ProbeInfo {
         name: "irq",
-        about: "how long an interrupt takes to be answered by a process, of the parallel port (irq, two CPUs) or of a timer with a counter (irq+hpet)",
-        only: Only::lab("no port of this machine is tried yet; here: response"),
+        about: "how long an interrupt takes to be answered by a process: of a wire (irq, irq+gpio, irq+serial; two CPUs), of a counter (irq+hpet)",
+        only: None,
     },
     ProbeInfo {
         name: "shootdown",
@@ -160,6 +160,19 @@ impl Probe {
 
     /// Refuses a probe that `venue` does not have, with the reason.
     pub fn check_venue(self, venue: Venue) -> Result<(), SpecError> {
+        match (self, venue) {
+            (Probe::Bench(Bench::Irq(Line::Gpio(None))), Venue::Host) => {
+                return Err(SpecError(
+                    "probe 'irq+gpio': which lines of this machine? Name the chip, an output and the input that it is wired to, e.g. irq:0x17x27+gpio".into(),
+                ));
+            }
+            (Probe::Bench(bench @ Bench::Irq(Line::Gpio(Some(_)) | Line::Serial(_))), Venue::Lab) => {
+                return Err(SpecError(format!(
+                    "probe '{bench}': the lab's machine has irq (a parallel port), irq+hpet and irq+gpio (a simulated chip)"
+                )));
+            }
+            _ => {}
+        }
         Only::check(self.info().only, venue, &format!("probe '{}'", self.name()))
     }
 
@@ -180,20 +193,23 @@ impl Probe {
     pub const fn has_helpers(self) -> bool {
         matches!(
             self,
-            Probe::Bench(Bench::Remote(_) | Bench::Irq(Line::Parport) | Bench::Shootdown(_))
+            Probe::Bench(
+                Bench::Remote(_) | Bench::Irq(Line::Parport | Line::Gpio(_) | Line::Serial(_)) | Bench::Shootdown(_)
+            )
         )
     }
 
     /// Modules of the kernel that it needs, where they are not built in.
     pub const fn modules(self) -> &'static [&'static str] {
         match self {
-            Probe::Bench(Bench::Irq(Line::Parport)) => &Self::MODULES,
+            Probe::Bench(Bench::Irq(Line::Parport)) => &["parport_pc", "ppdev"],
+            Probe::Bench(Bench::Irq(Line::Gpio(None))) => &["gpio-sim"],
             _ => &[],
         }
     }
 
     /// Those of all probes.
-    pub const MODULES: [&'static str; 2] = ["parport_pc", "ppdev"];
+    pub const MODULES: [&'static str; 3] = ["parport_pc", "ppdev", "gpio-sim"];
 
     /// Whether its samples are due at regular times.
     pub const fn is_periodic(self) -> bool {

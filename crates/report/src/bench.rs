@@ -289,14 +289,15 @@ fn inversion_list(view: &View, points: &[InversionPoint], style: Style) -> Vec<S
 fn remote_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String> {
     let row = |p: &RemotePoint| {
         let send = [p.send.min, p.send.median, p.send.max].map(micros);
-        with_rounds(&p.rounds, send.into_iter().chain([grouped(p.awake)]))
+        let seen = p.seen.map_or("-".into(), |seen| micros(seen.median));
+        with_rounds(&p.rounds, send.into_iter().chain([grouped(p.awake), seen]))
     };
     let columns = [
-        "min", "median", "p99", "max", "rounds", "send min", "median", "max", "awake",
+        "min", "median", "p99", "max", "rounds", "send min", "median", "max", "awake", "seen",
     ];
     let units = units(view, points.iter().map(|p| &p.place));
     let mut lines = vec![style.bold(&format!(
-        "woken from another CPU until it runs, by a call (remote) or a pulse on a wire (irq) ({units}); what that cost the waker; rounds in which it did not sleep"
+        "woken from another CPU until it runs, by a call (remote) or a pulse on a wire (irq) ({units}); what that cost the waker; rounds in which it did not sleep; until the kernel saw a pulse"
     ))];
     let label = |p: &RemotePoint| plain(&format!("{} {}: {}", p.place.subject, p.place.load, p.bench));
     lines.extend(list(

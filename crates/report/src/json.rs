@@ -142,7 +142,7 @@ fn inversion(p: &InversionPoint) -> Value {
 }
 
 fn remote(p: &RemotePoint) -> Value {
-    let more = json!({ "send": p.send, "awake": p.awake });
+    let more = json!({ "send": p.send, "awake": p.awake, "seen": p.seen });
     of_rounds(&p.place, p.bench, &p.rounds, more)
 }
 

@@ -82,7 +82,7 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
         },
         Bench::Inversion(_) | Bench::Irq(Line::Hpet) => Ok(all[..1].to_vec()),
         // Fewer than these are refused by the probe itself, which says what it needs them for.
-        Bench::Remote(_) | Bench::Irq(Line::Parport) => Ok(first(2)),
+        Bench::Remote(_) | Bench::Irq(_) => Ok(first(2)),
         Bench::Shootdown(shootdown) => Ok(first(1 + usize::from(shootdown.threads))),
     }
 }

@@ -6,6 +6,8 @@ use crate::doctor::{Applied, AppliedFinding, apply, settable};
 use crate::facts::Tree;
 use crate::{HostError, Journal, StateFolder};
 use worstcase_plan::Apply;
+use worstcase_probe::Probe;
+use worstcase_probe::bench::{Bench, irq};
 use worstcase_results::record::WasSet;
 
 /// What was set. Some of it lasts as long as this value does.
@@ -33,6 +35,14 @@ impl Settings {
         });
         for outcome in applied.iter().flat_map(|a| &a.outcomes) {
             note(&outcome.line());
+        }
+        for spec in &matrix.specs {
+            if let (Probe::Bench(Bench::Irq(line)), Some(cpu)) = (spec.probe, spec.cpus.first())
+                && let Some(path) = irq::affinity(line)
+            {
+                let path = path.map_err(|e| HostError::Missing(format!("probe '{}': {e}", spec.probe)))?;
+                journal.set(&path, &cpu.to_string())?;
+            }
         }
         let mut priorities = Vec::new();
         let threads = matrix.chrt.threads();

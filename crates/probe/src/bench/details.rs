@@ -105,6 +105,9 @@ pub struct RemoteDetails {
     pub send: Option<SendTimes>,
     /// Rounds in which the thread did not sleep when it was woken.
     pub awake: u32,
+    /// From the pulse until the kernel saw it, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<SendTimes>,
 }
 
 /// How long the calls took that woke the other thread.

@@ -8,44 +8,46 @@
 //! kernel does not let go of the CPU.
 
 mod counter;
+mod wires;
 
 use super::remote::{self, Way};
-use super::{BenchError, BenchResult, Details, Line, Observer, Request};
-use crate::sys::parport::Parport;
-use crate::units::Nanos;
+use super::{BenchError, BenchResult, Details, Line, Observer, Pins, Request};
+use crate::sys::parport::{self, Parport};
+use crate::sys::serial::Serial;
+use std::io;
+use std::path::{Path, PathBuf};
+use wires::Loop;
+pub(super) use wires::Wire;
 
-/// A pulse that nobody answers for so long never will be.
-const PATIENCE: Nanos = Nanos::from_millis(1_000);
+/// The simulated chip of the lab's machine is its only one.
+const SIMULATED: Pins = Pins {
+    chip: 0,
+    output: 0,
+    input: 1,
+};
 
 /// Refuses what this machine cannot do.
 pub fn check(line: Line, request: &Request<'_>) -> Result<(), BenchError> {
     match line {
-        Line::Parport => check_loop(request),
         Line::Hpet => counter::check(request),
+        Line::Parport | Line::Gpio(_) | Line::Serial(_) => check_loop(request),
     }
 }
 
 /// Takes the samples.
 pub fn measure(line: Line, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(line, request)?;
-    match line {
-        Line::Parport => play(request, observer),
-        Line::Hpet => counter::measure(request, observer),
-    }
-}
-
-fn check_loop(request: &Request<'_>) -> Result<(), BenchError> {
-    if request.cpus.len() < 2 {
-        return Err(BenchError::Limit(
-            "irq has its pulses from another CPU, and there is one CPU only: give it two (--cpus 2)".into(),
-        ));
-    }
-    remote::check_rounds("irq", request)
-}
-
-fn play(request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
-    let port = Parport::claim(request.cpus[0]).map_err(BenchError::system("cannot use the parallel port"))?;
-    let played = remote::play(Way::Port(port, PATIENCE), request, observer)?;
+    let wire = |doing: &'static str, wire: io::Result<Box<dyn Wire>>| wire.map_err(BenchError::system(doing));
+    let wire = match line {
+        Line::Hpet => return counter::measure(request, observer),
+        Line::Parport => wire("cannot use the parallel port", boxed(Parport::claim()))?,
+        Line::Gpio(pins) => wire("cannot use the GPIO lines", boxed(Loop::of(pins.unwrap_or(SIMULATED))))?,
+        Line::Serial(port) => {
+            let port = PathBuf::from(format!("/dev/ttyS{port}"));
+            wire("cannot use the serial port", boxed(Serial::open(&port)))?
+        }
+    };
+    let played = remote::play(Way::Wire(wire), request, observer)?;
     Ok(BenchResult {
         samples: played.samples,
         details: Details::Irq(played.details),
@@ -53,9 +55,36 @@ fn play(request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResul
     })
 }
 
+fn boxed(wire: io::Result<impl Wire + 'static>) -> io::Result<Box<dyn Wire>> {
+    Ok(Box::new(wire?))
+}
+
+/// A setting that says to which CPUs the line's interrupt goes, where the line has an interrupt of its own.
+pub fn affinity(line: Line) -> Option<io::Result<PathBuf>> {
+    (line == Line::Parport).then(parport::affinity)
+}
+
+/// Sends the line's interrupt to one CPU.
+pub fn send_interrupts_to(line: Line, cpu: u32) -> Result<(), BenchError> {
+    let set = |path: &Path| std::fs::write(path, cpu.to_string());
+    let sent = affinity(line).map_or(Ok(()), |path| set(&path?));
+    sent.map_err(BenchError::system("cannot choose the CPU of the line's interrupt"))
+}
+
+fn check_loop(request: &Request<'_>) -> Result<(), BenchError> {
+    if request.cpus.len() < 2 {
+        return Err(BenchError::Limit(
+            "irq has its pulses from another CPU, and there is one CPU only: give it two (lab: --cpus 2; host: --cpus 0,1)"
+                .into(),
+        ));
+    }
+    remote::check_rounds("irq", request)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Nanos;
 
     #[test]
     fn one_cpu_is_not_enough() {

@@ -29,6 +29,11 @@ impl Marks {
         }
     }
 
+    /// How many there is room for.
+    pub fn room(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Measuring begins.
     pub fn begin(&mut self) {
         mark::<{ MarkKind::Begin as u8 }>(&mut self.slots[0], 0);

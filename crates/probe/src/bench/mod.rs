@@ -40,7 +40,8 @@ pub use details::{
 };
 pub use marks::Marks;
 pub use names::{
-    Bench, Hackbench, Inversion, Line, Placement, Protocol, Remote, Shootdown, Spawn, Step, Switch, Transport, Via,
+    Bench, Hackbench, Inversion, Line, Pins, Placement, Protocol, Remote, Shootdown, Spawn, Step, Switch, Transport,
+    Via,
 };
 
 use crate::record::Sample;

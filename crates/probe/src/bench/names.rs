@@ -6,7 +6,7 @@
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
 //! spawn[+fork|+exec|+sh]
-//! irq[+parport|+hpet]
+//! irq[:CHIPxOUTPUTxINPUT][+parport|+hpet|+gpio|+serial]
 //! shootdown[:THREADS][+pagesN]
 //! ```
 //! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study.
@@ -185,6 +185,50 @@ pub enum Line {
     Parport,
     /// A timer of the HPET at a known count: by its counter.
     Hpet,
+    /// A pulse from one line of a GPIO chip to another; no lines: those of a simulated chip.
+    Gpio(Option<Pins>),
+    /// A pulse from RTS to CTS of a serial port, by its number.
+    Serial(u16),
+}
+
+/// Lines of a GPIO chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pins {
+    /// The chip's number.
+    pub chip: u16,
+    /// The line that is set.
+    pub output: u16,
+    /// The line that it is wired to.
+    pub input: u16,
+}
+
+impl Line {
+    /// Its word in a probe's name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Line::Parport => "parport",
+            Line::Hpet => "hpet",
+            Line::Gpio(_) => "gpio",
+            Line::Serial(_) => "serial",
+        }
+    }
+
+    fn of(word: &str, numbers: &[u16]) -> Result<Line, String> {
+        match (word, numbers) {
+            ("parport", []) => Ok(Line::Parport),
+            ("hpet", []) => Ok(Line::Hpet),
+            ("gpio", []) => Ok(Line::Gpio(None)),
+            ("gpio", &[chip, output, input]) => Ok(Line::Gpio(Some(Pins { chip, output, input }))),
+            ("gpio", _) => {
+                Err("gpio takes the chip and two of its lines, the output first, e.g. irq:0x17x27+gpio".into())
+            }
+            ("serial", []) => Ok(Line::Serial(0)),
+            ("serial", &[port]) => Ok(Line::Serial(port)),
+            ("serial", _) => Err("serial takes the number of one port, e.g. irq:0+serial".into()),
+            ("parport" | "hpet", _) => Err(format!("no numbers: irq+{word}")),
+            _ => Err(format!("no option '{word}'; there are parport, hpet, gpio, serial")),
+        }
+    }
 }
 
 macro_rules! words {
@@ -209,7 +253,6 @@ words!(Via: Pipe "pipe", Eventfd "eventfd", Futex "futex");
 words!(Placement: Same "same", Smt "smt", Cache "cache", Across "across", Free "free");
 words!(Transport: Sockets "sockets", Pipes "pipes");
 words!(Step: Fork "fork", Exec "exec", Sh "sh");
-words!(Line: Parport "parport", Hpet "hpet");
 words!(Protocol: Inherit "inherit", None "none", Protect "protect");
 
 /// The grid of lat_ctx in the study.
@@ -271,7 +314,7 @@ impl Bench {
             Bench::Inversion(i) => Some(Nanos(3 * (i.section.0 + i.middle.0))),
             // So many times a second.
             Bench::Irq(Line::Hpet) => Some(Nanos::from_micros(250)),
-            Bench::Remote(_) | Bench::Irq(Line::Parport) | Bench::Shootdown(_) => None,
+            Bench::Remote(_) | Bench::Irq(_) | Bench::Shootdown(_) => None,
         }
     }
 
@@ -382,12 +425,12 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
     let most = match name {
         "switch" => 2,
         "hackbench" => 4,
-        "remote" | "irq" | "spawn" => 0,
+        "remote" | "spawn" => 0,
+        "irq" => 3,
         _ => 1,
     };
     if most == 0 && !dimensions.is_empty() {
         return Err(match name {
-            "irq" => "no numbers: irq, or e.g. irq+hpet".into(),
             "spawn" => "no numbers: spawn, or e.g. spawn+exec".into(),
             _ => format!("no numbers: {name}, or e.g. {name}+futex"),
         });
@@ -433,7 +476,15 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
         }),
         "remote" => Bench::Remote(Remote { via: Via::Futex }),
         "spawn" => Bench::Spawn(Spawn { step: Step::Fork }),
-        "irq" => Bench::Irq(Line::Parport),
+        "irq" => {
+            let numbers: Vec<u16> = (0..dimensions.len()).map(|at| small(at, 0)).collect::<Result<_, _>>()?;
+            let word = match options {
+                [] => "parport",
+                [word] => word,
+                _ => return Err("one of parport, hpet, gpio, serial".into()),
+            };
+            return Line::of(word, &numbers).map(Bench::Irq);
+        }
         _ => Bench::Shootdown(Shootdown {
             threads: u8::try_from(small(0, 0)?).map_err(|_| "threads are 0 to 15".to_string())?,
             pages: PAGES,
@@ -498,9 +549,8 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
         Bench::Spawn(s) => {
             s.step = Step::of(option).ok_or_else(|| format!("no option '{option}'; there are fork, exec, sh"))?;
         }
-        Bench::Irq(line) => {
-            *line = Line::of(option).ok_or_else(|| format!("no option '{option}'; there are parport, hpet"))?;
-        }
+        // Its one word has been read already.
+        Bench::Irq(_) => {}
         Bench::Shootdown(s) => {
             let pages = option
                 .strip_prefix("pages")
@@ -639,6 +689,8 @@ impl fmt::Display for Bench {
             Bench::Remote(r) => r.fmt(f),
             Bench::Spawn(s) => s.fmt(f),
             Bench::Irq(Line::Parport) => f.pad("irq"),
+            Bench::Irq(Line::Gpio(Some(Pins { chip, output, input }))) => write!(f, "irq:{chip}x{output}x{input}+gpio"),
+            Bench::Irq(Line::Serial(port)) => write!(f, "irq:{port}+serial"),
             Bench::Irq(line) => write!(f, "irq+{}", line.word()),
             Bench::Shootdown(s) => s.fmt(f),
         }
@@ -717,7 +769,11 @@ mod tests {
         assert_eq!(names("remote+pipe/futex"), ["remote+pipe", "remote+futex"]);
         assert_eq!(names("spawn"), ["spawn+fork", "spawn+exec", "spawn+sh"]);
         assert_eq!(names("irq"), ["irq"]);
-        assert_eq!(names("irq+parport/hpet"), ["irq", "irq+hpet"]);
+        assert_eq!(
+            names("irq+parport/hpet/gpio/serial"),
+            ["irq", "irq+hpet", "irq+gpio", "irq:0+serial"]
+        );
+        assert_eq!(names("irq:0x17x27+gpio"), ["irq:0x17x27+gpio"]);
         assert_eq!(names("shootdown"), ["shootdown:0", "shootdown:1"]);
         assert_eq!(names("shootdown:3+pages16/64"), ["shootdown:3", "shootdown:3+pages64"]);
     }
@@ -756,8 +812,9 @@ mod tests {
             ("remote+pipe/pipe", "asked for twice"),
             ("spawn:2", "no numbers: spawn, or e.g. spawn+exec"),
             ("spawn+vfork", "no option 'vfork'; there are fork, exec, sh"),
-            ("irq:2", "no numbers: irq, or e.g. irq+hpet"),
-            ("irq+pipe", "no option 'pipe'; there are parport, hpet"),
+            ("irq:2", "no numbers: irq+parport"),
+            ("irq:1x2+gpio", "e.g. irq:0x17x27+gpio"),
+            ("irq+pipe", "no option 'pipe'; there are parport, hpet, gpio, serial"),
             ("shootdown:16", "threads: 0 to 15, not 16"),
             ("shootdown:256", "threads are 0 to 15"),
             ("shootdown:1x2", "at most 1 numbers"),

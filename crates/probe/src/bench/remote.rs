@@ -7,6 +7,7 @@
 //! The caller is the waker: it begins the rounds and tells who looks on. The sleeper does nothing but wait, read the clock and
 //! mark its sample.
 
+use super::irq::Wire;
 use super::link::Link;
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
@@ -15,7 +16,6 @@ use crate::record::Sample;
 use crate::sys::eventfd::EventFd;
 use crate::sys::futex::Scope;
 use crate::sys::gate::Gate;
-use crate::sys::parport::Parport;
 use crate::sys::{clock, memory, usage};
 use crate::units::Nanos;
 use std::io::{self, PipeReader, PipeWriter};
@@ -98,6 +98,7 @@ fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> Played 
         details: RemoteDetails {
             send: SendTimes::of(sends),
             awake: tally.awake,
+            seen: SendTimes::of(tally.seen.clone()),
         },
         warnings,
     }
@@ -109,8 +110,8 @@ pub(super) enum Way {
     Pipe(PipeReader, PipeWriter),
     Eventfd(EventFd),
     Futex(AtomicU32),
-    /// A pulse on the parallel port, and how long it may stay without an interrupt.
-    Port(Parport, Nanos),
+    /// A pulse on a wire.
+    Wire(Box<dyn Wire>),
 }
 
 impl Way {
@@ -127,9 +128,10 @@ impl Way {
 
     /// The waker: what has to be done before the clock is read.
     #[inline(always)]
-    fn prepare(&self) {
-        if let Way::Port(port, _) = self {
-            port.raise();
+    fn prepare(&self) -> io::Result<()> {
+        match self {
+            Way::Wire(wire) => wire.prepare(),
+            _ => Ok(()),
         }
     }
 
@@ -140,38 +142,28 @@ impl Way {
             Way::Pipe(reader, writer) => Link::Pipe(reader, writer).send(),
             Way::Eventfd(counter) => Link::Eventfd(counter).send(),
             Way::Futex(word) => Link::Futex(word, Scope::Private).send(),
-            Way::Port(port, _) => {
-                port.fall();
-                Ok(())
-            }
+            Way::Wire(wire) => wire.send(),
         }
     }
 
     /// The sleeper: what was before is no reason to wake up.
     fn forget(&self) -> io::Result<()> {
         match self {
-            Way::Port(port, _) => port.forget().map(drop),
+            Way::Wire(wire) => wire.forget(),
             _ => Ok(()),
         }
     }
 
-    /// The sleeper: waits, and answers where there is a wire to answer on.
+    /// The sleeper: waits; when the kernel saw why, where it tells.
     #[inline(always)]
-    fn receive(&self) -> io::Result<()> {
-        match self {
+    fn receive(&self) -> io::Result<Option<Nanos>> {
+        let received = match self {
             Way::Pipe(reader, writer) => Link::Pipe(reader, writer).receive(),
             Way::Eventfd(counter) => Link::Eventfd(counter).receive(),
             Way::Futex(word) => Link::Futex(word, Scope::Private).receive(),
-            Way::Port(port, patience) => match port.wait(*patience)? {
-                true => {
-                    port.answer();
-                    Ok(())
-                }
-                false => Err(io::Error::other(format!(
-                    "no interrupt of the parallel port within {patience}: is the loop closed (strobe, pin 1, to ACK, pin 10)?"
-                ))),
-            },
-        }
+            Way::Wire(wire) => return wire.receive(),
+        };
+        received.map(|()| None)
     }
 }
 
@@ -237,11 +229,17 @@ impl Shared {
 
     #[inline(always)]
     fn wake_once(&self) -> Result<Nanos, BenchError> {
-        self.way.prepare();
+        self.prepare()?;
         let before = clock::monotonic();
         self.before.store(before.0, Ordering::Release);
         self.send()?;
         Ok(clock::monotonic().saturating_sub(before))
+    }
+
+    #[inline(always)]
+    fn prepare(&self) -> Result<(), BenchError> {
+        let failed = BenchError::system("cannot prepare a pulse");
+        self.way.prepare().map_err(failed)
     }
 
     #[inline(always)]
@@ -264,22 +262,32 @@ impl Shared {
     }
 
     /// The sleeper: says that it is about to wait, and waits until the waker has woken it another time than the one before;
-    /// the waker's clock before it woke, and its own after. An interrupt may come without a pulse.
+    /// the instants of that. An interrupt may come without a pulse.
     #[inline(always)]
-    fn sleep(&self, last: Nanos) -> Result<(Nanos, Nanos), BenchError> {
+    fn sleep(&self, last: Nanos) -> Result<Woken, BenchError> {
         let failed = || BenchError::system("cannot wait for the thread on the other CPU");
         self.way.forget().map_err(failed())?;
         self.about_to_wait.open();
         loop {
-            self.way.receive().map_err(failed())?;
+            let seen = self.way.receive().map_err(failed())?;
             let now = clock::monotonic();
             let before = Nanos(self.before.load(Ordering::Acquire));
             if before != last || self.is_over() {
-                return Ok((before, now));
+                return Ok(Woken { before, seen, now });
             }
             self.way.forget().map_err(failed())?;
         }
     }
+}
+
+/// The instants of one waking.
+struct Woken {
+    /// The waker's clock before it.
+    before: Nanos,
+    /// When the kernel saw the pulse, where it tells.
+    seen: Option<Nanos>,
+    /// The sleeper's clock after it.
+    now: Nanos,
 }
 
 /// Tells the waker when the sleeper ends, however it does.
@@ -299,18 +307,22 @@ struct Tally {
     marks: Marks,
     /// Rounds in which it did not sleep when it was woken.
     awake: u32,
+    /// From the pulse until the kernel saw it, where it tells.
+    seen: Vec<Nanos>,
 }
 
 /// The sleeper's life.
 fn sleep(shared: &Shared, cpu: u32, priority: u8, marks: Marks) -> Result<Tally, BenchError> {
     let _leaving = Leaving(shared);
     rights::become_one(cpu, priority)?;
-    let mut tally = Tally { marks, awake: 0 };
-    let (mut last, _) = shared.sleep(Nanos(0))?;
+    let mut seen = Vec::with_capacity(marks.room());
+    memory::prefault(seen.spare_capacity_mut());
+    let mut tally = Tally { marks, awake: 0, seen };
+    let mut last = shared.sleep(Nanos(0))?.before;
     tally.marks.begin();
     while !shared.is_over() {
         let slept = usage::own_thread().voluntary;
-        let (before, now) = shared.sleep(last)?;
+        let Woken { before, seen, now } = shared.sleep(last)?;
         if shared.is_over() {
             break;
         }
@@ -318,6 +330,7 @@ fn sleep(shared: &Shared, cpu: u32, priority: u8, marks: Marks) -> Result<Tally,
         let index = shared.index.load(Ordering::Relaxed);
         let sample = tally.marks.sample_at(index, now.saturating_sub(before));
         shared.latency.store(sample.latency.0, Ordering::Relaxed);
+        tally.seen.extend(seen.map(|seen| seen.saturating_sub(before)));
         tally.awake += u32::from(usage::own_thread().voluntary == slept);
     }
     tally.marks.end();
@@ -354,7 +367,7 @@ impl Sleeper {
         let gone = || BenchError::Books("the thread that is woken has panicked".into());
         let thread = self.thread.take().ok_or_else(gone)?;
         self.shared.over.store(true, Ordering::Release);
-        self.shared.way.prepare();
+        self.shared.prepare()?;
         self.shared.send()?;
         thread.join().map_err(|_| gone())?
     }
@@ -424,6 +437,7 @@ mod tests {
         let mut tally = Tally {
             marks: Marks::new(2),
             awake: 0,
+            seen: Vec::new(),
         };
         tally.marks.sample(Nanos(9));
         tally.marks.sample(Nanos(7));

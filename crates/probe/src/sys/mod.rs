@@ -13,6 +13,7 @@
 //! udp      sockets that share a port                      filter    of packets
 //! perf     counters of events                             membarrier  barriers in other threads
 //! parport  the parallel port's lines and interrupt
+//! gpio     lines of a GPIO chip, wired to each other      serial  a port's modem lines
 //! hpet     a timer with a counter
 //! rtc      the periodic interrupt of the real-time clock
 //! ```
@@ -26,6 +27,7 @@ pub mod eventfd;
 pub mod filter;
 pub mod futex;
 pub mod gate;
+pub mod gpio;
 pub mod hpet;
 pub mod membarrier;
 pub mod memory;
@@ -36,6 +38,7 @@ pub mod process;
 pub mod rlimit;
 pub mod rtc;
 pub mod sched;
+pub mod serial;
 pub mod shm;
 pub mod signal;
 pub mod thread;

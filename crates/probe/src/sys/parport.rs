@@ -9,17 +9,17 @@ use crate::units::Nanos;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
 
 const DEVICE: &str = "/dev/parport0";
 /// `_IO('p', 0x8b)`, `_IOR('p', 0x93, int)`.
 const PPCLAIM: libc::c_ulong = 0x708b;
 const PPCLRIRQ: libc::c_ulong = 0x8004_7093;
 
-/// The first port's registers and interrupt.
+/// The first port's registers, where every PC has them.
 const DATA: u16 = 0x378;
 const STATUS: u16 = DATA + 1;
 const CONTROL: u16 = DATA + 2;
-const IRQ: u32 = 7;
 
 /// Control: the printer is selected and not reset, the interrupt is on.
 const READY: u8 = 0x1c;
@@ -30,17 +30,28 @@ const STROBE: u8 = 0x01;
 pub struct Parport(File);
 
 impl Parport {
-    /// Claims the port, and sends its interrupt to one CPU.
-    pub fn claim(cpu: u32) -> io::Result<Parport> {
+    /// Claims the port.
+    pub fn claim() -> io::Result<Parport> {
         let says = |what: String| move |e: io::Error| io::Error::new(e.kind(), format!("{what}: {e}"));
         let device = File::options().read(true).write(true).open(DEVICE);
-        let device = device.map_err(says(DEVICE.into()))?;
+        let device = device.map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOENT) => says(format!(
+                "{DEVICE} (a parallel port, and the modules parport_pc and ppdev)"
+            ))(e),
+            _ => says(DEVICE.into())(e),
+        })?;
+        let base = setting("base-addr")?;
+        if base.split_whitespace().next() != Some(&DATA.to_string()) {
+            return Err(io::Error::other(format!(
+                "{DEVICE} is at {}, and not at {DATA}",
+                base.trim()
+            )));
+        }
         // SAFETY: this request takes no argument.
-        check(unsafe { libc::ioctl(device.as_raw_fd(), PPCLAIM, 0) }).map_err(says(format!("{DEVICE} is in use")))?;
+        check(unsafe { libc::ioctl(device.as_raw_fd(), PPCLAIM, 0) })
+            .map_err(says(format!("{DEVICE} is in use (by lp? rmmod lp)")))?;
         // SAFETY: ioperm changes only which ports this thread may use.
         check(unsafe { libc::ioperm(DATA.into(), 3, 1) }).map_err(says("the port's registers".into()))?;
-        let affinity = format!("/proc/irq/{IRQ}/smp_affinity_list");
-        fs::write(&affinity, cpu.to_string()).map_err(says(affinity))?;
         Ok(Parport(device))
     }
 
@@ -76,6 +87,26 @@ impl Parport {
         // SAFETY: the request fills one int.
         check(unsafe { libc::ioctl(self.0.as_raw_fd(), PPCLRIRQ, &raw mut count) })?;
         Ok(count.unsigned_abs())
+    }
+}
+
+/// Where the driver tells of the port.
+const SETTINGS: &str = "/proc/sys/dev/parport/parport0";
+
+fn setting(name: &str) -> io::Result<String> {
+    let path = format!("{SETTINGS}/{name}");
+    fs::read_to_string(&path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))
+}
+
+/// The setting that says to which CPUs the port's interrupt goes.
+pub fn affinity() -> io::Result<PathBuf> {
+    let number = setting("irq")?;
+    match number.trim().parse::<u32>() {
+        Ok(number) => Ok(PathBuf::from(format!("/proc/irq/{number}/smp_affinity_list"))),
+        Err(_) => Err(io::Error::other(format!(
+            "{DEVICE} has no interrupt (irq {}): load parport_pc with irq=7",
+            number.trim()
+        ))),
     }
 }
 

@@ -94,6 +94,8 @@ pub struct RemotePoint {
     pub send: SendTimes,
     /// Rounds in which the thread did not sleep when it was woken.
     pub awake: u64,
+    /// From a pulse until the kernel saw it, where it tells.
+    pub seen: Option<SendTimes>,
 }
 
 /// What a new process costs.
@@ -302,17 +304,20 @@ fn remote(place: PointName, bench: Bench, records: &[&Record]) -> Option<RemoteP
             _ => None,
         })
     };
-    let sends: Vec<SendTimes> = details().filter_map(|d| d.send).collect();
+    let over = |times: Vec<SendTimes>| {
+        Some(SendTimes {
+            min: times.iter().map(|s| s.min).min()?,
+            median: middle(times.iter().map(|s| s.median))?,
+            max: times.iter().map(|s| s.max).max()?,
+        })
+    };
     Some(RemotePoint {
         place,
         bench,
         rounds: rounds(records)?,
-        send: SendTimes {
-            min: sends.iter().map(|s| s.min).min()?,
-            median: middle(sends.iter().map(|s| s.median))?,
-            max: sends.iter().map(|s| s.max).max()?,
-        },
+        send: over(details().filter_map(|d| d.send).collect())?,
         awake: details().map(|d| u64::from(d.awake)).sum(),
+        seen: over(details().filter_map(|d| d.seen).collect()),
     })
 }
 

@@ -8,6 +8,7 @@
 
 use super::super::rights::{self, Locked};
 use super::super::{BenchError, BenchResult, Details, Marks, Observer, RemoteDetails, Request, SendTimes};
+use super::wires::PATIENCE;
 use crate::sys::hpet::Hpet;
 use crate::sys::{clock, usage};
 use crate::units::Nanos;
@@ -68,6 +69,7 @@ pub fn measure(request: &Request<'_>, observer: &mut dyn Observer) -> Result<Ben
         details: Details::Irq(RemoteDetails {
             send: SendTimes::of(reads),
             awake,
+            seen: None,
         }),
         warnings,
     })
@@ -109,11 +111,11 @@ impl Ticks {
 
 #[inline(always)]
 fn await_interrupt(timer: &Hpet) -> io::Result<()> {
-    match timer.wait(super::PATIENCE)? {
+    match timer.wait(PATIENCE)? {
         true => Ok(()),
         false => Err(io::Error::other(format!(
             "no interrupt of the HPET within {}",
-            super::PATIENCE
+            PATIENCE
         ))),
     }
 }
