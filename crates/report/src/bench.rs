@@ -45,6 +45,11 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
         out.push(String::new());
         out.extend(remote_list(view, &remotes, style));
     }
+    let irqs = points::irqs(view.records);
+    if !irqs.is_empty() {
+        out.push(String::new());
+        out.extend(irq_list(view, &irqs, style));
+    }
     let spawns = points::spawns(view.records);
     if !spawns.is_empty() {
         out.push(String::new());
@@ -286,22 +291,51 @@ fn inversion_list(view: &View, points: &[InversionPoint], style: Style) -> Vec<S
     lines
 }
 
+const WOKEN: [&str; 9] = [
+    "min", "median", "p99", "max", "rounds", "send min", "median", "max", "awake",
+];
+
+fn woken(p: &RemotePoint) -> Vec<String> {
+    let send = [p.send.min, p.send.median, p.send.max].map(micros);
+    with_rounds(&p.rounds, send.into_iter().chain([grouped(p.awake)]))
+}
+
 fn remote_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String> {
-    let row = |p: &RemotePoint| {
-        let send = [p.send.min, p.send.median, p.send.max].map(micros);
-        let seen = p.seen.map_or("-".into(), |seen| micros(seen.median));
-        with_rounds(&p.rounds, send.into_iter().chain([grouped(p.awake), seen]))
-    };
-    let columns = [
-        "min", "median", "p99", "max", "rounds", "send min", "median", "max", "awake", "seen",
-    ];
     let units = units(view, points.iter().map(|p| &p.place));
     let mut lines = vec![style.bold(&format!(
-        "woken from another CPU until it runs, by a call (remote) or a pulse on a wire (irq) ({units}); what that cost the waker; rounds in which it did not sleep; until the kernel saw a pulse"
+        "woken from another CPU until it runs ({units}); what the call cost that woke it; rounds in which it did not sleep"
     ))];
     let label = |p: &RemotePoint| plain(&format!("{} {}: {}", p.place.subject, p.place.load, p.bench));
     lines.extend(list(
         "subject, load, woken by",
+        points.iter().map(label).collect(),
+        &WOKEN,
+        points.iter().map(woken).collect(),
+    ));
+    lines
+}
+
+fn irq_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String> {
+    let is_seen = points.iter().any(|p| p.seen.is_some());
+    let row = |p: &RemotePoint| {
+        let seen = p.seen.map_or("-".into(), |seen| micros(seen.median));
+        woken(p).into_iter().chain(is_seen.then_some(seen)).collect()
+    };
+    let columns: Vec<&str> = WOKEN.into_iter().chain(is_seen.then_some("seen")).collect();
+    let units = units(view, points.iter().map(|p| &p.place));
+    let mut lines = vec![style.bold(&format!(
+        "irq: from an interrupt's cause to the process's answer ({units})"
+    ))];
+    let seen = match is_seen {
+        true => "; seen: from the edge to the kernel's time of it",
+        false => "",
+    };
+    lines.push(format!(
+        "send: what the edge cost, of irq+hpet a look at the counter; awake: rounds in which it did not sleep{seen}"
+    ));
+    let label = |p: &RemotePoint| plain(&format!("{} {}: {}", p.place.subject, p.place.load, p.bench));
+    lines.extend(list(
+        "subject, load, line",
         points.iter().map(label).collect(),
         &columns,
         points.iter().map(row).collect(),

@@ -47,6 +47,7 @@ pub fn run(view: &View) -> String {
         "hackbench": points::hackbenches(view.records).iter().map(hackbench).collect::<Vec<_>>(),
         "inversion": points::inversions(view.records).iter().map(inversion).collect::<Vec<_>>(),
         "remote": points::remotes(view.records).iter().map(remote).collect::<Vec<_>>(),
+        "irq": points::irqs(view.records).iter().map(irq).collect::<Vec<_>>(),
         "spawn": points::spawns(view.records).iter().map(spawn).collect::<Vec<_>>(),
         "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
         "verdict": verdicts,
@@ -142,6 +143,11 @@ fn inversion(p: &InversionPoint) -> Value {
 }
 
 fn remote(p: &RemotePoint) -> Value {
+    let more = json!({ "send": p.send, "awake": p.awake });
+    of_rounds(&p.place, p.bench, &p.rounds, more)
+}
+
+fn irq(p: &RemotePoint) -> Value {
     let more = json!({ "send": p.send, "awake": p.awake, "seen": p.seen });
     of_rounds(&p.place, p.bench, &p.rounds, more)
 }

@@ -104,8 +104,12 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
 fn since(record: &Record, row: &SampleRow) -> Since {
     match record.details {
         Some(Details::Remote(_)) => Since::Woken,
-        Some(Details::Irq(_)) if record.cell.probe == Bench::Irq(Line::Hpet).to_string() => Since::DueDevice,
-        Some(Details::Irq(_)) => Since::Pulsed,
+        Some(Details::Irq(_)) => match record.cell.probe.parse() {
+            Ok(Bench::Irq(Line::Hpet)) => Since::DueDevice,
+            // The simulated chip interrupts nobody: its driver wakes from where it was told the level.
+            Ok(Bench::Irq(Line::Gpio(_))) => Since::Woken,
+            _ => Since::Pulsed,
+        },
         Some(Details::Shootdown(_)) => Since::Called,
         None if row.irq_latency.is_none() => Since::DueElsewhere,
         _ => Since::Due,

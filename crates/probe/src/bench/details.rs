@@ -106,7 +106,7 @@ pub struct RemoteDetails {
     /// Rounds in which the thread did not sleep when it was woken.
     pub awake: u32,
     /// From the pulse until the kernel saw it, where it tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub seen: Option<SendTimes>,
 }
 

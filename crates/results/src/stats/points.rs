@@ -81,7 +81,7 @@ pub struct InversionPoint {
     pub inverted: u64,
 }
 
-/// How long waking a thread on another CPU took.
+/// How long waking a thread took, from another CPU or by an interrupt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemotePoint {
     /// Where.
@@ -163,10 +163,18 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
     })
 }
 
-/// The points of `remote` and `irq`.
+/// The points of `remote`.
 pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
     points(records, |place, bench, of| match bench {
-        Bench::Remote(_) | Bench::Irq(_) => remote(place, bench, of),
+        Bench::Remote(_) => remote(place, bench, of),
+        _ => None,
+    })
+}
+
+/// The points of `irq`.
+pub fn irqs(records: &[Record]) -> Vec<RemotePoint> {
+    points(records, |place, bench, of| match bench {
+        Bench::Irq(_) => remote(place, bench, of),
         _ => None,
     })
 }
