@@ -69,9 +69,9 @@ pub fn qemu_cpu(machine: &VirtualMachine) -> String {
 /// The arguments that shape the machine, equal for a boot and for every fork of it; part of every content key.
 pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     let cpu = qemu_cpu(machine);
-    let hpet = match machine.device {
-        Some(Device::Hpet) => "on",
-        _ => "off",
+    let hpet = match machine.devices.contains(&Device::Hpet) {
+        true => "on",
+        false => "off",
     };
     let board = format!("q35,hpet={hpet},smbus=off,sata=off,memory-backend=ram");
     let fixed = [
@@ -100,7 +100,7 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     if machine.smp.cpus > 1 {
         args.extend(["-smp".into(), machine.smp.cpus.to_string()]);
     }
-    if machine.device == Some(Device::Parport) {
+    if machine.devices.contains(&Device::Parport) {
         let port = [
             "-chardev",
             "null,id=lines",

@@ -95,9 +95,9 @@ impl Part {
 }
 
 impl Subject {
-    /// With what of a machine a probe needs.
-    fn with_what(mut self, probe: Probe) -> Subject {
-        self.machine.device = Device::of(probe);
+    /// With the devices that a cell needs.
+    fn with_devices(mut self, spec: &CellSpec) -> Subject {
+        self.machine.devices = Device::of(spec.probe, &spec.load);
         self
     }
 }
@@ -115,7 +115,7 @@ impl Experiment {
             };
             for subject in subjects {
                 for spec in &specs {
-                    let cell = (subject.clone().with_what(spec.probe), spec.clone());
+                    let cell = (subject.clone().with_devices(spec), spec.clone());
                     if !cells[..earlier].contains(&cell) {
                         cells.push(cell);
                     }

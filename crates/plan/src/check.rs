@@ -2,6 +2,8 @@
 
 use crate::{CpuList, Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
 use worstcase_base::duration;
+use worstcase_probe::bench::{Bench, Line};
+use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::sys::rtc;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -106,6 +108,13 @@ impl Part {
                 duration::show(self.timing.warmup)
             );
             return Err(Problem::new("warmup", what));
+        }
+        let is_on_port = |load: &&LoadSpec| load.modules().contains(&"parport_pc");
+        if let Some(load) = self.loads.iter().find(is_on_port)
+            && self.probes(venue)?.contains(&Probe::Bench(Bench::Irq(Line::Parport)))
+        {
+            let what = format!("'{load}' and the probe irq cannot share the parallel port: ask for irq+hpet");
+            return Err(Problem::new("loads", what));
         }
         self.check_timing(venue)
     }

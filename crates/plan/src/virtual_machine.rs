@@ -2,10 +2,12 @@
 
 use crate::{Problem, Smp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use worstcase_probe::Probe;
 use worstcase_probe::bench::{Bench, Line};
+use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::placement::Asked;
 use worstcase_probe::priorities::Priorities;
 
@@ -34,9 +36,9 @@ pub struct VirtualMachine {
     /// Priorities of the kernel's threads, if not those that it gives them.
     #[serde(default, skip_serializing_if = "Priorities::is_empty")]
     pub chrt: Priorities,
-    /// A device that only some probes need.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<Device>,
+    /// Devices that only some probes and loads need.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub devices: BTreeSet<Device>,
 }
 
 /// A CPU that the machine can have.
@@ -52,7 +54,7 @@ pub enum CpuModel {
     Rome,
 }
 
-/// A device that a machine has for a probe's sake.
+/// A device that a machine has for the sake of a probe or a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Device {
@@ -76,7 +78,7 @@ impl Default for VirtualMachine {
             smp: Smp::default(),
             append: BootParameters::default(),
             chrt: Priorities::default(),
-            device: None,
+            devices: BTreeSet::new(),
         }
     }
 }
@@ -121,7 +123,7 @@ impl VirtualMachine {
         words.extend(self.smp.unusual());
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
-        words.extend(self.device.map(|device| device.name().to_string()));
+        words.extend(self.devices.iter().map(|device| device.name().to_string()));
         words
     }
 }
@@ -136,21 +138,26 @@ impl fmt::Display for VirtualMachine {
         if !self.chrt.is_empty() {
             write!(f, ", {}", self.chrt)?;
         }
-        match self.device {
-            Some(device) => write!(f, ", {}", device.name()),
-            None => Ok(()),
-        }
+        self.devices
+            .iter()
+            .try_for_each(|device| write!(f, ", {}", device.name()))
     }
 }
 
 impl Device {
-    /// What a probe needs.
-    pub(crate) const fn of(probe: Probe) -> Option<Device> {
-        match probe {
-            Probe::Bench(Bench::Irq(Line::Parport)) => Some(Device::Parport),
-            Probe::Bench(Bench::Irq(Line::Hpet)) => Some(Device::Hpet),
-            _ => None,
-        }
+    /// Those that a probe under a load needs.
+    pub(crate) fn of(probe: Probe, load: &str) -> BTreeSet<Device> {
+        let load: Option<LoadSpec> = load.parse().ok();
+        let driver = &"parport_pc";
+        let of_load = load.is_some_and(|load| load.modules().contains(driver));
+        let parport = of_load || probe.modules().contains(driver);
+        let hpet = probe == Probe::Bench(Bench::Irq(Line::Hpet));
+        let needed = [(Device::Parport, parport), (Device::Hpet, hpet)];
+        needed
+            .into_iter()
+            .filter(|(_, is)| *is)
+            .map(|(device, _)| device)
+            .collect()
     }
 
     const fn name(self) -> &'static str {

@@ -31,6 +31,7 @@ mod error;
 mod ext4;
 mod find;
 mod fork;
+mod interrupts;
 mod membarrier;
 mod munmap;
 mod null_block;

@@ -115,6 +115,8 @@ impl RunningPart {
             LoadKind::Sockets => super::sockets::start,
             LoadKind::Compile => super::compile::start,
             LoadKind::Draw => super::draw::start,
+            LoadKind::Rtc => super::interrupts::start_rtc,
+            LoadKind::Strobe => super::interrupts::start_strobe,
             LoadKind::Cpu => super::cpu::start,
             LoadKind::Proc => super::proc::start,
             LoadKind::Timers => super::timers::start,

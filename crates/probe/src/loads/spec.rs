@@ -312,6 +312,7 @@ mod tests {
             "apps:30",
             "sockets",
             "draw@50",
+            "rtc@1024",
             "disk",
             "disk:16@50",
             "proc@100",

@@ -35,6 +35,10 @@ pub enum LoadKind {
     Proc,
     /// Many processes that sleep for short times.
     Timers,
+    /// Interrupts of the real-time clock.
+    Rtc,
+    /// Interrupts of the parallel port.
+    Strobe,
     /// Thousands of timers that expire in one interrupt.
     Timerfd,
     /// Objects that the kernel frees through RCU.
@@ -156,7 +160,7 @@ const OWN: &str = "own";
 const OWN_IN_THE_LAB: &str = "on the host loads are processes of their own; there the same without ':own'";
 
 /// All loads, in the order in which help texts name them.
-pub const LOADS: [LoadInfo; 34] = [
+pub const LOADS: [LoadInfo; 36] = [
     LoadInfo {
         kind: LoadKind::Idle,
         name: "idle",
@@ -300,6 +304,26 @@ pub const LOADS: [LoadInfo; 34] = [
         rate: Some(0),
         modules: &[],
         only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Rtc,
+        name: "rtc",
+        takes: Takes::Nothing,
+        about: "the real-time clock interrupts, 8192 times a second or @RATE (more than 64: root)",
+        units: &["interrupts"],
+        rate: Some(0),
+        modules: &[],
+        only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::Strobe,
+        name: "strobe",
+        takes: Takes::Nothing,
+        about: "pulses on the parallel port, each an interrupt of it, 8192 a second or @RATE",
+        units: &["interrupts"],
+        rate: Some(0),
+        modules: &["parport_pc"],
+        only: Only::lab("it writes to the parallel port of the whole machine"),
     },
     LoadInfo {
         kind: LoadKind::Timerfd,

@@ -50,8 +50,7 @@ impl Parport {
         // SAFETY: this request takes no argument.
         check(unsafe { libc::ioctl(device.as_raw_fd(), PPCLAIM, 0) })
             .map_err(says(format!("{DEVICE} is in use (by lp? rmmod lp)")))?;
-        // SAFETY: ioperm changes only which ports this thread may use.
-        check(unsafe { libc::ioperm(DATA.into(), 3, 1) }).map_err(says("the port's registers".into()))?;
+        use_registers().map_err(says("the port's registers".into()))?;
         Ok(Parport(device))
     }
 
@@ -90,6 +89,32 @@ impl Parport {
     }
 }
 
+/// The port's registers alone, for pulses that nobody answers but the driver.
+#[derive(Debug)]
+pub struct Strobe(());
+
+impl Strobe {
+    /// Gets the right to use them.
+    pub fn open() -> io::Result<Strobe> {
+        use_registers()?;
+        Ok(Strobe(()))
+    }
+
+    /// A pulse, and its interrupt.
+    pub fn pulse(&self) {
+        in8(STATUS);
+        out8(CONTROL, READY | STROBE);
+        out8(CONTROL, READY);
+    }
+}
+
+/// Lets this thread, and those that it starts, use the port's registers.
+fn use_registers() -> io::Result<()> {
+    // SAFETY: ioperm changes only which ports this thread may use.
+    check(unsafe { libc::ioperm(DATA.into(), 3, 1) })?;
+    Ok(())
+}
+
 /// Where the driver tells of the port.
 const SETTINGS: &str = "/proc/sys/dev/parport/parport0";
 
@@ -113,7 +138,7 @@ pub fn affinity() -> io::Result<PathBuf> {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn out8(port: u16, value: u8) {
-    // SAFETY: `Parport::claim` got these ports, and nobody else uses the device.
+    // SAFETY: `use_registers` got these ports, and nobody else uses the device.
     unsafe {
         core::arch::asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack, preserves_flags));
     }

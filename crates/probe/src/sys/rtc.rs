@@ -41,7 +41,8 @@ fn nearest_hz(interval: Nanos) -> u32 {
     hz.clamp(*HZ.start(), *HZ.end()) as u32
 }
 
-fn tick(hz: u32) -> Nanos {
+/// The distance of so many ticks a second.
+pub fn tick(hz: u32) -> Nanos {
     Nanos(1_000_000_000 / u64::from(hz))
 }
 
