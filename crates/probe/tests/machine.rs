@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_probe::Probe;
-use worstcase_probe::loads::{self, LoadEnvironment, LoadSpec, RunningLoad};
+use worstcase_probe::loads::{LoadEnvironment, LoadSpec, RunningLoad};
 use worstcase_probe::record::Work;
 use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
 use worstcase_probe::sys::{clock, sched, signal};

@@ -305,7 +305,11 @@ fn remote_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String>
     let mut lines = vec![style.bold(&format!(
         "woken from another CPU until it runs ({units}); what the call cost that woke it; rounds in which it did not sleep"
     ))];
-    let label = |p: &RemotePoint| plain(&format!("{} {}: {}", p.place.subject, p.place.load, p.bench));
+    let label = |p: &RemotePoint| {
+        let way = p.bench.to_string();
+        let way = way.trim_start_matches("remote+");
+        plain(&format!("{} {}: {way}", p.place.subject, p.place.load))
+    };
     lines.extend(list(
         "subject, load, woken by",
         points.iter().map(label).collect(),

@@ -31,6 +31,22 @@ fn rings_and_messages_become_records() {
 }
 
 #[test]
+fn processes_become_records() {
+    let controller = Controller::new();
+    let records = controller.measured(&["--probe", "spawn", "--samples", "5", "--quiet"]);
+    for (step, program) in [
+        ("fork", Value::Null),
+        ("exec", "/bin/true".into()),
+        ("sh", "/bin/sh".into()),
+    ] {
+        let record = of(&records, &format!("spawn+{step}"));
+        assert_eq!(record["details"]["spawn"]["program"], program);
+        assert_eq!(record["accounting"]["taken"], 5);
+    }
+    assert!(controller.left().is_empty(), "{:?}", controller.left());
+}
+
+#[test]
 fn inversion_is_judged_on_its_own() {
     if !is_root() {
         eprintln!("skipped: no right to real-time priority");
@@ -100,6 +116,22 @@ fn what_cannot_be_is_refused_in_one_line() {
             &["--probe", "shootdown:1", "--cpus", "0"],
             4,
             "shootdown:1 needs 2 CPUs, one to measure on and one for each thread, and has 1: give it as many",
+        ),
+        (&["--probe", "irq+gpio"], 2, "which lines of this machine?"),
+        (
+            &["--probe", "irq:9999x0x1+gpio"],
+            4,
+            "cannot use the GPIO lines: /dev/gpiochip9999: ",
+        ),
+        (
+            &["--probe", "irq:9999+serial"],
+            4,
+            "cannot use the serial port: /dev/ttyS9999: ",
+        ),
+        (
+            &["--probe", "irq", "--cpus", "0"],
+            3,
+            "/proc/sys/dev/parport/parport0/irq: ",
         ),
         (&["--probe", "remote:2"], 2, "no numbers: remote, or e.g. remote+futex"),
         (&["--probe", "remote", "--timer", "posix"], 2, "no timer wakes them"),

@@ -45,14 +45,31 @@ fn touching_is_part_of_the_overhead() {
 /// Twice, from nothing: no two runs differ in a single value.
 #[test]
 fn every_probe_repeats_to_the_bit() {
-    let probes = "switch:4x4k+futex,hackbench:1x5x20x100+pipes+latency,inversion:3+none,jitter";
+    let probes = "switch:4x4k+futex,hackbench:1x5x20x100+pipes+latency,inversion:3+none,jitter,spawn+sh";
     let cells = format!("--kernel {GENERIC} --preempt full --load fork --samples 4 --seed 1 --probe {probes}");
     let verified = shared()
         .worstcase("lab verify --runs 2")
         .args(cells.split(' '))
         .assert();
     let out = String::from_utf8(verified.success().get_output().stdout.clone()).unwrap();
-    assert_eq!(out.matches("2 runs, one digest").count(), 4, "{out}");
+    assert_eq!(out.matches("2 runs, one digest").count(), 5, "{out}");
+}
+
+#[test]
+fn each_step_of_a_process_costs_more() {
+    let median = |step: &str| {
+        let record = measure(&format!("spawn+{step}"), 10);
+        let Some(Details::Spawn(details)) = &record.details else {
+            panic!("{:?}", record.details);
+        };
+        assert_eq!(details.program.is_some(), step != "fork");
+        record.summary.latency.as_ref().unwrap().median_ns.unwrap()
+    };
+    let [fork, exec, sh] = ["fork", "exec", "sh"].map(median);
+    assert!(
+        fork > 50_000 && exec > 2 * fork && sh > exec + fork,
+        "{fork} {exec} {sh}"
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use worstcase_results::record::{Record, Run};
 /// The generic kernel, which boots none, voluntary and full, and its twin with PREEMPT_RT.
 pub const GENERIC: &str = "debian:6.1";
 pub const RT: &str = "debian:6.1-rt";
+pub const NEWEST: &str = "debian:7.3";
 
 /// A cache of worstcase's, with the kernels in it.
 pub struct Controller {

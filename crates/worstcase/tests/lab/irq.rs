@@ -1,6 +1,6 @@
 //! `irq`: from a pulse on the parallel port to a process's answer.
 
-use crate::controller::{GENERIC, RT, folder, shared};
+use crate::controller::{GENERIC, NEWEST, RT, folder, shared};
 use crate::failures::one_line;
 use worstcase_analysis::breakdown::spans::Breakdown;
 use worstcase_probe::bench::Details;
@@ -114,6 +114,47 @@ fn a_threaded_handler_is_told_with_the_lock_that_it_holds() {
     for title in ["threaded handler", "lock's owner"] {
         assert!(told.iter().any(|(is, _)| is == title), "{told:?}");
     }
+}
+
+/// The simulated chip wakes a thread of its own, which wakes the probe; the kernel tells when it saw the edge.
+#[test]
+fn a_gpio_line_is_simulated_where_the_kernel_can() {
+    let cell = "--preempt full --cpus 2 --load-cpus 1 --load idle --samples 50 --seeds 1 --probe irq+gpio";
+    let folder = folder();
+    let run = folder.path().join("run");
+    shared()
+        .run(&format!("--kernel {NEWEST} {cell}"), &run)
+        .assert()
+        .success();
+    let shown = shared().worstcase("show").arg(&run).assert().success();
+    let shown = String::from_utf8(shown.get_output().stdout.clone()).unwrap();
+    assert!(shown.contains("seen: from the edge"), "{shown}");
+    let record = &shared().measure(&format!("--kernel {NEWEST} {cell}"))[0];
+    let Some(Details::Irq(details)) = &record.details else {
+        panic!("{:?}", record.details);
+    };
+    let (seen, least) = (details.seen.unwrap(), record.summary.latency.as_ref().unwrap().min_ns);
+    assert!(seen.min.0 > 1_000 && seen.min.0 < least, "{seen:?} {least}");
+    let none = shared().run(&format!("--kernel {GENERIC} {cell}"), &folder.path().join("none"));
+    one_line(
+        none,
+        4,
+        &["this kernel has no module 'gpio-sim'", "the load or the probe needs"],
+    );
+}
+
+#[test]
+fn a_flood_of_the_ports_interrupts_is_met_by_a_counter() {
+    let cell = format!("--kernel {GENERIC} --preempt full --samples 100 --seeds 1 --probe irq+hpet");
+    let max_under = |load: &str| max(&shared().measure(&format!("{cell} --load {load}"))[0]);
+    let (idle, rtc, strobe) = (max_under("idle"), max_under("rtc"), max_under("strobe"));
+    assert!(rtc > idle && strobe > idle, "{idle} {rtc} {strobe}");
+    let folder = folder();
+    let both = shared().run(
+        &format!("--kernel {GENERIC} --cpus 2 --load strobe --probe irq"),
+        &folder.path().join("both"),
+    );
+    one_line(both, 2, &["cannot share the parallel port", "irq+hpet"]);
 }
 
 #[test]

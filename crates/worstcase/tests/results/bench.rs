@@ -70,6 +70,7 @@ fn remote(seed: u64) -> RawRecord {
             max: Nanos(9_000 + seed),
         }),
         awake: seed as u32,
+        seen: None,
     }));
     raw
 }
