@@ -141,7 +141,7 @@ fn built_in_figures_have_cells_or_a_reason() {
         ("preemption-models", (4, 6)),
         ("realfeel-jitter", (1, 2)),
         ("scheduler-scaling", (0, 2)),
-        ("interrupt-and-switch", (6, 6)),
+        ("interrupt-and-switch", (8, 8)),
         ("kernel-flavours", (4, 4)),
     ] {
         assert_eq!(with_cells(name), cells, "{name}");
