@@ -140,14 +140,14 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
             asked: Some(subject.preempt.model.to_string()),
             in_force: said("preempt"),
         },
-        machine: record::Machine::Lab(LabMachine {
+        machine: record::Machine::Lab(Box::new(LabMachine {
             qemu: prepared.qemu.version.clone(),
             machine: subject.machine.clone(),
             qemu_cpu: machine::qemu_cpu(&subject.machine),
             command_line: prepared.command_line.clone(),
             modules: subject.modules(),
             key: prepared.key.clone(),
-        }),
+        })),
     };
     let mut result = CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
         .map_err(|e| LabError::Stamps(label, e.to_string()))?;

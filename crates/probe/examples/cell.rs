@@ -3,7 +3,7 @@
 //! `cargo run --release -p worstcase-probe --example cell -- "probe=wakeup period_ns=1000000 periods=1000 seed=1 warmup_ns=0 priority=98 load=shm"`
 
 use std::process::ExitCode;
-use worstcase_probe::loads::{self, LOADS, LoadEnvironment};
+use worstcase_probe::loads::{LOADS, LoadEnvironment};
 use worstcase_probe::{CellSpec, RawRecord, Venue, probes};
 
 fn main() -> ExitCode {

@@ -158,10 +158,10 @@ impl Milestones {
         let handlers = |m: &&Mark| walk.stacks.find(m.stack, Role::DeviceHandlers).is_some();
         let mut after = walk.within(known.entry, known.sample);
         let runs = after.find(|i| i.pid == known.probe).map_or(known.sample, |i| i.start);
-        let wakes = marks
+        let mut wakes = marks
             .iter()
             .filter(|m| m.what == What::Enter(Role::TryToWake) && m.count < runs);
-        let Some(wake) = wakes.filter(handlers).next_back() else {
+        let Some(wake) = wakes.rfind(handlers) else {
             return Some(known);
         };
         let first = |role: Role, from: u64| {

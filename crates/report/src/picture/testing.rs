@@ -23,14 +23,14 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             asked: Some(preempt.into()),
             in_force: preempt.into(),
         },
-        machine: Machine::Lab(LabMachine {
+        machine: Machine::Lab(Box::new(LabMachine {
             qemu: "7.2".into(),
             machine: VirtualMachine::default(),
             qemu_cpu: "max".into(),
             command_line: String::new(),
             modules: Vec::new(),
             key: "0".repeat(64),
-        }),
+        })),
     }
 }
 

@@ -97,7 +97,7 @@ pub struct HostMachine {
 #[serde(tag = "venue", rename_all = "lowercase")]
 pub enum Machine {
     /// In the lab.
-    Lab(LabMachine),
+    Lab(Box<LabMachine>),
     /// On the host.
     Host(HostMachine),
     /// Another tool measured a real machine.

@@ -37,14 +37,14 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             asked: Some(preempt.into()),
             in_force: preempt.into(),
         },
-        machine: Machine::Lab(LabMachine {
+        machine: Machine::Lab(Box::new(LabMachine {
             qemu: "QEMU emulator version 7.2.22".into(),
             machine: VirtualMachine::default(),
             qemu_cpu: "max,-erms,-fsrm".into(),
             command_line: format!("nokaslr preempt={preempt}"),
             modules: Vec::new(),
             key: "0".repeat(64),
-        }),
+        })),
     }
 }
 
