@@ -157,7 +157,7 @@ pub fn cause_in_words(
             true => sentence::sentence(&cause, words),
             false => sentence::several(&cause, spans, words),
         },
-        remedy: remedy::remedy(sample, mechanism, peers),
+        remedy: remedy::remedy(sample, mechanism, &cause.longest.task.comm, peers),
         mechanism,
         function: Some(cause.at.function).filter(|f| !f.is_empty()),
         caller: cause.at.caller,

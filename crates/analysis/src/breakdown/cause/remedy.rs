@@ -9,11 +9,14 @@ use worstcase_probe::Nanos;
 /// Who waits so long for a thread of lower priority waits for the share of each second that ordinary threads have.
 const SHARE: Nanos = Nanos(10_000_000);
 
-/// In words; cites the run's other subjects where they show it.
-pub fn remedy(sample: &Sample, mechanism: Mechanism, peers: &[Peer]) -> String {
+/// In words; cites the run's other subjects where they show it. `by` is the thread whose doing it is.
+pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if mechanism == Mechanism::OtherThread && sample.latency_ns >= SHARE => {
             "give the waiting thread a priority above this one; if it has that, a real-time thread never sleeps, and the kernel keeps a share of each second for the others: let that thread sleep, or end the share (sched_rt_runtime_us=-1; from 6.12 on the fair server, /sys/kernel/debug/sched/fair_server/cpuN/runtime)"
+        }
+        _ if mechanism == Mechanism::LockOwner && by.starts_with("irq/") => {
+            "give the handler's thread a priority above that of the thread which it wakes (--chrt irq/N=99): it then gives the lock back before that one runs"
         }
         rt if rt.starts_with("rt") => words_for_rt(mechanism),
         model if !preempts(model) => words_without_preemption(mechanism),
@@ -139,7 +142,7 @@ mod tests {
             maximum: Nanos(maximum),
         };
         let peers = [peer("voluntary", 90_000), peer("full", 148_000), peer("rt", 7_600)];
-        remedy(&sample, mechanism, &peers)
+        remedy(&sample, mechanism, "load-shm", &peers)
     }
 
     #[test]
@@ -173,6 +176,23 @@ mod tests {
     }
 
     #[test]
+    fn a_handlers_thread_that_holds_the_lock_shall_be_more_urgent() {
+        let sample = Sample {
+            cell: String::new(),
+            subject: String::new(),
+            load: String::new(),
+            preempt: "rt".into(),
+            unit: String::new(),
+            index: 0,
+            latency_ns: Nanos(15_000),
+            since: Default::default(),
+        };
+        let advice = |by| remedy(&sample, Mechanism::LockOwner, by, &[]);
+        assert!(advice("irq/7-parport0").contains("--chrt irq/N=99"));
+        assert!(advice("rcuc/0").starts_with("shorten"));
+    }
+
+    #[test]
     fn a_long_wait_for_another_thread_may_be_for_the_share_of_ordinary_ones() {
         let advice = |latency| {
             let sample = Sample {
@@ -185,7 +205,7 @@ mod tests {
                 latency_ns: Nanos(latency),
                 since: Default::default(),
             };
-            remedy(&sample, Mechanism::OtherThread, &[])
+            remedy(&sample, Mechanism::OtherThread, "load-shm", &[])
         };
         assert!(advice(50_000_000).contains("fair_server"));
         assert!(!advice(500_000).contains("fair_server"));
