@@ -113,6 +113,8 @@ fn switch(p: &SwitchPoint) -> Value {
         "cold_ns": p.cold.figures(),
         "net_ns": p.net.figures(),
         "net_cold_ns": p.net_cold.figures(),
+        "net_first_ns": p.net_first.figures(),
+        "again": p.again,
         "voluntary_a_hop": p.voluntary,
         "involuntary_a_hop": p.involuntary,
         "migrations": p.migrations,

@@ -31,7 +31,7 @@ pub mod shootdown;
 pub mod switch;
 
 pub use details::{
-    Details, HackbenchDetails, HackbenchRun, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails,
+    Details, HackbenchDetails, HackbenchRun, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails, SwitchAgain,
     SwitchDetails, SwitchRepetition,
 };
 pub use marks::Marks;

@@ -10,6 +10,7 @@ use crate::picture::data::PictureData;
 use crate::ranking::Ranking;
 use crate::terminal::losses;
 use crate::then_now::Shown;
+use crate::trimmed::Trimmed;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::shell;
@@ -40,6 +41,7 @@ pub struct RunPart {
     tables: Vec<Table>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
+    trimmed: Option<Trimmed>,
     then_and_now: Vec<Shown>,
     losses: Vec<String>,
     facts: Facts,
@@ -68,6 +70,7 @@ impl RunPart {
             tables: super::figures::tables(view, &labels),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
+            trimmed: Trimmed::of(view),
             then_and_now: compared(plan, view.records).iter().map(Shown::of).collect(),
             losses: match view.records {
                 [] => Vec::new(),

@@ -33,6 +33,27 @@ const ranking = (run) => [
   el('p', {}, el('strong', {}, name(run.ranking.answer))),
 ];
 
+const trimmed = (run) => {
+  const place = el('div');
+  const first = run.trimmed.rows.some((row) => row.first);
+  const columns = [{ title: 'Subject' }, { title: 'Probe' }, { title: 'Load' }, { title: 'Trimmed mean', number: true, strong: true },
+    { title: 'Mean of all', number: true }, { title: 'Min', number: true }, { title: 'Max', number: true },
+    { title: 'Values', number: true }, { title: 'Measured again', number: true },
+    ...(first ? [{ title: 'Mean first', number: true }, { title: 'Max first', number: true }] : [])];
+  const draw = () => {
+    const rows = run.trimmed.rows.filter(isShown);
+    place.replaceChildren(rows.length === 0 ? el('p', { class: 'empty' }, 'The filter leaves nothing of this table.') : table({
+      caption: `Net cost of a switch in ${run.trimmed.unit}: as published, each seed without its best and its worst tenth, and of all values.`,
+      columns,
+      rows: rows.map((r) => [run.labels[r.subject] ?? r.subject, r.probe, r.load, r.trimmed, r.mean, r.min, r.max, r.values, r.again,
+        ...(first ? r.first ?? ['–', '–'] : [])]),
+    }));
+  };
+  onFilter(draw);
+  draw();
+  return [place, el('p', {}, run.trimmed.again)];
+};
+
 // A sign and a word, as of the verdicts.
 const AGREEMENTS = { agrees: ['✓', 'PASS'], differs: ['≠', 'FAIL'], 'cannot be compared': ['–', 'INCONCLUSIVE'] };
 
@@ -67,6 +88,7 @@ const sections = (run) => [
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.tables.length > 0 && ['Numbers', () => run.tables.flatMap((of) => numbers(run, of))],
+  run.trimmed && ['Trimmed and untrimmed: the cost of a switch', () => trimmed(run)],
   run.then_and_now.length > 0 && ['Then and now', () => thenAndNow(run)],
   run.losses.length > 0 && ['Losses and warnings', () => el('ul', {}, run.losses.map((line) => el('li', {}, name(line))))],
   run.facts.subjects.length > 0 && ['Measured on', () => factsSection(run)],
