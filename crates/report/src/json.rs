@@ -1,6 +1,6 @@
 //! `worstcase show --json`: ensembles and verdicts for programs. Times in ns; `docs/formats.md` has the fields.
 
-use super::{View, noise};
+use super::{View, demands, noise};
 use serde_json::{Value, json};
 use worstcase_probe::bench::Bench;
 use worstcase_results::published::compared;
@@ -49,6 +49,7 @@ pub fn run(view: &View) -> String {
         "remote": points::remotes(view.records).iter().map(remote).collect::<Vec<_>>(),
         "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
         "verdict": verdicts,
+        "demands": demands::json(view),
         "published": compared(view.plan, view.records),
     });
     format!("{document:#}\n")

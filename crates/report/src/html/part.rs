@@ -5,6 +5,7 @@ use super::breakdown::BreakdownPart;
 use super::facts::Facts;
 use super::figures::Table;
 use crate::View;
+use crate::demands::Demands;
 use crate::picture::Picture;
 use crate::picture::data::PictureData;
 use crate::ranking::Ranking;
@@ -38,6 +39,7 @@ pub struct RunPart {
     probes: Vec<String>,
     answer: Answer,
     ranking: Option<Ranking>,
+    demands: Option<Demands>,
     tables: Vec<Table>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
@@ -67,6 +69,7 @@ impl RunPart {
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
             answer: Answer::of(view, &labels),
             ranking: Ranking::of(view),
+            demands: Demands::of(view),
             tables: super::figures::tables(view, &labels),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,

@@ -71,7 +71,10 @@ const FIGURES: [Figure; 2] = [
 fn spread(seeds: &[Measured<'_>]) -> Option<(f64, Option<[f64; 2]>)> {
     let spreads = seeds.iter().filter_map(|seed| {
         let costs = costs(seed, hot);
-        let (least, most) = (costs.iter().copied().reduce(f64::min)?, costs.iter().copied().reduce(f64::max)?);
+        let (least, most) = (
+            costs.iter().copied().reduce(f64::min)?,
+            costs.iter().copied().reduce(f64::max)?,
+        );
         Some(vec![most - least])
     });
     let figures = Values::new(spreads)?.figures();

@@ -33,6 +33,20 @@ const ranking = (run) => [
   el('p', {}, el('strong', {}, name(run.ranking.answer))),
 ];
 
+// The same of a class of demand.
+const MET = { PASS: '✓', FAIL: '✗', INCONCLUSIVE: '–' };
+const metMark = (met) => el('span', { class: `outcome ${met.outcome}` }, el('span', { 'aria-hidden': 'true' }, MET[met.outcome]), ` ${met.words}`);
+
+const demands = (run) => [
+  table({
+    caption: `Who meets what uses of a machine need, with the largest latency under all loads, in ${run.demands.unit}; the cost is time, as multiples of the first option’s.`,
+    columns: [{ title: 'Option' }, { title: 'Largest latency', number: true, strong: true }, { title: 'hackbench', number: true },
+      { title: 'switch', number: true }, ...run.demands.classes.map((c) => ({ title: c.title }))],
+    rows: run.demands.options.map((o) => [o.label, o.max, o.hackbench, o.switch, ...o.met.map(metMark)]),
+  }),
+  el('ul', { class: 'lines' }, run.demands.classes.map((c) => el('li', {}, el('strong', {}, name(`${c.title}: ${c.answer}`)), ' ', name(c.why)))),
+];
+
 const trimmed = (run) => {
   const place = el('div');
   const first = run.trimmed.rows.some((row) => row.first);
@@ -85,6 +99,7 @@ const thenAndNow = (run) => [
 const sections = (run) => [
   run.answer.verdicts.length > 0 && ['Verdicts', () => verdicts(run)],
   run.ranking && ['Ranking: the verdict and its cost', () => ranking(run)],
+  run.demands && ['Classes of demand', () => demands(run)],
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.tables.length > 0 && ['Numbers', () => run.tables.flatMap((of) => numbers(run, of))],
