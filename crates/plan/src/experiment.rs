@@ -7,7 +7,7 @@
 //! ```
 //! A command line gives one part. A study may have several, which differ in some of it.
 
-use crate::{Apply, CpuList, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
+use crate::{Apply, CpuList, Demand, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -208,6 +208,8 @@ pub struct Plan {
     pub study: Option<StudySource>,
     /// Figures set beside.
     pub published: Vec<Published>,
+    /// What uses of a machine need.
+    pub demands: Vec<Demand>,
 }
 
 /// Which study asks for an experiment.

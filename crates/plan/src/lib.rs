@@ -39,7 +39,7 @@ pub use experiment::{
 pub use method::{Policy, Timer, UnknownWord};
 pub use model::{Model, UnknownModel};
 pub use smp::Smp;
-pub use study::{Published, Study, StudyError, Variant};
+pub use study::{Demand, Published, Study, StudyError, Variant};
 pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Device, VirtualMachine};
 pub use worstcase_probe::Venue;
 pub use worstcase_probe::cpus::{CpuList, NoCpuList};

@@ -171,6 +171,10 @@ impl Probe {
                     "probe '{bench}': the lab's machine has irq (a parallel port), irq+hpet and irq+gpio (a simulated chip)"
                 )));
             }
+            (Probe::Bench(Bench::Switch(ring)), _) if ring.again > 0 => {
+                let only = Only::host("the lab's values are exact, and the same each time; leave +again out");
+                Only::check(only, venue, &format!("probe '{self}'"))?;
+            }
             _ => {}
         }
         Only::check(self.info().only, venue, &format!("probe '{}'", self.name()))
@@ -339,7 +343,13 @@ mod tests {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
         let why = Probe::Timerlat.check_venue(Venue::Lab).unwrap_err().0;
         assert!(why.starts_with("probe 'timerlat' is there on the host only: "), "{why}");
+        let again: Probe = "switch:2x0+again1".parse().unwrap();
+        assert_eq!(again.check_venue(Venue::Host), Ok(()));
+        assert_eq!(
+            again.check_venue(Venue::Lab).unwrap_err().0,
+            "probe 'switch:2x0+again1' is there on the host only: the lab's values are exact, and the same each time; leave +again out"
+        );
         assert_eq!(Probe::names(Venue::Lab).count(), 11);
-        assert_eq!(Probe::names(Venue::Host).count(), 10);
+        assert_eq!(Probe::names(Venue::Host).count(), 12);
     }
 }

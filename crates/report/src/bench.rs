@@ -3,6 +3,7 @@
 use super::View;
 use super::grid::{Grid, Group};
 use super::terminal::{Style, distinct, width};
+use super::trimmed;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Switch, Transport};
@@ -29,6 +30,10 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
         out.extend(switch_grid(view, subject, load, &of, style));
         out.push(String::new());
         out.extend(switch_list(&of, style));
+    }
+    if !switches.is_empty() {
+        out.push(String::new());
+        out.extend(trimmed::lines(view, style));
     }
     let hackbenches = points::hackbenches(view.records);
     if !hackbenches.is_empty() {
@@ -86,7 +91,7 @@ fn size(ring: &Switch) -> String {
 }
 
 /// Nanoseconds that may be negative, as microseconds.
-fn us(ns: f64) -> String {
+pub(super) fn us(ns: f64) -> String {
     let size = micros(Nanos(ns.abs().round() as u64));
     if ns < 0.0 && size != "0" {
         format!("-{size}")
@@ -419,7 +424,7 @@ fn unit(view: &View, subject: &SubjectId) -> String {
         .map_or(String::new(), |r| r.subject.time_unit())
 }
 
-fn list(heading: &str, labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>>) -> Vec<String> {
+pub(super) fn list(heading: &str, labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>>) -> Vec<String> {
     let grid = Grid {
         heading: heading.into(),
         labels,

@@ -1,6 +1,6 @@
 //! `worstcase show --json`: ensembles and verdicts for programs. Times in ns; `docs/formats.md` has the fields.
 
-use super::{View, noise};
+use super::{View, demands, noise};
 use serde_json::{Value, json};
 use worstcase_probe::bench::Bench;
 use worstcase_results::published::compared;
@@ -51,6 +51,7 @@ pub fn run(view: &View) -> String {
         "spawn": points::spawns(view.records).iter().map(spawn).collect::<Vec<_>>(),
         "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
         "verdict": verdicts,
+        "demands": demands::json(view),
         "published": compared(view.plan, view.records),
     });
     format!("{document:#}\n")
@@ -115,6 +116,8 @@ fn switch(p: &SwitchPoint) -> Value {
         "cold_ns": p.cold.figures(),
         "net_ns": p.net.figures(),
         "net_cold_ns": p.net_cold.figures(),
+        "net_first_ns": p.net_first.figures(),
+        "again": p.again,
         "voluntary_a_hop": p.voluntary,
         "involuntary_a_hop": p.involuntary,
         "migrations": p.migrations,

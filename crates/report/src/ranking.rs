@@ -5,7 +5,7 @@ use super::grid::{Grid, Group};
 use super::terminal::{Style, row_label, width};
 use serde::Serialize;
 use worstcase_base::format::{micros, plain};
-use worstcase_results::record::SubjectId;
+use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::stats::points::{self, HackbenchPoint, SwitchPoint};
 use worstcase_results::verdict::{Outcome, Verdict};
 
@@ -43,24 +43,26 @@ impl Ranking {
     /// Of a run that judges several subjects and knows the cost of each; else nothing.
     pub fn of(view: &View) -> Option<Ranking> {
         let (_, verdicts) = view.verdicts.as_ref()?;
-        let (switches, hackbenches) = (points::switches(view.records), points::hackbenches(view.records));
-        let priced = |id: &SubjectId| {
-            switches.iter().any(|p| p.place.subject == *id) || hackbenches.iter().any(|p| p.place.subject == *id)
-        };
-        if verdicts.len() < 2 || !verdicts.iter().all(|v| priced(&v.subject)) {
+        if verdicts.len() < 2 {
             return None;
         }
-        let first = &verdicts[0].subject;
+        let prices = Prices::of(view.records, &verdicts[0].subject);
+        if !verdicts.iter().all(|v| prices.knows(&v.subject)) {
+            return None;
+        }
         let label = |id: &SubjectId| {
             let subject = view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
             subject.map_or_else(|| id.to_string(), row_label)
         };
-        let option = |v: &Verdict| RankedOption {
-            label: label(&v.subject),
-            outcome: v.outcome,
-            max: micros(v.evidence.max_ns),
-            hackbench: cost(shared(&hackbenches, first, &v.subject, of_hackbench)),
-            switch: cost(shared(&switches, first, &v.subject, of_switch)),
+        let option = |v: &Verdict| {
+            let (hackbench, switch) = prices.of_subject(&v.subject);
+            RankedOption {
+                label: label(&v.subject),
+                outcome: v.outcome,
+                max: micros(v.evidence.max_ns),
+                hackbench,
+                switch,
+            }
         };
         let answer = match verdicts.iter().find(|v| v.outcome == Outcome::Pass) {
             Some(v) => format!("The first option that passes is {}.", label(&v.subject)),
@@ -70,6 +72,48 @@ impl Ranking {
             options: verdicts.iter().map(option).collect(),
             answer,
         })
+    }
+}
+
+/// What subjects cost in throughput, over what one of them does.
+pub(super) struct Prices {
+    first: SubjectId,
+    switches: Vec<SwitchPoint>,
+    hackbenches: Vec<HackbenchPoint>,
+}
+
+impl Prices {
+    /// Over `first`.
+    pub(super) fn of(records: &[Record], first: &SubjectId) -> Prices {
+        Prices {
+            first: first.clone(),
+            switches: points::switches(records),
+            hackbenches: points::hackbenches(records),
+        }
+    }
+
+    /// Whether a cost of it was measured.
+    fn knows(&self, id: &SubjectId) -> bool {
+        let mut places = self
+            .switches
+            .iter()
+            .map(|p| &p.place)
+            .chain(self.hackbenches.iter().map(|p| &p.place));
+        places.any(|place| place.subject == *id)
+    }
+
+    /// Times of hackbench and of a hop of switch, over the first's.
+    pub(super) fn factors(&self, id: &SubjectId) -> (Option<f64>, Option<f64>) {
+        (
+            shared(&self.hackbenches, &self.first, id, of_hackbench),
+            shared(&self.switches, &self.first, id, of_switch),
+        )
+    }
+
+    /// The same in words.
+    pub(super) fn of_subject(&self, id: &SubjectId) -> (String, String) {
+        let (hackbench, switch) = self.factors(id);
+        (cost(hackbench), cost(switch))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::foreign;
 use super::grid::{Grid, Group};
-use super::{View, bench, host, noise, ranking, then_now};
+use super::{View, bench, demands, host, noise, ranking, then_now};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
@@ -164,6 +164,11 @@ pub fn run(view: &View, style: Style) -> String {
             out.push(String::new());
             out.extend(ranking);
         }
+    }
+    let demands = demands::lines(view, style);
+    if !demands.is_empty() {
+        out.push(String::new());
+        out.extend(demands);
     }
     if !view.plan.published.is_empty() {
         out.push(String::new());

@@ -6,11 +6,13 @@
 //! verdict  PASS, FAIL or INCONCLUSIVE                  <- records
 //! compare  two runs, and the gate of a baseline        <- records, stats
 //! history  many runs over time, or over kernels        <- records, stats
+//! demands   which classes of demand are met          <- records, verdict
 //! published  then and now: published figures and ours   <- records, stats
 //! ```
 //! Every step takes values and returns values; a run folder is enough for all of them.
 
 pub mod compare;
+pub mod demands;
 pub mod history;
 pub mod published;
 pub mod record;

@@ -110,6 +110,7 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
         experiment: Experiment::usual(Venue::Host, Subjects::Cpus(None)),
         study: None,
         published: Vec::new(),
+        demands: Vec::new(),
     };
     let run = Run::create(dir, RunPlan::new(asked, vec![entry]))?;
     let scratch = run.scratch()?;

@@ -1,6 +1,8 @@
 //! Findings of made-up machines.
 
 use super::*;
+use crate::facts::daemons::Daemon;
+use crate::facts::drives::{AtaDevice, PolledDrive};
 use crate::facts::interrupts::Irq;
 use crate::facts::memory::Swap;
 use crate::facts::power::IdleState;
@@ -266,6 +268,12 @@ fn rights_are_had_by_capability_or_by_limit() {
     assert_eq!(real_time(vec!["CAP_SYS_NICE"], 0), Some(Level::Good));
     assert_eq!(real_time(vec![], 95), Some(Level::Good));
     assert_eq!(real_time(vec![], 0), Some(Level::Harmful));
+    // Threads of interrupts come before those.
+    assert_eq!(real_time(vec![], 50), Some(Level::Notice));
+    assert_eq!(real_time(vec![], 51), Some(Level::Good));
+    assert_eq!(after("real-time-limit", |_| ()), None);
+    let limited = after("real-time-limit", |f| f.rights.rt_time_us = Some(200_000));
+    assert_eq!(limited, Some(Level::Notice));
     let tracing = |capabilities: Vec<&'static str>, paranoid| {
         after("tracing-right", |f| {
             f.rights.capabilities = Some(capabilities);
@@ -275,6 +283,65 @@ fn rights_are_had_by_capability_or_by_limit() {
     assert_eq!(tracing(vec!["CAP_PERFMON"], 2), Some(Level::Good));
     assert_eq!(tracing(vec![], -1), Some(Level::Good));
     assert_eq!(tracing(vec![], 2), Some(Level::Notice));
+}
+
+#[test]
+fn disks_without_dma_are_harmful() {
+    let id = "disk-dma";
+    let device = |mode: &str| AtaDevice {
+        name: "dev1.0".into(),
+        mode: mode.into(),
+    };
+    let with = |modes: &[&str]| after(id, |f| f.drives.ata = modes.iter().map(|mode| device(mode)).collect());
+    assert_eq!(with(&[]), None);
+    assert_eq!(with(&["XFER_UDMA_6"]), Some(Level::Good));
+    assert_eq!(with(&["XFER_UDMA_6", "XFER_PIO_4"]), Some(Level::Harmful));
+    let mut facts = machine();
+    facts.drives.ata = vec![device("XFER_PIO_4")];
+    assert!(
+        find(&facts, id)
+            .unwrap()
+            .what
+            .ends_with("without DMA: dev1.0 (XFER_PIO_4)")
+    );
+}
+
+#[test]
+fn polling_of_drives_can_be_set_off() {
+    let id = "drive-polling";
+    assert_eq!(after(id, |_| ()), None);
+    let mut facts = machine();
+    facts.drives.polled = vec![PolledDrive {
+        name: "sr0".into(),
+        every_ms: 2_000,
+    }];
+    let finding = find(&facts, id).unwrap();
+    assert_eq!(finding.level, Level::Notice);
+    assert_eq!(finding.changes, [Change::set("sys/block/sr0/events_poll_msecs", 0)]);
+}
+
+#[test]
+fn daemons_that_wake_often_are_named() {
+    let id = "daemons";
+    let daemon = |name: &str, wakeups_per_s| Daemon {
+        name: name.into(),
+        pid: 1,
+        wakeups_per_s,
+    };
+    let with = |daemons: Vec<Daemon>| {
+        let mut facts = machine();
+        facts.daemons = daemons;
+        find(&facts, id)
+    };
+    assert!(with(vec![]).is_none());
+    assert_eq!(with(vec![daemon("quiet", 9.0)]).unwrap().level, Level::Good);
+    let many = (0..7).map(|n| daemon(&format!("d{n}"), 100.0 - f64::from(n))).collect();
+    let finding = with(many).unwrap();
+    assert_eq!(finding.level, Level::Notice);
+    assert_eq!(
+        finding.what,
+        "daemons wake often: d0 (100 a second), d1 (99 a second), d2 (98 a second), d3 (97 a second), d4 (96 a second), and 2 more"
+    );
 }
 
 #[test]

@@ -8,7 +8,9 @@ pub mod cgroup;
 pub mod clock;
 pub mod container;
 pub mod cpu;
+pub mod daemons;
 pub mod disks;
+pub mod drives;
 pub mod identity;
 pub mod interrupts;
 pub mod isolation;
@@ -65,6 +67,10 @@ pub struct Facts {
     pub cgroup: cgroup::Cgroup,
     /// Block devices.
     pub disks: Vec<disks::Disk>,
+    /// Drives that need the CPUs.
+    pub drives: drives::Drives,
+    /// Daemons, those that wake most first.
+    pub daemons: Vec<daemons::Daemon>,
 }
 
 impl Facts {
@@ -101,6 +107,8 @@ impl Facts {
             container,
             cgroup: cgroup::read(tree),
             disks: disks::read(tree),
+            drives: drives::read(tree),
+            daemons: daemons::read(tree),
         }
     }
 }

@@ -12,6 +12,8 @@ pub struct Rights {
     pub capabilities: Option<Vec<&'static str>>,
     /// The highest real-time priority without CAP_SYS_NICE (RLIMIT_RTPRIO).
     pub rt_priority: Option<u32>,
+    /// CPU time in us after which a real-time thread that does not sleep is ended (RLIMIT_RTTIME); absent: never.
+    pub rt_time_us: Option<u64>,
     /// How much memory may be locked without CAP_IPC_LOCK; absent where `locked_unlimited`.
     pub locked_bytes: Option<u64>,
     /// No limit on locked memory.
@@ -72,6 +74,7 @@ pub(super) fn read(tree: &Tree, own_users: bool) -> Rights {
         capabilities: held.map(|held| names(held).collect()),
         rt_priority: limit("Max realtime priority")
             .and_then(|n| if n == "unlimited" { Some(99) } else { n.parse().ok() }),
+        rt_time_us: limit("Max realtime timeout").and_then(|n| n.parse().ok()),
         locked_bytes: limit("Max locked memory").and_then(|n| n.parse().ok()),
         locked_unlimited: limit("Max locked memory") == Some("unlimited"),
         perf_event_paranoid: tree.value("proc/sys/kernel/perf_event_paranoid"),

@@ -322,3 +322,79 @@ fn rights_memory_and_disks() {
     );
     assert_eq!(facts.virtualization.steal_percent, Some(10.0));
 }
+
+#[test]
+fn drives_are_asked_only_if_they_cannot_tell() {
+    let block = |drive: &str, file: &str| format!("sys/block/{drive}/{file}");
+    let mut files: Vec<(String, &str)> = Vec::new();
+    for (drive, events, told, poll) in [
+        // Disk, optical drives with the usual and their own interval, one that tells, one that is not asked.
+        ("sda", "", "", "-1"),
+        ("sr0", "media_change eject_request", "", "-1"),
+        ("sr1", "media_change eject_request", "", "500"),
+        ("sr2", "media_change", "media_change", "-1"),
+        ("sr3", "media_change", "", "0"),
+    ] {
+        files.extend([
+            (block(drive, "events"), events),
+            (block(drive, "events_async"), told),
+            (block(drive, "events_poll_msecs"), poll),
+        ]);
+    }
+    let usual = "sys/module/block/parameters/events_dfl_poll_msecs".to_string();
+    let polled = |usual_ms: &'static str| {
+        let mut files = files.clone();
+        files.push((usual.clone(), usual_ms));
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+        let polled = facts(&files).drives.polled.into_iter();
+        polled.map(|drive| (drive.name, drive.every_ms)).collect::<Vec<_>>()
+    };
+    assert_eq!(polled("2000"), [("sr0".into(), 2_000), ("sr1".into(), 500)]);
+    assert_eq!(polled("0"), [("sr1".into(), 500)]);
+}
+
+#[test]
+fn ata_devices_tell_how_they_transfer() {
+    let ata = facts(&[
+        ("sys/class/ata_device/dev1.0/class", "ata\n"),
+        ("sys/class/ata_device/dev1.0/xfer_mode", "XFER_PIO_4\n"),
+        ("sys/class/ata_device/dev2.0/class", "atapi\n"),
+        ("sys/class/ata_device/dev2.0/xfer_mode", "XFER_UDMA_5\n"),
+        ("sys/class/ata_device/dev3.0/class", "none\n"),
+        ("sys/class/ata_device/dev3.0/xfer_mode", "XFER_PIO_0\n"),
+    ])
+    .drives
+    .ata;
+    let told: Vec<(&str, bool)> = ata.iter().map(|d| (d.name.as_str(), d.is_pio())).collect();
+    assert_eq!(told, [("dev1.0", true), ("dev2.0", false)]);
+}
+
+#[test]
+fn daemons_have_no_terminal_and_wake_so_often_since_they_were_started() {
+    let stat = |name: &str, parent: u32, terminal: u32, started: u32| {
+        format!("7 ({name}) S {parent} 7 7 {terminal} -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {started} 0 0\n")
+    };
+    let of = |pid: u32, stat: String, switches: [u32; 2]| {
+        let thread = |nth: usize| {
+            let status = format!(
+                "Name:\tx\nvoluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t9\n",
+                switches[nth]
+            );
+            (
+                format!("proc/{pid}/task/{}/status", pid as usize + nth),
+                status.into_bytes(),
+            )
+        };
+        [(format!("proc/{pid}/stat"), stat.into_bytes()), thread(0), thread(1)]
+    };
+    let mut files: Vec<(String, Vec<u8>)> = vec![("proc/uptime".into(), b"1100.50 9.00\n".to_vec())];
+    files.extend(of(70, stat("a) (daemon", 1, 0, 10_050), [4_000, 6_000]));
+    files.extend(of(80, stat("busy", 1, 0, 10_050), [90_000, 0]));
+    files.extend(of(90, stat("of-a-shell", 60, 0, 0), [90_000, 0]));
+    files.extend(of(100, stat("login", 1, 1_025, 0), [90_000, 0]));
+    files.extend(of(110, stat("young", 1, 0, 109_500), [90_000, 0]));
+    let files: Vec<(&str, Vec<u8>)> = files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    let told = |daemon: daemons::Daemon| (daemon.name, daemon.pid, daemon.wakeups_per_s);
+    let all: Vec<_> = facts_of_bytes(&files).daemons.into_iter().map(told).collect();
+    assert_eq!(all, [("busy".into(), 80, 90.0), ("a) (daemon".into(), 70, 10.0)]);
+}

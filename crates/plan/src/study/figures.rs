@@ -146,7 +146,13 @@ fn cell(
 }
 
 /// A text that has to be there.
-fn said(value: Option<String>, at: &Range<usize>, section: &str, key: &str, remedy: &str) -> Checked<String> {
+pub(super) fn said(
+    value: Option<String>,
+    at: &Range<usize>,
+    section: &str,
+    key: &str,
+    remedy: &str,
+) -> Checked<String> {
     let absent = || Wrong(at.clone(), format!("{section} has no '{key}': {remedy}"));
     value.filter(|text| !text.trim().is_empty()).ok_or_else(absent)
 }

@@ -1,6 +1,7 @@
 //! The form of a study file and its checks. Every error names the file, the line, and what is allowed.
 
 use super::cells::{RawCells, experiment, quick_of};
+use super::demand::{RawDemand, demands};
 use super::figures::{RawPublished, published};
 use super::{Study, StudyError, Variants};
 use crate::Venue;
@@ -29,6 +30,8 @@ struct RawStudy {
     host: Option<Spanned<RawCells>>,
     #[serde(default)]
     published: Vec<Spanned<RawPublished>>,
+    #[serde(default)]
+    demand: Vec<Spanned<RawDemand>>,
 }
 
 /// Something wrong, and where in the text.
@@ -92,6 +95,7 @@ fn check(raw: RawStudy) -> Checked<Study> {
     let (lab, host) = (variants(raw.full, raw.quick, Venue::Lab)?, host.transpose()?);
     Ok(Study {
         published: published(raw.published, &lab, host.as_ref())?,
+        demands: demands(raw.demand)?,
         name: raw.name.into_inner(),
         title: raw.title,
         question: raw.question,

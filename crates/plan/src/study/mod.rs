@@ -1,15 +1,17 @@
 //! Studies: files that ask a question and hold the experiments that answer it.
 //!
 //! [`load`] reads a built-in study or a file of the user's ([`file`] has the form and its checks, [`cells`] how a section
-//! becomes an experiment, [`figures`] published figures, [`selector`] their cells of ours).
+//! becomes an experiment, [`figures`] published figures, [`demand`] classes of demand, [`selector`] their cells of ours).
 
 mod cells;
+pub mod demand;
 mod figures;
 mod file;
 pub mod published;
 mod selector;
 
 use crate::{Experiment, Plan, Venue};
+pub use demand::Demand;
 pub use published::Published;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -74,6 +76,8 @@ pub struct Study {
     pub host: Option<Variants>,
     /// Published figures.
     pub published: Vec<Published>,
+    /// What uses of a machine need.
+    pub demands: Vec<Demand>,
 }
 
 /// Why a study cannot be read.
@@ -142,6 +146,7 @@ pub fn plan(name_or_path: &str, venue: Venue, variant: Variant) -> Result<Plan, 
             variant,
         }),
         published: study.published,
+        demands: study.demands,
     })
 }
 

@@ -31,6 +31,35 @@ pub struct SwitchDetails {
     pub hops: u64,
     /// Each repetition: a ring of its own.
     pub repetitions: Vec<SwitchRepetition>,
+    /// Those that were measured again, in order.
+    #[serde(default)]
+    pub again: Vec<SwitchAgain>,
+}
+
+/// A repetition that was too far off, measured again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchAgain {
+    /// Which one.
+    pub index: u32,
+    /// How often it was measured again.
+    pub tries: u32,
+    /// The last of these is still too far off.
+    pub still_off: bool,
+    /// The last of these.
+    pub repetition: SwitchRepetition,
+}
+
+impl SwitchDetails {
+    /// The repetitions, with those that were measured again in place of the first ones.
+    pub fn settled(&self) -> Vec<SwitchRepetition> {
+        let mut settled = self.repetitions.clone();
+        for again in &self.again {
+            if let Some(first) = settled.get_mut(again.index as usize) {
+                first.clone_from(&again.repetition);
+            }
+        }
+        settled
+    }
 }
 
 /// One ring of fresh processes with fresh memory.

@@ -36,7 +36,7 @@ pub mod switch;
 
 pub use details::{
     Details, HackbenchDetails, HackbenchRun, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails,
-    SpawnDetails, SwitchDetails, SwitchRepetition,
+    SpawnDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
 };
 pub use marks::Marks;
 pub use names::{

@@ -1,7 +1,7 @@
 //! How these probes are asked for: `NAME[:DIMENSIONS][+OPTION]...`, with alternatives between slashes.
 //!
 //! ```text
-//! switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME]
+//! switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT]
 //! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
@@ -52,6 +52,8 @@ pub struct Switch {
     pub placement: Placement,
     /// CPU time that each member spends before it passes the token on: a known addition, to check the result.
     pub spin: Nanos,
+    /// A repetition that is more than so many percent off the median of all is measured again; 0: none is.
+    pub again: u8,
 }
 
 /// What a token is passed through.
@@ -374,7 +376,8 @@ impl Bench {
             Bench::Switch(s) => {
                 within("processes", s.processes.into(), 2, 4096)?;
                 within("bytes", s.size.into(), 0, 64 << 20)?;
-                within("spin in ns", s.spin.0, 0, 1_000_000_000)
+                within("spin in ns", s.spin.0, 0, 1_000_000_000)?;
+                within("again in percent", s.again.into(), 0, 50)
             }
             Bench::Hackbench(h) => {
                 within("groups", h.groups.into(), 1, 1000)?;
@@ -457,6 +460,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             threads: false,
             placement: Placement::Same,
             spin: Nanos(0),
+            again: 0,
         }),
         "hackbench" => Bench::Hackbench(Hackbench {
             groups: small(0, 1)?,
@@ -505,11 +509,17 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
                 s.placement = placement;
             } else if let Some(spin) = option.strip_prefix("spin") {
                 s.spin = time(spin)?;
+            } else if let Some(percent) = option.strip_prefix("again") {
+                s.again = percent
+                    .parse()
+                    .ok()
+                    .filter(|percent| *percent > 0)
+                    .ok_or_else(|| format!("'{option}' is not a number of percent, e.g. again1"))?;
             } else if option == "threads" || option == "processes" {
                 s.threads = option == "threads";
             } else {
                 return Err(format!(
-                    "no option '{option}'; there are pipe, eventfd, futex, threads, processes, same, smt, cache, across, free, spinTIME"
+                    "no option '{option}'; there are pipe, eventfd, futex, threads, processes, same, smt, cache, across, free, spinTIME, againPERCENT"
                 ));
             }
         }
@@ -616,6 +626,9 @@ impl fmt::Display for Switch {
         }
         if self.spin.0 > 0 {
             write!(f, "+spin{}", show_time(self.spin))?;
+        }
+        if self.again > 0 {
+            write!(f, "+again{}", self.again)?;
         }
         Ok(())
     }
@@ -783,6 +796,7 @@ mod tests {
         for text in [
             "switch",
             "switch:16x16k+threads+futex+across+spin20us",
+            "switch:2x0+again1/50",
             "hackbench:10x20x1000x1500+pipes+threads+cpus2+latency",
             "inversion:1/8+none/protect+section200us+middle3ms",
             "remote",
@@ -802,6 +816,8 @@ mod tests {
             ("switch:2x0x3", "at most 2 numbers"),
             ("switch:2x0+pipes", "no option 'pipes'"),
             ("switch:2/2x0", "asked for twice"),
+            ("switch:2x0+again51", "again in percent: 0 to 50, not 51"),
+            ("switch:2x0+again0", "'again0' is not a number of percent"),
             ("switch:axb", "'a' is not a number"),
             ("hackbench:1x1x1x4+latency", "bytes: 8 to"),
             ("hackbench:1+cpusmany", "not a number of CPUs"),

@@ -5,11 +5,13 @@ use super::breakdown::BreakdownPart;
 use super::facts::Facts;
 use super::figures::Table;
 use crate::View;
+use crate::demands::Demands;
 use crate::picture::Picture;
 use crate::picture::data::PictureData;
 use crate::ranking::Ranking;
 use crate::terminal::losses;
 use crate::then_now::Shown;
+use crate::trimmed::Trimmed;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::shell;
@@ -37,9 +39,11 @@ pub struct RunPart {
     probes: Vec<String>,
     answer: Answer,
     ranking: Option<Ranking>,
+    demands: Option<Demands>,
     tables: Vec<Table>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
+    trimmed: Option<Trimmed>,
     then_and_now: Vec<Shown>,
     losses: Vec<String>,
     facts: Facts,
@@ -65,9 +69,11 @@ impl RunPart {
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
             answer: Answer::of(view, &labels),
             ranking: Ranking::of(view),
+            demands: Demands::of(view),
             tables: super::figures::tables(view, &labels),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
+            trimmed: Trimmed::of(view),
             then_and_now: compared(plan, view.records).iter().map(Shown::of).collect(),
             losses: match view.records {
                 [] => Vec::new(),

@@ -6,7 +6,7 @@ use super::spread::over_seeds;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use std::collections::BTreeMap;
 use worstcase_base::format::plain;
-use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchDetails, SwitchRepetition};
+use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchRepetition};
 use worstcase_results::record::{Quantity, Record};
 
 /// All of them that were measured.
@@ -61,16 +61,18 @@ pub fn measured<'a>(data: &PictureData<'a>) -> Vec<Vec<Measured<'a>>> {
 
 /// Cost of a switch in us: the mean over the seeds of each seed's repetitions, trimmed.
 pub fn switch_cost(seeds: &[Measured<'_>], overhead: Overhead) -> Option<(f64, Option<[f64; 2]>)> {
-    let of = |details: &SwitchDetails| {
-        let hops = details.hops.max(1) as f64;
-        // A result below 0 is a result: it says how far below the noise the cost is.
-        let cost = |r: &SwitchRepetition| (r.total.0 as f64 - overhead(r) as f64) / hops / 1_000.0;
-        details.repetitions.iter().map(cost).collect::<Vec<f64>>()
+    over_seeds(seeds.iter().map(|seed| costs(seed, overhead)))
+}
+
+/// Cost of a switch in us, of each repetition.
+pub fn costs(seed: &Measured<'_>, overhead: Overhead) -> Vec<f64> {
+    let Details::Switch(details) = seed.details else {
+        return Vec::new();
     };
-    over_seeds(seeds.iter().map(|m| match m.details {
-        Details::Switch(details) => of(details),
-        _ => Vec::new(),
-    }))
+    let hops = details.hops.max(1) as f64;
+    // A result below 0 is a result: it says how far below the noise the cost is.
+    let cost = |r: &SwitchRepetition| (r.total.0 as f64 - overhead(r) as f64) / hops / 1_000.0;
+    details.settled().iter().map(cost).collect()
 }
 
 /// How a working set is named.

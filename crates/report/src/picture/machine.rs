@@ -1,12 +1,13 @@
-//! Cost of a switch over the machine: its memory, its speed.
+//! Cost of a switch over the machine: its memory, its speed; and how far the costs lie apart.
 
-use super::bench::{hot, measured, size, switch_cost};
+use super::bench::{Measured, costs, hot, measured, size, switch_cost};
 use super::data::{PictureData, ShownSubject, memory_mb, mips, model};
 use super::lines::Grid;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use worstcase_base::format::plain;
 use worstcase_probe::bench::Bench;
 use worstcase_results::record::Subject;
+use worstcase_results::stats::Values;
 
 /// What a machine has so or so much of.
 struct Property {
@@ -37,22 +38,63 @@ const PROPERTIES: [Property; 2] = [
     },
 ];
 
-/// A picture for each property in which subjects differ.
-pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
-    PROPERTIES
-        .iter()
-        .filter_map(|property| picture(data, property))
-        .collect()
+/// What is drawn of a ring.
+struct Figure {
+    /// At the end of a picture's name.
+    id: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    how: &'static str,
+    of: fn(&[Measured<'_>]) -> Option<(f64, Option<[f64; 2]>)>,
 }
 
-fn picture(data: &PictureData<'_>, property: &Property) -> Option<Picture> {
+const FIGURES: [Figure; 2] = [
+    Figure {
+        id: "",
+        title: "cost of a context switch",
+        axis: "cost of a switch",
+        how: "Mean over the seeds of each seed's repetitions without the best and the worst tenth, with its 95 % interval over \
+              the seeds.",
+        of: |seeds| switch_cost(seeds, hot),
+    },
+    Figure {
+        id: "-spread",
+        title: "largest less smallest cost of a context switch",
+        axis: "max - min of a seed",
+        how: "Of each seed's repetitions the largest less the smallest, with nothing dropped: median over the seeds, with its \
+              interval.",
+        of: spread,
+    },
+];
+
+/// How far a seed's costs lie apart, in us.
+fn spread(seeds: &[Measured<'_>]) -> Option<(f64, Option<[f64; 2]>)> {
+    let spreads = seeds.iter().filter_map(|seed| {
+        let costs = costs(seed, hot);
+        let (least, most) = (
+            costs.iter().copied().reduce(f64::min)?,
+            costs.iter().copied().reduce(f64::max)?,
+        );
+        Some(vec![most - least])
+    });
+    let figures = Values::new(spreads)?.figures();
+    Some((figures.median, figures.interval.map(|(low, high, _)| [low, high])))
+}
+
+/// Pictures for each property in which subjects differ.
+pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
+    let of_property = |property| FIGURES.iter().filter_map(move |figure| picture(data, property, figure));
+    PROPERTIES.iter().flat_map(of_property).collect()
+}
+
+fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Option<Picture> {
     let mut grid = Grid::default();
     for seeds in measured(data) {
         let record = seeds[0].record;
         let (Bench::Switch(what), Some(x)) = (seeds[0].bench, (property.of)(&record.subject)) else {
             continue;
         };
-        let point = switch_cost(&seeds, hot).map(|(y, interval)| LinePoint {
+        let point = (figure.of)(&seeds).map(|(y, interval)| LinePoint {
             x: f64::from(x),
             y,
             interval,
@@ -83,14 +125,15 @@ fn picture(data: &PictureData<'_>, property: &Property) -> Option<Picture> {
     differ.then(|| {
         Picture::Lines(Lines {
             head: Head {
-                id: property.id.into(),
-                title: format!("cost of a context switch over {}", property.label),
-                about: "Cost of passing the token on once in a ring of processes: a line a number of processes. Passing and touching \
-                        by one process alone is subtracted (one working set, always the same). Mean over the seeds of \
-                        each seed's repetitions without the best and the worst tenth, with its 95 % interval over the seeds."
-                    .into(),
+                id: format!("{}{}", property.id, figure.id),
+                title: format!("{} over {}", figure.title, property.label),
+                about: format!(
+                    "Cost of passing the token on once in a ring of processes: a line a number of processes. Passing and touching \
+                     by one process alone is subtracted (one working set, always the same). {}",
+                    figure.how
+                ),
                 x: Axis::linear(property.label, property.unit, xs.into_iter()),
-                y: Axis::linear("cost of a switch", &data.micros, values.into_iter()),
+                y: Axis::linear(figure.axis, &data.micros, values.into_iter()),
                 limit: None,
             },
             panels,

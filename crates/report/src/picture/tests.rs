@@ -364,6 +364,7 @@ fn switch(of: Subject, probe: &str, costs: &[u64]) -> Record {
     let details = Details::Switch(SwitchDetails {
         hops: 100,
         repetitions: costs.iter().map(repetition).collect(),
+        again: Vec::new(),
     });
     of_bench(cell(of, "idle", 1, 3, &[(0, 1), (1, 1), (2, 1)]).record, probe, details)
 }
@@ -409,8 +410,12 @@ fn what_switches_cost_over_processes_sizes_and_memory() {
     let machine = machine::pictures(&data);
     assert_eq!(
         machine.iter().map(|p| p.head().id.as_str()).collect::<Vec<_>>(),
-        ["switch-memory"]
+        ["switch-memory", "switch-memory-spread"]
     );
+    let Picture::Lines(spread) = &machine[1] else { panic!() };
+    let line = &spread.panels[0].series[0].points;
+    let points: Vec<(f64, f64)> = line.iter().map(|p| (p.x, (p.y * 1_000.0).round())).collect();
+    assert_eq!(points, [(256.0, 256.0), (512.0, 512.0)], "nothing is dropped");
     machine.iter().chain(&bench).for_each(|p| {
         check(p);
         texts(&draw(p, Theme::Light));

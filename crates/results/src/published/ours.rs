@@ -115,7 +115,7 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
             let alone = if cell.quantity == "net" { r.hot } else { r.cold };
             (r.total.0 as f64 - alone.0 as f64) / switch.hops as f64
         };
-        let figures = Values::new([switch.repetitions.iter().map(net).collect()])?.figures();
+        let figures = Values::new([switch.settled().iter().map(net).collect()])?.figures();
         return match cell.statistic {
             Statistic::Min => Some(figures.min),
             Statistic::Mean => Some(figures.trimmed_mean),

@@ -9,7 +9,12 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
     let taken = record.accounting.taken();
     let fits = match (&record.details, bench) {
         (None, None) => true,
-        (Some(Details::Switch(d)), Some(Bench::Switch(_))) => d.hops > 0 && d.repetitions.len() as u64 == taken,
+        (Some(Details::Switch(d)), Some(Bench::Switch(ring))) => {
+            let is_in_order = d.again.is_sorted_by(|a, b| a.index < b.index);
+            let is_one_of_them = d.again.iter().all(|a| u64::from(a.index) < taken && a.tries > 0);
+            let again = d.again.is_empty() || (ring.again > 0 && is_in_order && is_one_of_them);
+            d.hops > 0 && d.repetitions.len() as u64 == taken && again
+        }
         (Some(Details::Hackbench(d)), Some(Bench::Hackbench(_))) => {
             let messages = d.messages.checked_mul(d.runs.len() as u64);
             let counted = |l: &Vec<(u64, u64)>| l.iter().try_fold(0_u64, |sum, (_, n)| sum.checked_add(*n));

@@ -4,7 +4,7 @@
 use super::{CellId, SubjectId};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
-use worstcase_plan::{Experiment, Plan, Published, StudySource, Subjects, study};
+use worstcase_plan::{Demand, Experiment, Plan, Published, StudySource, Subjects, study};
 use worstcase_probe::{CellSpec, Nanos, Venue};
 
 /// The form of run.json.
@@ -79,6 +79,9 @@ pub struct RunPlan {
     /// Figures set beside.
     #[serde(deserialize_with = "without_texts")]
     pub published: Vec<Published>,
+    /// What uses of a machine need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<Demand>,
     /// All cells, in order: the experiment as its kernels, or this machine, give it.
     pub cells: Vec<CellEntry>,
 }
@@ -124,6 +127,7 @@ impl RunPlan {
             study: plan.study,
             imported: None,
             published: plan.published,
+            demands: plan.demands,
             cells,
         }
     }
@@ -137,6 +141,7 @@ impl RunPlan {
             experiment,
             study: None,
             published: Vec::new(),
+            demands: Vec::new(),
         };
         RunPlan {
             imported: Some(imported),

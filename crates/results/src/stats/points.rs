@@ -39,12 +39,27 @@ pub struct SwitchPoint {
     pub net: Values,
     /// `raw - cold` of each repetition: the switch alone.
     pub net_cold: Values,
+    /// As `net`, of the repetitions as they were measured first.
+    pub net_first: Values,
+    /// What was measured again.
+    pub again: Again,
     /// Switches a hop because a member waited.
     pub voluntary: f64,
     /// Switches a hop because something else got the CPU.
     pub involuntary: f64,
     /// Moves to another CPU, of all repetitions, where the kernel tells.
     pub migrations: Option<u64>,
+}
+
+/// What was measured again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Again {
+    /// Repetitions.
+    pub values: u64,
+    /// How often, all together.
+    pub tries: u64,
+    /// Repetitions that were too far off the last time, too.
+    pub still_off: u64,
 }
 
 /// How long message passing takes.
@@ -243,20 +258,29 @@ fn switch(place: PointName, ring: Switch, records: &[&Record]) -> Option<SwitchP
         _ => None,
     };
     let seeds: Vec<_> = records.iter().filter_map(of).collect();
-    let all = || seeds.iter().flat_map(|d| &d.repetitions);
+    let settled: Vec<Vec<SwitchRepetition>> = seeds.iter().map(SwitchDetails::settled).collect();
+    let all = || settled.iter().flatten();
+    let again = || seeds.iter().flat_map(|d| &d.again);
     let hops: u64 = seeds.iter().map(|d| d.hops * d.repetitions.len() as u64).sum();
-    let a_hop = |time: fn(&SwitchRepetition) -> f64| {
-        let of_seed = |d: &SwitchDetails| d.repetitions.iter().map(|r| time(r) / d.hops as f64).collect();
-        Values::new(seeds.iter().map(of_seed))
+    let values = |of: &[SwitchRepetition], hops: u64, time: fn(&SwitchRepetition) -> f64| {
+        of.iter().map(|r| time(r) / hops as f64).collect::<Vec<f64>>()
     };
+    let a_hop = |time| Values::new(std::iter::zip(&seeds, &settled).map(|(d, of)| values(of, d.hops, time)));
+    let net = |r: &SwitchRepetition| r.total.0 as f64 - r.hot.0 as f64;
     Some(SwitchPoint {
         place,
         ring,
         raw: a_hop(|r| r.total.0 as f64)?,
         hot: a_hop(|r| r.hot.0 as f64)?,
         cold: a_hop(|r| r.cold.0 as f64)?,
-        net: a_hop(|r| r.total.0 as f64 - r.hot.0 as f64)?,
+        net: a_hop(net)?,
         net_cold: a_hop(|r| r.total.0 as f64 - r.cold.0 as f64)?,
+        net_first: Values::new(seeds.iter().map(|d| values(&d.repetitions, d.hops, net)))?,
+        again: Again {
+            values: again().count() as u64,
+            tries: again().map(|a| u64::from(a.tries)).sum(),
+            still_off: again().filter(|a| a.still_off).count() as u64,
+        },
         voluntary: all().map(|r| r.voluntary).sum::<u64>() as f64 / hops as f64,
         involuntary: all().map(|r| r.involuntary).sum::<u64>() as f64 / hops as f64,
         migrations: all().map(|r| r.migrations).sum(),

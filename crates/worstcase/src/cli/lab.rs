@@ -87,6 +87,7 @@ impl RunArgs {
             experiment: self.selection.experiment(self.kept.criterion)?,
             study: None,
             published: Vec::new(),
+            demands: Vec::new(),
         };
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(|| LAB_RUN.into())))

@@ -17,7 +17,7 @@ use worstcase_plan::study::{self, Study, Variant};
 use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;
 use worstcase_report::terminal::Style;
-use worstcase_report::then_now;
+use worstcase_report::{demands, then_now};
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -146,6 +146,10 @@ fn show(study: &Study, style: Style) -> String {
             out.push(String::new());
             out.extend(cells(&format!("{}{with}", variant.name()), experiment, style));
         }
+    }
+    if !study.demands.is_empty() {
+        out.push(String::new());
+        out.extend(demands::of_study(&study.demands, style));
     }
     if !study.published.is_empty() {
         out.push(String::new());

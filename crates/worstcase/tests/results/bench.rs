@@ -1,8 +1,8 @@
 //! Records of the probes with parameters: what is kept, shown and judged.
 
-use crate::fixture::{plan_of, raw, result, spec, subject};
+use crate::fixture::{host, plan_of, raw, result, spec, subject};
 use worstcase_probe::bench::{
-    Details, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails, SwitchDetails, SwitchRepetition,
+    Details, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
 };
 use worstcase_probe::record::RawRecord;
 use worstcase_probe::{CellSpec, Nanos};
@@ -44,6 +44,7 @@ fn switch_of(probe: &str, seed: u64) -> RawRecord {
     raw.details = Some(Details::Switch(SwitchDetails {
         hops: 1_000,
         repetitions: totals.iter().enumerate().map(repetition).collect(),
+        again: Vec::new(),
     }));
     raw
 }
@@ -120,10 +121,68 @@ fn details_that_do_not_fit_the_samples_are_refused() {
     assert!(change(|_| ()).is_ok());
     assert!(change(|d| d.repetitions.truncate(d.repetitions.len() - 1)).is_err());
     assert!(change(|d| d.hops = 0).is_err());
+    assert!(change(|d| d.again = vec![again(3)]).is_err(), "nobody asked for it");
     let mut none = switch("switch:2x0");
     none.details = None;
     let error = CellResult::new(subject("6.1", "full"), &none, &[], None).unwrap_err();
     assert!(error.to_string().contains("details"), "{error}");
+}
+
+/// A repetition measured again: 1.5 us a hop, of which 1 us is the switch.
+fn again(index: u32) -> SwitchAgain {
+    SwitchAgain {
+        index,
+        tries: 2,
+        still_off: index == 9,
+        repetition: SwitchRepetition {
+            total: Nanos(1_500_000),
+            hot: Nanos(500_000),
+            cold: Nanos(600_000),
+            voluntary: 1_000,
+            involuntary: 3,
+            migrations: None,
+        },
+    }
+}
+
+fn with_again(again: Vec<SwitchAgain>) -> RawRecord {
+    let mut raw = switch("switch:2x0+again1");
+    let Some(Details::Switch(details)) = &mut raw.details else {
+        panic!("of switch");
+    };
+    details.again = again;
+    raw
+}
+
+#[test]
+fn what_is_measured_again_has_an_order_and_a_place() {
+    assert!(is_kept(&with_again(vec![again(3), again(9)])));
+    assert!(!is_kept(&with_again(vec![again(9), again(3)])));
+    assert!(!is_kept(&with_again(vec![again(3), again(3)])));
+    assert!(!is_kept(&with_again(vec![again(10)])));
+}
+
+#[test]
+fn trimmed_and_untrimmed_stand_side_by_side_with_what_was_measured_again() {
+    // Totals of 2.00 to 2.09 us less 0.5, and one with an overhead of 2.1; a tenth at each end is one value.
+    let plain = shown(&[result(&subject("6.1", "full"), &with_again(Vec::new()))]);
+    let row = |text: &str| {
+        let of = |line: &&str| line.contains("idle: switch:2x0+again1 ");
+        let line = text.lines().find(of).unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().skip(3).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(row(&plain), ["1.53", "1.39", "-0.010", "1.58", "10", "0"]);
+    assert!(plain.contains("the lab's values are exact"), "{plain}");
+    // The last, which was off, in place of the first; what was first is not forgotten.
+    let host = host("desk");
+    let shown = shown(&[result(&host, &with_again(vec![again(9)]))]);
+    assert_eq!(row(&shown), ["1.53", "1.49", "1.00", "1.58", "10", "1", "1.39", "1.58"]);
+    assert!(
+        shown.contains(
+            "Measured again: 1 values more than 1 % off the median of their seed, 2 times in all; still off: 1."
+        ),
+        "{shown}"
+    );
 }
 
 fn is_kept(raw: &RawRecord) -> bool {

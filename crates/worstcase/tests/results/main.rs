@@ -4,6 +4,7 @@ mod bench;
 mod census;
 mod cli;
 mod compare;
+mod demands;
 mod ensembles;
 mod fixture;
 mod gate;

@@ -1,6 +1,7 @@
 //! The rules, by subject. A rule gives nothing where its question does not arise.
 
 mod cpus;
+mod devices;
 mod kernel;
 mod machine;
 mod memory;
@@ -13,12 +14,13 @@ use super::finding::{Change, Finding, Level};
 type Rule = fn(&Patient) -> Option<Finding>;
 
 pub(super) fn all() -> impl Iterator<Item = Rule> {
-    let groups: [&[Rule]; 6] = [
+    let groups: [&[Rule]; 7] = [
         &kernel::RULES,
         &cpus::RULES,
         &scheduling::RULES,
         &memory::RULES,
         &machine::RULES,
+        &devices::RULES,
         &rights::RULES,
     ];
     groups.into_iter().flatten().copied()

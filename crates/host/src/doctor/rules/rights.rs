@@ -2,13 +2,23 @@
 
 use super::{Finding, Level, Patient, Rule};
 
-pub(super) const RULES: [Rule; 3] = [real_time, locked_memory, tracing];
+pub(super) const RULES: [Rule; 4] = [real_time, real_time_limit, locked_memory, tracing];
+
+/// The priority of threads of interrupts.
+const INTERRUPTS: u32 = 50;
 
 fn real_time(patient: &Patient) -> Option<Finding> {
     const ID: &str = "real-time-right";
     let rights = &patient.facts.rights;
     Some(match (rights.has("CAP_SYS_NICE"), rights.rt_priority) {
         (Some(true), _) => Finding::good(ID, "this user may run real-time threads"),
+        (_, Some(limit @ 1..=INTERRUPTS)) => Finding::new(
+            ID,
+            Level::Notice,
+            format!("this user may run real-time threads up to priority {limit} only"),
+            "Threads of interrupts have priority 50 where they are threads (PREEMPT_RT, threadirqs): all of them come first.",
+        )
+        .remedy("in /etc/security/limits.conf: USER - rtprio 95, then log in again"),
         (_, Some(limit @ 1..)) => Finding::good(
             ID,
             format!("this user may run real-time threads up to priority {limit}"),
@@ -22,6 +32,19 @@ fn real_time(patient: &Patient) -> Option<Finding> {
         .remedy("run as root; or in /etc/security/limits.conf: USER - rtprio 95, then log in again"),
         _ => Finding::not_known(ID, "whether this user may run real-time threads"),
     })
+}
+
+fn real_time_limit(patient: &Patient) -> Option<Finding> {
+    let limit_us = patient.facts.rights.rt_time_us?;
+    Some(
+        Finding::new(
+            "real-time-limit",
+            Level::Notice,
+            format!("a real-time thread of this user may compute for {limit_us} us without sleeping"),
+            "Then it gets SIGXCPU, and is killed soon after (RLIMIT_RTTIME).",
+        )
+        .remedy("ulimit -R unlimited; or sleep in time"),
+    )
 }
 
 fn locked_memory(patient: &Patient) -> Option<Finding> {

@@ -10,8 +10,10 @@
 //! link    what a token is passed through             member  what each of them does
 //! work    the working set, and CPU time to spend     alone   one process that does the same without switching
 //! board   what they tell, in shared memory           ledger  switches, moves and order as a member sees them
+//! again   repetitions that are too far off
 //! ```
 
+mod again;
 mod alone;
 mod board;
 mod crew;
@@ -61,6 +63,7 @@ pub fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer
         observer.sample(sample);
     }
     marks.end();
+    let again = again::measure(what.again, &plan, &repetitions, observer)?;
     let mut warnings = Vec::new();
     let few = |r: &&_| one_cpu && plan.switched_too_little(r);
     let suspect = repetitions.iter().filter(few).count();
@@ -75,6 +78,7 @@ pub fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer
         details: Details::Switch(SwitchDetails {
             hops: plan.hops(),
             repetitions,
+            again,
         }),
         warnings,
     })

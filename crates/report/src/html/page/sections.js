@@ -33,6 +33,41 @@ const ranking = (run) => [
   el('p', {}, el('strong', {}, name(run.ranking.answer))),
 ];
 
+// The same of a class of demand.
+const MET = { PASS: '✓', FAIL: '✗', INCONCLUSIVE: '–' };
+const metMark = (met) => el('span', { class: `outcome ${met.outcome}` }, el('span', { 'aria-hidden': 'true' }, MET[met.outcome]), ` ${met.words}`);
+
+const demands = (run) => [
+  table({
+    caption: `Who meets what uses of a machine need, with the largest latency under all loads, in ${run.demands.unit}; the cost is time, as multiples of the first option’s.`,
+    columns: [{ title: 'Option' }, { title: 'Largest latency', number: true, strong: true }, { title: 'hackbench', number: true },
+      { title: 'switch', number: true }, ...run.demands.classes.map((c) => ({ title: c.title }))],
+    rows: run.demands.options.map((o) => [o.label, o.max, o.hackbench, o.switch, ...o.met.map(metMark)]),
+  }),
+  el('ul', { class: 'lines' }, run.demands.classes.map((c) => el('li', {}, el('strong', {}, name(`${c.title}: ${c.answer}`)), ' ', name(c.why)))),
+];
+
+const trimmed = (run) => {
+  const place = el('div');
+  const first = run.trimmed.rows.some((row) => row.first);
+  const columns = [{ title: 'Subject' }, { title: 'Probe' }, { title: 'Load' }, { title: 'Trimmed mean', number: true, strong: true },
+    { title: 'Mean of all', number: true }, { title: 'Min', number: true }, { title: 'Max', number: true },
+    { title: 'Values', number: true }, { title: 'Measured again', number: true },
+    ...(first ? [{ title: 'Mean first', number: true }, { title: 'Max first', number: true }] : [])];
+  const draw = () => {
+    const rows = run.trimmed.rows.filter(isShown);
+    place.replaceChildren(rows.length === 0 ? el('p', { class: 'empty' }, 'The filter leaves nothing of this table.') : table({
+      caption: `Net cost of a switch in ${run.trimmed.unit}: as published, each seed without its best and its worst tenth, and of all values.`,
+      columns,
+      rows: rows.map((r) => [run.labels[r.subject] ?? r.subject, r.probe, r.load, r.trimmed, r.mean, r.min, r.max, r.values, r.again,
+        ...(first ? r.first ?? ['–', '–'] : [])]),
+    }));
+  };
+  onFilter(draw);
+  draw();
+  return [place, el('p', {}, run.trimmed.again)];
+};
+
 // A sign and a word, as of the verdicts.
 const AGREEMENTS = { agrees: ['✓', 'PASS'], differs: ['≠', 'FAIL'], 'cannot be compared': ['–', 'INCONCLUSIVE'] };
 
@@ -64,9 +99,11 @@ const thenAndNow = (run) => [
 const sections = (run) => [
   run.answer.verdicts.length > 0 && ['Verdicts', () => verdicts(run)],
   run.ranking && ['Ranking: the verdict and its cost', () => ranking(run)],
+  run.demands && ['Classes of demand', () => demands(run)],
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.tables.length > 0 && ['Numbers', () => run.tables.flatMap((of) => numbers(run, of))],
+  run.trimmed && ['Trimmed and untrimmed: the cost of a switch', () => trimmed(run)],
   run.then_and_now.length > 0 && ['Then and now', () => thenAndNow(run)],
   run.losses.length > 0 && ['Losses and warnings', () => el('ul', {}, run.losses.map((line) => el('li', {}, name(line))))],
   run.facts.subjects.length > 0 && ['Measured on', () => factsSection(run)],

@@ -89,6 +89,7 @@ impl RunArgs {
             experiment: self.experiment()?,
             study: None,
             published: Vec::new(),
+            demands: Vec::new(),
         };
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(folder::usual)))

@@ -228,6 +228,7 @@ impl Trying<'_> {
             experiment,
             study: None,
             published: Vec::new(),
+            demands: Vec::new(),
         };
         let matrix = matrix(&plan.experiment)?;
         let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();

@@ -140,6 +140,7 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
             experiment,
             study: None,
             published: Vec::new(),
+            demands: Vec::new(),
         },
         folder: args.output.clone().unwrap_or_else(|| folder::new("watch")),
         resume: args.resume,

@@ -1,0 +1,60 @@
+//! Daemons, and how often each wakes.
+
+use super::tree::{Tree, field};
+use serde::Serialize;
+
+/// A program that init started, or adopted, and that has no terminal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Daemon {
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub pid: u32,
+    /// How often its threads went to sleep and were woken, a second, since it was started.
+    pub wakeups_per_s: f64,
+}
+
+/// Clock ticks a second, in which /proc tells times on every architecture.
+const TICKS: f64 = 100.0;
+/// One that is younger (s) tells nothing of its habits.
+const YOUNG: f64 = 10.0;
+
+/// All of them, those that wake most first.
+pub(super) fn read(tree: &Tree) -> Vec<Daemon> {
+    let uptime = tree.text("proc/uptime").unwrap_or_default();
+    let Some(uptime) = uptime
+        .split_ascii_whitespace()
+        .next()
+        .and_then(|s| s.parse::<f64>().ok())
+    else {
+        return Vec::new();
+    };
+    let processes = tree.numbers("proc", "").into_iter();
+    let mut all: Vec<Daemon> = processes.filter_map(|pid| daemon(tree, pid, uptime)).collect();
+    all.sort_by(|a, b| b.wakeups_per_s.total_cmp(&a.wakeups_per_s));
+    all
+}
+
+fn daemon(tree: &Tree, pid: u32, uptime: f64) -> Option<Daemon> {
+    let stat = tree.text(&format!("proc/{pid}/stat"))?;
+    // The name may hold spaces and brackets; behind the last one come state, parent, group, session, terminal, ...
+    let (head, rest) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<i64>().ok();
+    let (parent, terminal, started) = (number(1)?, number(4)?, number(19)?);
+    let age = uptime - started as f64 / TICKS;
+    if parent != 1 || terminal != 0 || age < YOUNG {
+        return None;
+    }
+    let threads = tree.numbers(&format!("proc/{pid}/task"), "").into_iter();
+    let woken = threads.filter_map(|thread| {
+        let status = tree.text(&format!("proc/{pid}/task/{thread}/status"))?;
+        field(&status, "voluntary_ctxt_switches")?.parse::<u64>().ok()
+    });
+    Some(Daemon {
+        name: name.to_string(),
+        pid,
+        wakeups_per_s: woken.sum::<u64>() as f64 / age,
+    })
+}

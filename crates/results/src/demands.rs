@@ -1,0 +1,47 @@
+//! Classes of demand: which subject of a run meets what a use of a machine needs, from stored records alone.
+
+use crate::record::{Record, RunPlan, SubjectId};
+use crate::verdict::{Criterion, Outcome, Verdict, verdicts};
+use serde::Serialize;
+use worstcase_plan::Demand;
+use worstcase_probe::Nanos;
+
+/// A demand, and who meets it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// What is needed.
+    #[serde(flatten)]
+    pub demand: Demand,
+    /// What each wake-up may take.
+    #[serde(rename = "each_ns")]
+    pub each: Nanos,
+    /// The verdict on each subject, in the plan's order: PASS meets it.
+    pub subjects: Vec<Verdict>,
+    /// The first of them that meets it.
+    pub lowest: Option<SubjectId>,
+}
+
+/// Every demand of a run's study.
+pub fn judged(plan: &RunPlan, records: &[Record]) -> Vec<Judged> {
+    let one = |demand: &Demand| {
+        let criterion = Criterion::of(demand.each(), records);
+        let subjects = verdicts(&plan.cells, records, &criterion);
+        let lowest = subjects.iter().find(|v| v.outcome == Outcome::Pass);
+        Judged {
+            demand: demand.clone(),
+            each: demand.each(),
+            lowest: lowest.map(|v| v.subject.clone()),
+            subjects,
+        }
+    };
+    plan.demands.iter().map(one).collect()
+}
+
+/// A verdict on a demand in words.
+pub const fn in_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "met",
+        Outcome::Inconclusive => "not shown",
+        Outcome::Fail => "not met",
+    }
+}
