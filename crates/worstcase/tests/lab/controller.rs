@@ -10,7 +10,6 @@ use worstcase_results::record::{Record, Run};
 /// The generic kernel, which boots none, voluntary and full, and its twin with PREEMPT_RT.
 pub const GENERIC: &str = "debian:6.1";
 pub const RT: &str = "debian:6.1-rt";
-pub const NEWEST: &str = "debian:7.3";
 
 /// A cache of worstcase's, with the kernels in it.
 pub struct Controller {
@@ -46,7 +45,7 @@ pub struct KernelFiles {
     entry: PathBuf,
 }
 
-pub fn kernel(name: &'static str) -> KernelFiles {
+pub fn kernel(name: &str) -> KernelFiles {
     let output = Command::cargo_bin("worstcase")
         .unwrap()
         .args(["kernels", "show", "--json", name])
@@ -123,9 +122,30 @@ pub fn link_kernels(cache: &Path) {
     let kernels = cache.join("kernels");
     fs::create_dir_all(&kernels).unwrap();
     for name in [GENERIC, RT] {
-        let entry = kernel(name).entry;
-        std::os::unix::fs::symlink(&entry, kernels.join(entry.file_name().unwrap())).unwrap();
+        link_kernel(cache, name);
     }
+}
+
+/// Makes another one known to it.
+pub fn link_kernel(cache: &Path, name: &str) {
+    let entry = kernel(name).entry;
+    let link = cache.join("kernels").join(entry.file_name().unwrap());
+    std::os::unix::fs::symlink(&entry, link).unwrap();
+}
+
+/// The newest generic kernel of the archive, with its series; none where the archive cannot be read.
+pub fn newest() -> Option<(String, (u32, u32))> {
+    let output = Command::cargo_bin("worstcase")
+        .unwrap()
+        .args(["kernels", "list", "--json"])
+        .output();
+    let list: serde_json::Value = serde_json::from_slice(&output.ok()?.stdout).ok()?;
+    let generic = list.as_array()?.iter().find(|entry| entry["flavour"] == "generic")?;
+    let (major, minor) = generic["series"].as_str()?.split_once('.')?;
+    Some((
+        generic["name"].as_str()?.into(),
+        (major.parse().ok()?, minor.parse().ok()?),
+    ))
 }
 
 /// An executable shell script.

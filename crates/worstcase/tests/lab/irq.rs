@@ -1,6 +1,6 @@
 //! `irq`: from a pulse on the parallel port to a process's answer.
 
-use crate::controller::{GENERIC, NEWEST, RT, folder, shared};
+use crate::controller::{GENERIC, RT, folder, link_kernel, newest, shared};
 use crate::failures::one_line;
 use worstcase_analysis::breakdown::spans::Breakdown;
 use worstcase_probe::bench::Details;
@@ -121,26 +121,20 @@ fn a_threaded_handler_is_told_with_the_lock_that_it_holds() {
 fn a_gpio_line_is_simulated_where_the_kernel_can() {
     let cell = "--preempt full --cpus 2 --load-cpus 1 --load idle --samples 50 --seeds 1 --probe irq+gpio";
     let folder = folder();
-    let run = folder.path().join("run");
-    shared()
-        .run(&format!("--kernel {NEWEST} {cell}"), &run)
-        .assert()
-        .success();
-    let shown = shared().worstcase("show").arg(&run).assert().success();
-    let shown = String::from_utf8(shown.get_output().stdout.clone()).unwrap();
-    assert!(shown.contains("seen: from the edge"), "{shown}");
-    let record = &shared().measure(&format!("--kernel {NEWEST} {cell}"))[0];
+    let old = shared().run(&format!("--kernel {GENERIC} {cell}"), &folder.path().join("old"));
+    let says = ["this kernel has no module 'gpio-sim'", "the load or the probe needs"];
+    one_line(old, 4, &says);
+    let Some((kernel, _)) = newest().filter(|(_, series)| *series >= (7, 2)) else {
+        eprintln!("(no kernel with gpio-sim can be had: this test needs one and checks no more)");
+        return;
+    };
+    link_kernel(shared().cache(), &kernel);
+    let record = &shared().measure(&format!("--kernel {kernel} {cell}"))[0];
     let Some(Details::Irq(details)) = &record.details else {
         panic!("{:?}", record.details);
     };
     let (seen, least) = (details.seen.unwrap(), record.summary.latency.as_ref().unwrap().min_ns);
     assert!(seen.min.0 > 1_000 && seen.min.0 < least, "{seen:?} {least}");
-    let none = shared().run(&format!("--kernel {GENERIC} {cell}"), &folder.path().join("none"));
-    one_line(
-        none,
-        4,
-        &["this kernel has no module 'gpio-sim'", "the load or the probe needs"],
-    );
 }
 
 #[test]
