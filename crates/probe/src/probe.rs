@@ -150,11 +150,16 @@ impl Probe {
 
     /// Refuses a probe that `venue` does not have, with the reason.
     pub fn check_venue(self, venue: Venue) -> Result<(), SpecError> {
-        if let Probe::Bench(Bench::Switch(ring)) = self
-            && ring.again > 0
-        {
-            let only = Only::host("the lab's values are exact, and the same each time; leave +again out");
-            Only::check(only, venue, &format!("probe '{self}'"))?;
+        if let Probe::Bench(Bench::Switch(ring)) = self {
+            let what = format!("probe '{self}'");
+            if ring.again > 0 {
+                let only = Only::host("the lab's values are exact, and the same each time; leave +again out");
+                Only::check(only, venue, &what)?;
+            }
+            if ring.mhz > 0 {
+                let only = Only::host("the lab's CPUs have MIPS: leave +mhz out, and give --mips");
+                Only::check(only, venue, &what)?;
+            }
         }
         Only::check(self.info().only, venue, &format!("probe '{}'", self.name()))
     }
@@ -301,6 +306,9 @@ mod tests {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
         let why = Probe::Timerlat.check_venue(Venue::Lab).unwrap_err().0;
         assert!(why.starts_with("probe 'timerlat' is there on the host only: "), "{why}");
+        let slow: Probe = "switch:2x0+mhz600".parse().unwrap();
+        assert_eq!(slow.check_venue(Venue::Host), Ok(()));
+        assert!(slow.check_venue(Venue::Lab).unwrap_err().0.ends_with("give --mips"));
         let again: Probe = "switch:2x0+again1".parse().unwrap();
         assert_eq!(again.check_venue(Venue::Host), Ok(()));
         assert_eq!(
