@@ -171,9 +171,14 @@ impl Probe {
                     "probe '{bench}': the lab's machine has irq (a parallel port), irq+hpet and irq+gpio (a simulated chip)"
                 )));
             }
-            (Probe::Bench(Bench::Switch(ring)), _) if ring.again > 0 => {
-                let only = Only::host("the lab's values are exact, and the same each time; leave +again out");
-                Only::check(only, venue, &format!("probe '{self}'"))?;
+            (Probe::Bench(Bench::Switch(ring)), _) => {
+                let only_host = |why| Only::check(Only::host(why), venue, &format!("probe '{self}'"));
+                if ring.again > 0 {
+                    only_host("the lab's values are exact, and the same each time; leave +again out")?;
+                }
+                if ring.mhz > 0 {
+                    only_host("the lab's CPUs have MIPS: leave +mhz out, and give --mips")?;
+                }
             }
             _ => {}
         }
@@ -343,6 +348,9 @@ mod tests {
         assert!(Probe::Wakeup.check_venue(Venue::Lab).is_ok() && Probe::Noise.check_venue(Venue::Host).is_ok());
         let why = Probe::Timerlat.check_venue(Venue::Lab).unwrap_err().0;
         assert!(why.starts_with("probe 'timerlat' is there on the host only: "), "{why}");
+        let slow: Probe = "switch:2x0+mhz600".parse().unwrap();
+        assert_eq!(slow.check_venue(Venue::Host), Ok(()));
+        assert!(slow.check_venue(Venue::Lab).unwrap_err().0.ends_with("give --mips"));
         let again: Probe = "switch:2x0+again1".parse().unwrap();
         assert_eq!(again.check_venue(Venue::Host), Ok(()));
         assert_eq!(

@@ -85,7 +85,7 @@ fn row(p: &SwitchPoint) -> Row {
 
 fn again(view: &View, points: &[SwitchPoint]) -> String {
     if view.records.iter().all(|r| r.subject.venue() == Venue::Lab) {
-        return "Measured again: none; the lab's values are exact, and the same each time.".into();
+        return "Measured again: none; the lab's values are exact: the same cell gives the same values.".into();
     }
     let bounds = distinct(points.iter().map(|p| p.ring.again).filter(|percent| *percent > 0));
     if bounds.is_empty() {

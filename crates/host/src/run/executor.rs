@@ -4,9 +4,11 @@ use super::keep::keep;
 use super::matrix::Matrix;
 use super::measurement::{Watch, measure};
 use super::settings::Settings;
+use super::speed;
 use super::timerlat;
 use super::work_dir::work_dir;
 use crate::HostSpec;
+use crate::facts::Tree;
 use crate::journal::failures;
 use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
@@ -15,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use worstcase_base::utc::Utc;
 use worstcase_probe::Probe;
-use worstcase_results::record::{Executor, Machine, Origin, Progress, Record, Run, Subject, Task};
+use worstcase_probe::bench::{Bench, Switch};
+use worstcase_results::record::{Executor, Machine, Origin, Progress, Record, Run, Subject, Task, WasSet};
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {
@@ -106,6 +109,17 @@ impl Executor for HostExecutor<'_> {
 }
 
 impl HostExecutor<'_> {
+    /// Holds the CPUs of a measurement at the frequency that its probe asks for, in a journal of its own.
+    fn hold(&self, spec: &HostSpec) -> Result<Option<(Journal, WasSet)>, HostError> {
+        let Probe::Bench(Bench::Switch(Switch { mhz: mhz @ 1.., .. })) = spec.probe else {
+            return Ok(None);
+        };
+        let mut journal = Journal::begin(self.state, "worstcase host run")?;
+        journal.start_guard()?;
+        speed::hold(&Tree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
+        Ok(Some((journal, speed::told(&spec.cpus, mhz))))
+    }
+
     fn one(&self, session: &mut Session<'_>, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), HostError> {
         let Session {
             watch,
@@ -125,8 +139,15 @@ impl HostExecutor<'_> {
             tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
             ..spec.clone()
         };
+        let held = self.hold(&spec)?;
         let began = Utc::now();
         let done = measure(&spec, journal, stop, watch.as_mut())?;
+        let (speed, applied) = (held.as_ref().map(|(_, set)| set.clone()), settings.as_ref());
+        held.map_or(Ok(()), |(journal, _)| finished(journal))?;
+        let mut applied = applied.and_then(Settings::told);
+        if let Some(set) = speed {
+            applied.get_or_insert_default().push(set);
+        }
         if done.broke {
             // No further measurement begins.
             stop.store(true, Ordering::Relaxed);
@@ -134,7 +155,7 @@ impl HostExecutor<'_> {
         let origin = Origin {
             began,
             ended: Utc::now(),
-            applied: settings.as_ref().and_then(Settings::told),
+            applied,
             ..self.matrix.origin.clone()
         };
         let measured = (&self.matrix.subject, &origin);

@@ -7,6 +7,7 @@
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
 //! settings     what is set meanwhile
+//! speed        CPUs at one frequency
 //! timer        which timer wakes the measuring threads
 //! work_dir     where the loads work: a folder whose name nobody can foresee
 //! bench        a probe that does not measure CPU by CPU -> record     origin   where and when: what a record keeps
@@ -22,6 +23,7 @@ pub mod placement;
 mod rows;
 pub(crate) mod settings;
 pub mod specs;
+mod speed;
 pub mod subject;
 mod timer;
 pub mod timerlat;

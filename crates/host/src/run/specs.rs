@@ -3,7 +3,7 @@
 use super::matrix::Matrix;
 use super::placement::{self, Topology};
 use super::timer::Clocks;
-use super::{origin, subject, timerlat, trial};
+use super::{origin, speed, subject, timerlat, trial};
 use crate::HostSpec;
 use crate::cpus::Cpus;
 use crate::doctor::examine;
@@ -12,7 +12,7 @@ use crate::spec::{Scheduling, Waker};
 use crate::{CpuList, Facts, HostError};
 use std::path::PathBuf;
 use worstcase_plan::{Combination, Experiment, Part, Policy, Subjects, Venue};
-use worstcase_probe::bench::Bench;
+use worstcase_probe::bench::{Bench, Switch};
 use worstcase_probe::probes::environment;
 use worstcase_probe::{Nanos, Probe};
 
@@ -156,7 +156,11 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     if method.break_at.is_some() {
         return wrong("--break: is for wakeup, response, timerlat and noise");
     }
-    let cpus = placement::place(&bench, &Topology::read(&Tree::at("/".as_ref()), cpus))?;
+    let tree = Tree::at("/".as_ref());
+    let cpus = placement::place(&bench, &Topology::read(&tree, cpus))?;
+    if let Bench::Switch(Switch { mhz: mhz @ 1.., .. }) = bench {
+        speed::check(&tree, &bench.to_string(), &cpus, mhz)?;
+    }
     Ok(HostSpec {
         scheduling: match asked.interval {
             Nanos(0) => Scheduling::OTHER,

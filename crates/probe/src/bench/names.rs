@@ -1,7 +1,7 @@
 //! How these probes are asked for: `NAME[:DIMENSIONS][+OPTION]...`, with alternatives between slashes.
 //!
 //! ```text
-//! switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT]
+//! switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT][+mhzN]
 //! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
@@ -54,6 +54,8 @@ pub struct Switch {
     pub spin: Nanos,
     /// A repetition that is more than so many percent off the median of all is measured again; 0: none is.
     pub again: u8,
+    /// Its CPUs are held at so many MHz meanwhile; 0: they are left as they are.
+    pub mhz: u32,
 }
 
 /// What a token is passed through.
@@ -377,7 +379,8 @@ impl Bench {
                 within("processes", s.processes.into(), 2, 4096)?;
                 within("bytes", s.size.into(), 0, 64 << 20)?;
                 within("spin in ns", s.spin.0, 0, 1_000_000_000)?;
-                within("again in percent", s.again.into(), 0, 50)
+                within("again in percent", s.again.into(), 0, 50)?;
+                within("MHz", s.mhz.into(), 0, 100_000)
             }
             Bench::Hackbench(h) => {
                 within("groups", h.groups.into(), 1, 1000)?;
@@ -461,6 +464,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             placement: Placement::Same,
             spin: Nanos(0),
             again: 0,
+            mhz: 0,
         }),
         "hackbench" => Bench::Hackbench(Hackbench {
             groups: small(0, 1)?,
@@ -509,6 +513,12 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
                 s.placement = placement;
             } else if let Some(spin) = option.strip_prefix("spin") {
                 s.spin = time(spin)?;
+            } else if let Some(mhz) = option.strip_prefix("mhz") {
+                s.mhz = mhz
+                    .parse()
+                    .ok()
+                    .filter(|mhz| *mhz > 0)
+                    .ok_or_else(|| format!("'{option}' is not a number of MHz, e.g. mhz600"))?;
             } else if let Some(percent) = option.strip_prefix("again") {
                 s.again = percent
                     .parse()
@@ -519,7 +529,7 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
                 s.threads = option == "threads";
             } else {
                 return Err(format!(
-                    "no option '{option}'; there are pipe, eventfd, futex, threads, processes, same, smt, cache, across, free, spinTIME, againPERCENT"
+                    "no option '{option}'; there are pipe, eventfd, futex, threads, processes, same, smt, cache, across, free, spinTIME, againPERCENT, mhzN"
                 ));
             }
         }
@@ -629,6 +639,9 @@ impl fmt::Display for Switch {
         }
         if self.again > 0 {
             write!(f, "+again{}", self.again)?;
+        }
+        if self.mhz > 0 {
+            write!(f, "+mhz{}", self.mhz)?;
         }
         Ok(())
     }
@@ -796,7 +809,7 @@ mod tests {
         for text in [
             "switch",
             "switch:16x16k+threads+futex+across+spin20us",
-            "switch:2x0+again1/50",
+            "switch:2x0+again1/50+mhz600/1000",
             "hackbench:10x20x1000x1500+pipes+threads+cpus2+latency",
             "inversion:1/8+none/protect+section200us+middle3ms",
             "remote",
@@ -816,6 +829,7 @@ mod tests {
             ("switch:2x0x3", "at most 2 numbers"),
             ("switch:2x0+pipes", "no option 'pipes'"),
             ("switch:2/2x0", "asked for twice"),
+            ("switch:2x0+mhz0", "'mhz0' is not a number of MHz"),
             ("switch:2x0+again51", "again in percent: 0 to 50, not 51"),
             ("switch:2x0+again0", "'again0' is not a number of percent"),
             ("switch:axb", "'a' is not a number"),

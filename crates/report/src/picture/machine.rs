@@ -5,7 +5,7 @@ use super::data::{PictureData, ShownSubject, memory_mb, mips, model};
 use super::lines::Grid;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use worstcase_base::format::plain;
-use worstcase_probe::bench::Bench;
+use worstcase_probe::bench::{Bench, Switch};
 use worstcase_results::record::Subject;
 use worstcase_results::stats::Values;
 
@@ -14,7 +14,7 @@ struct Property {
     id: &'static str,
     label: &'static str,
     unit: &'static str,
-    of: fn(&Subject) -> Option<u32>,
+    of: fn(&Subject, &Switch) -> Option<u32>,
     other: fn(&Subject) -> Option<u32>,
     other_unit: &'static str,
 }
@@ -24,15 +24,18 @@ const PROPERTIES: [Property; 2] = [
         id: "switch-memory",
         label: "memory",
         unit: "MB",
-        of: memory_mb,
+        of: |subject, _| memory_mb(subject),
         other: mips,
         other_unit: "MIPS",
     },
     Property {
         id: "switch-speed",
         label: "speed",
-        unit: "MIPS",
-        of: mips,
+        unit: "MIPS; of a host MHz",
+        of: |subject, ring| match ring.mhz {
+            0 => mips(subject),
+            mhz => Some(mhz),
+        },
         other: memory_mb,
         other_unit: "MB",
     },
@@ -91,7 +94,10 @@ fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Opti
     let mut grid = Grid::default();
     for seeds in measured(data) {
         let record = seeds[0].record;
-        let (Bench::Switch(what), Some(x)) = (seeds[0].bench, (property.of)(&record.subject)) else {
+        let Bench::Switch(what) = seeds[0].bench else {
+            continue;
+        };
+        let Some(x) = (property.of)(&record.subject, &what) else {
             continue;
         };
         let point = (figure.of)(&seeds).map(|(y, interval)| LinePoint {
@@ -105,7 +111,8 @@ fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Opti
             size(what.size),
             record.cell.load
         );
-        let options = what.to_string();
+        // What is on the axis is no option.
+        let options = Switch { mhz: 0, ..what }.to_string();
         let options = options.split_once('+').map_or(String::new(), |(_, o)| format!(", {o}"));
         grid.add(
             Of::label(&label),

@@ -416,7 +416,26 @@ fn what_switches_cost_over_processes_sizes_and_memory() {
     let line = &spread.panels[0].series[0].points;
     let points: Vec<(f64, f64)> = line.iter().map(|p| (p.x, (p.y * 1_000.0).round())).collect();
     assert_eq!(points, [(256.0, 256.0), (512.0, 512.0)], "nothing is dropped");
-    machine.iter().chain(&bench).for_each(|p| {
+    let at = |mhz: u32, worst: u64| {
+        let costs = [1_500, 1_500 + worst, 1_500];
+        switch(
+            subject("6.1.0-1-amd64", "none"),
+            &format!("switch:2x0+mhz{mhz}"),
+            &costs,
+        )
+    };
+    let speeds = [at(1_000, 70), at(600, 850)];
+    let plan = self::plan(speeds.iter());
+    let of_speed = machine::pictures(&PictureData::new(&plan, &speeds, None));
+    let Picture::Lines(spread) = &of_speed[1] else { panic!() };
+    assert_eq!(spread.head.id, "switch-speed-spread");
+    let [line] = spread.panels[0].series.as_slice() else {
+        panic!()
+    };
+    assert_eq!(line.of.label, "2 processes");
+    let points: Vec<(f64, f64)> = line.points.iter().map(|p| (p.x, (p.y * 1_000.0).round())).collect();
+    assert_eq!(points, [(600.0, 850.0), (1_000.0, 70.0)]);
+    machine.iter().chain(&bench).chain(&of_speed).for_each(|p| {
         check(p);
         texts(&draw(p, Theme::Light));
     });
