@@ -41,6 +41,9 @@ const PROPERTIES: [Property; 2] = [
     },
 ];
 
+/// A value and its interval.
+type Point = (f64, Option<[f64; 2]>);
+
 /// What is drawn of a ring.
 struct Figure {
     /// At the end of a picture's name.
@@ -48,7 +51,7 @@ struct Figure {
     title: &'static str,
     axis: &'static str,
     how: &'static str,
-    of: fn(&[Measured<'_>]) -> Option<(f64, Option<[f64; 2]>)>,
+    of: fn(&[Measured<'_>]) -> Option<Point>,
 }
 
 const FIGURES: [Figure; 2] = [
@@ -71,7 +74,7 @@ const FIGURES: [Figure; 2] = [
 ];
 
 /// How far a seed's costs lie apart, in us.
-fn spread(seeds: &[Measured<'_>]) -> Option<(f64, Option<[f64; 2]>)> {
+fn spread(seeds: &[Measured<'_>]) -> Option<Point> {
     let spreads = seeds.iter().filter_map(|seed| {
         let costs = costs(seed, hot);
         let (least, most) = (
