@@ -38,6 +38,7 @@ pub mod run;
 pub mod spec;
 pub mod state;
 pub mod trace;
+mod unforeseen;
 pub mod watch;
 
 pub use error::HostError;

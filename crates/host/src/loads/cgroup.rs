@@ -10,6 +10,7 @@
 //! for the CPU as they would without it. Version 2 hierarchies are found wherever they are mounted.
 
 use super::mark;
+use crate::unforeseen;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -18,23 +19,24 @@ use worstcase_probe::Nanos;
 use worstcase_probe::sys::clock;
 use worstcase_probe::sys::process::{self, Pid};
 
-/// Every group of ours is called so, with the process id of its owner behind it.
+/// Every group of ours is called so, with digits behind it that no other has.
 const PREFIX: &str = "worstcase-";
 const PROCS: &str = "cgroup.procs";
 /// How long killed processes may take to be gone (one may wait for a slow device), and how often one looks.
 const PATIENCE: Nanos = Nanos::from_millis(20_000);
 const LOOK: Nanos = Nanos::from_millis(2);
 
-/// Where a group for the loads of process `owner` can be made; `None` without the right to do so.
+/// Where a new group for loads can be made; `None` without the right to do so.
 ///
 /// Nothing is made: whoever keeps a journal can write it down first.
-pub fn propose(owner: Pid) -> Option<PathBuf> {
+pub fn propose() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let name = unforeseen::name(PREFIX).ok()?;
     own_groups(&mounts, &groups)
         .into_iter()
         .find(|own| is_writable(own) && is_writable(&own.join(PROCS)))
-        .map(|own| own.join(format!("{PREFIX}{owner}")))
+        .map(|own| own.join(name))
 }
 
 fn is_writable(path: &Path) -> bool {
@@ -163,7 +165,7 @@ fn is_ours(group: &Path) -> bool {
     let named = |name: &std::ffi::OsStr| {
         name.to_str()
             .and_then(|name| name.strip_prefix(PREFIX))
-            .is_some_and(|owner| !owner.is_empty() && owner.bytes().all(|b| b.is_ascii_digit()))
+            .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit()))
     };
     let made_by_us = || {
         let is = fs::symlink_metadata(group);
@@ -241,8 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn no_two_groups_are_called_the_same() {
+        let (Some(one), Some(two)) = (propose(), propose()) else {
+            eprintln!("skipped: no groups can be made here");
+            return;
+        };
+        assert_ne!(one, two);
+        assert!(is_ours(&one), "{}", one.display());
+    }
+
+    #[test]
     fn only_groups_of_ours_are_touched() {
-        assert!(is_ours(Path::new("/nowhere/worstcase-17")));
+        assert!(is_ours(Path::new("/nowhere/worstcase-17f")));
         for name in [
             "/nowhere/user.slice",
             "/nowhere/worstcase-",

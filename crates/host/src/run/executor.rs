@@ -134,7 +134,7 @@ impl HostExecutor<'_> {
         let spec = &self.matrix.specs[task];
         let spec = HostSpec {
             work_dir: work_dir(&self.matrix.work_parent)?,
-            cgroup: cgroup::propose(std::process::id() as i32),
+            cgroup: cgroup::propose(),
             samples_dir: scratch.path().to_path_buf(),
             tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
             ..spec.clone()

@@ -2,7 +2,7 @@
 
 use crate::HostSpec;
 use crate::trace::timerlat_available;
-use crate::{HostError, Journal};
+use crate::{HostError, Journal, unforeseen};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -43,9 +43,16 @@ pub fn prepare(spec: &HostSpec, journal: &mut Journal) -> Result<PathBuf, HostEr
     for (file, value) in settings {
         journal.set(&tracefs.join("osnoise").join(file), &value)?;
     }
-    let instance = tracefs
-        .join("instances")
-        .join(format!("worstcase-{}", std::process::id()));
+    let instances = tracefs.join("instances");
+    let instance = match unforeseen::name("worstcase-") {
+        Ok(name) => instances.join(name),
+        Err(source) => {
+            return Err(HostError::Read {
+                path: instances,
+                source,
+            });
+        }
+    };
     journal.make_tracing(&instance)?;
     Ok(instance)
 }

@@ -1,8 +1,6 @@
 //! Where the loads of a measurement work: a folder whose name nobody can foresee.
 
-use crate::HostError;
-use rustix::rand::GetRandomFlags;
-use std::io;
+use crate::{HostError, unforeseen};
 use std::path::{Path, PathBuf};
 use worstcase_base::trust;
 
@@ -17,12 +15,8 @@ pub fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
     if let Some(others) = trust::others_than_root_in(&parent).map_err(failed)? {
         return Err(HostError::WorkNotOurs { path: parent, others });
     }
-    let mut random = [0; 16];
-    let taken = rustix::rand::getrandom(&mut random, GetRandomFlags::empty());
-    if taken != Ok(random.len()) {
-        return Err(failed(io::Error::other("the kernel gives no random numbers")));
-    }
-    Ok(parent.join(format!("worstcase-work-{:032x}", u128::from_ne_bytes(random))))
+    let name = unforeseen::name("worstcase-work-").map_err(failed)?;
+    Ok(parent.join(name))
 }
 
 #[cfg(test)]

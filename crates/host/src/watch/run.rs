@@ -86,7 +86,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
     })?;
     let spec = HostSpec {
         work_dir: work_dir(&order.matrix.work_parent)?,
-        cgroup: cgroup::propose(std::process::id() as i32),
+        cgroup: cgroup::propose(),
         ..spec
     };
     let mut keeper = Keeper {

@@ -104,7 +104,7 @@ impl Folder {
     pub fn place(&self) -> LoadPlace {
         LoadPlace {
             work_dir: self.0.join("work"),
-            cgroup: cgroup::propose(process::own_pid()),
+            cgroup: cgroup::propose(),
             cpus: Vec::new(),
         }
     }

@@ -3,10 +3,14 @@
 //! `unshare` makes the name spaces that an engine makes; a container needs no more to be one.
 
 use assert_cmd::cargo::cargo_bin;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Types a command in name spaces of its own; `None` where this machine allows none.
 fn inside(spaces: &[&str], arguments: &[&str]) -> Option<Output> {
+    Some(begun(spaces, arguments)?.wait_with_output().unwrap())
+}
+
+fn begun(spaces: &[&str], arguments: &[&str]) -> Option<Child> {
     let unshare = || {
         let mut command = Command::new("unshare");
         command.args(spaces);
@@ -18,7 +22,8 @@ fn inside(spaces: &[&str], arguments: &[&str]) -> Option<Output> {
         return None;
     }
     let mut command = unshare();
-    Some(command.arg(cargo_bin("worstcase")).args(arguments).output().unwrap())
+    command.arg(cargo_bin("worstcase")).args(arguments);
+    Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
 const PROCESSES: [&str; 3] = ["--pid", "--fork", "--mount-proc"];
@@ -73,4 +78,30 @@ fn root_of_a_container_measures_and_is_told_what_it_may_not() {
     let shown = text(&said.stdout);
     assert!(shown.contains("this is a container"), "{shown}");
     assert!(shown.contains("this user may not run real-time threads"), "{shown}");
+}
+
+/// In both the process ids are the same, and outside there is one tree of control groups.
+#[test]
+fn two_containers_leave_each_other_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str| folder.path().join(name).display().to_string();
+    let measured = |name: &str, time: &str| {
+        let run = run(name);
+        let typed = format!("host run --load fork@10 --time {time} -o");
+        let arguments: Vec<&str> = typed.split(' ').chain([&*run]).collect();
+        begun(&ALL, &arguments)
+    };
+    let Some(mut long) = measured("long", "5s") else {
+        return;
+    };
+    for nth in 0.. {
+        let short = measured(&format!("short-{nth}"), "100ms").unwrap();
+        let said = short.wait_with_output().unwrap();
+        assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
+        if long.try_wait().unwrap().is_some() {
+            break;
+        }
+    }
+    let said = long.wait_with_output().unwrap();
+    assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
 }
