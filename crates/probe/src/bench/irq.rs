@@ -14,8 +14,9 @@ use super::remote::{self, Way};
 use super::{BenchError, BenchResult, Details, Line, Observer, Pins, Request};
 use crate::sys::parport::{self, Parport};
 use crate::sys::serial::Serial;
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use wires::Loop;
 pub(super) use wires::Wire;
 
@@ -64,10 +65,15 @@ pub fn affinity(line: Line) -> Option<io::Result<PathBuf>> {
     (line == Line::Parport).then(parport::affinity)
 }
 
-/// Sends the line's interrupt to one CPU.
+/// Sends the line's interrupt to one CPU, on a machine that is all ours: that of a timer which is not there yet goes where new
+/// interrupts go.
 pub fn send_interrupts_to(line: Line, cpu: u32) -> Result<(), BenchError> {
-    let set = |path: &Path| std::fs::write(path, cpu.to_string());
-    let sent = affinity(line).map_or(Ok(()), |path| set(&path?));
+    const OF_NEW_ONES: &str = "/proc/irq/default_smp_affinity";
+    let sent = match (line, affinity(line)) {
+        (Line::Hpet, _) => fs::write(OF_NEW_ONES, format!("{:x}", 1_u64 << cpu)),
+        (_, Some(path)) => path.and_then(|path| fs::write(path, cpu.to_string())),
+        (_, None) => Ok(()),
+    };
     sent.map_err(BenchError::system("cannot choose the CPU of the line's interrupt"))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A chip of the driver gpio-sim has no wire. There the level of the input is what its attribute `pull` says.
 
-use super::{check, signal};
+use super::{check, say, signal};
 use crate::units::Nanos;
 use std::ffi::CStr;
 use std::fs::{self, File};
@@ -156,10 +156,6 @@ fn pull_of(chip: &Path, line: u32) -> Option<PathBuf> {
     let device = fs::canonicalize(Path::new("/sys/bus/gpio/devices").join(name)).ok()?;
     let pull = device.parent()?.join(name).join(format!("sim_gpio{line}/pull"));
     pull.exists().then_some(pull)
-}
-
-fn say(error: &io::Error, what: String) -> io::Error {
-    io::Error::new(error.kind(), what)
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! A timer of the HPET (High Precision Event Timer), as its driver gives it: a counter that everybody can read, and an
 //! interrupt each time that the counter reaches a known count.
 
-use super::check;
-use super::signal;
+use super::{check, say, signal};
 use crate::units::Nanos;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
-use std::path::PathBuf;
 use std::ptr::NonNull;
 
 const DEVICE: &str = "/dev/hpet";
@@ -88,9 +86,6 @@ pub struct Hpet {
     /// Ticks of a period.
     period: u32,
     comparator: usize,
-    /// Which CPUs its interrupt may go to, and what was there before it was changed.
-    affinity: Option<(PathBuf, String)>,
-    timer: u16,
 }
 
 impl Hpet {
@@ -135,8 +130,6 @@ impl Hpet {
             period: ((ticks + u64::from(hz) / 2) / u64::from(hz)) as u32,
             comparator: COMPARATORS + usize::from(info.timer) * COMPARATOR_STEP,
             registers,
-            affinity: None,
-            timer: info.timer,
         })
     }
 
@@ -167,56 +160,10 @@ impl Hpet {
         signal::readable_within(self.device.as_fd(), patience)
     }
 
-    /// Sends its interrupt to one CPU, as long as this is there.
-    pub fn send_interrupts_to(&mut self, cpu: u32) -> io::Result<()> {
-        let name = format!("hpet{}", self.timer);
-        let list = fs::read_to_string("/proc/interrupts")?;
-        let Some(number) = number_of(&list, &name) else {
-            return Err(io::Error::other(format!("/proc/interrupts has no line of {name}")));
-        };
-        let path = PathBuf::from(format!("/proc/irq/{number}/smp_affinity_list"));
-        let before = fs::read_to_string(&path)?;
-        fs::write(&path, cpu.to_string()).map_err(|e| say(&e, format!("{}: {e}", path.display())))?;
-        self.affinity = Some((path, before));
-        Ok(())
-    }
-
     /// How many interrupts came that nobody has asked for.
     pub fn interrupts(&mut self) -> io::Result<u32> {
         let mut word = [0; 8];
         self.device.read_exact(&mut word)?;
         Ok(u64::from_ne_bytes(word) as u32)
-    }
-}
-
-impl Drop for Hpet {
-    fn drop(&mut self) {
-        if let Some((path, before)) = &self.affinity {
-            // The interrupt ends with the device, so there is nobody left whom it could disturb.
-            let _ = fs::write(path, before);
-        }
-    }
-}
-
-/// The number of the interrupt that has this name.
-fn number_of<'a>(interrupts: &'a str, name: &str) -> Option<&'a str> {
-    let mut lines = interrupts.lines().filter_map(|line| line.split_once(':'));
-    let (number, _) = lines.find(|(_, rest)| rest.split([' ', ',']).any(|word| word == name))?;
-    Some(number.trim())
-}
-
-fn say(error: &io::Error, what: String) -> io::Error {
-    io::Error::new(error.kind(), what)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interrupt_is_found_by_its_name() {
-        let list = "           CPU0       CPU1\n  0:  6  0  IO-APIC  2-edge  timer\n 18:  9  0  IO-APIC  18-fasteoi  ata, hpet2\n";
-        assert_eq!(number_of(list, "hpet2"), Some("18"));
-        assert_eq!(number_of(list, "hpet1"), None);
     }
 }

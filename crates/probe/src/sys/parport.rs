@@ -3,8 +3,7 @@
 //! The port's interrupt is that of the line ACK. In QEMU the edge that raises it is the end of a strobe pulse, while the
 //! port's interrupt is switched on: a loop that is closed from strobe to ACK.
 
-use super::check;
-use super::signal;
+use super::{check, say, signal};
 use crate::units::Nanos;
 use std::fs::{self, File};
 use std::io;
@@ -32,7 +31,7 @@ pub struct Parport(File);
 impl Parport {
     /// Claims the port.
     pub fn claim() -> io::Result<Parport> {
-        let says = |what: String| move |e: io::Error| io::Error::new(e.kind(), format!("{what}: {e}"));
+        let says = |what: String| move |e: io::Error| say(&e, format!("{what}: {e}"));
         let device = File::options().read(true).write(true).open(DEVICE);
         let device = device.map_err(|e| match e.raw_os_error() {
             Some(libc::ENOENT) => says(format!(
@@ -120,7 +119,7 @@ const SETTINGS: &str = "/proc/sys/dev/parport/parport0";
 
 fn setting(name: &str) -> io::Result<String> {
     let path = format!("{SETTINGS}/{name}");
-    fs::read_to_string(&path).map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))
+    fs::read_to_string(&path).map_err(|e| say(&e, format!("{path}: {e}")))
 }
 
 /// The setting that says to which CPUs the port's interrupt goes.

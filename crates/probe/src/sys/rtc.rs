@@ -84,7 +84,7 @@ fn explain(error: io::Error) -> io::Error {
         }
         _ => return error,
     };
-    io::Error::new(error.kind(), format!("the RTC: {error}: {why}"))
+    super::say(&error, format!("the RTC: {error}: {why}"))
 }
 
 /// One read of the device: the count is above the byte of flags.

@@ -1,6 +1,6 @@
 //! A serial port's modem lines: RTS, an output, that is wired to CTS, an input whose changes interrupt.
 
-use super::check;
+use super::{check, say};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -19,7 +19,7 @@ pub struct Serial(File);
 impl Serial {
     /// Opens a port, and looks whether CTS follows RTS.
     pub fn open(port: &Path) -> io::Result<Serial> {
-        let named = |e: io::Error, what: &str| io::Error::new(e.kind(), format!("{}: {e}{what}", port.display()));
+        let named = |e: io::Error, what: &str| say(&e, format!("{}: {e}{what}", port.display()));
         let mut options = File::options();
         options
             .read(true)

@@ -49,7 +49,7 @@ pub fn measure(request: &Request<'_>, observer: &mut dyn Observer) -> Result<Ben
     clock::sleep_until(request.start);
     let failed = || BenchError::system("cannot measure by the HPET");
     let timer = Hpet::start(hz).map_err(failed())?;
-    let mut ticks = Ticks::of(timer, cpu).map_err(failed())?;
+    let mut ticks = Ticks::of(timer).map_err(failed())?;
     let (mut index, mut awake) = (0, 0);
     marks.begin();
     while index < request.repetitions && !observer.wants_end() {
@@ -83,9 +83,8 @@ struct Ticks {
 
 impl Ticks {
     /// The first interrupt is nobody's sample: whatever is made or touched at the first use is there from now on.
-    fn of(mut timer: Hpet, cpu: u32) -> io::Result<Ticks> {
+    fn of(mut timer: Hpet) -> io::Result<Ticks> {
         await_interrupt(&timer)?;
-        timer.send_interrupts_to(cpu)?;
         timer.interrupts()?;
         let due = timer.next();
         Ok(Ticks { timer, due })
