@@ -37,7 +37,7 @@ fn parents(path: &str) -> Vec<String> {
     path.match_indices('/').map(|(at, _)| path[..at].to_string()).collect()
 }
 
-/// Puts each module that some load may need into the image, with the index that the guest reads.
+/// Puts each module that a load or a probe may need into the image, with the index that the guest reads.
 fn add_modules(kernel: &Kernel, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
     let mut index = String::new();
     for name in loads::modules().into_iter().chain(Probe::MODULES) {

@@ -2,6 +2,7 @@
 
 use crate::virtual_machine::Device;
 use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
+use std::collections::BTreeSet;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -95,9 +96,8 @@ impl Part {
 }
 
 impl Subject {
-    /// With the devices that a cell needs.
-    fn with_devices(mut self, spec: &CellSpec) -> Subject {
-        self.machine.devices = Device::of(spec.probe, &spec.load);
+    fn with_devices(mut self, devices: BTreeSet<Device>) -> Subject {
+        self.machine.devices = devices;
         self
     }
 }
@@ -108,14 +108,18 @@ impl Experiment {
     pub fn lab_cells(&self) -> Result<Vec<(Subject, CellSpec)>, Problem> {
         let mut cells: Vec<(Subject, CellSpec)> = Vec::new();
         for part in &self.parts {
-            let specs = part.specs()?;
+            let specs: Vec<(CellSpec, BTreeSet<Device>)> = part
+                .specs()?
+                .into_iter()
+                .map(|spec| (spec.clone(), Device::of(spec.probe, &spec.load)))
+                .collect();
             let earlier = cells.len();
             let Subjects::Kernels(subjects) = &part.subjects else {
                 continue;
             };
             for subject in subjects {
-                for spec in &specs {
-                    let cell = (subject.clone().with_devices(spec), spec.clone());
+                for (spec, devices) in &specs {
+                    let cell = (subject.clone().with_devices(devices.clone()), spec.clone());
                     if !cells[..earlier].contains(&cell) {
                         cells.push(cell);
                     }

@@ -1,9 +1,9 @@
 //! What cannot be measured, in one line each.
 
+use crate::virtual_machine::is_on_parport;
 use crate::{CpuList, Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
 use worstcase_base::duration;
 use worstcase_probe::bench::{Bench, Line};
-use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::sys::rtc;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -109,8 +109,7 @@ impl Part {
             );
             return Err(Problem::new("warmup", what));
         }
-        let is_on_port = |load: &&LoadSpec| load.modules().contains(&"parport_pc");
-        if let Some(load) = self.loads.iter().find(is_on_port)
+        if let Some(load) = self.loads.iter().find(|load| is_on_parport(load))
             && self.probes(venue)?.contains(&Probe::Bench(Bench::Irq(Line::Parport)))
         {
             let what = format!("'{load}' and the probe irq cannot share the parallel port: ask for irq+hpet");

@@ -212,6 +212,19 @@ pub struct Plan {
     pub demands: Vec<Demand>,
 }
 
+impl Plan {
+    /// One that no study asks for.
+    pub fn new(title: impl Into<String>, experiment: Experiment) -> Plan {
+        Plan {
+            title: title.into(),
+            experiment,
+            study: None,
+            published: Vec::new(),
+            demands: Vec::new(),
+        }
+    }
+}
+
 /// Which study asks for an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudySource {

@@ -144,13 +144,18 @@ impl fmt::Display for VirtualMachine {
     }
 }
 
+const PARPORT_DRIVER: &str = "parport_pc";
+
+/// Whether a load needs the parallel port.
+pub(crate) fn is_on_parport(load: &LoadSpec) -> bool {
+    load.modules().contains(&PARPORT_DRIVER)
+}
+
 impl Device {
     /// Those that a probe under a load needs.
     pub(crate) fn of(probe: Probe, load: &str) -> BTreeSet<Device> {
         let load: Option<LoadSpec> = load.parse().ok();
-        let driver = &"parport_pc";
-        let of_load = load.is_some_and(|load| load.modules().contains(driver));
-        let parport = of_load || probe.modules().contains(driver);
+        let parport = load.is_some_and(|load| is_on_parport(&load)) || probe.modules().contains(&PARPORT_DRIVER);
         let hpet = probe == Probe::Bench(Bench::Irq(Line::Hpet));
         let needed = [(Device::Parport, parport), (Device::Hpet, hpet)];
         needed

@@ -105,13 +105,7 @@ fn rows(samples: u32) -> impl Iterator<Item = SampleRow> {
 fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
     let mut record = empty(samples)?.record;
     let entry = CellEntry::named(&record.subject.id(), "idle", "wakeup", 1, None);
-    let asked = Plan {
-        title: "synthetic".into(),
-        experiment: Experiment::usual(Venue::Host, Subjects::Cpus(None)),
-        study: None,
-        published: Vec::new(),
-        demands: Vec::new(),
-    };
+    let asked = Plan::new("synthetic", Experiment::usual(Venue::Host, Subjects::Cpus(None)));
     let run = Run::create(dir, RunPlan::new(asked, vec![entry]))?;
     let scratch = run.scratch()?;
     let path = scratch.path().join("samples.parquet");

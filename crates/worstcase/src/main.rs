@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use worstcase_base::format::plain;
 
 fn main() -> ExitCode {
-    // The load `compile` starts this very program again for each of its units.
+    // Some loads and probes start this very program again.
     worstcase_probe::child_main();
     worstcase::cli::completions::answer();
     worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {

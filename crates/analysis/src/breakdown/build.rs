@@ -108,10 +108,11 @@ fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Mileston
         Since::DueDevice => Lead::of_device(walk, execution),
         Since::Called => Lead::here(walk, execution),
     };
-    let points = match since {
-        Since::Pulsed | Since::DueDevice => Milestones::of_device(execution, walk, since, lead.due, lead.entry),
-        _ => Milestones::without_timer(execution, walk, since, lead.due, lead.entry),
-    }?;
+    let points = match since.is_device() {
+        true => Milestones::of_device,
+        false => Milestones::without_timer,
+    };
+    let points = points(execution, walk, since, lead.due, lead.entry)?;
     Some((points, lead.spans, lead.notes))
 }
 

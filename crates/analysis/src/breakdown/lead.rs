@@ -131,9 +131,9 @@ impl Lead {
 
 /// The first interrupt that is entered in a range and came from another CPU, or from the device that a pulse is sent to.
 fn entry_after(walk: &Walk, from: u64, to: u64, since: Since) -> Option<u64> {
-    let is_it = match since {
-        Since::Pulsed | Since::DueDevice => roles::is_from_device,
-        _ => roles::is_from_cpu,
+    let is_it = match since.is_device() {
+        true => roles::is_from_device,
+        false => roles::is_from_cpu,
     };
     let entered = walk.marks_within(from, to).iter();
     let mut entered = entered.filter(|m| m.what == What::Enter(Role::InterruptEntry));

@@ -136,16 +136,9 @@ impl RunPlan {
     pub fn imported(title: String, imported: Imported, cells: Vec<CellEntry>) -> RunPlan {
         let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(None));
         experiment.parts.clear();
-        let plan = Plan {
-            title,
-            experiment,
-            study: None,
-            published: Vec::new(),
-            demands: Vec::new(),
-        };
         RunPlan {
             imported: Some(imported),
-            ..RunPlan::new(plan, cells)
+            ..RunPlan::new(Plan::new(title, experiment), cells)
         }
     }
 

@@ -82,13 +82,7 @@ pub struct RunArgs {
 impl RunArgs {
     /// What is measured, and the run's folder.
     pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
-        let plan = Plan {
-            title: "lab run".into(),
-            experiment: self.selection.experiment(self.kept.criterion)?,
-            study: None,
-            published: Vec::new(),
-            demands: Vec::new(),
-        };
+        let plan = Plan::new("lab run", self.selection.experiment(self.kept.criterion)?);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(|| LAB_RUN.into())))
     }

@@ -37,6 +37,9 @@ Examples:
 Every other command of the group does this first, too.
 Exit code: 0 nothing is left, 3 something could not be set back.";
 
+/// What a measurement of this machine is called in its report.
+const TITLE: &str = "how late this machine is";
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {

@@ -1,5 +1,6 @@
 //! `worstcase host run`.
 
+use super::TITLE;
 use super::broke::Broke;
 use super::folder::{self, Place};
 use super::hooks::{self, HookArgs, Hooks};
@@ -84,13 +85,7 @@ pub struct View {
 impl RunArgs {
     /// What is measured, and the run's folder.
     pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
-        let plan = Plan {
-            title: "how late this machine is".into(),
-            experiment: self.experiment()?,
-            study: None,
-            published: Vec::new(),
-            demands: Vec::new(),
-        };
+        let plan = Plan::new(TITLE, self.experiment()?);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(folder::usual)))
     }

@@ -223,13 +223,7 @@ impl Trying<'_> {
         experiment.setup.apply = variant.apply();
         experiment.criterion = args.criterion;
         experiment.check()?;
-        let plan = Plan {
-            title: folder::titled(&format!("settings: {}", variant.name)),
-            experiment,
-            study: None,
-            published: Vec::new(),
-            demands: Vec::new(),
-        };
+        let plan = Plan::new(folder::titled(&format!("settings: {}", variant.name)), experiment);
         let matrix = matrix(&plan.experiment)?;
         let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
         let dir = self.folder.join(&variant.name);

@@ -3,6 +3,7 @@
 mod looker;
 mod serve;
 
+use super::TITLE;
 use super::folder;
 use super::how::How;
 use crate::cli::asked::{What, judged};
@@ -135,13 +136,7 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let experiment = args.experiment()?;
     let order = Order {
         matrix: matrix(&experiment)?,
-        plan: Plan {
-            title: "how late this machine is".into(),
-            experiment,
-            study: None,
-            published: Vec::new(),
-            demands: Vec::new(),
-        },
+        plan: Plan::new(TITLE, experiment),
         folder: args.output.clone().unwrap_or_else(|| folder::new("watch")),
         resume: args.resume,
         keep: args.keep.segments(args.rotate),
