@@ -1,9 +1,11 @@
 //! Classes of demand in study files: what is read of them, and what is said of those that are wrong.
 
-use std::fs;
+mod written;
+
+use worstcase_plan::Demand;
 use worstcase_plan::study::{built_in, load};
-use worstcase_plan::{Demand, Study, StudyError};
 use worstcase_probe::Nanos;
+use written::read;
 
 const STUDY: &str = r#"schema = "worstcase-study/3"
 name = "mine"
@@ -26,18 +28,8 @@ limit = "100us"
 why = "A loop."
 "#;
 
-fn read(text: &str) -> Result<Study, StudyError> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("mine.toml");
-    fs::write(&path, text).unwrap();
-    load(path.to_str().unwrap())
-}
-
 fn said_of(from: &str, to: &str) -> String {
-    assert!(STUDY.contains(from), "{from}");
-    let error = read(&STUDY.replacen(from, to, 1)).unwrap_err().to_string();
-    let (_, said) = error.split_once("mine.toml, ").unwrap();
-    said.to_string()
+    written::said_of(STUDY, from, to)
 }
 
 #[test]

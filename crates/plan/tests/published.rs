@@ -1,9 +1,11 @@
 //! Published figures in study files: what is read of them, and what is said of those that are wrong.
 
-use std::fs;
-use worstcase_plan::study::published::{Compare, Relation, Said, Statistic};
+mod written;
+
 use worstcase_plan::study::{built_in, load};
-use worstcase_plan::{Model, Preempt, Published, Study, StudyError};
+use worstcase_plan::study::published::{Compare, Relation, Said, Statistic};
+use worstcase_plan::{Model, Preempt, Published};
+use written::read;
 
 const STUDY: &str = r#"schema = "worstcase-study/3"
 name = "mine"
@@ -56,20 +58,8 @@ cell = { probe = "switch:4x0" }
 host = { probe = "switch:4x0" }
 "#;
 
-fn read(text: &str) -> Result<Study, StudyError> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("mine.toml");
-    fs::write(&path, text).unwrap();
-    load(path.to_str().unwrap())
-}
-
-/// What is said of the study with one text changed, from the line on.
 fn said_of(from: &str, to: &str) -> String {
-    assert!(STUDY.contains(from), "{from}");
-    let error = read(&STUDY.replacen(from, to, 1)).unwrap_err().to_string();
-    assert_eq!(error.lines().count(), 1, "{error}");
-    let (_, said) = error.split_once("mine.toml, ").unwrap();
-    said.to_string()
+    written::said_of(STUDY, from, to)
 }
 
 #[test]

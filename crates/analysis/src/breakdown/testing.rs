@@ -1,5 +1,6 @@
 //! Executions for tests: a machine that writes its code while it runs it, and knows its call chains by itself.
 
+use super::spans::{Sample, Since};
 use worstcase_lab::execution::{Block, ContextFrom, Execution, Step, Symbol, Symbols, TaskFrom};
 use worstcase_probe::{Instructions, Nanos};
 
@@ -11,6 +12,20 @@ const ROOM: u64 = 0x1_0000;
 
 /// The kernel's functions of system calls.
 const CALLS: [&str; 2] = ["__x64_sys_read", "__x64_sys_munmap"];
+
+/// A sample of a kernel with this preemption model, under no load, that is due by a timer.
+pub fn sample(preempt: &str, latency: u64) -> Sample {
+    Sample {
+        cell: String::new(),
+        subject: String::new(),
+        load: "idle".into(),
+        preempt: preempt.into(),
+        unit: String::new(),
+        index: 0,
+        latency_ns: Nanos(latency),
+        since: Since::Due,
+    }
+}
 
 /// See the module.
 pub struct Machine {

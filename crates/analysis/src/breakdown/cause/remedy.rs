@@ -124,25 +124,16 @@ fn words_for_rt(mechanism: Mechanism) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breakdown::testing::sample;
 
     fn said(preempt: &str, mechanism: Mechanism) -> String {
-        let sample = Sample {
-            cell: String::new(),
-            subject: String::new(),
-            load: "shm".into(),
-            preempt: preempt.into(),
-            unit: String::new(),
-            index: 0,
-            latency_ns: Nanos(165_000),
-            since: Default::default(),
-        };
         let peer = |preempt: &str, maximum| Peer {
             subject: format!("6.1 {preempt}"),
             preempt: preempt.into(),
             maximum: Nanos(maximum),
         };
         let peers = [peer("voluntary", 90_000), peer("full", 148_000), peer("rt", 7_600)];
-        remedy(&sample, mechanism, "load-shm", &peers)
+        remedy(&sample(preempt, 165_000), mechanism, "load-shm", &peers)
     }
 
     #[test]
@@ -177,36 +168,14 @@ mod tests {
 
     #[test]
     fn a_handlers_thread_that_holds_the_lock_shall_be_more_urgent() {
-        let sample = Sample {
-            cell: String::new(),
-            subject: String::new(),
-            load: String::new(),
-            preempt: "rt".into(),
-            unit: String::new(),
-            index: 0,
-            latency_ns: Nanos(15_000),
-            since: Default::default(),
-        };
-        let advice = |by| remedy(&sample, Mechanism::LockOwner, by, &[]);
+        let advice = |by| remedy(&sample("rt", 15_000), Mechanism::LockOwner, by, &[]);
         assert!(advice("irq/7-parport0").contains("--chrt irq/N=99"));
         assert!(advice("rcuc/0").starts_with("shorten"));
     }
 
     #[test]
     fn a_long_wait_for_another_thread_may_be_for_the_share_of_ordinary_ones() {
-        let advice = |latency| {
-            let sample = Sample {
-                cell: String::new(),
-                subject: String::new(),
-                load: String::new(),
-                preempt: "full".into(),
-                unit: String::new(),
-                index: 0,
-                latency_ns: Nanos(latency),
-                since: Default::default(),
-            };
-            remedy(&sample, Mechanism::OtherThread, "load-shm", &[])
-        };
+        let advice = |latency| remedy(&sample("full", latency), Mechanism::OtherThread, "load-shm", &[]);
         assert!(advice(50_000_000).contains("fair_server"));
         assert!(!advice(500_000).contains("fair_server"));
     }

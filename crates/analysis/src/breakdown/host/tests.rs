@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::breakdown::cause::Mechanism;
+use crate::breakdown::testing::sample;
 use proptest::prelude::*;
 use worstcase_host::trace::parts::Ask;
 use worstcase_host::trace::recorder::Recorded;
@@ -92,12 +93,9 @@ fn told(snapshot: &Snapshot, preempt: &str) -> Breakdown {
     let sample = Sample {
         cell: "here.idle.wakeup.s1.c0".into(),
         subject: "here".into(),
-        load: "idle".into(),
-        preempt: preempt.into(),
         unit: "us".into(),
         index: snapshot.index as u32,
-        latency_ns: snapshot.latency(),
-        since: Default::default(),
+        ..sample(preempt, snapshot.latency().0)
     };
     let around = Around {
         floor: Nanos(3_000),

@@ -3,7 +3,7 @@
 use super::sender::WAKER;
 use super::*;
 use crate::breakdown::spans::Sample;
-use crate::breakdown::testing::{Machine, USER};
+use crate::breakdown::testing::{Machine, USER, sample};
 use crate::breakdown::{Around, tell};
 use worstcase_lab::execution::Elsewhere;
 use worstcase_probe::Instructions;
@@ -72,14 +72,8 @@ fn told(answer: impl Fn(&mut Machine)) -> Vec<(&'static str, u64)> {
     execution.latency = Nanos(latency);
     execution.due = Instructions(m.count - latency);
     let sample = Sample {
-        cell: "6.1.full.idle.irq.s1".into(),
-        subject: "6.1.full".into(),
-        load: "idle".into(),
-        preempt: "full".into(),
-        unit: String::new(),
-        index: 0,
-        latency_ns: Nanos(latency),
         since: Since::Pulsed,
+        ..sample("full", latency)
     };
     let told = tell(&execution, &symbols, &(), sample, &Around::default())
         .unwrap()

@@ -1,7 +1,7 @@
 use super::sender::WAKER;
 use super::*;
 use crate::breakdown::spans::{BreakdownError, Sample};
-use crate::breakdown::testing::{Machine, USER};
+use crate::breakdown::testing::{Machine, USER, sample};
 use crate::breakdown::{Around, Explanation, tell};
 use worstcase_lab::execution::Elsewhere;
 use worstcase_probe::Instructions;
@@ -73,21 +73,15 @@ impl Wake {
 
     /// The sample took so long in all.
     fn told(&self, latency: u64) -> Result<Explanation, BreakdownError> {
-        let sample = self.execution.sample.0;
+        let end = self.execution.sample.0;
         let execution = Execution {
             latency: Nanos(latency),
-            due: Instructions(sample - latency),
+            due: Instructions(end - latency),
             ..self.execution.clone()
         };
         let sample = Sample {
-            cell: "6.1.full.idle.remote+futex.s1".into(),
-            subject: "6.1.full".into(),
-            load: "idle".into(),
-            preempt: "full".into(),
-            unit: String::new(),
-            index: 0,
-            latency_ns: Nanos(latency),
             since: self.since,
+            ..sample("full", latency)
         };
         tell(&execution, &self.symbols, &(), sample, &Around::default())
     }
