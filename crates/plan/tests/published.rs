@@ -2,8 +2,8 @@
 
 mod written;
 
-use worstcase_plan::study::{built_in, load};
 use worstcase_plan::study::published::{Compare, Relation, Said, Statistic};
+use worstcase_plan::study::{built_in, load};
 use worstcase_plan::{Model, Preempt, Published};
 use written::read;
 

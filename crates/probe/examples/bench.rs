@@ -44,6 +44,7 @@ fn run(arguments: &[String]) -> Result<BenchResult, String> {
         period: Nanos::from_millis(1),
         priority: 50,
         cpus: &cpus,
+        ..Request::default()
     };
     bench.check_machine(&request).map_err(|e| e.to_string())?;
     bench.measure(&request, &mut Unobserved).map_err(|e| e.to_string())

@@ -38,7 +38,7 @@ pub struct ProbeInfo {
 }
 
 /// All probes, in the order in which help texts name them.
-pub const PROBES: [ProbeInfo; 12] = [
+pub const PROBES: [ProbeInfo; 13] = [
     ProbeInfo {
         name: "wakeup",
         about: "how late a periodic thread wakes up",
@@ -78,6 +78,11 @@ pub const PROBES: [ProbeInfo; 12] = [
         name: "spawn",
         about: "what a new process costs, in lmbench's steps: spawn+fork/exec/sh",
         only: None,
+    },
+    ProbeInfo {
+        name: "io",
+        about: "what work with files takes, e.g. io:1g+write/read+direct, io+unpack, io:1g+bonnie",
+        only: Only::host("the lab's machine has no disk"),
     },
     ProbeInfo {
         name: "inversion",
@@ -189,7 +194,7 @@ impl Probe {
     pub const fn is_real_time(self) -> bool {
         !matches!(
             self,
-            Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_))
+            Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) | Bench::Io(_))
         )
     }
 
@@ -358,6 +363,6 @@ mod tests {
             "probe 'switch:2x0+again1' is there on the host only: the lab's values are exact, and the same each time; leave +again out"
         );
         assert_eq!(Probe::names(Venue::Lab).count(), 11);
-        assert_eq!(Probe::names(Venue::Host).count(), 12);
+        assert_eq!(Probe::names(Venue::Host).count(), 13);
     }
 }

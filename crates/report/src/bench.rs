@@ -1,13 +1,14 @@
 //! What the probes with parameters gave, as tables.
 
-use super::View;
 use super::grid::{Grid, Group};
 use super::terminal::{Style, distinct, width};
 use super::trimmed;
+use super::{View, io};
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Switch, Transport};
 use worstcase_results::record::{Record, SubjectId};
+use worstcase_results::stats::io::ios;
 use worstcase_results::stats::points::{
     self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint, SwitchPoint,
     quantile,
@@ -59,6 +60,11 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
     if !spawns.is_empty() {
         out.push(String::new());
         out.extend(spawn_list(view, &spawns, style));
+    }
+    let ios = ios(view.records);
+    if !ios.is_empty() {
+        out.push(String::new());
+        out.extend(io::lines(view, &ios, style));
     }
     let shootdowns = points::shootdowns(view.records);
     if !shootdowns.is_empty() {
@@ -401,7 +407,7 @@ fn shootdown_list(view: &View, points: &[ShootdownPoint], style: Style) -> Vec<S
 }
 
 /// The cells of min, median, p99, max and rounds, and those that a probe adds.
-fn with_rounds(rounds: &Rounds, more: impl IntoIterator<Item = String>) -> Vec<String> {
+pub(super) fn with_rounds(rounds: &Rounds, more: impl IntoIterator<Item = String>) -> Vec<String> {
     let first = [
         micros(rounds.min),
         micros(rounds.median),
@@ -412,7 +418,7 @@ fn with_rounds(rounds: &Rounds, more: impl IntoIterator<Item = String>) -> Vec<S
     first.into_iter().chain(more).collect()
 }
 
-fn units<'a>(view: &View, places: impl Iterator<Item = &'a PointName>) -> String {
+pub(super) fn units<'a>(view: &View, places: impl Iterator<Item = &'a PointName>) -> String {
     distinct(places.map(|place| unit(view, &place.subject))).join(", ")
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use worstcase_probe::bench::Bench;
 use worstcase_results::published::compared;
 use worstcase_results::record::{Quantity, Record};
+use worstcase_results::stats::io::{IoPoint, ios};
 use worstcase_results::stats::points::{
     self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint, SwitchPoint,
 };
@@ -49,6 +50,7 @@ pub fn run(view: &View) -> String {
         "remote": points::remotes(view.records).iter().map(remote).collect::<Vec<_>>(),
         "irq": points::irqs(view.records).iter().map(irq).collect::<Vec<_>>(),
         "spawn": points::spawns(view.records).iter().map(spawn).collect::<Vec<_>>(),
+        "io": ios(view.records).iter().map(io).collect::<Vec<_>>(),
         "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
         "verdict": verdicts,
         "demands": demands::json(view),
@@ -153,6 +155,16 @@ fn remote(p: &RemotePoint) -> Value {
 fn irq(p: &RemotePoint) -> Value {
     let more = json!({ "send": p.send, "awake": p.awake, "seen": p.seen });
     of_rounds(&p.place, p.bench, &p.rounds, more)
+}
+
+fn io(p: &IoPoint) -> Value {
+    let more = json!({
+        "bytes_a_second": p.bytes_a_second.figures(),
+        "operations_a_second": p.operations_a_second.figures(),
+        "sync_ns": p.sync,
+        "schedulers": p.schedulers,
+    });
+    of_rounds(&p.place, Bench::Io(p.io), &p.rounds, more)
 }
 
 fn spawn(p: &SpawnPoint) -> Value {

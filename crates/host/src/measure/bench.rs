@@ -33,6 +33,8 @@ pub(super) fn measure(
         period: spec.interval,
         priority: spec.scheduling.priority(),
         cpus: if everywhere { &[] } else { &spec.cpus },
+        seed: spec.seed,
+        folder: Some(&spec.work_dir),
     };
     if everywhere {
         affinity::set(&spec.cpus)
@@ -44,16 +46,11 @@ pub(super) fn measure(
     pause(spec.warmup, stop);
     let environment = environment::read();
     let start = spec.start(clock::monotonic() + LEAD, 0);
-    let before = Before {
-        work: load.work(),
-        steal: machine::steal(&spec.cpus),
-        used: usage::own_process(),
-        cpu: clock::own_cpu_time()?,
-    };
+    let before = Before::now(spec, load);
     let mut onlooker = Onlooker::new(spec, start, stop, load, before, say);
     let taken = bench.measure(&Request { start, ..request }, &mut onlooker)?;
     onlooker.finish()?;
-    let (elapsed, stats, before) = (onlooker.elapsed(), onlooker.stats, onlooker.before);
+    let (start, elapsed, stats, before) = (onlooker.start, onlooker.elapsed(), onlooker.stats, onlooker.before);
     load.check()?;
     // One that was ended at once may have been too short for work.
     let stopped = stop.load(Ordering::Relaxed);
@@ -91,7 +88,7 @@ pub(super) fn measure(
                 machine::may_be_throttled(Nanos(stats.max_ns), spec.interval)
             }
             // Nothing of theirs is real-time.
-            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) => Some(false),
+            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) | Bench::Io(_) => Some(false),
         },
         stopped,
         broke: false,
@@ -108,8 +105,20 @@ struct Before {
     cpu: Nanos,
 }
 
+impl Before {
+    fn now(spec: &HostSpec, load: &RunningHostLoad) -> Before {
+        Before {
+            work: load.work(),
+            steal: machine::steal(&spec.cpus),
+            used: usage::own_process(),
+            cpu: clock::own_cpu_time().unwrap_or_default(),
+        }
+    }
+}
+
 /// Looks on: tells the controller several times a second, and whether the user wants an end.
 struct Onlooker<'a, Say> {
+    spec: &'a HostSpec,
     start: Nanos,
     stop: &'a AtomicBool,
     load: &'a mut RunningHostLoad,
@@ -122,7 +131,7 @@ struct Onlooker<'a, Say> {
 
 impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
     fn new(
-        spec: &HostSpec,
+        spec: &'a HostSpec,
         start: Nanos,
         stop: &'a AtomicBool,
         load: &'a mut RunningHostLoad,
@@ -134,6 +143,7 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
             ..CpuStats::default()
         };
         Onlooker {
+            spec,
             start,
             stop,
             load,
@@ -177,6 +187,11 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
 }
 
 impl<Say: FnMut(&Message) -> io::Result<()>> Observer for Onlooker<'_, Say> {
+    fn begins(&mut self) {
+        self.start = clock::monotonic();
+        self.before = Before::now(self.spec, self.load);
+    }
+
     fn sample(&mut self, sample: Sample) {
         let index = u64::from(sample.index);
         self.stats.add(index, sample.latency.0);

@@ -23,8 +23,13 @@ pub(super) fn keep(
         return Ok(());
     };
     let contradiction = |e: String| HostError::Contradiction(e);
-    // What somebody ended early was not asked for to its end.
-    let expected = if done.stopped { last.index + 1 } else { spec.periods };
+    // What somebody, or its own time, ended early was not asked for to its end.
+    let ends_by_time = matches!(bench, Bench::Io(io) if io.time().is_some());
+    let expected = if done.stopped || ends_by_time {
+        last.index + 1
+    } else {
+        spec.periods
+    };
     let text = CellSpec {
         probe: Probe::Bench(bench),
         load: spec.load.to_string(),

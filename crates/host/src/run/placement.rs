@@ -74,7 +74,7 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
                 .pair(|a, b| !a.cache.contains(b) && !a.core.contains(b))
                 .ok_or_else(|| none("two cores without a common cache")),
         },
-        Bench::Spawn(_) => Ok(all),
+        Bench::Spawn(_) | Bench::Io(_) => Ok(all),
         Bench::Hackbench(hackbench) => match usize::from(hackbench.cpus) {
             0 => Ok(all),
             n if n <= all.len() => Ok(all[..n].to_vec()),

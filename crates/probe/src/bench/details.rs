@@ -20,6 +20,8 @@ pub enum Details {
     Irq(RemoteDetails),
     /// Of `spawn`.
     Spawn(SpawnDetails),
+    /// Of `io`.
+    Io(IoDetails),
     /// Of `shootdown`.
     Shootdown(ShootdownDetails),
 }
@@ -170,6 +172,62 @@ impl SendTimes {
 pub struct SpawnDetails {
     /// What was executed, if something was.
     pub program: Option<String>,
+}
+
+/// What work with files gave. A sample is the time of one operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoDetails {
+    /// Bytes read and written by all operations.
+    pub bytes: u64,
+    /// From the first operation until everything was on the device.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
+    /// How much of that the last fsync took, where there is one.
+    #[serde(rename = "sync_ns")]
+    pub sync: Option<Nanos>,
+    /// The file system.
+    pub file_system: String,
+    /// The block device below it, where there is one.
+    pub device: Option<DeviceDetails>,
+}
+
+/// What a block device was, and did meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceDetails {
+    /// Its name.
+    pub name: String,
+    /// The I/O scheduler that it had.
+    pub scheduler: String,
+    /// Those that it could have.
+    pub schedulers: Vec<String>,
+    /// Whether the kernel takes it for a rotating disk.
+    pub rotational: bool,
+    /// Requests that the scheduler may have at once.
+    pub requests: u64,
+    /// Requests that the device itself takes at once, if it tells.
+    pub device_queue: Option<u64>,
+    /// Reads that it completed.
+    pub reads: u64,
+    /// Writes that it completed.
+    pub writes: u64,
+    /// Bytes that it read.
+    pub read_bytes: u64,
+    /// Bytes that it wrote.
+    pub written_bytes: u64,
+    /// Time in which it had a request, to the millisecond.
+    #[serde(rename = "busy_ns")]
+    pub busy: Nanos,
+    /// Time of all requests, from the queue to their end, to the millisecond.
+    #[serde(rename = "in_queue_ns")]
+    pub in_queue: Nanos,
+    /// How often its requests in flight were counted.
+    pub looks: u64,
+    /// How often there was one at least.
+    pub with_one: u64,
+    /// How often there were several.
+    pub with_several: u64,
+    /// The most.
+    pub most: u64,
 }
 
 /// What unmapping gave. A sample is the time of one munmap.

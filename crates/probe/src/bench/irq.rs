@@ -100,6 +100,7 @@ mod tests {
             period: Nanos::from_millis(1),
             priority: 98,
             cpus: &[0],
+            ..Request::default()
         };
         assert!(
             check(Line::Parport, &request)

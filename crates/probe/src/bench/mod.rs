@@ -9,6 +9,7 @@
 //! switch     a ring of processes that pass a token
 //! hackbench  groups of senders and receivers
 //! spawn      making a process, as lmbench does
+//! io         work with files: hdparm's, dd's, bonnie++'s
 //! inversion  priority inversion on a mutex, with and without inheritance
 //! remote     waking a thread on another CPU
 //! irq        from an interrupt's cause to the process that waits for it
@@ -22,6 +23,7 @@
 mod details;
 pub mod hackbench;
 pub mod inversion;
+pub mod io;
 pub mod irq;
 mod limits;
 mod link;
@@ -35,9 +37,10 @@ pub mod spawn;
 pub mod switch;
 
 pub use details::{
-    Details, HackbenchDetails, HackbenchRun, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails,
-    SpawnDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
+    Details, DeviceDetails, HackbenchDetails, HackbenchRun, InversionDetails, IoDetails, RemoteDetails, SendTimes,
+    ShootdownDetails, SpawnDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
 };
+pub use io::{Io, Work as IoWork};
 pub use marks::Marks;
 pub use names::{
     Bench, Hackbench, Inversion, Line, Pins, Placement, Protocol, Remote, Shootdown, Spawn, Step, Switch, Transport,
@@ -47,10 +50,10 @@ pub use names::{
 use crate::record::Sample;
 use crate::sys::clock;
 use crate::units::Nanos;
-use std::io;
+use std::path::Path;
 
 /// What every one of these probes is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
     /// How many samples to take.
     pub repetitions: u32,
@@ -64,10 +67,16 @@ pub struct Request<'a> {
     /// each thread that these two have on other CPUs has one of the rest; everything else may run on all of them. Empty:
     /// wherever the kernel likes.
     pub cpus: &'a [u32],
+    /// Access patterns, sizes and orders come from it.
+    pub seed: u64,
+    /// `io`: where its files are made; whoever asks removes it.
+    pub folder: Option<&'a Path>,
 }
 
 /// Who looks on.
 pub trait Observer {
+    /// What had to be made ready is, and measuring begins.
+    fn begins(&mut self) {}
     /// A sample was taken. Called between samples, never while one is taken.
     fn sample(&mut self, sample: Sample);
     /// Whether to end early. Asked between samples, and several times a second while one takes long.
@@ -115,7 +124,7 @@ pub enum BenchError {
         /// What was tried.
         doing: &'static str,
         /// The system's answer.
-        source: io::Error,
+        source: std::io::Error,
     },
     /// Something is not as it must be: the result would be wrong.
     #[error("the books do not balance: {0}")]
@@ -124,7 +133,7 @@ pub enum BenchError {
 
 impl BenchError {
     /// For `map_err`.
-    pub fn system(doing: &'static str) -> impl Fn(io::Error) -> BenchError {
+    pub fn system(doing: &'static str) -> impl Fn(std::io::Error) -> BenchError {
         move |source| BenchError::System { doing, source }
     }
 }
@@ -138,6 +147,7 @@ impl Bench {
             Bench::Inversion(what) => inversion::check(what, request),
             Bench::Remote(what) => remote::check(what, request),
             Bench::Spawn(what) => spawn::check(what),
+            Bench::Io(what) => io::check(what, request),
             Bench::Irq(line) => irq::check(*line, request),
             Bench::Shootdown(what) => shootdown::check(what, request),
         }
@@ -151,6 +161,7 @@ impl Bench {
             Bench::Inversion(what) => inversion::measure(what, request, observer),
             Bench::Remote(what) => remote::measure(what, request, observer),
             Bench::Spawn(what) => spawn::measure(what, request, observer),
+            Bench::Io(what) => io::measure(what, request, observer),
             Bench::Irq(line) => irq::measure(*line, request, observer),
             Bench::Shootdown(what) => shootdown::measure(what, request, observer),
         }

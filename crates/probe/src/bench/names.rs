@@ -6,11 +6,13 @@
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
 //! spawn[+fork|+exec|+sh]
+//! io[:SIZE][+WORK][+bsSIZE][+direct]
 //! irq[:CHIPxOUTPUTxINPUT][+parport|+hpet|+gpio|+serial]
 //! shootdown[:THREADS][+pagesN]
 //! ```
 //! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study.
 
+use super::io::Io;
 use crate::spec::SpecError;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,8 @@ pub enum Bench {
     Remote(Remote),
     /// What a new process costs.
     Spawn(Spawn),
+    /// What work with files takes.
+    Io(Io),
     /// How long an interrupt takes to be answered by a process.
     Irq(Line),
     /// What unmapping memory takes that other CPUs have in use.
@@ -274,10 +278,11 @@ const PAGES: u32 = 16;
 
 impl Bench {
     /// The names without parameters.
-    pub const NAMES: [&str; 7] = [
+    pub const NAMES: [&str; 8] = [
         "switch",
         "hackbench",
         "spawn",
+        "io",
         "inversion",
         "remote",
         "irq",
@@ -292,6 +297,7 @@ impl Bench {
             Bench::Inversion(_) => "inversion",
             Bench::Remote(_) => "remote",
             Bench::Spawn(_) => "spawn",
+            Bench::Io(_) => "io",
             Bench::Irq(_) => "irq",
             Bench::Shootdown(_) => "shootdown",
         }
@@ -306,6 +312,7 @@ impl Bench {
             Bench::Inversion(_) => 500,
             Bench::Remote(_) | Bench::Irq(_) => 2_000,
             Bench::Spawn(_) => 100,
+            Bench::Io(io) => io.usual_samples(),
             Bench::Shootdown(_) => 1_000,
         }
     }
@@ -314,7 +321,7 @@ impl Bench {
     /// `inversion` a third of the time is left for everybody else, so that the kernel does not hold the threads back.
     pub const fn usual_period(&self) -> Option<Nanos> {
         match self {
-            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) => Some(Nanos(0)),
+            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) | Bench::Io(_) => Some(Nanos(0)),
             Bench::Inversion(i) => Some(Nanos(3 * (i.section.0 + i.middle.0))),
             // So many times a second.
             Bench::Irq(Line::Hpet) => Some(Nanos::from_micros(250)),
@@ -331,7 +338,7 @@ impl Bench {
             "switch" => SWITCH_GRID,
             "hackbench" => HACKBENCH_GRID,
             "inversion" => INVERSION_GRID,
-            "remote" | "irq" | "spawn" => "",
+            "remote" | "irq" | "spawn" | "io" => "",
             "shootdown" => SHOOTDOWN_GRID,
             _ => return Err(wrong(format!("known are {}", Bench::NAMES.join(", ")))),
         };
@@ -351,6 +358,7 @@ impl Bench {
                 chosen = product(&chosen, &["inherit", "none", "protect"]);
             }
             "spawn" if !mentions(options, Step::of) => chosen = product(&chosen, &["fork", "exec", "sh"]),
+            "io" => chosen = Io::chosen(&chosen),
             "remote" if !mentions(options, Via::of) => chosen = product(&chosen, &["futex", "pipe", "eventfd"]),
             _ => {}
         }
@@ -359,6 +367,9 @@ impl Bench {
             for tuple in &tuples {
                 let bench = one(name, tuple, options).map_err(wrong)?;
                 bench.check().map_err(wrong)?;
+                if all.contains(&bench) && bench.is_of_set(options) {
+                    continue;
+                }
                 if all.contains(&bench) {
                     return Err(wrong(format!("'{bench}' is asked for twice")));
                 }
@@ -366,6 +377,11 @@ impl Bench {
             }
         }
         Ok(all)
+    }
+
+    /// Whether it is of a set that stands for several, whatever size that is asked for.
+    fn is_of_set(&self, options: &[String]) -> bool {
+        matches!(self, Bench::Io(_)) && options.iter().any(|option| option == super::io::BONNIE)
     }
 
     /// Refuses what no machine is asked for.
@@ -394,6 +410,7 @@ impl Bench {
                 within("middle in ns", i.middle.0, 1_000, 1_000_000_000)
             }
             Bench::Remote(_) | Bench::Irq(_) | Bench::Spawn(_) => Ok(()),
+            Bench::Io(io) => io.check(),
             Bench::Shootdown(s) => {
                 within("threads", s.threads.into(), 0, Shootdown::MOST_THREADS.into())?;
                 within("pages", s.pages.into(), 1, 16_384)
@@ -408,7 +425,7 @@ fn mentions<T>(options: &str, known: fn(&str) -> Option<T>) -> bool {
 }
 
 /// Every row with every one of `values` behind it.
-fn product<T: ToString>(rows: &[Vec<String>], values: &[T]) -> Vec<Vec<String>> {
+pub(super) fn product<T: ToString>(rows: &[Vec<String>], values: &[T]) -> Vec<Vec<String>> {
     let with = |row: &Vec<String>, value: &T| row.iter().cloned().chain([value.to_string()]).collect();
     let each = |row| values.iter().map(move |value| with(row, value));
     rows.iter().flat_map(each).collect()
@@ -447,9 +464,13 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             dimensions.len()
         ));
     }
-    let dimension = |at: usize, default: u32| match dimensions.get(at) {
+    let dimension = |at: usize, default: u64| match dimensions.get(at) {
         Some(text) => bytes(text),
         None => Ok(default),
+    };
+    let number = |at, default: u32| {
+        let value = dimension(at, default.into())?;
+        u32::try_from(value).map_err(|_| format!("{value} is too many"))
     };
     let small = |at: usize, default: u16| {
         let value = dimension(at, default.into())?;
@@ -458,7 +479,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
     let mut bench = match name {
         "switch" => Bench::Switch(Switch {
             processes: small(0, 2)?,
-            size: dimension(1, 0)?,
+            size: number(1, 0)?,
             via: Via::Pipe,
             threads: false,
             placement: Placement::Same,
@@ -469,8 +490,8 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
         "hackbench" => Bench::Hackbench(Hackbench {
             groups: small(0, 1)?,
             pairs: small(1, 25)?,
-            messages: dimension(2, 100)?,
-            size: dimension(3, 100)?,
+            messages: number(2, 100)?,
+            size: number(3, 100)?,
             transport: Transport::Sockets,
             threads: false,
             cpus: 0,
@@ -484,6 +505,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
         }),
         "remote" => Bench::Remote(Remote { via: Via::Futex }),
         "spawn" => Bench::Spawn(Spawn { step: Step::Fork }),
+        "io" => return Io::parse(dimensions, options).map(Bench::Io),
         "irq" => {
             let numbers: Vec<u16> = (0..dimensions.len()).map(|at| small(at, 0)).collect::<Result<_, _>>()?;
             let word = match options {
@@ -569,8 +591,8 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
         Bench::Spawn(s) => {
             s.step = Step::of(option).ok_or_else(|| format!("no option '{option}'; there are fork, exec, sh"))?;
         }
-        // Its one word has been read already.
-        Bench::Irq(_) => {}
+        // Their words have been read already.
+        Bench::Irq(_) | Bench::Io(_) => {}
         Bench::Shootdown(s) => {
             let pages = option
                 .strip_prefix("pages")
@@ -583,25 +605,23 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn bytes(text: &str) -> Result<u32, String> {
-    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1 << 10),
-        None => match text.strip_suffix(['m', 'M']) {
-            Some(digits) => (digits, 1 << 20),
-            None => (text, 1),
-        },
-    };
-    let value = digits.parse::<u32>().ok().and_then(|n| n.checked_mul(factor));
+const BYTES: [(char, u64); 3] = [('g', 1 << 30), ('m', 1 << 20), ('k', 1 << 10)];
+
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let with_unit = BYTES
+        .iter()
+        .find_map(|(unit, factor)| Some((lower.strip_suffix(*unit)?, *factor)));
+    let (digits, factor) = with_unit.unwrap_or((text, 1));
+    let value = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
     value.ok_or_else(|| format!("'{text}' is not a number, e.g. 16 or 16k"))
 }
 
-fn show_bytes(bytes: u32) -> String {
-    match bytes {
-        0 => "0".into(),
-        n if n.is_multiple_of(1 << 20) => format!("{}m", n >> 20),
-        n if n.is_multiple_of(1 << 10) => format!("{}k", n >> 10),
-        n => n.to_string(),
-    }
+pub(super) fn show_bytes(bytes: u64) -> String {
+    let fits = BYTES
+        .iter()
+        .find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor));
+    fits.map_or(bytes.to_string(), |(unit, factor)| format!("{}{unit}", bytes / factor))
 }
 
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
@@ -624,7 +644,7 @@ fn show_time(time: Nanos) -> String {
 
 impl fmt::Display for Switch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "switch:{}x{}", self.processes, show_bytes(self.size))?;
+        write!(f, "switch:{}x{}", self.processes, show_bytes(self.size.into()))?;
         if self.via != Via::Pipe {
             write!(f, "+{}", self.via.word())?;
         }
@@ -656,7 +676,7 @@ impl fmt::Display for Hackbench {
             self.groups,
             self.pairs,
             self.messages,
-            show_bytes(self.size)
+            show_bytes(self.size.into())
         )?;
         if self.threads {
             f.write_str("+threads")?;
@@ -714,6 +734,7 @@ impl fmt::Display for Bench {
             Bench::Inversion(i) => i.fmt(f),
             Bench::Remote(r) => r.fmt(f),
             Bench::Spawn(s) => s.fmt(f),
+            Bench::Io(io) => io.fmt(f),
             Bench::Irq(Line::Parport) => f.pad("irq"),
             Bench::Irq(Line::Gpio(Some(Pins { chip, output, input }))) => write!(f, "irq:{chip}x{output}x{input}+gpio"),
             Bench::Irq(Line::Serial(port)) => write!(f, "irq:{port}+serial"),
@@ -855,7 +876,7 @@ mod tests {
             ("shootdown:1+pages16/16", "asked for twice"),
             (
                 "swich",
-                "known are switch, hackbench, spawn, inversion, remote, irq, shootdown",
+                "known are switch, hackbench, spawn, io, inversion, remote, irq, shootdown",
             ),
         ] {
             let error = Bench::expand(text).unwrap_err().0;

@@ -401,6 +401,7 @@ mod tests {
             period,
             priority: 98,
             cpus,
+            ..Request::default()
         };
         check(&remote(), &request).unwrap_err().to_string()
     }

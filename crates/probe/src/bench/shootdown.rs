@@ -224,6 +224,7 @@ mod tests {
             period: Nanos::from_millis(1),
             priority: 98,
             cpus,
+            ..Request::default()
         };
         for (cpus, present) in [(&[][..], 1), (&[0], 1), (&[1, 0], 2)] {
             let error = check(&shootdown("shootdown:2"), &with(cpus)).unwrap_err().to_string();

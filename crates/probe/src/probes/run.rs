@@ -342,6 +342,8 @@ fn measure_bench(spec: &CellSpec, bench: Bench, cpus: &[u32], load: &mut Running
         period: spec.period,
         priority: spec.priority,
         cpus,
+        seed: spec.seed,
+        folder: None,
     };
     bench.check_machine(&request).map_err(failed)?;
     let books = Books::open(spec, load)?;

@@ -12,6 +12,7 @@
 //! thread   threads of little stack                        timerfd   timers that are files
 //! udp      sockets that share a port                      filter    of packets
 //! perf     counters of events                             membarrier  barriers in other threads
+//! cache    what is cached of a file
 //! parport  the parallel port's lines and interrupt
 //! gpio     lines of a GPIO chip, wired to each other      serial  a port's modem lines
 //! hpet     a timer with a counter
@@ -21,6 +22,7 @@
 pub mod affinity;
 pub mod aio;
 pub mod alarm;
+pub mod cache;
 pub mod clock;
 pub mod device;
 pub mod eventfd;

@@ -67,6 +67,7 @@ fn request(repetitions: u32, cpus: &[u32]) -> Request<'_> {
         period: Nanos(0),
         priority: 0,
         cpus,
+        ..Request::default()
     }
 }
 

@@ -69,6 +69,7 @@ fn request(repetitions: u32) -> Request<'static> {
         period: Nanos::from_millis(4),
         priority: 98,
         cpus: &[],
+        ..Request::default()
     }
 }
 

@@ -86,6 +86,7 @@ fn request(repetitions: u32, cpus: &[u32]) -> Request<'_> {
         period: Nanos::from_millis(1),
         priority: 50,
         cpus,
+        ..Request::default()
     }
 }
 

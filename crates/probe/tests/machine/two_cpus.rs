@@ -60,6 +60,7 @@ fn request(repetitions: u32, cpus: &[u32]) -> Request<'_> {
         period: Nanos::from_millis(2),
         priority: 98,
         cpus,
+        ..Request::default()
     }
 }
 

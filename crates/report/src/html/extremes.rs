@@ -70,6 +70,7 @@ fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
         ("inversion", _) => ("Longest wait for the mutex".into(), largest),
         ("irq", _) => ("Longest way from edge to edge".into(), largest),
         ("remote", _) => ("Longest wake-up on another CPU".into(), largest),
+        ("io", _) => ("Longest operation".into(), largest),
         ("spawn", _) => ("Median time of a process".into(), median),
         ("shootdown", _) => ("Median time of a munmap".into(), median),
         ("noise", Quantity::Latency) => ("Longest gap".into(), largest),

@@ -28,6 +28,7 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
             d.send.is_some() == (taken > 0) && in_order && u64::from(d.awake) <= taken
         }
         (Some(Details::Spawn(d)), Some(Bench::Spawn(asked))) => d.program.is_some() == (asked.step != Step::Fork),
+        (Some(Details::Io(d)), Some(Bench::Io(_))) => d.sync.is_none_or(|sync| sync <= d.elapsed),
         (Some(Details::Shootdown(d)), Some(Bench::Shootdown(asked))) => {
             (d.threads, d.pages) == (asked.threads.into(), asked.pages) && u64::from(d.all_ran) <= taken
         }

@@ -89,6 +89,7 @@ impl Quantity {
             }
             (Quantity::Latency, "irq") => "interrupt response: edge out to edge back",
             (Quantity::Latency, "spawn") => "time of a process, from fork to wait",
+            (Quantity::Latency, "io") => "time of an operation",
             (Quantity::Latency, "shootdown") => "time of a munmap",
             (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
             (Quantity::Latency, "timerlat-user") => "latency: timer due to the return to user space",

@@ -218,7 +218,7 @@ pub fn shootdowns(records: &[Record]) -> Vec<ShootdownPoint> {
     })
 }
 
-fn points<P>(records: &[Record], point: impl Fn(PointName, Bench, &[&Record]) -> Option<P>) -> Vec<P> {
+pub(super) fn points<P>(records: &[Record], point: impl Fn(PointName, Bench, &[&Record]) -> Option<P>) -> Vec<P> {
     let all = grouped(records).into_iter();
     all.filter_map(|(place, bench, of)| point(place, bench, &of)).collect()
 }
@@ -366,7 +366,7 @@ fn shootdown(place: PointName, shootdown: Shootdown, records: &[&Record]) -> Opt
     })
 }
 
-fn rounds(records: &[&Record]) -> Option<Rounds> {
+pub(super) fn rounds(records: &[&Record]) -> Option<Rounds> {
     let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
     let p99s: Option<Vec<u64>> = summaries
         .iter()

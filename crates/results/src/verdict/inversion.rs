@@ -8,7 +8,7 @@ use worstcase_probe::bench::{Bench, Details, Inversion, Protocol};
 /// a long wait is what one expects.
 pub(super) fn is_judged(probe: &str) -> bool {
     match probe_name(probe) {
-        "switch" | "hackbench" | "spawn" | "shootdown" => false,
+        "switch" | "hackbench" | "spawn" | "io" | "shootdown" => false,
         _ => chain(probe).is_none_or(|c| c.protocol != Protocol::None),
     }
 }

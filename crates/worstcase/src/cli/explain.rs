@@ -35,7 +35,7 @@ Examples:
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
-switch, hackbench and spawn have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
+switch, hackbench, spawn and io have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
 Of inversion, why a blocked thread waited.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]

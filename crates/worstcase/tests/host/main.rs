@@ -3,6 +3,7 @@
 mod bench;
 mod broke;
 mod containers;
+mod io;
 mod isolate;
 mod isolated;
 mod kept;

@@ -18,6 +18,11 @@ impl Controller {
         Controller(tempfile::tempdir().unwrap())
     }
 
+    /// Where the folder for temporary files may be in memory.
+    pub fn on_disk() -> Controller {
+        Controller(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -27,12 +32,16 @@ impl Controller {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.without_work_dir(arguments);
+        command.arg("--work-dir").arg(self.0.path());
+        command
+    }
+
+    pub fn without_work_dir(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("worstcase"));
         command
             .args(["host", "run", "--warmup", "10ms", "-o"])
             .arg(self.path("run"))
-            .arg("--work-dir")
-            .arg(self.0.path())
             .args(arguments)
             .env("WORSTCASE_STATE", self.path("state"));
         command

@@ -1,0 +1,195 @@
+//! `io`: what work with files takes, operation by operation.
+//!
+//! ```text
+//! name    the works, and how they are asked for
+//! large   one large file: hdparm's, dd's and bonnie++'s work with it
+//! many    many small ones: bonnie++'s create, stat and delete, and unpacking
+//! device  where the files are, and what the block device below them does meanwhile
+//! ```
+//! A sample is the time of one operation. What has to be there before is made, written to the device and dropped from the page
+//! cache, before anything is measured.
+
+mod device;
+mod large;
+mod many;
+mod name;
+
+pub use device::Place;
+pub(super) use name::BONNIE;
+pub use name::{Io, Work};
+
+use super::{BenchError, BenchResult, Details, IoDetails, Marks, Observer, Request};
+use crate::sys::{affinity, clock};
+use crate::units::Nanos;
+use device::Watched;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// As long as hdparm reads.
+const CACHED_TIME: Nanos = Nanos::from_millis(2_000);
+const BUFFERED_TIME: Nanos = Nanos::from_millis(3_000);
+/// Beside the files themselves.
+const SPARE: u64 = 16 << 20;
+
+/// What one operation did.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    took: Nanos,
+    bytes: u64,
+}
+
+/// Work that is ready.
+trait Operations {
+    /// The next operation.
+    fn next(&mut self, index: u32) -> io::Result<Done>;
+
+    /// Has everything written to the device; how long that took, if something was.
+    fn finish(&mut self) -> io::Result<Option<Nanos>>;
+}
+
+/// How long an operation takes.
+fn timed(operation: impl FnOnce() -> io::Result<u64>) -> io::Result<Done> {
+    let before = clock::monotonic();
+    let bytes = operation()?;
+    Ok(Done {
+        took: clock::monotonic().saturating_sub(before),
+        bytes,
+    })
+}
+
+impl Io {
+    /// It ends after this time, however many operations were asked for.
+    pub const fn time(&self) -> Option<Nanos> {
+        match self.work {
+            Work::Cached => Some(CACHED_TIME),
+            Work::Buffered => Some(BUFFERED_TIME),
+            _ => None,
+        }
+    }
+
+    /// Bytes that its files need.
+    fn need(&self, operations: u32) -> u64 {
+        match self.work.is_with_many() {
+            true => many::room(u64::from(operations)),
+            false => self.size,
+        }
+    }
+}
+
+/// Refuses what this machine cannot do.
+pub fn check(what: &Io, request: &Request<'_>) -> Result<(), BenchError> {
+    let folder = folder(request)?;
+    let place = place(folder)?;
+    if place.is_in_memory() {
+        return Err(BenchError::Limit(format!(
+            "{what}: {} is a {}, whose files stay in memory; choose a folder on a disk with --work-dir",
+            folder.display(),
+            place.file_system
+        )));
+    }
+    let most = what.usual_samples();
+    if what.work.is_through() && request.repetitions > most {
+        return Err(BenchError::Limit(format!(
+            "{what}: {most} operations are the whole file, not {}; ask for a larger one, e.g. io:1g+{}",
+            request.repetitions,
+            what.work.word()
+        )));
+    }
+    let free = rustix::fs::statvfs(folder).map_err(|e| system("cannot ask for the free space")(e.into()))?;
+    let (need, free) = (what.need(request.repetitions) + SPARE, free.f_bavail * free.f_frsize);
+    if free < need {
+        return Err(BenchError::Limit(format!(
+            "{what} needs {} MiB at {}, where {} MiB are free; choose another folder with --work-dir, or a smaller file",
+            need >> 20,
+            folder.display(),
+            free >> 20
+        )));
+    }
+    Ok(())
+}
+
+fn folder<'a>(request: &Request<'a>) -> Result<&'a Path, BenchError> {
+    let folder = request.folder.filter(|folder| folder.is_dir());
+    folder.ok_or_else(|| BenchError::Missing("there is no folder for its files".into()))
+}
+
+fn place(folder: &Path) -> Result<Place, BenchError> {
+    Place::of(folder).map_err(system("cannot find the file system of the folder for files"))
+}
+
+fn system(doing: &'static str) -> impl Fn(io::Error) -> BenchError {
+    BenchError::system(doing)
+}
+
+/// Takes the samples.
+pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    check(what, request)?;
+    if !request.cpus.is_empty() {
+        affinity::set(request.cpus).map_err(system("cannot run on these CPUs"))?;
+    }
+    let folder = Folder::make(folder(request)?).map_err(system("cannot make a folder for files"))?;
+    let place = place(&folder.0)?;
+    let mut marks = Marks::new(request.repetitions);
+    let mut result = BenchResult {
+        samples: Vec::new(),
+        details: Details::Io(IoDetails {
+            bytes: 0,
+            elapsed: Nanos(0),
+            sync: None,
+            file_system: place.file_system.clone(),
+            device: None,
+        }),
+        warnings: Vec::new(),
+    };
+    let prepared = match what.work.is_with_many() {
+        true => many::prepare(what, &folder.0, request, observer),
+        false => large::prepare(what, &folder.0, request, observer),
+    };
+    let Some(mut work) = prepared.map_err(system("cannot make the files to work with"))? else {
+        return Ok(result); // somebody wanted an end
+    };
+    clock::sleep_until(request.start);
+    let device = place.device.map(Watched::begin);
+    observer.begins();
+    marks.begin();
+    let (begun, mut bytes) = (clock::monotonic(), 0);
+    for index in 0..request.repetitions {
+        let is_over = what.time().is_some_and(|time| clock::monotonic() >= begun + time);
+        if is_over || observer.wants_end() {
+            break;
+        }
+        let done = work.next(index).map_err(system("cannot work with a file"))?;
+        bytes += done.bytes;
+        observer.sample(marks.sample(done.took));
+    }
+    marks.end();
+    let sync = work.finish().map_err(system("cannot write a file to its device"))?;
+    result.details = Details::Io(IoDetails {
+        bytes,
+        elapsed: clock::monotonic().saturating_sub(begun),
+        sync,
+        file_system: place.file_system,
+        device: device.map(Watched::end),
+    });
+    result.samples = marks.samples();
+    Ok(result)
+}
+
+/// A folder of this probe alone, removed with everything in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make(parent: &Path) -> io::Result<Folder> {
+        let path = parent.join("io");
+        fs::create_dir(&path)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays is removed with the folder above.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

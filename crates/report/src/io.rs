@@ -1,0 +1,109 @@
+//! What work with files took, as a table, and whether an I/O scheduler can make a difference there.
+
+use super::View;
+use super::bench::{list, units, with_rounds};
+use super::terminal::{Style, distinct};
+use worstcase_base::format::{grouped, plain};
+use worstcase_results::stats::io::{IoPoint, Queue, Schedulers};
+
+/// The table, and what it says of schedulers.
+pub(super) fn lines(view: &View, points: &[IoPoint], style: Style) -> Vec<String> {
+    let row = |p: &IoPoint| {
+        let mbs = p.bytes_a_second.figures().median / 1e6;
+        let rate = p.operations_a_second.figures().median.round() as u64;
+        let sync = p.sync.map_or("-".into(), |sync| format!("{:.3}", sync.0 as f64 / 1e9));
+        let moved = if mbs > 0.0 { format!("{mbs:.1}") } else { "-".into() };
+        with_rounds(&p.rounds, [grouped(rate), moved, sync])
+    };
+    let mut lines = vec![style.bold(&format!(
+        "io: time of an operation ({}); operations and MB (10^6 bytes) a second until all is on the device",
+        units(view, points.iter().map(|p| &p.place))
+    ))];
+    let label = |p: &IoPoint| {
+        let work = p.io.to_string();
+        plain(&format!(
+            "{} {}: {}",
+            p.place.subject,
+            p.place.load,
+            work.trim_start_matches("io").trim_start_matches([':', '+'])
+        ))
+    };
+    lines.extend(list(
+        "subject, load, work",
+        points.iter().map(label).collect(),
+        &[
+            "min",
+            "median",
+            "p99",
+            "max",
+            "operations",
+            "a second",
+            "MB/s",
+            "sync s",
+        ],
+        points.iter().map(row).collect(),
+    ));
+    lines.push(String::new());
+    lines.push(style.bold("can an I/O scheduler make a difference here? Only where several requests wait at once"));
+    let columns = ["answer", "device", "scheduler", "busy", "requests", "several", "most"];
+    let works = points.iter().map(|p| plain(&format!("{} {}", p.place.subject, p.io)));
+    lines.extend(list(
+        "subject, work",
+        works.collect(),
+        &columns,
+        points.iter().map(|p| answer(&p.schedulers)).collect(),
+    ));
+    lines.push(
+        "requests: on average while there was one, from the queue to their end; several: share of the looks at a"
+            .into(),
+    );
+    lines.push("busy device that saw more than one; most: the most that a look saw.".into());
+    lines.extend(distinct(points.iter().filter_map(|p| why(&p.schedulers))));
+    lines
+}
+
+/// The cells of one answer.
+fn answer(schedulers: &Schedulers) -> Vec<String> {
+    let word = if schedulers.matter() { "yes" } else { "no" };
+    let mut cells = vec![word.to_string()];
+    match schedulers {
+        Schedulers::NoDevice { .. } => cells.extend(["-"; 6].map(String::from)),
+        Schedulers::NothingToDo { device } => {
+            cells.push(plain(device));
+            cells.extend(["-"; 5].map(String::from));
+        }
+        Schedulers::Worked(queue) => cells.extend([
+            plain(&queue.device),
+            plain(&queue.scheduler),
+            format!("{:.0} %", 100.0 * queue.busy.min(1.0)),
+            format!("{:.1}", queue.average),
+            queue
+                .several
+                .map_or("-".into(), |share| format!("{:.0} %", 100.0 * share)),
+            queue.most.to_string(),
+        ]),
+    }
+    cells
+}
+
+/// What else there is to know of a device.
+fn why(schedulers: &Schedulers) -> Option<String> {
+    let said = match schedulers {
+        Schedulers::NoDevice { file_system } => {
+            format!("{file_system}: it has no block device of its own, or tells none")
+        }
+        Schedulers::NothingToDo { device } => format!("{device}: where it had nothing to do the page cache did it all"),
+        Schedulers::Worked(Queue { device, schedulers, .. }) if schedulers.len() < 2 => {
+            format!("{device}: there is no other scheduler than {}", schedulers.join(", "))
+        }
+        Schedulers::Worked(Queue {
+            device,
+            device_queue: Some(depth @ 2..),
+            ..
+        }) => {
+            format!("{device}: it takes {depth} requests at once, and may choose among them by itself")
+        }
+        Schedulers::Worked(_) => return None,
+    };
+    Some(plain(&said))
+}

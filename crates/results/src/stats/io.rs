@@ -1,0 +1,202 @@
+//! What `io` says of a point, and whether an I/O scheduler can make a difference there.
+
+use super::points::{PointName, Rounds, points, rounds};
+use super::values::Values;
+use crate::record::Record;
+use serde::Serialize;
+use worstcase_probe::Nanos;
+use worstcase_probe::bench::{Bench, Details, DeviceDetails, Io, IoDetails};
+
+/// What work with files gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IoPoint {
+    /// Where.
+    pub place: PointName,
+    /// The work.
+    pub io: Io,
+    /// How often, and how long.
+    pub rounds: Rounds,
+    /// Bytes a second, of each seed.
+    pub bytes_a_second: Values,
+    /// Operations a second, of each seed.
+    pub operations_a_second: Values,
+    /// The longest that the last fsync took, where there was one.
+    pub sync: Option<Nanos>,
+    /// Whether a scheduler can make a difference.
+    pub schedulers: Schedulers,
+}
+
+/// Whether an I/O scheduler can make a difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedulers {
+    /// There is no block device below the file system.
+    NoDevice {
+        /// That file system.
+        file_system: String,
+    },
+    /// The device did nothing: the page cache did it all.
+    NothingToDo {
+        /// The device.
+        device: String,
+    },
+    /// It had requests.
+    Worked(Queue),
+}
+
+/// The requests of a device, of all seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Queue {
+    /// The device.
+    pub device: String,
+    /// The scheduler that it had.
+    pub scheduler: String,
+    /// Those that it could have.
+    pub schedulers: Vec<String>,
+    /// Requests, from the queue to their end, on average while there was one.
+    pub average: f64,
+    /// Share of the looks at a busy device that saw several in flight; none without such a look.
+    pub several: Option<f64>,
+    /// The most that a look saw.
+    pub most: u64,
+    /// Requests that the device takes at once, if it tells: it may choose among them by itself.
+    pub device_queue: Option<u64>,
+    /// Share of the time that the device was busy.
+    pub busy: f64,
+}
+
+/// From this average on, or from this share of looks on, requests do not only meet by chance.
+const AVERAGE: f64 = 1.5;
+const SHARE: f64 = 0.01;
+
+impl Schedulers {
+    /// Whether there was something to choose from, and somebody else to choose.
+    pub fn matter(&self) -> bool {
+        match self {
+            Schedulers::NoDevice { .. } | Schedulers::NothingToDo { .. } => false,
+            Schedulers::Worked(queue) => {
+                let meet = queue.average >= AVERAGE || queue.several.is_some_and(|share| share >= SHARE);
+                meet && queue.schedulers.len() > 1
+            }
+        }
+    }
+
+    fn of(details: &[&IoDetails]) -> Option<Schedulers> {
+        let first = details.first()?;
+        let devices: Vec<&DeviceDetails> = details.iter().filter_map(|d| d.device.as_ref()).collect();
+        let Some(device) = devices.first() else {
+            return Some(Schedulers::NoDevice {
+                file_system: first.file_system.clone(),
+            });
+        };
+        let sum = |of: fn(&DeviceDetails) -> u64| devices.iter().map(|d| of(d)).sum::<u64>();
+        let requests = sum(|d| d.reads + d.writes);
+        if requests == 0 {
+            return Some(Schedulers::NothingToDo {
+                device: device.name.clone(),
+            });
+        }
+        let (busy, with_one) = (sum(|d| d.busy.0), sum(|d| d.with_one));
+        let elapsed: u64 = details.iter().map(|d| d.elapsed.0).sum();
+        Some(Schedulers::Worked(Queue {
+            device: device.name.clone(),
+            scheduler: device.scheduler.clone(),
+            schedulers: device.schedulers.clone(),
+            average: sum(|d| d.in_queue.0) as f64 / busy.max(1) as f64,
+            several: (with_one > 0).then(|| sum(|d| d.with_several) as f64 / with_one as f64),
+            most: devices.iter().map(|d| d.most).max().unwrap_or(0),
+            device_queue: device.device_queue,
+            busy: busy as f64 / elapsed.max(1) as f64,
+        }))
+    }
+}
+
+/// The points of `io`, in the order of the records.
+pub fn ios(records: &[Record]) -> Vec<IoPoint> {
+    points(records, |place, bench, of| match bench {
+        Bench::Io(io) => point(place, io, of),
+        _ => None,
+    })
+}
+
+fn point(place: PointName, io: Io, records: &[&Record]) -> Option<IoPoint> {
+    let with_details = records.iter().filter_map(|r| match &r.details {
+        Some(Details::Io(d)) => Some((r.accounting.taken(), d)),
+        _ => None,
+    });
+    let all: Vec<(u64, &IoDetails)> = with_details.collect();
+    let a_second = |count: fn(&(u64, &IoDetails)) -> u64| {
+        let of = |one: &(u64, &IoDetails)| vec![count(one) as f64 * 1e9 / one.1.elapsed.0.max(1) as f64];
+        Values::new(all.iter().map(of))
+    };
+    let details: Vec<&IoDetails> = all.iter().map(|(_, d)| *d).collect();
+    Some(IoPoint {
+        place,
+        io,
+        rounds: rounds(records)?,
+        bytes_a_second: a_second(|(_, d)| d.bytes)?,
+        operations_a_second: a_second(|(taken, _)| *taken)?,
+        sync: details.iter().filter_map(|d| d.sync).max(),
+        schedulers: Schedulers::of(&details)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn details(device: Option<DeviceDetails>) -> IoDetails {
+        IoDetails {
+            bytes: 1 << 20,
+            elapsed: Nanos::from_millis(1_000),
+            sync: None,
+            file_system: "ext4".into(),
+            device,
+        }
+    }
+
+    fn device(reads: u64, in_queue_ms: u64, most: u64) -> DeviceDetails {
+        DeviceDetails {
+            name: "sda".into(),
+            scheduler: "bfq".into(),
+            schedulers: vec!["none".into(), "bfq".into()],
+            rotational: true,
+            requests: 64,
+            device_queue: Some(32),
+            reads,
+            writes: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            busy: Nanos::from_millis(500),
+            in_queue: Nanos::from_millis(in_queue_ms),
+            looks: 100,
+            with_one: 50,
+            with_several: if most > 1 { 25 } else { 0 },
+            most,
+        }
+    }
+
+    #[test]
+    fn a_scheduler_can_make_a_difference_where_requests_meet() {
+        let of = |device| Schedulers::of(&[&details(device)]).unwrap();
+        assert_eq!(
+            of(None),
+            Schedulers::NoDevice {
+                file_system: "ext4".into()
+            }
+        );
+        assert!(matches!(of(Some(device(0, 0, 0))), Schedulers::NothingToDo { .. }));
+        let one = of(Some(device(9, 510, 1)));
+        let several = of(Some(device(9, 2_000, 7)));
+        assert!(!one.matter() && several.matter());
+        let Schedulers::Worked(queue) = several else {
+            panic!("it had requests");
+        };
+        assert_eq!((queue.average, queue.several, queue.most), (4.0, Some(0.5), 7));
+        let alone = Queue {
+            schedulers: vec!["none".into()],
+            ..queue
+        };
+        assert!(!Schedulers::Worked(alone).matter());
+    }
+}

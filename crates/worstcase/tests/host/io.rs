@@ -1,0 +1,158 @@
+//! `worstcase host run` with work on files.
+
+use crate::run::{Controller, until};
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Stdio};
+
+fn details<'a>(records: &'a [Value], probe: &str) -> &'a Value {
+    let found = records.iter().find(|r| r["cell"]["probe"] == probe);
+    let record = found.unwrap_or_else(|| panic!("no record of {probe}"));
+    assert_eq!(
+        record["accounting"]["taken"], record["accounting"]["expected"],
+        "{probe}"
+    );
+    &record["details"]["io"]
+}
+
+#[test]
+fn every_work_says_what_it_did() {
+    const MIB: u64 = 1 << 20;
+    let controller = Controller::on_disk();
+    let works = "io:1m+write/read/randread/randwrite,io:1m+bonnie,io+unpack";
+    let records = controller.measured(&["--probe", works, "--quiet", "--seed", "7"]);
+    assert_eq!(records.len(), 4 + 12 + 1);
+    let bytes = |probe: &str| details(&records, probe)["bytes"].as_u64().unwrap();
+    for (work, moved) in [
+        ("write", MIB),
+        ("read", MIB),
+        ("putc", MIB),
+        ("getc", MIB),
+        ("write+bs8k", MIB),
+        ("rewrite", 2 * MIB),
+        ("randread", 2_000 * 4096),
+        ("randwrite", 2_000 * 4096),
+    ] {
+        assert_eq!(bytes(&format!("io:1m+{work}")), moved, "{work}");
+    }
+    // One place in ten is written, too.
+    let seeks = bytes("io:1m+seeks") / 8192 - 8192;
+    assert!((600..1_100).contains(&seeks), "{seeks}");
+    // What is made is what is read, and what is removed is nothing.
+    assert_eq!(bytes("io+create"), bytes("io+stat"));
+    assert!(bytes("io+unpack") > 0 && bytes("io+rcreate") > 0);
+    assert_eq!(bytes("io+delete") + bytes("io+rdelete"), 0);
+    for (work, synced) in [("write", true), ("read", false), ("seeks", true), ("getc", false)] {
+        assert_eq!(
+            details(&records, &format!("io:1m+{work}"))["sync_ns"].is_u64(),
+            synced,
+            "{work}"
+        );
+    }
+    assert!(controller.left().is_empty(), "{:?}", controller.left());
+    let shown = Command::new(assert_cmd::cargo::cargo_bin("worstcase"))
+        .arg("show")
+        .arg(controller.path("run"))
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("io: time of an operation (us)"), "{shown}");
+    assert!(
+        shown.contains("can an I/O scheduler make a difference here?"),
+        "{shown}"
+    );
+}
+
+/// What was read before is not there: each block comes from the device.
+#[test]
+fn what_is_read_comes_from_the_device() {
+    let controller = Controller::on_disk();
+    let records = controller.measured(&["--probe", "io:16m+read/buffered/cached", "--quiet"]);
+    for work in ["read", "buffered"] {
+        let device = &details(&records, &format!("io:16m+{work}"))["device"];
+        if device.is_null() {
+            eprintln!("skipped: no block device tells what it did here");
+            return;
+        }
+        assert!(device["read_bytes"].as_u64().unwrap() >= 16 << 20, "{device}");
+    }
+    let cached = details(&records, "io:16m+cached");
+    assert!(cached["bytes"].as_u64().unwrap() > 16 << 20);
+    // As long as hdparm reads, and it is no work for the device.
+    assert!(
+        (1_900_000_000..).contains(&cached["elapsed_ns"].as_u64().unwrap()),
+        "{cached}"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_one_line() {
+    let mut cases = vec![
+        (
+            "io:1024g+write",
+            None,
+            "choose another folder with --work-dir, or a smaller file",
+            4,
+        ),
+        (
+            "io:1m+write --samples 2",
+            None,
+            "1 operations are the whole file, not 2",
+            4,
+        ),
+        ("io:1m+putc+direct", None, "leave direct out", 2),
+        (
+            "io --captures 3",
+            None,
+            "they take no --timer, --distance or --captures",
+            2,
+        ),
+    ];
+    let in_memory = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    if in_memory.lines().any(|line| line.starts_with("tmpfs /dev/shm ")) {
+        cases.push((
+            "io:1m+write",
+            Some("/dev/shm"),
+            "is a tmpfs, whose files stay in memory",
+            4,
+        ));
+    }
+    for (probe, folder, says, code) in cases {
+        let controller = Controller::on_disk();
+        let mut arguments: Vec<&str> = ["--quiet", "--probe"].into_iter().chain(probe.split(' ')).collect();
+        let mut command = match folder {
+            None => controller.command(&arguments),
+            Some(folder) => {
+                arguments.extend(["--work-dir", folder]);
+                controller.without_work_dir(&arguments)
+            }
+        };
+        let output = command.output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains(says), "{probe}: {errors}");
+        assert_eq!(output.status.code(), Some(code), "{probe}: {errors}");
+        assert!(controller.left().is_empty(), "{:?}", controller.left());
+    }
+}
+
+#[test]
+fn a_killed_measurement_leaves_no_file() {
+    for instant in ["made", "measured"] {
+        let controller = Controller::on_disk();
+        let mut command = controller.command(&["--probe", "io:2g+read", "--quiet"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let size = || {
+            let left = controller.left().into_iter();
+            left.filter_map(|path| fs::metadata(path.join("io/file")).ok())
+                .map(|is| is.len())
+                .max()
+                .unwrap_or(0)
+        };
+        until("the file grows", || {
+            size() > if instant == "made" { 1 << 20 } else { 512 << 20 }
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        until("all is removed", || controller.left().is_empty());
+    }
+}
