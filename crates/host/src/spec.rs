@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
-use worstcase_plan::{CpuList, Policy, Timer};
+use worstcase_plan::{CpuList, IoScheduler, Policy, Timer};
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{Nanos, Probe, schedule};
 use worstcase_results::record::Selection;
@@ -94,6 +94,8 @@ pub struct HostSpec {
     pub seed: u64,
     /// The load.
     pub load: LoadSpec,
+    /// The I/O scheduler that the disk with its files has meanwhile; none: the one that it has.
+    pub io_scheduler: Option<IoScheduler>,
     /// The CPUs that it runs on; none: where the measuring process was started.
     pub load_cpus: Vec<u32>,
     /// Those of `cpus` that the kernel keeps ordinary work away from.

@@ -78,6 +78,8 @@ fn of_experiment(words: &mut Words, experiment: &Experiment) {
         other => words.flag("apply", *other == Apply::Everything),
     }
     words.maybe("chrt", Some(&experiment.setup.chrt).filter(|chrt| !chrt.is_empty()));
+    let schedulers = &experiment.setup.io_schedulers;
+    words.maybe("io-scheduler", Some(schedulers).filter(|all| !all.is_empty()));
     words.maybe("criterion", experiment.criterion.map(typed));
 }
 

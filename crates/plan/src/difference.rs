@@ -61,6 +61,7 @@ impl Experiment {
             ("module", list(self.modules.iter().map(ToString::to_string))),
             ("apply", self.setup.apply.to_string()),
             ("chrt", self.setup.chrt.to_string()),
+            ("io_scheduler", self.setup.io_schedulers.to_string()),
             (
                 "work_dir",
                 match &self.setup.work_dir {

@@ -7,7 +7,7 @@
 //! ```
 //! A command line gives one part. A study may have several, which differ in some of it.
 
-use crate::{Apply, CpuList, Demand, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
+use crate::{Apply, CpuList, Demand, IoSchedulers, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -165,6 +165,9 @@ pub struct HostSetup {
     /// Priorities of the kernel's threads.
     #[serde(default, skip_serializing_if = "Priorities::is_empty")]
     pub chrt: Priorities,
+    /// I/O schedulers of the disk that the files are on, each of them a subject. Without any, the one that it has.
+    #[serde(default, skip_serializing_if = "IoSchedulers::is_empty")]
+    pub io_schedulers: IoSchedulers,
 }
 
 /// A program or file that is put into the lab's machines.

@@ -20,6 +20,7 @@ mod command;
 mod difference;
 mod experiment;
 pub mod grammar;
+mod io_scheduler;
 mod method;
 mod model;
 pub mod sensitivity;
@@ -36,6 +37,7 @@ pub use experiment::{
     Added, Experiment, HostSetup, Length, Method, Module, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects,
     Timing,
 };
+pub use io_scheduler::{IoScheduler, IoSchedulers, NoIoScheduler};
 pub use method::{Policy, Timer, UnknownWord};
 pub use model::{Model, UnknownModel};
 pub use smp::Smp;

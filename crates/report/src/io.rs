@@ -4,6 +4,7 @@ use super::View;
 use super::bench::{list, units, with_rounds};
 use super::terminal::{Style, distinct};
 use worstcase_base::format::{grouped, plain};
+use worstcase_probe::bench::Io;
 use worstcase_results::stats::io::{IoPoint, Queue, Schedulers};
 
 /// The table, and what it says of schedulers.
@@ -45,45 +46,58 @@ pub(super) fn lines(view: &View, points: &[IoPoint], style: Style) -> Vec<String
     ));
     lines.push(String::new());
     lines.push(style.bold("can an I/O scheduler make a difference here? Only where several requests wait at once"));
-    let columns = ["answer", "device", "scheduler", "busy", "requests", "several", "most"];
-    let works = points.iter().map(|p| plain(&format!("{} {}", p.place.subject, p.io)));
+    let works = distinct(points.iter().map(|p| &p.io));
+    let of = |io: &Io| -> Vec<&Schedulers> { points.iter().filter(|p| p.io == *io).map(|p| &p.schedulers).collect() };
     lines.extend(list(
-        "subject, work",
-        works.collect(),
-        &columns,
-        points.iter().map(|p| answer(&p.schedulers)).collect(),
+        "work",
+        works.iter().map(|io| io.to_string()).collect(),
+        &["answer", "device", "busy", "requests", "several", "most"],
+        works.iter().map(|io| answer(&of(io))).collect(),
     ));
     lines.push(
         "requests: on average while there was one, from the queue to their end; several: share of the looks at a"
             .into(),
     );
-    lines.push("busy device that saw more than one; most: the most that a look saw.".into());
+    lines.push(
+        "busy device that saw more than one; most: the most that a look saw. Of several subjects, least..most.".into(),
+    );
     lines.extend(distinct(points.iter().filter_map(|p| why(&p.schedulers))));
     lines
 }
 
-/// The cells of one answer.
-fn answer(schedulers: &Schedulers) -> Vec<String> {
-    let word = if schedulers.matter() { "yes" } else { "no" };
-    let mut cells = vec![word.to_string()];
-    match schedulers {
-        Schedulers::NoDevice { .. } => cells.extend(["-"; 6].map(String::from)),
-        Schedulers::NothingToDo { device } => {
-            cells.push(plain(device));
-            cells.extend(["-"; 5].map(String::from));
-        }
-        Schedulers::Worked(queue) => cells.extend([
-            plain(&queue.device),
-            plain(&queue.scheduler),
-            format!("{:.0} %", 100.0 * queue.busy.min(1.0)),
-            format!("{:.1}", queue.average),
-            queue
-                .several
-                .map_or("-".into(), |share| format!("{:.0} %", 100.0 * share)),
-            queue.most.to_string(),
-        ]),
-    }
-    cells
+/// The cells of one answer: what several subjects had lies between two numbers.
+fn answer(of: &[&Schedulers]) -> Vec<String> {
+    let word = if of.iter().any(|schedulers| schedulers.matter()) {
+        "yes"
+    } else {
+        "no"
+    };
+    let devices = distinct(of.iter().map(|schedulers| match schedulers {
+        Schedulers::NoDevice { .. } => "-",
+        Schedulers::NothingToDo { device } => device,
+        Schedulers::Worked(queue) => &queue.device,
+    }));
+    let queues: Vec<&Queue> = of.iter().filter_map(|schedulers| schedulers.queue()).collect();
+    let between = |values: Vec<String>| match (values.first(), values.last()) {
+        (Some(first), Some(last)) if first != last => format!("{first}..{last}"),
+        (Some(one), _) => one.clone(),
+        _ => "-".into(),
+    };
+    let ordered = |value: fn(&Queue) -> Option<f64>, digits: usize| {
+        let mut values: Vec<f64> = queues.iter().filter_map(|queue| value(queue)).collect();
+        values.sort_by(f64::total_cmp);
+        between(values.iter().map(|value| format!("{value:.digits$}")).collect())
+    };
+    let percent = |text: String| if text == "-" { text } else { format!("{text} %") };
+    let most = queues.iter().map(|queue| queue.most).max();
+    vec![
+        word.to_string(),
+        plain(&devices.join(", ")),
+        percent(ordered(|q| Some(100.0 * q.busy.min(1.0)), 0)),
+        ordered(|q| Some(q.average), 1),
+        percent(ordered(|q| q.several.map(|share| 100.0 * share), 0)),
+        most.map_or("-".into(), |most| most.to_string()),
+    ]
 }
 
 /// What else there is to know of a device.

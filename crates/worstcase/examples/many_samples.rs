@@ -45,6 +45,7 @@ fn subject() -> Subject {
             cpus: 1,
             memory_mb: 1,
             command_line: String::new(),
+            io_scheduler: None,
         }),
     }
 }

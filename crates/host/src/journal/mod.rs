@@ -117,6 +117,20 @@ impl Journal {
         }
     }
 
+    /// Has a file of sysfs or procfs hold its value again in the end, which another change may change too. One that cannot be
+    /// read has none.
+    pub fn keep(&mut self, path: &Path) -> Result<(), HostError> {
+        let Ok(value) = value::read(path) else {
+            return Ok(());
+        };
+        // Without a line of what it reads after, it is set back whatever it is then.
+        self.write(&Entry::Value {
+            path: path.to_path_buf(),
+            before: value.clone(),
+            set: value,
+        })
+    }
+
     /// Gives a thread of the kernel another priority, to be set back.
     pub fn set_priority(&mut self, thread: &KernelThread, priority: u8) -> Result<Set, HostError> {
         let pid = thread.identity.pid;

@@ -1,5 +1,6 @@
 //! This machine as an executor: one measurement after the other, what is changed meanwhile in a journal.
 
+use super::io_scheduler::{self, Queue};
 use super::keep::keep;
 use super::matrix::Matrix;
 use super::measurement::{Watch, measure};
@@ -109,15 +110,27 @@ impl Executor for HostExecutor<'_> {
 }
 
 impl HostExecutor<'_> {
-    /// Holds the CPUs of a measurement at the frequency that its probe asks for, in a journal of its own.
-    fn hold(&self, spec: &HostSpec) -> Result<Option<(Journal, WasSet)>, HostError> {
-        let Probe::Bench(Bench::Switch(Switch { mhz: mhz @ 1.., .. })) = spec.probe else {
-            return Ok(None);
+    /// Sets what a measurement asks for by itself, in a journal of its own: its CPUs' frequency, its disk's scheduler.
+    fn hold(&self, spec: &HostSpec) -> Result<Option<(Journal, Vec<WasSet>)>, HostError> {
+        let mhz = match spec.probe {
+            Probe::Bench(Bench::Switch(Switch { mhz: mhz @ 1.., .. })) => Some(mhz),
+            _ => None,
         };
+        if mhz.is_none() && spec.io_scheduler.is_none() {
+            return Ok(None);
+        }
         let mut journal = Journal::begin(self.state, "worstcase host run")?;
         journal.start_guard()?;
-        speed::hold(&Tree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
-        Ok(Some((journal, speed::told(&spec.cpus, mhz))))
+        let mut told = Vec::new();
+        if let Some(mhz) = mhz {
+            speed::hold(&Tree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
+            told.push(speed::told(&spec.cpus, mhz));
+        }
+        if let Some(scheduler) = &spec.io_scheduler {
+            Queue::below(&self.matrix.work_parent)?.hold(&mut journal, scheduler)?;
+            told.push(io_scheduler::told(scheduler));
+        }
+        Ok(Some((journal, told)))
     }
 
     fn one(&self, session: &mut Session<'_>, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), HostError> {
@@ -142,11 +155,10 @@ impl HostExecutor<'_> {
         let held = self.hold(&spec)?;
         let began = Utc::now();
         let done = measure(&spec, journal, stop, watch.as_mut())?;
-        let (speed, applied) = (held.as_ref().map(|(_, set)| set.clone()), settings.as_ref());
-        held.map_or(Ok(()), |(journal, _)| finished(journal))?;
-        let mut applied = applied.and_then(Settings::told);
-        if let Some(set) = speed {
-            applied.get_or_insert_default().push(set);
+        let mut applied = settings.as_ref().and_then(Settings::told);
+        if let Some((journal, set)) = held {
+            finished(journal)?;
+            applied.get_or_insert_default().extend(set);
         }
         if done.broke {
             // No further measurement begins.
@@ -158,7 +170,8 @@ impl HostExecutor<'_> {
             applied,
             ..self.matrix.origin.clone()
         };
-        let measured = (&self.matrix.subject, &origin);
+        let subject = self.matrix.subject_of(&spec);
+        let measured = (&subject, &origin);
         if let (Probe::Bench(bench), Some(taken)) = (spec.probe, &done.bench) {
             return super::bench::keep(run, measured, &spec, bench, &done, taken);
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use worstcase_plan::Apply;
 use worstcase_probe::Probe;
 use worstcase_probe::priorities::Priorities;
-use worstcase_results::record::{CellEntry, Origin, Subject, Task};
+use worstcase_results::record::{CellEntry, Machine, Origin, Subject, Task};
 
 /// What is going to be measured.
 #[derive(Debug)]
@@ -38,9 +38,18 @@ impl Matrix {
         self.specs.iter().map(task).collect()
     }
 
+    /// This machine as a measurement has it.
+    pub fn subject_of(&self, spec: &HostSpec) -> Subject {
+        let mut subject = self.subject.clone();
+        if let Machine::Host(host) = &mut subject.machine {
+            host.io_scheduler = spec.io_scheduler.as_ref().map(ToString::to_string);
+        }
+        subject
+    }
+
     /// A measurement's cells: one a CPU, or one alone.
     fn cells_of(&self, spec: &HostSpec) -> Vec<CellEntry> {
-        let subject = self.subject.id();
+        let subject = self.subject_of(spec).id();
         let (load, probe) = (spec.load.to_string(), spec.probe.to_string());
         let entry = |cpu: Option<u32>| CellEntry::named(&subject, &load, &probe, spec.seed, cpu);
         match spec.probe {

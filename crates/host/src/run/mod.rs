@@ -15,6 +15,7 @@
 
 mod bench;
 pub mod executor;
+mod io_scheduler;
 pub mod keep;
 pub mod matrix;
 pub mod measurement;

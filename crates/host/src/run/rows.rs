@@ -157,6 +157,7 @@ mod tests {
             warmup: Nanos(0),
             seed: 1,
             load: "idle".parse().expect("a load"),
+            io_scheduler: None,
             load_cpus: Vec::new(),
             isolated: Default::default(),
             threshold: Nanos(1),

@@ -3,7 +3,7 @@
 use super::matrix::Matrix;
 use super::placement::{self, Topology};
 use super::timer::Clocks;
-use super::{origin, speed, subject, timerlat, trial};
+use super::{io_scheduler, origin, speed, subject, timerlat, trial};
 use crate::HostSpec;
 use crate::cpus::Cpus;
 use crate::doctor::examine;
@@ -11,8 +11,9 @@ use crate::facts::Tree;
 use crate::spec::{Scheduling, Waker};
 use crate::{CpuList, Facts, HostError};
 use std::path::PathBuf;
-use worstcase_plan::{Combination, Experiment, Part, Policy, Subjects, Venue};
+use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, Policy, Subjects, Venue};
 use worstcase_probe::bench::{Bench, Switch};
+use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::probes::environment;
 use worstcase_probe::{Nanos, Probe};
 
@@ -61,10 +62,21 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
                     .common(available.isolated()),
                 ..spec
             };
-            if !specs[..earlier].contains(&spec) {
-                specs.push(spec);
+            for spec in under_each(spec, &setup.io_schedulers) {
+                if !specs[..earlier].contains(&spec) {
+                    specs.push(spec);
+                }
             }
         }
+    }
+    let work_parent = setup.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    if !setup.io_schedulers.is_empty() {
+        let queue = io_scheduler::Queue::below(&work_parent)?;
+        setup
+            .io_schedulers
+            .0
+            .iter()
+            .try_for_each(|scheduler| queue.check(scheduler))?;
     }
     if specs.iter().any(|spec| spec.probe == Probe::Timerlat) {
         timerlat::check()?;
@@ -75,12 +87,29 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
         notes: available.notes(&measured, load_cpus.as_ref()),
         subject: subject::of(&facts, &environment::read()),
         specs,
-        work_parent: setup.work_dir.clone().unwrap_or_else(std::env::temp_dir),
+        work_parent,
         origin: origin::of(&facts, &findings),
         apply: trial::checked(&setup.apply, &findings)?,
         chrt: setup.chrt.clone(),
         findings,
     })
+}
+
+/// A measurement under every I/O scheduler, in an order that the seed chooses: a disk that changes meanwhile favours none.
+fn under_each(spec: HostSpec, schedulers: &IoSchedulers) -> Vec<HostSpec> {
+    if schedulers.is_empty() {
+        return vec![spec];
+    }
+    let mut all = schedulers.0.clone();
+    let mut random = SplitMix64::new(spec.seed);
+    for at in (1..all.len()).rev() {
+        all.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let under = |scheduler| HostSpec {
+        io_scheduler: Some(scheduler),
+        ..spec.clone()
+    };
+    all.into_iter().map(under).collect()
 }
 
 fn wrong<T>(text: &str) -> Result<T, HostError> {
@@ -183,6 +212,7 @@ fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostS
         warmup: part.timing.warmup,
         seed: asked.seed,
         load: asked.load.clone(),
+        io_scheduler: None,
         load_cpus: Vec::new(),
         isolated: CpuList::default(),
         threshold: Nanos(0),

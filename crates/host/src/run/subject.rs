@@ -28,6 +28,7 @@ pub fn of(facts: &Facts, environment: &BTreeMap<String, String>) -> Subject {
             cpus: facts.cpu.online.as_ref().map_or(0, |online| online.len() as u32),
             memory_mb: get("mem_total_kb").parse::<u32>().unwrap_or(0) / 1024,
             command_line: get("cmdline"),
+            io_scheduler: None,
         }),
     }
 }

@@ -90,6 +90,9 @@ pub struct HostMachine {
     pub memory_mb: u32,
     /// The kernel's command line.
     pub command_line: String,
+    /// The I/O scheduler that was chosen for the disk with the files, with its settings; none: the one that it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_scheduler: Option<String>,
 }
 
 /// The machine under the kernel.
@@ -155,7 +158,7 @@ impl Subject {
         let preempt = self.preempt.asked.as_deref().unwrap_or(&self.preempt.in_force);
         match &self.machine {
             Machine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, &lab.machine),
-            Machine::Host(_) => SubjectId::host(&self.kernel.label, preempt),
+            Machine::Host(host) => SubjectId::host(&self.kernel.label, preempt, host.io_scheduler.as_deref()),
             Machine::Foreign(foreign) => SubjectId::foreign(&self.kernel.label, preempt, &foreign.tool),
         }
     }
@@ -201,8 +204,13 @@ impl SubjectId {
     }
 
     /// On the host.
-    pub fn host(label: &str, preempt: &str) -> SubjectId {
-        SubjectId(format!("{}.{}.host", safe(label), safe(preempt)))
+    pub fn host(label: &str, preempt: &str, io_scheduler: Option<&str>) -> SubjectId {
+        let words = io_scheduler.unwrap_or_default().split(['{', ',', '}']);
+        let chosen = words
+            .filter(|word| !word.is_empty())
+            .map(|word| safe(&word.replace('=', "-")));
+        let parts = [safe(label), safe(preempt), "host".into()].into_iter().chain(chosen);
+        SubjectId(parts.collect::<Vec<_>>().join("."))
     }
 
     /// As another tool measured it.
@@ -330,7 +338,9 @@ mod tests {
             id.as_str().starts_with("6.1.rt.500mips.256mb.threadirqs-nohz-off-"),
             "{id}"
         );
-        let host = CellId::new(&SubjectId::host("6.18", "full"), "cpu+disk", "wakeup", 1, Some(3));
+        let with_scheduler = SubjectId::host("6.18", "full", Some("bfq{low_latency=0,slice_idle=0}"));
+        assert_eq!(with_scheduler.as_str(), "6.18.full.host.bfq.low_latency-0.slice_idle-0");
+        let host = CellId::new(&SubjectId::host("6.18", "full", None), "cpu+disk", "wakeup", 1, Some(3));
         assert_eq!(host.as_str(), "6.18.full.host.cpu+disk.wakeup.s1.c3");
     }
 
@@ -350,7 +360,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_cell_has_a_valid_name(load in "\\PC{0,250}", label in "\\PC{0,80}", seed: u64) {
-            let id = CellId::new(&SubjectId::host(&label, "full"), &load, "wakeup", seed, Some(u32::MAX));
+            let id = CellId::new(&SubjectId::host(&label, "full", None), &load, "wakeup", seed, Some(u32::MAX));
             prop_assert_eq!(CellId::try_from(id.as_str().to_string()), Ok(id));
         }
     }

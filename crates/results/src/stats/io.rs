@@ -70,15 +70,20 @@ const AVERAGE: f64 = 1.5;
 const SHARE: f64 = 0.01;
 
 impl Schedulers {
+    /// The requests, if there were any.
+    pub fn queue(&self) -> Option<&Queue> {
+        match self {
+            Schedulers::NoDevice { .. } | Schedulers::NothingToDo { .. } => None,
+            Schedulers::Worked(queue) => Some(queue),
+        }
+    }
+
     /// Whether there was something to choose from, and somebody else to choose.
     pub fn matter(&self) -> bool {
-        match self {
-            Schedulers::NoDevice { .. } | Schedulers::NothingToDo { .. } => false,
-            Schedulers::Worked(queue) => {
-                let meet = queue.average >= AVERAGE || queue.several.is_some_and(|share| share >= SHARE);
-                meet && queue.schedulers.len() > 1
-            }
-        }
+        self.queue().is_some_and(|queue| {
+            let meet = queue.average >= AVERAGE || queue.several.is_some_and(|share| share >= SHARE);
+            meet && queue.schedulers.len() > 1
+        })
     }
 
     fn of(details: &[&IoDetails]) -> Option<Schedulers> {

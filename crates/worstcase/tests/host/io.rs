@@ -1,9 +1,13 @@
 //! `worstcase host run` with work on files.
 
 use crate::run::{Controller, until};
+use crate::setup::MACHINE;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::PoisonError;
 
 fn details<'a>(records: &'a [Value], probe: &str) -> &'a Value {
     let found = records.iter().find(|r| r["cell"]["probe"] == probe);
@@ -155,4 +159,79 @@ fn a_killed_measurement_leaves_no_file() {
         child.wait().unwrap();
         until("all is removed", || controller.left().is_empty());
     }
+}
+
+/// The queue of the disk that a folder is on, if it has several schedulers and this user may choose.
+fn queue(folder: &Path) -> Option<(PathBuf, Vec<String>)> {
+    let place = worstcase_probe::bench::io::Place::of(folder).unwrap();
+    let queue = place.device?.join("queue");
+    let (_, all) = worstcase_probe::bench::io::schedulers(&fs::read_to_string(queue.join("scheduler")).ok()?);
+    let may = fs::OpenOptions::new().write(true).open(queue.join("scheduler")).is_ok();
+    (may && all.len() > 1).then_some((queue, all))
+}
+
+/// The scheduler, its settings, and what the kernel sets anew with another.
+fn settings(queue: &Path) -> BTreeMap<PathBuf, String> {
+    let own = fs::read_dir(queue.join("iosched"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let all = own.chain(["scheduler", "nr_requests", "wbt_lat_usec"].map(|name| queue.join(name)));
+    all.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)))
+        .collect()
+}
+
+#[test]
+fn schedulers_take_turns_and_the_disk_has_its_own_again() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let controller = Controller::on_disk();
+    let Some((queue, all)) = queue(controller.folder()) else {
+        eprintln!("skipped: no disk whose scheduler can be chosen here");
+        return;
+    };
+    let before = settings(&queue);
+    let records = controller.measured(&["--probe", "io:1m+write", "--io-scheduler", &all.join(","), "--quiet"]);
+    assert_eq!(settings(&queue), before);
+    assert_eq!(records.len(), all.len());
+    for record in &records {
+        let chosen = &record["subject"]["machine"]["io_scheduler"];
+        assert_eq!(&record["details"]["io"]["device"]["scheduler"], chosen);
+        assert!(
+            record["id"].as_str().unwrap().contains(chosen.as_str().unwrap()),
+            "{record}"
+        );
+    }
+    // Killed while another one is chosen.
+    let other = all
+        .iter()
+        .find(|name| !before[&queue.join("scheduler")].contains(&format!("[{name}]")))
+        .unwrap();
+    let killed = Controller::on_disk();
+    let mut command = killed.command(&["--probe", "io:1g+read", "--io-scheduler", other, "--quiet"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("it is chosen", || settings(&queue) != before);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the disk has its own again", || {
+        settings(&queue) == before && killed.left().is_empty()
+    });
+}
+
+#[test]
+fn a_scheduler_that_is_not_there_is_one_line() {
+    let controller = Controller::on_disk();
+    let of = |scheduler: &str| {
+        let output = controller.run(&["--probe", "io:1m+write", "--io-scheduler", scheduler, "--quiet"]);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = of("bfq{slice_idle}");
+    assert!(said.contains("a setting is NAME=VALUE"), "{said}");
+    assert_eq!(code, Some(2));
+    let (code, said) = of("nosuch");
+    assert!(
+        said.contains("has no 'nosuch', but ") || said.contains("has no block device"),
+        "{said}"
+    );
+    assert_eq!(code, Some(3), "{said}");
 }

@@ -60,6 +60,7 @@ pub fn host(label: &str) -> Subject {
             cpus: 4,
             memory_mb: 8_192,
             command_line: "quiet".into(),
+            io_scheduler: None,
         }),
         ..subject(label, "rt")
     }

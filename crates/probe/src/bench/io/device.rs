@@ -234,7 +234,7 @@ fn name(device: &Path) -> String {
 }
 
 /// `mq-deadline kyber [bfq] none`: the one that is in force, and all.
-fn schedulers(text: &str) -> (String, Vec<String>) {
+pub fn schedulers(text: &str) -> (String, Vec<String>) {
     let words = text.split_ascii_whitespace();
     let all: Vec<String> = words.clone().map(|word| word.trim_matches(['[', ']']).into()).collect();
     let chosen = words.clone().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));

@@ -14,7 +14,7 @@ mod large;
 mod many;
 mod name;
 
-pub use device::Place;
+pub use device::{Place, schedulers};
 pub(super) use name::BONNIE;
 pub use name::{Io, Work};
 

@@ -4,7 +4,7 @@ use clap::Args;
 use std::path::PathBuf;
 use worstcase_base::duration;
 use worstcase_host::{CpuList, HostError};
-use worstcase_plan::{Apply, HostSetup, Method, Policy, Subjects, Timer};
+use worstcase_plan::{Apply, HostSetup, IoSchedulers, Method, Policy, Subjects, Timer};
 use worstcase_probe::Nanos;
 use worstcase_probe::priorities::Priorities;
 
@@ -40,6 +40,10 @@ pub struct How {
     /// back even if worstcase is killed (root)
     #[arg(long, value_name = "THREAD=PRIORITY,...")]
     chrt: Option<Priorities>,
+    /// I/O schedulers of the disk that --work-dir is on, one after the other, e.g. none,mq-deadline,bfq{slice_idle=0}; set back
+    /// even if worstcase is killed (root) [default: the one that it has]
+    #[arg(long, value_name = "SCHEDULER,...")]
+    io_scheduler: Option<IoSchedulers>,
 }
 
 impl How {
@@ -64,6 +68,7 @@ impl How {
         Ok(HostSetup {
             apply: self.apply.clone().unwrap_or_default(),
             chrt: self.chrt.clone().unwrap_or_default(),
+            io_schedulers: self.io_scheduler.clone().unwrap_or_default(),
             load_cpus: self.load_cpus.clone(),
             work_dir: work_dir.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))?,
         })

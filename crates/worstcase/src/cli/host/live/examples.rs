@@ -22,6 +22,7 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         warmup: Nanos::from_millis(1_000),
         seed: 1,
         load: "fork".parse().expect("a load"),
+        io_scheduler: None,
         load_cpus: Vec::new(),
         isolated: Default::default(),
         threshold: Nanos(1_000),

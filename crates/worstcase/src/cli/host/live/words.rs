@@ -5,9 +5,14 @@ use worstcase_base::format::{grouped, plain};
 use worstcase_host::HostSpec;
 use worstcase_probe::Nanos;
 
-/// `wakeup under fork, seed 1`.
+/// `wakeup under fork, seed 1`, `io:1g+read under idle, bfq, seed 1`.
 pub fn title(spec: &HostSpec) -> String {
-    plain(&format!("{} under {}, seed {}", spec.probe, spec.load, spec.seed))
+    let scheduler = spec.io_scheduler.as_ref();
+    let chosen = scheduler.map_or(String::new(), |scheduler| format!(", {scheduler}"));
+    plain(&format!(
+        "{} under {}{chosen}, seed {}",
+        spec.probe, spec.load, spec.seed
+    ))
 }
 
 /// `CPUs 0-1, every 1 ms, nanosleep, fifo:90`.
