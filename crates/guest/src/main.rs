@@ -9,6 +9,7 @@
 //! Everything before the stop point is the same for all cells of a subject; nothing before it may depend on the cell.
 
 mod console;
+mod disk;
 mod fwcfg;
 mod gpio;
 mod image;
@@ -20,6 +21,7 @@ mod ready;
 mod stop;
 mod symbols;
 
+use disk::Disk;
 use worstcase_probe::bench::{Bench, irq};
 use worstcase_probe::loads::{LoadEnvironment, LoadKind, LoadSpec};
 use worstcase_probe::placement::Asked;
@@ -87,14 +89,18 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
         irq::send_interrupts_to(line, cpu).map_err(GuestError::new)?;
     }
     let priorities = asked.priorities.apply().map_err(GuestError::new)?;
+    let disk = Disk::start(&asked, spec.seed)?;
     let place = LoadEnvironment {
-        work_dir: "/tmp".into(),
+        work_dir: disk.as_ref().map_or("/tmp", |_| disk::FOLDER).into(),
         venue: Venue::Lab,
         bodies: &[(LoadKind::Module, modules::start_load)],
         placement,
         begin: None,
     };
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;
+    if let Some(disk) = &disk {
+        disk.tell(&mut record)?;
+    }
     record.environment.insert("stop_gap_ns".into(), gap.0.to_string());
     if !priorities.is_empty() {
         let words: Vec<String> = priorities.iter().map(|(name, n)| format!("{name}={n}")).collect();

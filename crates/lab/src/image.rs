@@ -13,10 +13,11 @@ use worstcase_kernels::{Kernel, KernelError, modules};
 use worstcase_probe::{Probe, loads};
 
 /// Builds the archive. The same kernel and additions give the same bytes.
-pub fn build(kernel: &Kernel, additions: &Additions) -> Result<Vec<u8>, LabError> {
+pub fn build(kernel: &Kernel, additions: &Additions, has_disk: bool) -> Result<Vec<u8>, LabError> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     files.insert("init".into(), payload::GUEST.to_vec());
-    add_modules(kernel, &mut files)?;
+    let of_disk: &[&str] = if has_disk { &worstcase_disk::MODULES } else { &[] };
+    add_modules(kernel, of_disk, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
     for program in &additions.programs {
         program.collect(&mut files)?;
@@ -37,10 +38,16 @@ fn parents(path: &str) -> Vec<String> {
     path.match_indices('/').map(|(at, _)| path[..at].to_string()).collect()
 }
 
-/// Puts each module that a load or a probe may need into the image, with the index that the guest reads.
-fn add_modules(kernel: &Kernel, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+/// Puts each module that a load, a probe or the disk may need into the image, with the index that the guest reads.
+fn add_modules(
+    kernel: &Kernel,
+    of_disk: &[&'static str],
+    files: &mut BTreeMap<String, Vec<u8>>,
+) -> Result<(), LabError> {
     let mut index = String::new();
-    for name in loads::modules().into_iter().chain(Probe::MODULES) {
+    let of_loads = loads::modules();
+    let others = of_disk.iter().copied().filter(|name| !of_loads.contains(name));
+    for name in of_loads.iter().copied().chain(Probe::MODULES).chain(others) {
         let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
             Ok(paths) => paths,
             // The guest says so, if a load asks for it.

@@ -167,6 +167,9 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
         "-fw_cfg",
         format!("name=opt/worstcase/cell,file={}", quoted(files.cell)),
     );
+    if let Some(disk) = &subject.disk {
+        option("-fw_cfg", format!("name=opt/worstcase/disk,string={disk}"));
+    }
     option("-chardev", format!("file,id=record,path={}", quoted(files.record)));
     option("-device", "isa-debugcon,iobase=0xe9,chardev=record".into());
     option("-chardev", format!("file,id=console,path={}", quoted(files.console)));

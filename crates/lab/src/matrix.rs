@@ -88,11 +88,16 @@ impl Matrix {
 
 fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result<Subject, LabError> {
     let mips: Mips = cell.machine.mips.to_string().parse()?;
+    let disk = cell.machine.disk.as_ref().map(|disk| {
+        let profile = disk.profile().map_err(|e| LabError::Request(e.to_string()))?;
+        Ok::<String, LabError>(profile.encode())
+    });
     Ok(Subject {
         kernel: kernel.clone(),
         preempt: preempt::choose(kernel, cell.preempt.parse()?)?,
         machine: cell.machine.clone(),
         mips,
+        disk: disk.transpose()?,
         additions: additions.clone(),
     })
 }

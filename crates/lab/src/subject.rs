@@ -27,6 +27,8 @@ pub struct Subject {
     pub machine: VirtualMachine,
     /// Its speed.
     pub mips: Mips,
+    /// Its disk's profile as one word, if it has a disk.
+    pub disk: Option<String>,
     /// What the user puts into it.
     pub additions: Additions,
 }
@@ -63,7 +65,7 @@ impl Subject {
         for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
         }
-        let initrd = image::build(&self.kernel, &self.additions)?;
+        let initrd = image::build(&self.kernel, &self.additions, self.disk.is_some())?;
         let mut digest = Digest::new("worstcase-subject/3");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
@@ -72,6 +74,9 @@ impl Subject {
         }
         if self.machine.smp.cpus > 1 {
             digest.text(&self.machine.smp.quantum.0.to_string());
+        }
+        if let Some(disk) = &self.disk {
+            digest.text(disk);
         }
         Ok(Prepared {
             key: digest.hex(),

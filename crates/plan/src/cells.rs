@@ -1,7 +1,7 @@
 //! An experiment multiplied out.
 
 use crate::virtual_machine::Device;
-use crate::{Experiment, Length, Part, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
+use crate::{Disk, Experiment, Length, Part, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
 use std::collections::BTreeSet;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::{CellSpec, Nanos, Probe};
@@ -96,8 +96,12 @@ impl Part {
 }
 
 impl Subject {
-    fn with_devices(mut self, devices: BTreeSet<Device>) -> Subject {
+    /// With the devices that a cell needs; work with files is on a disk.
+    fn with_devices(mut self, devices: BTreeSet<Device>, needs_disk: bool) -> Subject {
         self.machine.devices = devices;
+        if needs_disk {
+            self.machine.disk.get_or_insert_with(Disk::usual);
+        }
         self
     }
 }
@@ -119,7 +123,8 @@ impl Experiment {
             };
             for subject in subjects {
                 for (spec, devices) in &specs {
-                    let cell = (subject.clone().with_devices(devices.clone()), spec.clone());
+                    let subject = subject.clone().with_devices(devices.clone(), spec.probe.needs_disk());
+                    let cell = (subject, spec.clone());
                     if !cells[..earlier].contains(&cell) {
                         cells.push(cell);
                     }

@@ -76,6 +76,7 @@ impl Part {
                 not_empty(kernels.len(), "kernels")?;
                 kernels.iter().try_for_each(Subject::check)?;
                 self.method.check_lab()?;
+                self.check_disk(kernels)?;
             }
             (Subjects::Cpus(cpus), Venue::Host) => match cpus {
                 Some(cpus) if cpus.is_empty() => return Err(Problem::new("cpus", "'cpus' is empty")),
@@ -116,6 +117,23 @@ impl Part {
             return Err(Problem::new("loads", what));
         }
         self.check_timing(venue)
+    }
+
+    /// A scheduler is of a disk, which the subject has, or which comes with the probe.
+    fn check_disk(&self, kernels: &[Subject]) -> Result<(), Problem> {
+        let mut without = kernels.iter().filter(|subject| subject.machine.disk.is_none());
+        let Some(scheduler) = without.find_map(|subject| subject.machine.io_scheduler.as_ref()) else {
+            return Ok(());
+        };
+        match self.probes(Venue::Lab)?.iter().find(|probe| !probe.needs_disk()) {
+            None => Ok(()),
+            Some(probe) => Err(Problem::new(
+                "io_scheduler",
+                format!(
+                    "{scheduler} schedules for a disk, and {probe} needs none; name one (disk), or leave the scheduler out"
+                ),
+            )),
+        }
     }
 
     fn check_timing(&self, venue: Venue) -> Result<(), Problem> {

@@ -1,7 +1,8 @@
 //! The command line that asks for an experiment.
 
 use crate::{
-    Apply, Experiment, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue, VirtualMachine, grammar,
+    Apply, Disk, Experiment, IoSchedulers, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue,
+    VirtualMachine, grammar,
 };
 use std::path::Path;
 use worstcase_base::distinct;
@@ -115,6 +116,17 @@ fn kernels_of(words: &mut Words, subjects: &[Subject]) {
     if priorities != [""] {
         priorities.iter().for_each(|chrt| words.option("chrt", chrt));
     }
+    let disks: Vec<String> = distinct(
+        subjects
+            .iter()
+            .filter_map(|s| s.machine.disk.as_ref().map(Disk::to_string)),
+    );
+    words.maybe("disk", Some(disks.join(",")).filter(|disks| !disks.is_empty()));
+    let schedulers = distinct(subjects.iter().filter_map(|s| s.machine.io_scheduler.clone()));
+    words.maybe(
+        "io-scheduler",
+        Some(IoSchedulers(schedulers)).filter(|all| !all.is_empty()),
+    );
 }
 
 fn of_part(words: &mut Words, part: &Part, venue: Venue) {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A scheduler with settings of its own; serialised as it is typed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct IoScheduler {
     /// As the kernel calls it.
@@ -82,6 +82,14 @@ impl fmt::Display for IoScheduler {
             true => f.pad(&self.name),
             false => f.pad(&format!("{}{{{}}}", self.name, settings.join(","))),
         }
+    }
+}
+
+impl IoScheduler {
+    /// Words for names of subjects: `bfq`, `slice_idle-0`.
+    pub fn words(&self) -> Vec<String> {
+        let settings = self.settings.iter().map(|(key, value)| format!("{key}-{value}"));
+        std::iter::once(self.name.clone()).chain(settings).collect()
     }
 }
 

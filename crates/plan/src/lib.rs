@@ -18,6 +18,7 @@ mod cells;
 mod check;
 mod command;
 mod difference;
+mod disk;
 mod experiment;
 pub mod grammar;
 mod io_scheduler;
@@ -33,6 +34,7 @@ pub use cells::{Combination, PlannedCell};
 pub use check::Problem;
 pub use command::{command, to_go_on};
 pub use difference::Difference;
+pub use disk::{Disk, NoDisk};
 pub use experiment::{
     Added, Experiment, HostSetup, Length, Method, Module, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects,
     Timing,

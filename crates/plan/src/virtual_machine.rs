@@ -1,6 +1,6 @@
 //! The lab's virtual machine: what a subject may ask of it.
 
-use crate::{Problem, Smp};
+use crate::{Disk, IoScheduler, Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -39,6 +39,12 @@ pub struct VirtualMachine {
     /// Devices that only some probes and loads need.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub devices: BTreeSet<Device>,
+    /// A disk in virtual time, for the probes that work with files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Disk>,
+    /// Its I/O scheduler, if not the one that the kernel chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_scheduler: Option<IoScheduler>,
 }
 
 /// A CPU that the machine can have.
@@ -79,6 +85,8 @@ impl Default for VirtualMachine {
             append: BootParameters::default(),
             chrt: Priorities::default(),
             devices: BTreeSet::new(),
+            disk: None,
+            io_scheduler: None,
         }
     }
 }
@@ -110,6 +118,8 @@ impl VirtualMachine {
             probe: self.smp.probe,
             load: self.smp.load.clone(),
             priorities: self.chrt.clone(),
+            disk: self.disk.is_some(),
+            io_scheduler: self.io_scheduler.as_ref().map(IoScheduler::to_string),
         }
     }
 
@@ -124,6 +134,8 @@ impl VirtualMachine {
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
         words.extend(self.devices.iter().map(|device| device.name().to_string()));
+        words.extend(self.disk.iter().map(|disk| disk.word().to_string()));
+        words.extend(self.io_scheduler.iter().flat_map(IoScheduler::words));
         words
     }
 }
@@ -140,7 +152,11 @@ impl fmt::Display for VirtualMachine {
         }
         self.devices
             .iter()
-            .try_for_each(|device| write!(f, ", {}", device.name()))
+            .try_for_each(|device| write!(f, ", {}", device.name()))?;
+        self.disk.iter().try_for_each(|disk| write!(f, ", disk {disk}"))?;
+        self.io_scheduler
+            .iter()
+            .try_for_each(|scheduler| write!(f, ", {scheduler}"))
     }
 }
 

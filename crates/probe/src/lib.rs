@@ -20,6 +20,7 @@
 pub mod bench;
 pub mod census;
 pub mod cpus;
+pub mod ext4;
 pub mod loads;
 pub mod mark;
 pub mod placement;

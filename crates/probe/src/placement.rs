@@ -15,7 +15,8 @@ pub const MOST_CPUS: usize = 16;
 /// How far one CPU of the lab may be ahead of another unless somebody says.
 pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000);
 
-/// What a cell's text asks for of the machine: `probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90`, each optional.
+/// What a cell's text asks for of the machine: `probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90 disk=yes io_scheduler=bfq`,
+/// each optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The probe's CPU.
@@ -24,6 +25,10 @@ pub struct Asked {
     pub load: Option<CpuList>,
     /// Of the kernel's threads.
     pub priorities: Priorities,
+    /// Files are on the machine's disk.
+    pub disk: bool,
+    /// That disk's scheduler, with its settings.
+    pub io_scheduler: Option<String>,
 }
 
 impl fmt::Display for Asked {
@@ -35,9 +40,15 @@ impl fmt::Display for Asked {
         if let Some(cpus) = &self.load {
             write!(f, "load_cpus={cpus} ")?;
         }
-        match self.priorities.is_empty() {
-            true => Ok(()),
-            false => write!(f, "chrt={} ", self.priorities),
+        if !self.priorities.is_empty() {
+            write!(f, "chrt={} ", self.priorities)?;
+        }
+        if self.disk {
+            f.write_str("disk=yes ")?;
+        }
+        match &self.io_scheduler {
+            None => Ok(()),
+            Some(scheduler) => write!(f, "io_scheduler={scheduler} "),
         }
     }
 }
@@ -63,6 +74,8 @@ impl Asked {
                 "probe_cpu" => asked.probe = Some(value.parse().map_err(|_| bad())?),
                 "load_cpus" => asked.load = Some(value.parse().map_err(|_| bad())?),
                 "chrt" => asked.priorities = value.parse()?,
+                "disk" => asked.disk = true,
+                "io_scheduler" => asked.io_scheduler = Some(value.into()),
                 _ => {}
             }
         }
@@ -163,10 +176,12 @@ mod tests {
             probe: Some(1),
             load: Some("0,2-3".parse().unwrap()),
             priorities: "ktimers=90,irq/7=0".parse().unwrap(),
+            disk: true,
+            io_scheduler: Some("bfq{slice_idle=0}".into()),
         };
         assert_eq!(
             asked.to_string(),
-            "probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90,irq/7=0 "
+            "probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90,irq/7=0 disk=yes io_scheduler=bfq{slice_idle=0} "
         );
         assert_eq!(Asked::of_cell(&format!("{asked}probe=wakeup load=idle")), Ok(asked));
         assert_eq!(Asked::default().to_string(), "");

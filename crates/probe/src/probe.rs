@@ -82,7 +82,7 @@ pub const PROBES: [ProbeInfo; 13] = [
     ProbeInfo {
         name: "io",
         about: "what work with files takes, e.g. io:1g+write/read+direct, io+unpack, io:1g+bonnie",
-        only: Only::host("the lab's machine has no disk"),
+        only: None,
     },
     ProbeInfo {
         name: "inversion",
@@ -211,6 +211,11 @@ impl Probe {
                 Bench::Remote(_) | Bench::Irq(Line::Parport | Line::Gpio(_) | Line::Serial(_)) | Bench::Shootdown(_)
             )
         )
+    }
+
+    /// Whether it works with files on a disk.
+    pub const fn needs_disk(self) -> bool {
+        matches!(self, Probe::Bench(Bench::Io(_)))
     }
 
     /// Modules of the kernel that it needs, where they are not built in.
@@ -362,7 +367,7 @@ mod tests {
             again.check_venue(Venue::Lab).unwrap_err().0,
             "probe 'switch:2x0+again1' is there on the host only: the lab's values are exact, and the same each time; leave +again out"
         );
-        assert_eq!(Probe::names(Venue::Lab).count(), 11);
+        assert_eq!(Probe::names(Venue::Lab).count(), 12);
         assert_eq!(Probe::names(Venue::Host).count(), 13);
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn measure(
         cpus: if everywhere { &[] } else { &spec.cpus },
         seed: spec.seed,
         folder: Some(&spec.work_dir),
+        is_watched: false,
     };
     if everywhere {
         affinity::set(&spec.cpus)

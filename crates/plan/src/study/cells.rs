@@ -40,6 +40,8 @@ pub(super) struct RawCells {
     load_cpus: Option<Spanned<String>>,
     append: Option<Spanned<Vec<Spanned<String>>>>,
     chrt: Option<Spanned<Vec<Spanned<String>>>>,
+    disk: Option<Spanned<Vec<Spanned<String>>>>,
+    io_scheduler: Option<Spanned<Vec<Spanned<String>>>>,
     /// Cells that differ in some of this; without parts there is one.
     #[serde(default)]
     part: Vec<RawCells>,
@@ -129,6 +131,8 @@ fn merge(over: RawCells, base: &RawCells) -> RawCells {
         load_cpus: over.load_cpus.or(base.load_cpus),
         append: over.append.or(base.append),
         chrt: over.chrt.or(base.chrt),
+        disk: over.disk.or(base.disk),
+        io_scheduler: over.io_scheduler.or(base.io_scheduler),
     }
 }
 
@@ -207,6 +211,7 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
             raw.load_cpus.as_ref().map(Spanned::span),
             raw.append.as_ref().map(Spanned::span),
             raw.chrt.as_ref().map(Spanned::span),
+            raw.disk.as_ref().map(Spanned::span),
         ];
         if let Some(at) = of_lab.into_iter().flatten().next() {
             return Err(Wrong(
@@ -249,7 +254,8 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
     Ok(Subjects::Kernels(subjects))
 }
 
-/// One for each number of CPUs, each of the boot parameters' lines, and each of the threads' priorities.
+/// One for each number of CPUs, each of the boot parameters' lines, each of the threads' priorities, each disk and each of
+/// its schedulers.
 fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
     let machine = VirtualMachine {
         mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
@@ -277,10 +283,23 @@ fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
     let machines = each(machines, raw.append.as_ref(), "append", |append, machine| {
         VirtualMachine { append, ..machine }
     })?;
-    each(machines, raw.chrt.as_ref(), "chrt", |chrt, machine| VirtualMachine {
+    let machines = each(machines, raw.chrt.as_ref(), "chrt", |chrt, machine| VirtualMachine {
         chrt,
         ..machine
-    })
+    })?;
+    let machines = each(machines, raw.disk.as_ref(), "disk", |disk, machine| VirtualMachine {
+        disk: Some(disk),
+        ..machine
+    })?;
+    each(
+        machines,
+        raw.io_scheduler.as_ref(),
+        "io_scheduler",
+        |scheduler, machine| VirtualMachine {
+            io_scheduler: Some(scheduler),
+            ..machine
+        },
+    )
 }
 
 /// Every machine with each value of a list.
@@ -362,6 +381,8 @@ impl RawCells {
             "load_cpus" => self.load_cpus.as_ref().map(Spanned::span),
             "append" => self.append.as_ref().map(Spanned::span),
             "chrt" => self.chrt.as_ref().map(Spanned::span),
+            "disk" => self.disk.as_ref().map(Spanned::span),
+            "io_scheduler" => self.io_scheduler.as_ref().map(Spanned::span),
             _ => None,
         };
         Wrong(at.unwrap_or_else(|| section.clone()), problem.what)

@@ -21,6 +21,8 @@ pub(super) struct RawCell {
     cpus: Option<u32>,
     append: Option<String>,
     chrt: Option<String>,
+    disk: Option<String>,
+    io_scheduler: Option<String>,
     load: Option<Words>,
     probe: Option<String>,
     quantity: Option<String>,
@@ -80,6 +82,8 @@ impl RawCell {
             cpus: self.cpus.or(shared.cpus),
             append: self.append.or(shared.append),
             chrt: self.chrt.or(shared.chrt),
+            disk: self.disk.or(shared.disk),
+            io_scheduler: self.io_scheduler.or(shared.io_scheduler),
             load: self.load.or(shared.load),
             probe: self.probe.or(shared.probe),
             quantity: self.quantity.or(shared.quantity),
@@ -103,8 +107,9 @@ impl RawCell {
 
     fn names_a_subject(&self) -> bool {
         let numbers = [self.mips, self.memory_mb, self.cpus];
-        let texts = [&self.kernel, &self.preempt, &self.append, &self.chrt];
-        texts.into_iter().any(Option::is_some) || numbers.iter().any(Option::is_some)
+        let machine = [&self.append, &self.chrt, &self.disk, &self.io_scheduler];
+        let mut texts = [&self.kernel, &self.preempt].into_iter().chain(machine);
+        texts.any(Option::is_some) || numbers.iter().any(Option::is_some)
     }
 }
 
@@ -171,7 +176,7 @@ impl Cells {
         }
         if subjects.len() > 1 {
             let what = format!(
-                "this cell fits {} subjects of {}; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append' or 'chrt' too",
+                "this cell fits {} subjects of {}; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append', 'chrt', 'disk' or 'io_scheduler' too",
                 subjects.len(),
                 left.section()
             );
@@ -281,7 +286,23 @@ impl Left<'_> {
                 of(|s| s.machine.smp.cpus.to_string()),
             )?
             .keep("append", raw.append.as_deref(), of(|s| s.machine.append.to_string()))?
-            .keep("chrt", raw.chrt.as_deref(), of(|s| s.machine.chrt.to_string()))
+            .keep("chrt", raw.chrt.as_deref(), of(|s| s.machine.chrt.to_string()))?
+            .keep(
+                "disk",
+                raw.disk.as_deref(),
+                of(|s| s.machine.disk.as_ref().map(ToString::to_string).unwrap_or_default()),
+            )?
+            .keep(
+                "io_scheduler",
+                raw.io_scheduler.as_deref(),
+                of(|s| {
+                    s.machine
+                        .io_scheduler
+                        .as_ref()
+                        .map(ToString::to_string)
+                        .unwrap_or_default()
+                }),
+            )
     }
 
     /// A kernel in every model has the one that is named.

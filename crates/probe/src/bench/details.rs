@@ -189,6 +189,73 @@ pub struct IoDetails {
     pub file_system: String,
     /// The block device below it, where there is one.
     pub device: Option<DeviceDetails>,
+    /// When the longest operation began, since the first did.
+    #[serde(rename = "longest_from_ns")]
+    pub longest_from: Nanos,
+    /// The lab's disk, which tells everything.
+    #[serde(default)]
+    pub disk: Option<Box<DiskDetails>>,
+}
+
+/// What the lab's disk did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskDetails {
+    /// The profile's name.
+    pub profile: String,
+    /// Its capacity in sectors of 512 bytes: the scale of the requests' places.
+    pub sectors: u64,
+    /// Flushes that it completed.
+    pub flushes: u64,
+    /// Time in which the arm moved.
+    #[serde(rename = "seek_ns")]
+    pub seek: Nanos,
+    /// Time in which it waited for the platter.
+    #[serde(rename = "rotation_ns")]
+    pub rotation: Nanos,
+    /// The first requests, in the order of their ends, and after these those that were in the disk during the longest operation.
+    pub requests: Vec<DiskRequest>,
+    /// How many of them are the first.
+    pub first: u64,
+}
+
+/// A request of the lab's disk. Times are since the first operation began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskRequest {
+    /// What it asked for.
+    pub action: DiskAction,
+    /// When it came.
+    #[serde(rename = "arrived_ns")]
+    pub arrived: Nanos,
+    /// When the disk turned to it.
+    #[serde(rename = "began_ns")]
+    pub began: Nanos,
+    /// When it was done.
+    #[serde(rename = "ended_ns")]
+    pub ended: Nanos,
+    /// Of that the arm moved so long.
+    #[serde(rename = "seek_ns")]
+    pub seek: Nanos,
+    /// The disk waited so long for the platter.
+    #[serde(rename = "rotation_ns")]
+    pub rotation: Nanos,
+    /// The first sector.
+    pub sector: u64,
+    /// Sectors.
+    pub sectors: u32,
+}
+
+/// What a disk is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiskAction {
+    /// To read.
+    Read,
+    /// To write.
+    Write,
+    /// To have everything written on the platter.
+    Flush,
+    /// To forget.
+    Discard,
 }
 
 /// What a block device was, and did meanwhile.

@@ -37,8 +37,8 @@ pub mod spawn;
 pub mod switch;
 
 pub use details::{
-    Details, DeviceDetails, HackbenchDetails, HackbenchRun, InversionDetails, IoDetails, RemoteDetails, SendTimes,
-    ShootdownDetails, SpawnDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
+    Details, DeviceDetails, DiskAction, DiskDetails, DiskRequest, HackbenchDetails, HackbenchRun, InversionDetails,
+    IoDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
 };
 pub use io::{Io, Work as IoWork};
 pub use marks::Marks;
@@ -71,6 +71,8 @@ pub struct Request<'a> {
     pub seed: u64,
     /// `io`: where its files are made; whoever asks removes it.
     pub folder: Option<&'a Path>,
+    /// `io`: somebody else tells what the device below does meanwhile, so nobody has to look.
+    pub is_watched: bool,
 }
 
 /// Who looks on.

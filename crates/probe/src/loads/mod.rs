@@ -28,7 +28,6 @@ pub mod compile;
 mod cpu;
 mod draw;
 mod error;
-mod ext4;
 mod find;
 mod fork;
 mod interrupts;

@@ -138,6 +138,7 @@ impl ModuleInfo {
     pub fn of(name: &str) -> ModuleInfo {
         let (parameters, optional) = match name {
             "brd" => ("rd_nr=1 rd_size=65536", false),
+            "nbd" => ("nbds_max=1 max_part=0", false),
             "dummy" => ("numdummies=0", false),
             // ext4 asks for it by what it does, not by its name. In newer kernels it is no module.
             "crc32c_generic" => ("", true),

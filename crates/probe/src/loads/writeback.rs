@@ -4,7 +4,8 @@
 //! ahead of it has to wait.
 
 use super::part::{Ending, RunningPart};
-use super::{LoadError, Pace, ext4};
+use super::{LoadError, Pace};
+use crate::ext4;
 use crate::prng::SplitMix64;
 use crate::sys::device;
 use crate::sys::memory::PAGE;

@@ -17,6 +17,7 @@ use crate::sys::usage::{self, Usage};
 use crate::units::Nanos;
 use crate::venue::Venue;
 use std::io;
+use std::path::Path;
 
 /// Clock reads and empty turns of which the shortest is the self-cost.
 const TRIALS: usize = 200;
@@ -84,7 +85,7 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
         .as_ref()
         .map_or_else(Vec::new, |placement| placement.spread(spec.probe));
     let measured = match spec.probe {
-        Probe::Bench(bench) => measure_bench(spec, bench, &spread, &mut load),
+        Probe::Bench(bench) => measure_bench(spec, bench, (&spread, &env.work_dir), &mut load),
         Probe::Noise => measure_noise(spec, &mut load),
         _ => measure(spec, &mut load),
     };
@@ -327,7 +328,13 @@ impl Observer for Unobserved {
     }
 }
 
-fn measure_bench(spec: &CellSpec, bench: Bench, cpus: &[u32], load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+/// On these CPUs, with files in this folder.
+fn measure_bench(
+    spec: &CellSpec,
+    bench: Bench,
+    (cpus, folder): (&[u32], &Path),
+    load: &mut RunningLoad,
+) -> Result<Measured, ProbeError> {
     let failed = |source| ProbeError::Bench {
         probe: spec.probe,
         source,
@@ -343,7 +350,8 @@ fn measure_bench(spec: &CellSpec, bench: Bench, cpus: &[u32], load: &mut Running
         priority: spec.priority,
         cpus,
         seed: spec.seed,
-        folder: None,
+        folder: Some(folder),
+        is_watched: true,
     };
     bench.check_machine(&request).map_err(failed)?;
     let books = Books::open(spec, load)?;

@@ -157,6 +157,8 @@ mod tests {
             sync: None,
             file_system: "ext4".into(),
             device,
+            longest_from: Nanos(0),
+            disk: None,
         }
     }
 

@@ -166,15 +166,17 @@ impl Counts {
 }
 
 impl Watched {
-    /// Begins to look.
-    pub fn begin(device: PathBuf) -> Watched {
+    /// Begins to look, if nobody else counts its requests.
+    pub fn begin(device: PathBuf, is_watched: bool) -> Watched {
         let is_over = Arc::new(AtomicBool::new(false));
         let (path, over) = (device.join("inflight"), is_over.clone());
         // Without a thread nothing is counted, and the record says of how many looks it is.
-        let counting = std::thread::Builder::new()
-            .name("looks".into())
-            .spawn(move || count(&path, &over))
-            .ok();
+        let look = || {
+            std::thread::Builder::new()
+                .name("looks".into())
+                .spawn(move || count(&path, &over))
+        };
+        let counting = (!is_watched).then(look).and_then(Result::ok);
         Watched {
             before: Stat::of(&device),
             device,

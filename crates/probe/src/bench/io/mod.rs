@@ -139,6 +139,8 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
             sync: None,
             file_system: place.file_system.clone(),
             device: None,
+            longest_from: Nanos(0),
+            disk: None,
         }),
         warnings: Vec::new(),
     };
@@ -150,17 +152,22 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
         return Ok(result); // somebody wanted an end
     };
     clock::sleep_until(request.start);
-    let device = place.device.map(Watched::begin);
+    let device = place.device.map(|device| Watched::begin(device, request.is_watched));
     observer.begins();
     marks.begin();
     let (begun, mut bytes) = (clock::monotonic(), 0);
+    let mut longest = (Nanos(0), Nanos(0));
     for index in 0..request.repetitions {
         let is_over = what.time().is_some_and(|time| clock::monotonic() >= begun + time);
         if is_over || observer.wants_end() {
             break;
         }
+        let from = clock::monotonic();
         let done = work.next(index).map_err(system("cannot work with a file"))?;
         bytes += done.bytes;
+        if done.took > longest.1 {
+            longest = (from.saturating_sub(begun), done.took);
+        }
         observer.sample(marks.sample(done.took));
     }
     marks.end();
@@ -171,6 +178,8 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
         sync,
         file_system: place.file_system,
         device: device.map(Watched::end),
+        longest_from: longest.0,
+        disk: None,
     });
     result.samples = marks.samples();
     Ok(result)

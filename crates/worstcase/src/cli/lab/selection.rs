@@ -8,8 +8,8 @@ use worstcase_lab::added::Added;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::own_module::OwnModule;
 use worstcase_plan::{
-    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Experiment, Model, Preempt, Smp, Subject,
-    Subjects, Venue, VirtualMachine,
+    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Disk, Experiment, IoScheduler, IoSchedulers,
+    Model, Preempt, Smp, Subject, Subjects, Venue, VirtualMachine,
 };
 use worstcase_probe::Nanos;
 use worstcase_probe::priorities::Priorities;
@@ -52,6 +52,14 @@ pub struct Selection {
     /// another subject; "": as the kernel has them
     #[arg(long, value_name = "THREAD=PRIORITY")]
     chrt: Vec<Priorities>,
+    /// The machine's disk, in virtual time: hdd, laptop, ssd, nvme or a profile's file; several, separated by commas
+    /// [default: hdd for the probe io, else none]
+    #[arg(long, value_name = "DISK", value_delimiter = ',')]
+    disk: Vec<Disk>,
+    /// I/O schedulers of that disk, separated by commas, each a subject: none, mq-deadline, kyber,
+    /// bfq{slice_idle=0,low_latency=1} [default: the one that the kernel chooses]
+    #[arg(long, value_name = "SCHEDULER,...")]
+    io_scheduler: Option<IoSchedulers>,
     /// A program for cmd: loads, put into the machine with its libraries; may be given again
     #[arg(long = "add", value_name = "PATH[:DEST]")]
     added: Vec<Added>,
@@ -98,6 +106,8 @@ impl Selection {
     fn machines(&self) -> Vec<VirtualMachine> {
         let appended = or_usual(&self.append);
         let priorities = or_usual(&self.chrt);
+        let disks = each_or_none(&self.disk);
+        let schedulers = each_or_none(self.io_scheduler.as_ref().map_or(&[], |all| &all.0));
         let mut machines = Vec::new();
         for mips in &self.mips {
             for memory_mb in &self.memory {
@@ -118,7 +128,16 @@ impl Selection {
                 }
             }
         }
-        machines
+        let on_disk = |machine: VirtualMachine| {
+            let on = |disk: &Option<Disk>, scheduler: &Option<IoScheduler>| VirtualMachine {
+                disk: disk.clone(),
+                io_scheduler: scheduler.clone(),
+                ..machine.clone()
+            };
+            let pairs = disks.iter().flat_map(|disk| schedulers.iter().map(move |s| (disk, s)));
+            pairs.map(|(disk, scheduler)| on(disk, scheduler)).collect::<Vec<_>>()
+        };
+        machines.into_iter().flat_map(on_disk).collect()
     }
 
     fn smp(&self) -> Vec<Smp> {
@@ -131,6 +150,14 @@ impl Selection {
             })
         };
         self.cpus.iter().flat_map(|cpus| of(*cpus)).collect()
+    }
+}
+
+/// What was asked for; none alone if nothing was.
+fn each_or_none<T: Clone>(asked: &[T]) -> Vec<Option<T>> {
+    match asked {
+        [] => vec![None],
+        asked => asked.iter().cloned().map(Some).collect(),
     }
 }
 

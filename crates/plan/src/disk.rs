@@ -1,0 +1,101 @@
+//! The lab's disk: a profile's name, or the file of one.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use worstcase_disk::Profile;
+use worstcase_disk::profiles;
+
+/// Which disk; serialised as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Disk(String);
+
+/// A disk that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoDisk {
+    /// Neither a built-in profile nor a file's name.
+    #[error("no disk '{0}'; there are {names}, or name a profile's file, e.g. ./mine.toml", names = profiles::NAMES.join(", "))]
+    Unknown(String),
+    /// The file cannot be read.
+    #[error("the disk's profile {0}: {1}")]
+    Unreadable(String, String),
+    /// What it says cannot be.
+    #[error("the disk's profile {0}: {1}")]
+    Wrong(String, String),
+}
+
+impl Disk {
+    /// The one of the article that the study `io-schedulers` repeats.
+    pub fn usual() -> Disk {
+        Disk(profiles::NAMES[0].into())
+    }
+
+    /// Its numbers.
+    pub fn profile(&self) -> Result<Profile, NoDisk> {
+        if let Some(profile) = profiles::builtin(&self.0) {
+            return Ok(profile);
+        }
+        let text = std::fs::read_to_string(&self.0);
+        let text = text.map_err(|e| NoDisk::Unreadable(self.0.clone(), e.to_string()))?;
+        profiles::read(&text).map_err(|e| NoDisk::Wrong(self.0.clone(), e.to_string()))
+    }
+
+    /// A word for names of subjects.
+    pub fn word(&self) -> &str {
+        let stem = Path::new(&self.0).file_stem().and_then(|stem| stem.to_str());
+        stem.unwrap_or(&self.0)
+    }
+}
+
+impl FromStr for Disk {
+    type Err = NoDisk;
+
+    fn from_str(text: &str) -> Result<Disk, NoDisk> {
+        if profiles::NAMES.contains(&text) {
+            return Ok(Disk(text.into()));
+        }
+        if !text.ends_with(".toml") || text.contains(|c: char| c.is_control()) {
+            return Err(NoDisk::Unknown(text.escape_debug().to_string()));
+        }
+        let path = std::path::absolute(text).map_err(|e| NoDisk::Unreadable(text.into(), e.to_string()))?;
+        Ok(Disk(path.display().to_string()))
+    }
+}
+
+impl TryFrom<String> for Disk {
+    type Error = NoDisk;
+    fn try_from(text: String) -> Result<Disk, NoDisk> {
+        text.parse()
+    }
+}
+
+impl From<Disk> for String {
+    fn from(disk: Disk) -> String {
+        disk.0
+    }
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_a_name_or_a_file() {
+        assert_eq!("hdd".parse::<Disk>().unwrap(), Disk::usual());
+        assert!(Disk::usual().profile().is_ok());
+        let error = "floppy".parse::<Disk>().unwrap_err().to_string();
+        assert!(error.contains("hdd, laptop"), "{error}");
+        let mine: Disk = "./mine.toml".parse().unwrap();
+        assert!(mine.to_string().starts_with('/') && mine.word() == "mine");
+        let error = mine.profile().unwrap_err().to_string();
+        assert!(error.contains("/mine.toml: "), "{error}");
+    }
+}
