@@ -1,6 +1,7 @@
 //! The initramfs of a subject: the guest as `/init`, the modules that loads may ask for, and what the user adds.
 //!
-//! All loads of a subject share one image: what a cell does not use lies there untouched.
+//! All loads of a subject share one image: what a cell does not use lies there untouched. Only a disk's drivers are in the
+//! images of machines that have the disk alone.
 
 use super::LabError;
 use super::additions::Additions;
@@ -10,13 +11,14 @@ use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use worstcase_kernels::{Kernel, KernelError, modules};
+use worstcase_plan::Device;
 use worstcase_probe::{Probe, loads};
 
-/// Builds the archive. The same kernel and additions give the same bytes.
-pub fn build(kernel: &Kernel, additions: &Additions) -> Result<Vec<u8>, LabError> {
+/// Builds the archive. The same kernel, additions and devices give the same bytes.
+pub fn build(kernel: &Kernel, additions: &Additions, devices: &BTreeSet<Device>) -> Result<Vec<u8>, LabError> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     files.insert("init".into(), payload::GUEST.to_vec());
-    add_modules(kernel, &mut files)?;
+    add_modules(kernel, devices, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
     for program in &additions.programs {
         program.collect(&mut files)?;
@@ -38,9 +40,16 @@ fn parents(path: &str) -> Vec<String> {
 }
 
 /// Puts each module that a load or a probe may need into the image, with the index that the guest reads.
-fn add_modules(kernel: &Kernel, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+fn add_modules(
+    kernel: &Kernel,
+    devices: &BTreeSet<Device>,
+    files: &mut BTreeMap<String, Vec<u8>>,
+) -> Result<(), LabError> {
+    let absent = Device::DISKS.iter().filter(|(disk, _)| !devices.contains(disk));
+    let drivers: BTreeSet<&str> = absent.flat_map(|(_, load)| load.info().modules).copied().collect();
+    let modules = loads::modules().into_iter().filter(|name| !drivers.contains(name));
     let mut index = String::new();
-    for name in loads::modules().into_iter().chain(Probe::MODULES) {
+    for name in modules.chain(Probe::MODULES) {
         let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
             Ok(paths) => paths,
             // The guest says so, if a load asks for it.

@@ -51,6 +51,11 @@ impl FromStr for Mips {
     }
 }
 
+/// How long a disk takes for a request: as long as the null_blk device of the load that reads it.
+pub const DISK_LATENCY: Nanos = Nanos::from_micros(50);
+/// The size of a disk: as above.
+const DISK_MIB: u32 = 1_024;
+
 /// The CPU in QEMU's words. Each goes without "fast string" instructions, which kernels then use for long copies though
 /// they count one instruction for each iteration. Those that exist go without cmpxchg16b, too: QEMU 7.2 computes its
 /// flags from a state that it has not brought up to date.
@@ -109,8 +114,40 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
         ];
         args.extend(port.map(str::to_string));
     }
+    if machine.devices.contains(&Device::IdePio) {
+        args.extend(medium("ide"));
+        args.extend(
+            [
+                "-device",
+                "piix3-ide,id=ide,addr=6",
+                "-device",
+                "ide-hd,drive=ide-medium,bus=ide.0",
+            ]
+            .map(str::to_string),
+        );
+    }
+    if machine.devices.contains(&Device::Virtio) {
+        args.extend(medium("virtio"));
+        // Otherwise QEMU's main loop, another thread, would learn of a request.
+        let disk = "virtio-blk-pci,addr=7,drive=virtio-medium,ioeventfd=off,num-queues=1";
+        args.extend(["-device", disk].map(str::to_string));
+    }
     args.extend(["-icount".into(), format!("shift={},sleep=off", mips.shift())]);
     args
+}
+
+/// What a disk gives and takes: zeroes, at once. When the machine is told, the plugin decides.
+fn medium(name: &str) -> [String; 2] {
+    let size = u64::from(DISK_MIB) << 20;
+    [
+        "-blockdev".into(),
+        format!("driver=null-co,node-name={name}-medium,read-zeroes=on,size={size}"),
+    ]
+}
+
+/// Whether a machine has a disk.
+pub fn has_disk(machine: &VirtualMachine) -> bool {
+    Device::DISKS.iter().any(|(disk, _)| machine.devices.contains(disk))
 }
 
 /// Whether a machine's memory is written to its file.
@@ -171,10 +208,14 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
     option("-device", "isa-debugcon,iobase=0xe9,chardev=record".into());
     option("-chardev", format!("file,id=console,path={}", quoted(files.console)));
     option("-serial", "chardev:console".into());
+    let disk = match has_disk(&subject.machine) {
+        true => format!(",disk={}", DISK_LATENCY.0),
+        false => String::new(),
+    };
     option(
         "-plugin",
         format!(
-            "{},quantum={},log={},progress={}{}",
+            "{},quantum={}{disk},log={},progress={}{}",
             quoted(files.plugin),
             subject.machine.smp.quantum.0,
             quoted(files.events),

@@ -63,7 +63,7 @@ impl Subject {
         for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
         }
-        let initrd = image::build(&self.kernel, &self.additions)?;
+        let initrd = image::build(&self.kernel, &self.additions, &self.machine.devices)?;
         let mut digest = Digest::new("worstcase-subject/3");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
@@ -72,6 +72,9 @@ impl Subject {
         }
         if self.machine.smp.cpus > 1 {
             digest.text(&self.machine.smp.quantum.0.to_string());
+        }
+        if machine::has_disk(&self.machine) {
+            digest.text(&machine::DISK_LATENCY.0.to_string());
         }
         Ok(Prepared {
             key: digest.hex(),

@@ -7,6 +7,8 @@
 //! QEMU has no interface for that. So a few of its functions are replaced in memory ([`patch`], [`qemu`]), after a check
 //! that this QEMU is one of those that are known.
 
+#[cfg(not(test))]
+mod disk;
 #[cfg(any(test, feature = "api-v4"))]
 mod index;
 #[cfg(not(test))]
@@ -33,6 +35,8 @@ pub struct Settings {
     pub kicks: Option<u32>,
     /// The CPU that replays follow, if not the one that measures.
     pub follow: Option<usize>,
+    /// How long the machine's disk takes for a request, in ns, if there is one.
+    pub disk: Option<i64>,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
@@ -49,6 +53,7 @@ fn settings() -> Settings {
         quantum: 1,
         kicks: None,
         follow: None,
+        disk: None,
     })
 }
 
