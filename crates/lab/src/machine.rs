@@ -52,7 +52,10 @@ impl FromStr for Mips {
 }
 
 /// How long a disk takes for a request: as long as the null_blk device of the load that reads it.
-pub const DISK_LATENCY: Nanos = Nanos::from_micros(50);
+const DISK_LATENCY: Nanos = Nanos::from_micros(50);
+/// How long a word of 16 bits takes that the CPU fetches from an IDE controller: the fastest cycle of PIO mode 4, which is what
+/// QEMU's disk says it can do.
+const IDE_WORD: Nanos = Nanos(120);
 /// The size of a disk: as above.
 const DISK_MIB: u32 = 1_024;
 
@@ -145,9 +148,16 @@ fn medium(name: &str) -> [String; 2] {
     ]
 }
 
-/// Whether a machine has a disk.
-pub fn has_disk(machine: &VirtualMachine) -> bool {
-    Device::DISKS.iter().any(|(disk, _)| machine.devices.contains(disk))
+/// The plugin's arguments for a machine's disks, each with a comma before it; part of the content key.
+pub fn disk_arguments(machine: &VirtualMachine) -> String {
+    let mut arguments = String::new();
+    if Device::DISKS.iter().any(|(disk, _)| machine.devices.contains(disk)) {
+        arguments += &format!(",disk={}", DISK_LATENCY.0);
+    }
+    if machine.devices.contains(&Device::IdePio) {
+        arguments += &format!(",port={}", IDE_WORD.0);
+    }
+    arguments
 }
 
 /// Whether a machine's memory is written to its file.
@@ -208,16 +218,13 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
     option("-device", "isa-debugcon,iobase=0xe9,chardev=record".into());
     option("-chardev", format!("file,id=console,path={}", quoted(files.console)));
     option("-serial", "chardev:console".into());
-    let disk = match has_disk(&subject.machine) {
-        true => format!(",disk={}", DISK_LATENCY.0),
-        false => String::new(),
-    };
     option(
         "-plugin",
         format!(
-            "{},quantum={}{disk},log={},progress={}{}",
+            "{},quantum={}{},log={},progress={}{}",
             quoted(files.plugin),
             subject.machine.smp.quantum.0,
+            disk_arguments(&subject.machine),
             quoted(files.events),
             quoted(files.progress),
             files.plugin_arguments

@@ -73,8 +73,9 @@ impl Subject {
         if self.machine.smp.cpus > 1 {
             digest.text(&self.machine.smp.quantum.0.to_string());
         }
-        if machine::has_disk(&self.machine) {
-            digest.text(&machine::DISK_LATENCY.0.to_string());
+        let disks = machine::disk_arguments(&self.machine);
+        if !disks.is_empty() {
+            digest.text(&disks);
         }
         Ok(Prepared {
             key: digest.hex(),

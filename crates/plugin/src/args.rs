@@ -1,4 +1,4 @@
-//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS,disk=NS`, all optional; and those of
+//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS,disk=NS,port=NS`, all optional; and those of
 //! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; those of a census,
 //! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
@@ -23,6 +23,8 @@ pub struct Args {
     pub follow: Option<usize>,
     /// `disk=NS`: how long the machine's disk takes for a request.
     pub disk: Option<i64>,
+    /// `port=NS`: how long a word of 16 bits takes that INS fetches from a port.
+    pub port: Option<i64>,
     /// What a replay logs.
     pub replay: Option<Replay>,
     /// What a census needs.
@@ -73,7 +75,7 @@ pub struct Replay {
 pub enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, disk=NS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -104,8 +106,8 @@ pub enum ArgError {
     #[error("quantum= needs a number of ns from 1 to {MOST_QUANTUM}, not '{0}'")]
     BadQuantum(String),
     /// Not a time.
-    #[error("disk= needs a number of ns from 1 to {LONGEST_REQUEST}, not '{0}'")]
-    BadDisk(String),
+    #[error("{0}= needs a number of ns from 1 to {LONGEST_REQUEST}, not '{1}'")]
+    BadTime(&'static str, String),
     /// Not a seed.
     #[error("kicks= needs a number, not '{0}'")]
     BadSeed(String),
@@ -132,7 +134,8 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("progress", path)) => set(&mut args.progress, "progress", non_empty(path, "progress")?)?,
             Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
             Some(("quantum", value)) => set(&mut args.quantum, "quantum", quantum(value)?)?,
-            Some(("disk", value)) => set(&mut args.disk, "disk", disk(value)?)?,
+            Some(("disk", value)) => set(&mut args.disk, "disk", time(value, "disk")?)?,
+            Some(("port", value)) => set(&mut args.port, "port", time(value, "port")?)?,
             Some(("kicks", value)) => set(&mut args.kicks, "kicks", seed(value)?)?,
             Some(("follow", value)) => set(&mut args.follow, "follow", cpu(value)?)?,
             Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
@@ -212,8 +215,8 @@ fn quantum(value: &str) -> Result<i64, ArgError> {
     up_to(MOST_QUANTUM, value).ok_or_else(|| ArgError::BadQuantum(value.to_owned()))
 }
 
-fn disk(value: &str) -> Result<i64, ArgError> {
-    up_to(LONGEST_REQUEST, value).ok_or_else(|| ArgError::BadDisk(value.to_owned()))
+fn time(value: &str, name: &'static str) -> Result<i64, ArgError> {
+    up_to(LONGEST_REQUEST, value).ok_or_else(|| ArgError::BadTime(name, value.to_owned()))
 }
 
 fn up_to(most: i64, value: &str) -> Option<i64> {
@@ -289,11 +292,15 @@ mod tests {
                 parse(&[format!("quantum={bad}")]),
                 Err(ArgError::BadQuantum(bad.into()))
             );
-            assert_eq!(parse(&[format!("disk={bad}")]), Err(ArgError::BadDisk(bad.into())));
+            for name in ["disk", "port"] {
+                let error = ArgError::BadTime(name, bad.into());
+                assert_eq!(parse(&[format!("{name}={bad}")]), Err(error));
+            }
         }
         assert_eq!(parse(&["kicks=x"]), Err(ArgError::BadSeed("x".into())));
         assert_eq!(parse(&["quantum=500"]).unwrap().quantum, Some(500));
-        assert_eq!(parse(&["disk=50000"]).unwrap().disk, Some(50_000));
+        let disk = parse(&["disk=50000", "port=120"]).unwrap();
+        assert_eq!((disk.disk, disk.port), (Some(50_000), Some(120)));
         assert_eq!(parse(&["log="]), Err(ArgError::EmptyPath("log")));
         assert_eq!(parse(&["log=a", "log=b"]), Err(ArgError::Twice("log")));
         assert_eq!(parse(&["logs=a"]), Err(ArgError::Unknown("logs=a".into())));

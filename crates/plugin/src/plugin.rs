@@ -47,6 +47,7 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
         kicks: args.kicks,
         follow: args.follow,
         disk: args.disk,
+        port: args.port,
     });
     Ok(())
 }

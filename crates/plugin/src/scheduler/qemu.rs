@@ -5,7 +5,7 @@
 
 use super::patch::{Finder, functions, replace};
 use super::slices::{Back, Exit, Machine, Ran, Slices, Time};
-use super::{COUNTS, PAUSE, PAUSED, RUNNING, disk, settings};
+use super::{COUNTS, PAUSE, PAUSED, RUNNING, disk, port_time, settings};
 use crate::api;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -373,7 +373,8 @@ impl Machine for OnCpuThread {
         };
         RUNNING.store(std::ptr::null_mut(), Relaxed);
         let paused = PAUSED.swap(false, Relaxed);
-        let more = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
+        let waited = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
+        let more = waited + (port_time() >> shift);
         COUNTS.end(number, api::count_of_all(), more.cast_unsigned());
         Ran {
             time: (executed + more) << shift,
@@ -383,6 +384,15 @@ impl Machine for OnCpuThread {
                 _ => Exit::Any,
             },
         }
+    }
+}
+
+/// The CPU that runs is to stop after the block that it is in.
+pub fn interrupt_running() {
+    let running = RUNNING.load(Relaxed);
+    if !running.is_null() {
+        // SAFETY: the CPU that runs.
+        unsafe { (qemu().call.cpu_exit)(running) };
     }
 }
 
