@@ -265,6 +265,22 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_without_a_disk_has_nothing_of_one() {
+        let machine = VirtualMachine::default();
+        assert!(!shape(&machine, Mips(1000)).join(" ").contains("medium"));
+        assert_eq!(disk_arguments(&machine), "");
+        let disks = |devices: &[Device]| {
+            let devices = devices.iter().copied().collect();
+            disk_arguments(&VirtualMachine {
+                devices,
+                ..machine.clone()
+            })
+        };
+        assert_eq!(disks(&[Device::Virtio]), ",disk=50000");
+        assert_eq!(disks(&[Device::Virtio, Device::IdePio]), ",disk=50000,port=120");
+    }
+
+    #[test]
     fn special_characters_in_paths_are_quoted() {
         assert_eq!(quoted(Path::new("/a,b")), "/a,,b");
     }

@@ -321,6 +321,18 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_has_the_disks_that_its_load_reads() {
+        let of = |load| Vec::from_iter(Device::of(Probe::Wakeup, load));
+        assert_eq!(of("blockread:null+cpu"), []);
+        assert_eq!(of("cpu+blockread:ide-pio"), [Device::IdePio]);
+        assert_eq!(
+            of("blockread:virtio+blockread:ide-pio"),
+            [Device::IdePio, Device::Virtio]
+        );
+        assert_eq!(serde_json::to_value(Device::IdePio).unwrap(), "ide-pio");
+    }
+
+    #[test]
     fn boot_parameters_that_cannot_be_are_refused() {
         let refused = |text: &str| text.parse::<BootParameters>().unwrap_err();
         assert!(refused("preempt=full").contains("--preempt"));

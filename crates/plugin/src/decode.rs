@@ -178,6 +178,15 @@ mod tests {
     }
 
     #[test]
+    fn words_that_come_from_a_port() {
+        assert_eq!(words_from_port(&[0x6d]), Some(2));
+        assert_eq!(words_from_port(&[0xf3, 0x6d]), Some(2));
+        assert_eq!(words_from_port(&[0xf3, 0x66, 0x6d]), Some(1));
+        assert_eq!(words_from_port(&[0xf3, 0x6c]), None); // insb
+        assert_eq!(words_from_port(&[0xb0, 0x6d]), None); // mov al, 0x6d
+    }
+
+    #[test]
     fn register_work_stays() {
         for bytes in [
             &[0x48, 0x89, 0xd8][..],                     // mov rax, rbx

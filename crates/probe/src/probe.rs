@@ -82,7 +82,7 @@ pub const PROBES: [ProbeInfo; 13] = [
     ProbeInfo {
         name: "io",
         about: "what work with files takes, e.g. io:1g+write/read+direct, io+unpack, io:1g+bonnie",
-        only: Only::host("the lab's machine has no disk"),
+        only: Only::host("no disk of the lab keeps what is written"),
     },
     ProbeInfo {
         name: "inversion",

@@ -414,7 +414,7 @@ pub const LOADS: [LoadInfo; 38] = [
         units: &["mebibytes", "rounds"],
         rate: Some(0),
         modules: &[],
-        only: Only::host("the lab's machine has no disk; in the lab: blockread"),
+        only: Only::host("no disk of the lab keeps what is written; in the lab: blockread"),
     },
     LoadInfo {
         kind: LoadKind::Desktop,

@@ -13,6 +13,7 @@ mod census;
 mod controller;
 mod culprits;
 mod determinism;
+mod disks;
 mod failures;
 mod images;
 mod interruption;
