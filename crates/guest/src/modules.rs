@@ -21,21 +21,20 @@ const OWN: &str = "/modules/own/list";
 
 /// Loads a module with what it depends on; one that is loaded already is no error.
 pub fn load(name: &str) -> Result<(), GuestError> {
-    let ModuleInfo { parameters, optional } = ModuleInfo::of(name);
     let index = read_text("/modules/index")?;
     let mut modules = index.lines().filter_map(|line| line.split_once(':'));
     let Some((_, files)) = modules.find(|(module, _)| *module == name) else {
-        return match optional {
+        return match ModuleInfo::of(name).optional {
             true => Ok(()),
             false => Err(GuestError::new(format!(
                 "this kernel has no module '{name}', which the load or the probe needs"
             ))),
         };
     };
-    let mut files = files.split_whitespace();
-    let own = files.next_back();
-    files.try_for_each(|file| insert(file, ""))?;
-    own.map_or(Ok(()), |file| insert(file, parameters))
+    files.split_whitespace().try_for_each(|file| {
+        let module = file.strip_suffix(".ko").unwrap_or(file);
+        insert(file, ModuleInfo::of(module).parameters)
+    })
 }
 
 /// The load `module`: its module, which is loaded already, is unloaded and loaded again, for ever.

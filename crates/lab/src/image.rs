@@ -1,6 +1,7 @@
 //! The initramfs of a subject: the guest as `/init`, the modules that loads may ask for, and what the user adds.
 //!
-//! All loads of a subject share one image: what a cell does not use lies there untouched.
+//! All loads of a subject share one image: what a cell does not use lies there untouched. Only a disk's drivers are in the
+//! images of machines that have the disk alone.
 
 use super::LabError;
 use super::additions::Additions;
@@ -10,14 +11,14 @@ use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use worstcase_kernels::{Kernel, KernelError, modules};
+use worstcase_plan::{Device, VirtualMachine};
 use worstcase_probe::{Probe, loads};
 
-/// Builds the archive. The same kernel and additions give the same bytes.
-pub fn build(kernel: &Kernel, additions: &Additions, has_disk: bool) -> Result<Vec<u8>, LabError> {
+/// Builds the archive. The same kernel, additions and machine give the same bytes.
+pub fn build(kernel: &Kernel, additions: &Additions, machine: &VirtualMachine) -> Result<Vec<u8>, LabError> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     files.insert("init".into(), payload::GUEST.to_vec());
-    let of_disk: &[&str] = if has_disk { &worstcase_disk::MODULES } else { &[] };
-    add_modules(kernel, of_disk, &mut files)?;
+    add_modules(kernel, machine, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
     for program in &additions.programs {
         program.collect(&mut files)?;
@@ -41,12 +42,22 @@ fn parents(path: &str) -> Vec<String> {
 /// Puts each module that a load, a probe or the disk may need into the image, with the index that the guest reads.
 fn add_modules(
     kernel: &Kernel,
-    of_disk: &[&'static str],
+    machine: &VirtualMachine,
     files: &mut BTreeMap<String, Vec<u8>>,
 ) -> Result<(), LabError> {
-    let mut index = String::new();
-    let of_loads = loads::modules();
+    let absent = Device::DISKS.iter().filter(|(disk, _)| !machine.devices.contains(disk));
+    let drivers: BTreeSet<&str> = absent.flat_map(|(_, load)| load.info().modules).copied().collect();
+    let of_loads: BTreeSet<&str> = loads::modules()
+        .into_iter()
+        .filter(|name| !drivers.contains(name))
+        .collect();
+    let of_disk: &[&str] = if machine.disk.is_some() {
+        &worstcase_disk::MODULES
+    } else {
+        &[]
+    };
     let others = of_disk.iter().copied().filter(|name| !of_loads.contains(name));
+    let mut index = String::new();
     for name in of_loads.iter().copied().chain(Probe::MODULES).chain(others) {
         let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
             Ok(paths) => paths,

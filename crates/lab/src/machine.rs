@@ -51,6 +51,14 @@ impl FromStr for Mips {
     }
 }
 
+/// How long a disk takes for a request: as long as the null_blk device of the load that reads it.
+const DISK_LATENCY: Nanos = Nanos::from_micros(50);
+/// How long a word of 16 bits takes that the CPU fetches from an IDE controller: the fastest cycle of PIO mode 4, which is what
+/// QEMU's disk says it can do.
+const IDE_WORD: Nanos = Nanos(120);
+/// The size of a disk: as above.
+const DISK_MIB: u32 = 1_024;
+
 /// The CPU in QEMU's words. Each goes without "fast string" instructions, which kernels then use for long copies though
 /// they count one instruction for each iteration. Those that exist go without cmpxchg16b, too: QEMU 7.2 computes its
 /// flags from a state that it has not brought up to date.
@@ -109,8 +117,47 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
         ];
         args.extend(port.map(str::to_string));
     }
+    if machine.devices.contains(&Device::IdePio) {
+        args.extend(medium("ide"));
+        args.extend(
+            [
+                "-device",
+                "piix3-ide,id=ide,addr=6",
+                "-device",
+                "ide-hd,drive=ide-medium,bus=ide.0",
+            ]
+            .map(str::to_string),
+        );
+    }
+    if machine.devices.contains(&Device::Virtio) {
+        args.extend(medium("virtio"));
+        // Otherwise QEMU's main loop, another thread, would learn of a request.
+        let disk = "virtio-blk-pci,addr=7,drive=virtio-medium,ioeventfd=off,num-queues=1";
+        args.extend(["-device", disk].map(str::to_string));
+    }
     args.extend(["-icount".into(), format!("shift={},sleep=off", mips.shift())]);
     args
+}
+
+/// What a disk gives and takes: zeroes, at once. When the machine is told, the plugin decides.
+fn medium(name: &str) -> [String; 2] {
+    let size = u64::from(DISK_MIB) << 20;
+    [
+        "-blockdev".into(),
+        format!("driver=null-co,node-name={name}-medium,read-zeroes=on,size={size}"),
+    ]
+}
+
+/// The plugin's arguments for a machine's disks, each with a comma before it; part of the content key.
+pub fn disk_arguments(machine: &VirtualMachine) -> String {
+    let mut arguments = String::new();
+    if Device::DISKS.iter().any(|(disk, _)| machine.devices.contains(disk)) {
+        arguments += &format!(",disk={}", DISK_LATENCY.0);
+    }
+    if machine.devices.contains(&Device::IdePio) {
+        arguments += &format!(",port={}", IDE_WORD.0);
+    }
+    arguments
 }
 
 /// Whether a machine's memory is written to its file.
@@ -177,9 +224,10 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
     option(
         "-plugin",
         format!(
-            "{},quantum={},log={},progress={}{}",
+            "{},quantum={}{},log={},progress={}{}",
             quoted(files.plugin),
             subject.machine.smp.quantum.0,
+            disk_arguments(&subject.machine),
             quoted(files.events),
             quoted(files.progress),
             files.plugin_arguments
@@ -217,6 +265,22 @@ mod tests {
         assert_eq!(Mips::ALL.map(Mips::shift), [0, 1, 2, 3]);
         assert_eq!("250".parse::<Mips>().unwrap().time_of(10), Nanos(40));
         assert!("300".parse::<Mips>().unwrap_err().to_string().contains("500"));
+    }
+
+    #[test]
+    fn a_machine_without_a_disk_has_nothing_of_one() {
+        let machine = VirtualMachine::default();
+        assert!(!shape(&machine, Mips(1000)).join(" ").contains("medium"));
+        assert_eq!(disk_arguments(&machine), "");
+        let disks = |devices: &[Device]| {
+            let devices = devices.iter().copied().collect();
+            disk_arguments(&VirtualMachine {
+                devices,
+                ..machine.clone()
+            })
+        };
+        assert_eq!(disks(&[Device::Virtio]), ",disk=50000");
+        assert_eq!(disks(&[Device::Virtio, Device::IdePio]), ",disk=50000,port=120");
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl Subject {
         for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
         }
-        let initrd = image::build(&self.kernel, &self.additions, self.disk.is_some())?;
+        let initrd = image::build(&self.kernel, &self.additions, &self.machine)?;
         let mut digest = Digest::new("worstcase-subject/3");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
@@ -74,6 +74,10 @@ impl Subject {
         }
         if self.machine.smp.cpus > 1 {
             digest.text(&self.machine.smp.quantum.0.to_string());
+        }
+        let disks = machine::disk_arguments(&self.machine);
+        if !disks.is_empty() {
+            digest.text(&disks);
         }
         if let Some(disk) = &self.disk {
             digest.text(disk);

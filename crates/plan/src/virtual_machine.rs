@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use worstcase_probe::Probe;
 use worstcase_probe::bench::{Bench, Line};
-use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::loads::{LoadKind, LoadPart, LoadSpec};
 use worstcase_probe::placement::Asked;
 use worstcase_probe::priorities::Priorities;
 
@@ -62,12 +62,16 @@ pub enum CpuModel {
 
 /// A device that a machine has for the sake of a probe or a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Device {
     /// A parallel port whose loop is closed.
     Parport,
     /// An HPET.
     Hpet,
+    /// A disk at an IDE controller.
+    IdePio,
+    /// A disk of the kind virtio.
+    Virtio,
 }
 
 /// Words for the kernel's command line, with single blanks in between.
@@ -171,20 +175,32 @@ impl Device {
     /// Those that a probe under a load needs.
     pub(crate) fn of(probe: Probe, load: &str) -> BTreeSet<Device> {
         let load: Option<LoadSpec> = load.parse().ok();
-        let parport = load.is_some_and(|load| is_on_parport(&load)) || probe.modules().contains(&PARPORT_DRIVER);
+        let parport = load.as_ref().is_some_and(is_on_parport) || probe.modules().contains(&PARPORT_DRIVER);
         let hpet = probe == Probe::Bench(Bench::Irq(Line::Hpet));
+        let parts = load.as_ref().map(LoadSpec::parts).unwrap_or_default();
+        let reads = |kind| parts.iter().map(LoadPart::kind).any(|part| part == kind);
+        let disks = Device::DISKS.map(|(disk, load)| (disk, reads(load)));
         let needed = [(Device::Parport, parport), (Device::Hpet, hpet)];
         needed
             .into_iter()
+            .chain(disks)
             .filter(|(_, is)| *is)
             .map(|(device, _)| device)
             .collect()
     }
 
+    /// Those that are disks, each with the load that reads it.
+    pub const DISKS: [(Device, LoadKind); 2] = [
+        (Device::IdePio, LoadKind::BlockReadIde),
+        (Device::Virtio, LoadKind::BlockReadVirtio),
+    ];
+
     const fn name(self) -> &'static str {
         match self {
             Device::Parport => "parport",
             Device::Hpet => "hpet",
+            Device::IdePio => "ide-pio",
+            Device::Virtio => "virtio",
         }
     }
 }
@@ -318,6 +334,18 @@ mod tests {
             machine.to_string(),
             "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50"
         );
+    }
+
+    #[test]
+    fn a_machine_has_the_disks_that_its_load_reads() {
+        let of = |load| Vec::from_iter(Device::of(Probe::Wakeup, load));
+        assert_eq!(of("blockread:null+cpu"), []);
+        assert_eq!(of("cpu+blockread:ide-pio"), [Device::IdePio]);
+        assert_eq!(
+            of("blockread:virtio+blockread:ide-pio"),
+            [Device::IdePio, Device::Virtio]
+        );
+        assert_eq!(serde_json::to_value(Device::IdePio).unwrap(), "ide-pio");
     }
 
     #[test]

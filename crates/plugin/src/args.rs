@@ -1,4 +1,4 @@
-//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS`, all optional; and those of
+//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS,disk=NS,port=NS`, all optional; and those of
 //! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; those of a census,
 //! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
@@ -21,6 +21,10 @@ pub struct Args {
     pub kicks: Option<u32>,
     /// `follow=CPU`: whose blocks and sections are logged, if not those of the CPU that measures.
     pub follow: Option<usize>,
+    /// `disk=NS`: how long the machine's disk takes for a request.
+    pub disk: Option<i64>,
+    /// `port=NS`: how long a word of 16 bits takes that INS fetches from a port.
+    pub port: Option<i64>,
     /// What a replay logs.
     pub replay: Option<Replay>,
     /// What a census needs.
@@ -71,7 +75,7 @@ pub struct Replay {
 pub enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -101,6 +105,9 @@ pub enum ArgError {
     /// Not a quantum.
     #[error("quantum= needs a number of ns from 1 to {MOST_QUANTUM}, not '{0}'")]
     BadQuantum(String),
+    /// Not a time.
+    #[error("{0}= needs a number of ns from 1 to {LONGEST_REQUEST}, not '{1}'")]
+    BadTime(&'static str, String),
     /// Not a seed.
     #[error("kicks= needs a number, not '{0}'")]
     BadSeed(String),
@@ -111,6 +118,8 @@ pub enum ArgError {
 
 /// A second: CPUs that far apart are not side by side.
 const MOST_QUANTUM: i64 = 1_000_000_000;
+/// A second, too.
+const LONGEST_REQUEST: i64 = 1_000_000_000;
 
 /// Reads the arguments as QEMU hands them over, `name=value` each.
 pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
@@ -125,6 +134,8 @@ pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("progress", path)) => set(&mut args.progress, "progress", non_empty(path, "progress")?)?,
             Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
             Some(("quantum", value)) => set(&mut args.quantum, "quantum", quantum(value)?)?,
+            Some(("disk", value)) => set(&mut args.disk, "disk", time(value, "disk")?)?,
+            Some(("port", value)) => set(&mut args.port, "port", time(value, "port")?)?,
             Some(("kicks", value)) => set(&mut args.kicks, "kicks", seed(value)?)?,
             Some(("follow", value)) => set(&mut args.follow, "follow", cpu(value)?)?,
             Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
@@ -201,8 +212,15 @@ fn seed(value: &str) -> Result<u32, ArgError> {
 }
 
 fn quantum(value: &str) -> Result<i64, ArgError> {
-    let number = value.parse().ok().filter(|ns| (1..=MOST_QUANTUM).contains(ns));
-    number.ok_or_else(|| ArgError::BadQuantum(value.to_owned()))
+    up_to(MOST_QUANTUM, value).ok_or_else(|| ArgError::BadQuantum(value.to_owned()))
+}
+
+fn time(value: &str, name: &'static str) -> Result<i64, ArgError> {
+    up_to(LONGEST_REQUEST, value).ok_or_else(|| ArgError::BadTime(name, value.to_owned()))
+}
+
+fn up_to(most: i64, value: &str) -> Option<i64> {
+    value.parse().ok().filter(|ns| (1..=most).contains(ns))
 }
 
 #[cfg(test)]
@@ -274,9 +292,15 @@ mod tests {
                 parse(&[format!("quantum={bad}")]),
                 Err(ArgError::BadQuantum(bad.into()))
             );
+            for name in ["disk", "port"] {
+                let error = ArgError::BadTime(name, bad.into());
+                assert_eq!(parse(&[format!("{name}={bad}")]), Err(error));
+            }
         }
         assert_eq!(parse(&["kicks=x"]), Err(ArgError::BadSeed("x".into())));
         assert_eq!(parse(&["quantum=500"]).unwrap().quantum, Some(500));
+        let disk = parse(&["disk=50000", "port=120"]).unwrap();
+        assert_eq!((disk.disk, disk.port), (Some(50_000), Some(120)));
         assert_eq!(parse(&["log="]), Err(ArgError::EmptyPath("log")));
         assert_eq!(parse(&["log=a", "log=b"]), Err(ArgError::Twice("log")));
         assert_eq!(parse(&["logs=a"]), Err(ArgError::Unknown("logs=a".into())));

@@ -51,6 +51,19 @@ pub fn classify(bytes: &[u8]) -> Class {
     if stays(&instruction) { Class::Stays } else { OPAQUE }
 }
 
+/// How many words of 16 bits an instruction fetches from a port each time it starts, if it is INS and fetches more than a byte.
+pub fn words_from_port(bytes: &[u8]) -> Option<u64> {
+    const INS: u8 = 0x6d;
+    if bytes.last() != Some(&INS) {
+        return None;
+    }
+    match Decoder::new(64, bytes, DecoderOptions::NONE).decode().mnemonic() {
+        Mnemonic::Insw => Some(1),
+        Mnemonic::Insd => Some(2),
+        _ => None,
+    }
+}
+
 /// Whether these bytes are only the beginning of an instruction.
 #[cfg_attr(feature = "api-v4", allow(dead_code, reason = "only QEMU 7.2 lists such"))]
 pub fn is_cut_short(bytes: &[u8]) -> bool {
@@ -162,6 +175,15 @@ mod tests {
         Class::MayLeave {
             completes: Some(access),
         }
+    }
+
+    #[test]
+    fn words_that_come_from_a_port() {
+        assert_eq!(words_from_port(&[0x6d]), Some(2));
+        assert_eq!(words_from_port(&[0xf3, 0x6d]), Some(2));
+        assert_eq!(words_from_port(&[0xf3, 0x66, 0x6d]), Some(1));
+        assert_eq!(words_from_port(&[0xf3, 0x6c]), None); // insb
+        assert_eq!(words_from_port(&[0xb0, 0x6d]), None); // mov al, 0x6d
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
         quantum: args.quantum.unwrap_or(DEFAULT_QUANTUM.0.cast_signed()),
         kicks: args.kicks,
         follow: args.follow,
+        disk: args.disk,
+        port: args.port,
     });
     Ok(())
 }

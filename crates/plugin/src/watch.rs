@@ -6,6 +6,7 @@
 use crate::api::{self, Instruction, OnAccess, OnStart};
 use crate::census;
 use crate::count::Placement;
+use crate::decode;
 use crate::events::Log;
 use crate::mark::Marks;
 use crate::modules;
@@ -78,6 +79,10 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
         }
         if instruction.bytes() == PAUSE && !scheduler::is_alone() {
             instruction.on_start::<Pause>((vaddr >= USER_END).into());
+        }
+        if let Some(words) = decode::words_from_port(instruction.bytes()).filter(|_| scheduler::is_port_slow()) {
+            instruction.on_start::<PortRead>(words);
+            instruction.on_write::<PortData>(0);
         }
     }
 }
@@ -155,6 +160,24 @@ impl OnStart for Pause {
         if in_kernel != 0 && scheduler::is_followed() {
             record::waits();
         }
+    }
+}
+
+/// INS starts.
+struct PortRead;
+
+impl OnStart for PortRead {
+    fn run(words: u64) {
+        scheduler::fetches(words);
+    }
+}
+
+/// INS has written what it fetched.
+struct PortData;
+
+impl OnAccess for PortData {
+    fn run(_vaddr: u64, _data: u64) {
+        scheduler::fetched();
     }
 }
 

@@ -64,7 +64,11 @@ fn choose(queue: &Path, name: &str) -> Result<(), GuestError> {
         let why = missing.map_or_else(|| e.to_string(), |missing| missing.0);
         GuestError::new(format!(
             "this kernel has no I/O scheduler '{name}' ({why}); it has {}",
-            available.replace(['[', ']'], "").trim()
+            available
+                .replace(['[', ']'], "")
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(", ")
         ))
     })
 }

@@ -7,6 +7,8 @@
 //! QEMU has no interface for that. So a few of its functions are replaced in memory ([`patch`], [`qemu`]), after a check
 //! that this QEMU is one of those that are known.
 
+#[cfg(not(test))]
+mod disk;
 #[cfg(any(test, feature = "api-v4"))]
 mod index;
 #[cfg(not(test))]
@@ -33,6 +35,10 @@ pub struct Settings {
     pub kicks: Option<u32>,
     /// The CPU that replays follow, if not the one that measures.
     pub follow: Option<usize>,
+    /// How long the machine's disk takes for a request, in ns, if there is one.
+    pub disk: Option<i64>,
+    /// How long a word of 16 bits takes that INS fetches from a port, in ns, if longer than an instruction.
+    pub port: Option<i64>,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
@@ -49,6 +55,8 @@ fn settings() -> Settings {
         quantum: 1,
         kicks: None,
         follow: None,
+        disk: None,
+        port: None,
     })
 }
 
@@ -63,6 +71,35 @@ const PAUSE: i64 = 50;
 
 /// The CPU that runs has executed a PAUSE.
 static PAUSED: AtomicBool = AtomicBool::new(false);
+
+/// Words that an INS which has started is to fetch, and those that it has fetched.
+static TO_FETCH: AtomicU64 = AtomicU64::new(0);
+static FETCHED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a word that INS fetches takes longer than an instruction.
+pub fn is_port_slow() -> bool {
+    settings().port.is_some()
+}
+
+/// An INS starts, or the next round of one that is repeated. Its slice is interrupted after it, to account for it.
+#[cfg(not(test))]
+pub fn fetches(words: u64) {
+    TO_FETCH.store(words, Relaxed);
+    qemu::interrupt_running();
+}
+
+/// A write to memory by what comes after the start of an INS. What follows the INS itself is passed over: QEMU 7.2 calls for
+/// more than was asked for. QEMU makes two writes of one.
+pub fn fetched() {
+    FETCHED.store(TO_FETCH.load(Relaxed), Relaxed);
+}
+
+/// What a CPU executed last took so many ns more than its instructions.
+fn port_time() -> i64 {
+    TO_FETCH.store(0, Relaxed);
+    let words = FETCHED.swap(0, Relaxed);
+    words.cast_signed() * settings().port.unwrap_or(0)
+}
 
 /// What each CPU has executed.
 struct Counts {

@@ -44,6 +44,30 @@ impl Finder {
     }
 }
 
+/// Makes the struct `Functions` of functions of QEMU's, by their names, with `find`.
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// What is called in QEMU.
+        struct Functions { $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)* }
+
+        impl Functions {
+            fn find(finder: &Finder) -> Result<Functions, String> {
+                Ok(Functions { $($name: {
+                    const NAME: &str = concat!(stringify!($name), "\0");
+                    let name = std::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()).expect("one NUL, at the end");
+                    // SAFETY: a function of this name has this form in the QEMUs that the plugin was built for.
+                    unsafe {
+                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
+                            finder.find(name)?,
+                        )
+                    }
+                },)* })
+            }
+        }
+    };
+}
+pub(super) use functions;
+
 /// From now on a call of `function` is a call of `instead`.
 ///
 /// # Safety

@@ -3,9 +3,9 @@
 //! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
 //! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
 
-use super::patch::{Finder, replace};
+use super::patch::{Finder, functions, replace};
 use super::slices::{Back, Exit, Machine, Ran, Slices, Time};
-use super::{COUNTS, PAUSE, PAUSED, RUNNING, settings};
+use super::{COUNTS, PAUSE, PAUSED, RUNNING, disk, port_time, settings};
 use crate::api;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -17,7 +17,7 @@ use worstcase_probe::placement::MOST_CPUS;
 type Cpu = *mut c_void;
 
 /// `QEMU_CLOCK_VIRTUAL`, and all kinds of clocks.
-const VIRTUAL: c_int = 1;
+pub(super) const VIRTUAL: c_int = 1;
 const OTHER_CLOCKS: [c_int; 3] = [0, 2, 3];
 /// Timers of every kind.
 const ALL_TIMERS: c_int = -1;
@@ -27,28 +27,6 @@ const EXCP_DEBUG: c_int = 0x1_0002;
 const EXCP_ATOMIC: c_int = 0x1_0005;
 /// Of `TimersState`: `qemu_icount_bias`, what virtual time has more than the instructions executed.
 const BIAS: usize = 40;
-
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// What is called in QEMU.
-        struct Functions { $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)* }
-
-        impl Functions {
-            fn find(finder: &Finder) -> Result<Functions, String> {
-                Ok(Functions { $($name: {
-                    const NAME: &str = concat!(stringify!($name), "\0");
-                    let name = CStr::from_bytes_with_nul(NAME.as_bytes()).expect("one NUL, at the end");
-                    // SAFETY: a function of this name has this form in the QEMUs that the plugin was built for.
-                    unsafe {
-                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
-                            finder.find(name)?,
-                        )
-                    }
-                },)* })
-            }
-        }
-    };
-}
 
 functions! {
     icount_get: fn() -> i64;
@@ -132,6 +110,9 @@ pub fn take_over() -> Result<(), String> {
     };
     qemu.check_bias()?;
     QEMU.set(qemu).map_err(|_| "set up twice")?;
+    if let Some(latency) = settings().disk {
+        disk::take_over(&finder, latency)?;
+    }
     for (function, by) in replaced {
         // SAFETY: each stands for one of the same form. No thread is in one of them: QEMU has not begun to run its CPUs, and
         // its main loop calls them with QEMU's lock only, which this thread has. (It is the main loop's own in 7.2, and that
@@ -392,7 +373,8 @@ impl Machine for OnCpuThread {
         };
         RUNNING.store(std::ptr::null_mut(), Relaxed);
         let paused = PAUSED.swap(false, Relaxed);
-        let more = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
+        let waited = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
+        let more = waited + (port_time() >> shift);
         COUNTS.end(number, api::count_of_all(), more.cast_unsigned());
         Ran {
             time: (executed + more) << shift,
@@ -402,6 +384,15 @@ impl Machine for OnCpuThread {
                 _ => Exit::Any,
             },
         }
+    }
+}
+
+/// The CPU that runs is to stop after the block that it is in.
+pub fn interrupt_running() {
+    let running = RUNNING.load(Relaxed);
+    if !running.is_null() {
+        // SAFETY: the CPU that runs.
+        unsafe { (qemu().call.cpu_exit)(running) };
     }
 }
 

@@ -2,15 +2,21 @@
 //!
 //! Each completion is a timer interrupt, 50 us after its request: the very high rate of interrupts, caused by
 //! an ordinary process, under which the study `preemption-models` found its worst cases.
+//!
+//! With `:ide-pio` and `:virtio` it reads from a disk that the lab's machine has, through its controller's own interrupt. An
+//! IDE disk takes one request at a time; the rest waits in the kernel's queue.
 
 use super::LoadError;
 use super::null_block::NullBlock;
 use super::part::{Ending, RunningPart};
 use crate::prng::SplitMix64;
 use crate::sys::aio::Reads;
+use crate::sys::clock;
 use crate::units::Nanos;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 const DEPTH: usize = 32;
 const BLOCK: usize = 4096;
@@ -21,13 +27,41 @@ const DEVICE: NullBlock = NullBlock {
 };
 const READS: usize = 0;
 
+/// The kernel finds a disk some 100 ms after its driver was loaded.
+const PATIENCE: Nanos = Nanos::from_millis(10_000);
+const LOOK: Nanos = Nanos::from_millis(1);
+
 pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let node = DEVICE.make(load)?;
-    let device = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_DIRECT)
-        .open(&node)
-        .map_err(load.preparing(format!("opening {}", node.display())))?;
+    let device = open(&node).map_err(load.preparing(format!("opening {}", node.display())))?;
+    read(load, seed, device)
+}
+
+pub(super) fn start_ide(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    read_disk(load, seed, Path::new("/dev/sda"))
+}
+
+pub(super) fn start_virtio(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+    read_disk(load, seed, Path::new("/dev/vda"))
+}
+
+fn read_disk(load: &mut RunningPart, seed: u64, node: &Path) -> Result<(), LoadError> {
+    let end = clock::monotonic() + PATIENCE;
+    let device = loop {
+        match open(node) {
+            Err(_) if clock::monotonic() < end => clock::sleep_until(clock::monotonic() + LOOK),
+            found => break found.map_err(load.preparing(format!("opening {}", node.display())))?,
+        }
+    };
+    read(load, seed, device)
+}
+
+fn open(node: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_DIRECT).open(node)
+}
+
+fn read(load: &mut RunningPart, seed: u64, device: File) -> Result<(), LoadError> {
     load.spawn(Ending::Anywhere, move |board| {
         let blocks = (DEVICE.size_mib << 20) / BLOCK as u64;
         let mut random = SplitMix64::new(seed);

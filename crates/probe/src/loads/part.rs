@@ -109,6 +109,8 @@ impl RunningPart {
             LoadKind::Shm => super::shm::start,
             LoadKind::Fork => super::fork::start,
             LoadKind::BlockRead => super::blockread::start,
+            LoadKind::BlockReadIde => super::blockread::start_ide,
+            LoadKind::BlockReadVirtio => super::blockread::start_virtio,
             LoadKind::ProcRead => super::procread::start,
             LoadKind::Find => super::find::start,
             LoadKind::Apps => super::apps::start,

@@ -190,8 +190,14 @@ fn begins_with(text: &str) -> Option<&'static LoadInfo> {
     let end = text.find([':', '@', '+']).unwrap_or(text.len());
     let has_parameter = text[end..].starts_with(':');
     let named = |info: &&LoadInfo| info.name == &text[..end];
-    // `compile` and `compile:PATH` are two loads.
-    let fits = |info: &&LoadInfo| has_parameter != (info.takes == Takes::Nothing);
+    let word = text[end..].split([':', '@', '+']).nth(1).unwrap_or_default();
+    // `compile` and `compile:PATH` are two loads, and so are two words.
+    let fits = |info: &&LoadInfo| match info.takes {
+        Takes::Nothing => !has_parameter,
+        Takes::Usual(usual) => !has_parameter || word == usual,
+        Takes::Word(own) => has_parameter && word == own,
+        Takes::Number { .. } | Takes::Path(_) | Takes::Command(_) => has_parameter,
+    };
     LOADS
         .iter()
         .find(|info| named(info) && fits(info))
@@ -253,8 +259,16 @@ fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError
     let name = info.name;
     let wrong = |what: String| Err(SpecError(what));
     match (&info.takes, text) {
-        (Takes::Nothing, None) | (Takes::Number { required: false, .. }, None) => Ok(Parameter::None),
-        (Takes::Nothing, Some(p)) => wrong(format!("load '{name}' takes no parameter, not ':{p}'")),
+        (Takes::Nothing | Takes::Usual(_) | Takes::Number { required: false, .. }, None) => Ok(Parameter::None),
+        (Takes::Usual(word), Some(p)) if p == *word => Ok(Parameter::None),
+        (Takes::Word(word), Some(p)) if p == *word => Ok(Parameter::Word(word)),
+        (Takes::Nothing | Takes::Usual(_) | Takes::Word(_), Some(p)) if !words(name).is_empty() => wrong(format!(
+            "load '{name}' takes {} or nothing, not ':{p}'",
+            words(name).join(", ")
+        )),
+        (Takes::Nothing | Takes::Usual(_) | Takes::Word(_), Some(p)) => {
+            wrong(format!("load '{name}' takes no parameter, not ':{p}'"))
+        }
         (_, None) => wrong(format!("load '{name}' is written {}", info.usage())),
         (Takes::Number { what, range, .. }, Some(p)) => match p.parse() {
             Ok(n) if range.contains(&n) => Ok(Parameter::Number(n)),
@@ -264,8 +278,6 @@ fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError
                 range.end()
             )),
         },
-        (Takes::Word(word), Some(p)) if p == *word => Ok(Parameter::Word(word)),
-        (Takes::Word(word), Some(p)) => wrong(format!("load '{name}' takes ':{word}' or nothing, not ':{p}'")),
         (Takes::Path(what), Some("")) => wrong(format!("load '{name}:{what}' needs the folder of a Makefile")),
         (Takes::Path(_), Some(p)) => Ok(Parameter::Path(p.into())),
         (Takes::Command(_), Some(p)) => Ok(Parameter::Command {
@@ -273,6 +285,16 @@ fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError
             words: command_line::split(p).map_err(|why| SpecError(format!("load '{name}:{p}': {why}")))?,
         }),
     }
+}
+
+/// The words that a load of this name can be followed by, as they are typed.
+fn words(name: &str) -> Vec<String> {
+    let named = LOADS.iter().filter(|info| info.name == name);
+    let word = |info: &LoadInfo| match info.takes {
+        Takes::Usual(word) | Takes::Word(word) => Some(format!("':{word}'")),
+        _ => None,
+    };
+    named.filter_map(word).collect()
 }
 
 fn parse_rate(text: &str) -> Result<u32, SpecError> {
@@ -329,6 +351,7 @@ mod tests {
             "cmd-ready:sh -c 'a+b'",
             "timerfd:4+receive:100@50+rcu@1000",
             "writeback@100",
+            "blockread:ide-pio+blockread:virtio+blockread",
             "munmap",
             "munmap:own@1000+membarrier:own+munmap@5",
             "fork+cmd:stress-ng --vm 1 a+b@c:d",
@@ -337,6 +360,8 @@ mod tests {
             assert_eq!(load.to_string(), text);
             assert_eq!(String::from(load.clone()).try_into(), Ok(load));
         }
+        let null: LoadSpec = "blockread:null+cpu".parse().unwrap();
+        assert_eq!(null.to_string(), "blockread+cpu");
         let command: LoadSpec = "cmd:sh -c 'a b'".parse().unwrap();
         assert_eq!(command.parts()[0].words(), ["sh", "-c", "a b"]);
     }
@@ -360,6 +385,10 @@ mod tests {
         assert_eq!(error("cpu:0"), "cpu:N takes 1 to 1024, not '0'");
         assert_eq!(error("disk:x"), "disk:MIB takes 1 to 1048576, not 'x'");
         assert_eq!(error("munmap:4"), "load 'munmap' takes ':own' or nothing, not ':4'");
+        assert_eq!(
+            error("blockread:ide"),
+            "load 'blockread' takes ':null', ':ide-pio', ':virtio' or nothing, not ':ide'"
+        );
         assert_eq!(error("proc:4"), "load 'proc' takes no parameter, not ':4'");
         assert_eq!(error("fork@0"), "a rate is 1 to 1000000 operations a second, not '@0'");
         assert!(error("fork@1.5").contains("not '@1.5'"));
@@ -388,6 +417,10 @@ mod tests {
         );
         assert!(refused("compile:/src", Venue::Lab).starts_with("load 'compile:PATH' is there on the host only"));
         assert!(refused("munmap:own", Venue::Host).starts_with("load 'munmap:own' is there in the lab only"));
+        assert_eq!(
+            refused("blockread:virtio", Venue::Host),
+            "load 'blockread:virtio' is there in the lab only: the lab gives its machine such a disk; on the host: blockread"
+        );
         assert!(refused("desktop", Venue::Lab).contains("find+compile+compile"));
         for venue in [Venue::Host, Venue::Lab] {
             let both: LoadSpec = "find@100+compile+compile+cpu:1".parse().unwrap();

@@ -15,6 +15,10 @@ pub enum LoadKind {
     Fork,
     /// Direct reads from a null_blk device, many in flight.
     BlockRead,
+    /// The same from a disk whose data the CPU fetches from an IDE controller's port.
+    BlockReadIde,
+    /// The same from a disk of the kind virtio.
+    BlockReadVirtio,
     /// Big files of /proc read from end to end.
     ProcRead,
     /// A walk through a tree of files.
@@ -95,6 +99,8 @@ pub enum Takes {
         /// Whether the load has no usual number of its own.
         required: bool,
     },
+    /// Nothing, or this word, which changes nothing: other words make it another load.
+    Usual(&'static str),
     /// This word, which makes it another load than the one without.
     Word(&'static str),
     /// A folder.
@@ -140,6 +146,8 @@ impl ModuleInfo {
             "brd" => ("rd_nr=1 rd_size=65536", false),
             "nbd" => ("nbds_max=1 max_part=0", false),
             "dummy" => ("numdummies=0", false),
+            // The CPU fetches the data itself.
+            "libata" => ("dma=0", false),
             // ext4 asks for it by what it does, not by its name. In newer kernels it is no module.
             "crc32c_generic" => ("", true),
             _ => ("", false),
@@ -160,8 +168,10 @@ const fn number(what: &'static str, most: u32) -> Takes {
 const OWN: &str = "own";
 const OWN_IN_THE_LAB: &str = "on the host loads are processes of their own; there the same without ':own'";
 
+const DISK_IN_THE_LAB: &str = "the lab gives its machine such a disk; on the host: blockread";
+
 /// All loads, in the order in which help texts name them.
-pub const LOADS: [LoadInfo; 36] = [
+pub const LOADS: [LoadInfo; 38] = [
     LoadInfo {
         kind: LoadKind::Idle,
         name: "idle",
@@ -195,12 +205,32 @@ pub const LOADS: [LoadInfo; 36] = [
     LoadInfo {
         kind: LoadKind::BlockRead,
         name: "blockread",
-        takes: Takes::Nothing,
+        takes: Takes::Usual("null"),
         about: "32 direct 4 KiB reads in flight at random places of a null_blk device that it makes (interrupts)",
         units: &["reads"],
         rate: None,
         modules: &["null_blk"],
         only: None,
+    },
+    LoadInfo {
+        kind: LoadKind::BlockReadIde,
+        name: "blockread",
+        takes: Takes::Word("ide-pio"),
+        about: "the same from an IDE disk without DMA: the CPU fetches all data from the controller's port",
+        units: &["reads"],
+        rate: None,
+        modules: &["ata_piix", "libata", "sd_mod"],
+        only: Only::lab(DISK_IN_THE_LAB),
+    },
+    LoadInfo {
+        kind: LoadKind::BlockReadVirtio,
+        name: "blockread",
+        takes: Takes::Word("virtio"),
+        about: "the same from a virtio disk",
+        units: &["reads"],
+        rate: None,
+        modules: &["virtio_blk", "virtio_pci"],
+        only: Only::lab(DISK_IN_THE_LAB),
     },
     LoadInfo {
         kind: LoadKind::ProcRead,
@@ -385,7 +415,7 @@ pub const LOADS: [LoadInfo; 36] = [
         units: &["mebibytes", "rounds"],
         rate: Some(0),
         modules: &[],
-        only: Only::host("the lab's machine has no disk; in the lab: blockread"),
+        only: Only::host("no disk of the lab keeps what is written; in the lab: blockread"),
     },
     LoadInfo {
         kind: LoadKind::Desktop,
@@ -551,7 +581,8 @@ impl LoadInfo {
     pub fn usage(&self) -> String {
         let parameter = match &self.takes {
             Takes::Nothing => String::new(),
-            Takes::Number {
+            Takes::Usual(what)
+            | Takes::Number {
                 what, required: false, ..
             } => format!("[:{what}]"),
             Takes::Number { what, .. } | Takes::Word(what) | Takes::Path(what) | Takes::Command(what) => {
@@ -595,7 +626,7 @@ mod tests {
             "fork[@RATE]",
             "cpu[:N][@RATE]",
             "compile",
-            "blockread",
+            "blockread[:null]",
             "proc[@RATE]",
         ] {
             for venue in [Venue::Host, Venue::Lab] {

@@ -3,9 +3,9 @@
 use crate::controller::{GENERIC, RT, shared};
 use worstcase_results::record::Record;
 
-const SAMPLES: u64 = 200;
+pub const SAMPLES: u64 = 200;
 
-fn is_whole(record: &Record) {
+pub fn is_whole(record: &Record) {
     let (books, id) = (record.accounting.periods().unwrap(), &record.id);
     assert_eq!(books.expected, SAMPLES, "{id}");
     assert_eq!(books.taken + books.missed, books.expected, "{id}");

@@ -25,8 +25,8 @@ fn plain() -> String {
     cells("--load fork --samples 100 --cpus 1,2,4")
 }
 
-/// Number of CPUs and digest of the samples of each cell.
-fn samples(records: &[Record]) -> Vec<(String, String)> {
+/// Subject and digest of the samples of each cell.
+pub fn samples(records: &[Record]) -> Vec<(String, String)> {
     let of = |r: &Record| (r.subject.id().to_string(), r.digest.clone());
     records.iter().map(of).collect()
 }
@@ -72,14 +72,8 @@ fn disturb(mut command: Child, folder: &Path) {
     assert!(stopped > 10, "stopped {stopped} times only");
 }
 
-#[test]
-fn cpus_repeat_to_the_bit_however_the_host_interferes() {
-    let calm = shared().measure(&plain());
-    assert_eq!(calm.len(), 3);
-    let digests: BTreeSet<_> = calm.iter().map(|r| &r.digest).collect();
-    assert_eq!(digests.len(), 3, "another number of CPUs is another machine");
-
-    // QEMU's threads are kicked and stopped.
+/// Measures while QEMU's threads are kicked and stopped.
+pub fn measure_disturbed(words: &str) -> Vec<Record> {
     let (controller, folder) = (Controller::fresh(), folder());
     let (run, qemu) = (folder.path().join("run"), folder.path().join("qemu"));
     let kicked = "for word do shift; case \"$word\" in *plugin.so,*) word=\"$word,kicks=7\";; esac; \
@@ -90,12 +84,22 @@ fn cpus_repeat_to_the_bit_however_the_host_interferes() {
         .arg(&qemu)
         .arg("--output")
         .arg(&run)
-        .args(plain().split(' '))
+        .args(words.split(' '))
         .env("WORSTCASE_CACHE", controller.cache())
         .stdout(Stdio::null())
         .spawn();
     disturb(command.unwrap(), controller.cache());
-    let disturbed = Run::open(&run).unwrap().records().unwrap();
+    Run::open(&run).unwrap().records().unwrap()
+}
+
+#[test]
+fn cpus_repeat_to_the_bit_however_the_host_interferes() {
+    let calm = shared().measure(&plain());
+    assert_eq!(calm.len(), 3);
+    let digests: BTreeSet<_> = calm.iter().map(|r| &r.digest).collect();
+    assert_eq!(digests.len(), 3, "another number of CPUs is another machine");
+
+    let disturbed = measure_disturbed(&plain());
     assert_eq!(samples(&disturbed), samples(&calm));
 }
 
