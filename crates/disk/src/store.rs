@@ -6,7 +6,9 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 /// What is kept, and compared, as one piece.
 pub const BLOCK: usize = 4096;
-const WORDS: usize = BLOCK / 8;
+/// Of so many bytes the first eight are hashed.
+const HASHED: usize = 32;
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Blocks of a leaf: 1 MiB.
 const LEAF: usize = 256;
 
@@ -57,7 +59,7 @@ impl Hasher for Spread {
     }
 
     fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.0 = (self.0 ^ word).wrapping_mul(SPREAD).rotate_left(29);
     }
 }
 
@@ -192,15 +194,17 @@ impl Store {
     }
 }
 
-/// A number that tells contents apart mostly, and the word that fills the block, if one does.
+/// A number that tells contents apart mostly, of every fourth word, and the word that fills the block, if one does.
 fn look_at(data: &[u8; BLOCK]) -> (u64, Option<u64>) {
-    let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| data[8 * i + k]));
-    let first = word(0);
-    let is_repeated = (1..WORDS).all(|i| word(i) == first);
-    let mut hash = Spread(1);
-    let looked_at = if is_repeated { 1 } else { WORDS };
-    (0..looked_at).for_each(|i| hash.write_u64(word(i)));
-    (hash.finish(), is_repeated.then_some(first))
+    let first = data.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+    if data[..BLOCK - 8] == data[8..] {
+        return (first.wrapping_mul(SPREAD), Some(first));
+    }
+    let mut hash = Spread(first);
+    data.chunks_exact(HASHED)
+        .filter_map(|part| part.first_chunk())
+        .for_each(|word| hash.write_u64(u64::from_le_bytes(*word)));
+    (hash.finish(), None)
 }
 
 /// The blocks from byte `at` on: each with where to begin in it, and its part of the `length` bytes.

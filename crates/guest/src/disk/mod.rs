@@ -71,7 +71,6 @@ impl Disk {
         if let Some(error) = self.log.error() {
             return Err(GuestError::new(error));
         }
-        let start = record.start;
         let longest = record
             .samples
             .iter()
@@ -81,7 +80,7 @@ impl Disk {
         if let Some(Details::Io(io)) = &mut record.details {
             let told = self
                 .log
-                .tell(&self.profile, start, io.elapsed, (io.longest_from, longest));
+                .tell(&self.profile, io.begun, io.elapsed, (io.longest_from, longest));
             io.disk = Some(Box::new(told.disk));
             if let Some(device) = &mut io.device {
                 device.device_queue = Some(self.profile.queue_depth.into());

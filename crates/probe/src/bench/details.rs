@@ -189,6 +189,9 @@ pub struct IoDetails {
     pub file_system: String,
     /// The block device below it, where there is one.
     pub device: Option<DeviceDetails>,
+    /// When the first operation began, on CLOCK_MONOTONIC.
+    #[serde(rename = "begun_ns")]
+    pub begun: Nanos,
     /// When the longest operation began, since the first did.
     #[serde(rename = "longest_from_ns")]
     pub longest_from: Nanos,

@@ -157,6 +157,7 @@ mod tests {
             sync: None,
             file_system: "ext4".into(),
             device,
+            begun: Nanos(0),
             longest_from: Nanos(0),
             disk: None,
         }

@@ -72,10 +72,10 @@ fn the_disk_tells_what_it_did() {
 #[test]
 fn a_disk_or_scheduler_that_cannot_be_is_one_line() {
     let folder = folder();
-    let run = folder.path().join("run");
     let read = "--load idle --probe io:16m+read";
     let refused = |words: &str, code: i32, says: &[&str]| {
-        one_line(shared().run(&cells(&format!("{read} {words}")), &run), code, says);
+        let run = tempfile::tempdir_in(folder.path()).unwrap();
+        one_line(shared().run(&cells(&format!("{read} {words}")), run.path()), code, says);
     };
     refused(
         "--io-scheduler cfq",
@@ -95,6 +95,9 @@ fn a_disk_or_scheduler_that_cannot_be_is_one_line() {
         2,
         &["wrong.toml: line 2", "rpm"],
     );
-    let wakeup = shared().run(&cells("--load idle --samples 10 --io-scheduler bfq"), &run);
+    let wakeup = shared().run(
+        &cells("--load idle --samples 10 --io-scheduler bfq"),
+        &folder.path().join("run"),
+    );
     one_line(wakeup, 2, &["bfq schedules for a disk, and wakeup needs none"]);
 }

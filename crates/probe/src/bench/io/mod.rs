@@ -139,6 +139,7 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
             sync: None,
             file_system: place.file_system.clone(),
             device: None,
+            begun: Nanos(0),
             longest_from: Nanos(0),
             disk: None,
         }),
@@ -178,6 +179,7 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
         sync,
         file_system: place.file_system,
         device: device.map(Watched::end),
+        begun,
         longest_from: longest.0,
         disk: None,
     });
