@@ -125,9 +125,13 @@ impl Follow {
         }
     }
 
-    /// Ends it: what is not over is not counted.
-    pub fn finish(&mut self, at: Nanos) {
+    /// Ends it: what is not over is counted with its time so far.
+    pub fn finish(&mut self, at: Nanos, senders: &mut Senders) {
         self.advance(at);
+        while !self.stack.is_empty() {
+            self.pop(senders);
+        }
+        self.end_entry(false);
         self.leave_program();
         self.close_entry();
     }
@@ -250,6 +254,7 @@ impl Follow {
         };
         let run = Run {
             function,
+            began: self.at,
             sender,
             time: Nanos(0),
         };
@@ -290,7 +295,10 @@ impl Follow {
                 let opens = self.open_entry(true);
                 self.push(Place::Thread(kind_of(name)), sender, opens);
                 if let (Some(work), Some(top)) = (self.works.get(&tid), self.stack.last_mut()) {
-                    top.runs.push(*work);
+                    top.runs.push(Run {
+                        began: self.at,
+                        ..*work
+                    });
                     top.is_in_run = true;
                 }
             }
@@ -338,14 +346,21 @@ impl Follow {
         {
             frame.runs.push(Run {
                 function: called.function,
+                began: frame.began,
                 sender: Some(called.sender),
                 time: Nanos(0),
             });
         }
         match frame.runs.first_mut() {
-            Some(first) => first.time = first.time + frame.own,
+            // What led to the first function is part of it.
+            Some(first) if frame.began >= self.from => {
+                first.began = frame.began;
+                first.time = first.time + frame.own;
+            }
+            Some(_) => {}
             None => frame.runs.push(Run {
                 function: 0,
+                began: frame.began,
                 sender: None,
                 time: frame.own,
             }),
@@ -353,7 +368,7 @@ impl Follow {
         for (nth, run) in frame.runs.iter().enumerate() {
             let cause = cause(frame.context, run.function);
             let opens = frame.opens_entry && nth == 0;
-            self.count(cause, run.sender.or(frame.sender), run.time, frame.began, opens);
+            self.count(cause, run.sender.or(frame.sender), run.time, run.began, opens);
         }
     }
 

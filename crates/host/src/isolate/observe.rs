@@ -310,9 +310,10 @@ impl Following {
         counted: Vec<(Smis, Option<Nanos>)>,
     ) -> Vec<OnCpu> {
         let lost_elsewhere = self.lost_elsewhere;
+        let senders = &mut self.senders;
         let each = std::mem::take(&mut self.cpus).into_iter().zip(counted);
         each.map(|(mut follow, (smis, stolen))| {
-            follow.finish(until);
+            follow.finish(until, senders);
             let cpu = follow.cpu();
             let is_occupied = occupied.contains(cpu);
             let longest = follow.programs.iter().max_by_key(|(_, program)| program.runs.total);

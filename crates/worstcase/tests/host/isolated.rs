@@ -89,7 +89,7 @@ fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
 }
 
 /// So far apart two readers of an event may be, in seconds of a machine that is emulated and busy.
-const APART: f64 = 0.001;
+const APART: f64 = 0.005;
 
 /// What the kernel's own trace of a CPU has, by event, in a window of time.
 fn traced(trace: &str, event: &str, [from, until]: [f64; 2]) -> Vec<String> {
@@ -114,7 +114,7 @@ fn every_entry_is_one_of_the_kernels_own_trace() {
         echo mono > $tracing/trace_clock
         echo 2 > $tracing/tracing_cpumask
         for events in timer/hrtimer_expire_entry irq/irq_handler_entry workqueue/workqueue_execute_start \
-            irq_vectors/reschedule_entry; do echo 1 > $tracing/events/$events/enable; done
+            irq_vectors/reschedule_entry sched/sched_switch; do echo 1 > $tracing/events/$events/enable; done
         (while :; do cat /proc/sys/vm/stat_refresh; sleep 0.1; done) > /dev/null &
         say answer; worstcase host isolate --time 3s --json 2> /tmp/errors
         echo 0 > $tracing/tracing_on
@@ -144,9 +144,15 @@ fn every_entry_is_one_of_the_kernels_own_trace() {
     ] {
         let within = |window| traced(machine.part("trace"), event, window);
         let (least, most) = (within(inner), within(outer));
+        // Work that another thread took the CPU from enters it again.
+        let again = traced(machine.part("trace"), "sched_switch", outer)
+            .into_iter()
+            .filter(|switch| {
+                kinds == ["work"] && switch.contains("prev_comm=kworker") && switch.contains("prev_state=R")
+            });
         let told = told(kinds, are_named);
         assert!(
-            (least.len() as u64..=most.len() as u64).contains(&told),
+            (least.len() as u64..=(most.len() + again.count()) as u64).contains(&told),
             "{told} {event}: {least:?} to {most:?}\n{lines:#?}"
         );
     }

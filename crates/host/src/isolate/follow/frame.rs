@@ -10,6 +10,8 @@ use worstcase_probe::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub function: u64,
+    /// When it began here; that of work that was switched out, when it came back.
+    pub began: Nanos,
     pub sender: Option<Sender>,
     pub time: Nanos,
 }

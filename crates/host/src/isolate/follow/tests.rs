@@ -49,7 +49,7 @@ fn followed(marks: &[(u64, u32, Mark)], senders: &mut Senders) -> Follow {
     for (at, tid, mark) in marks {
         follow.feed(Nanos(*at), *tid, *mark, senders, known);
     }
-    follow.finish(Nanos(1_000_000));
+    follow.finish(Nanos(1_000_000), senders);
     follow
 }
 
@@ -229,6 +229,32 @@ fn what_began_before_is_not_counted() {
     ];
     let (rows, gaps) = rows(followed(&marks, &mut Senders::default()));
     assert!(rows.is_empty() && gaps.is_empty());
+}
+
+#[test]
+fn work_counts_by_its_own_begin_and_what_is_not_over_by_its_time_so_far() {
+    let name: Name = "kworker".into();
+    let follow = followed(
+        &[
+            (500, PROGRAM, switch(WORKER, "kworker/1:2")),
+            (700, WORKER, begin(Part::Work, 1, 0x77)),
+            (1_500, WORKER, end(Part::Work, 0)),
+            (1_600, WORKER, begin(Part::Work, 2, 0x88)),
+            (1_900, WORKER, end(Part::Work, 0)),
+            (2_000, WORKER, switch(PROGRAM, "mine")),
+            (999_000, PROGRAM, switch(WORKER, "kworker/1:2")),
+            (999_100, WORKER, begin(Part::Work, 3, 0x99)),
+            (999_600, WORKER, end(Part::Work, 0)),
+        ],
+        &mut Senders::default(),
+    );
+    let (rows, gaps) = rows(follow);
+    let work = |function| Cause::Thread { name, function };
+    assert_eq!(
+        rows,
+        [(work(0x88), None, 1, 300, 300), (work(0x99), None, 1, 1_000, 1_000)]
+    );
+    assert_eq!(gaps, [(vec![1], 1, 1_000)]);
 }
 
 #[test]
