@@ -61,6 +61,7 @@ fn main() {
         .expect("the workspace is there");
     for part in [
         "crates/probe",
+        "crates/disk",
         "crates/guest",
         "crates/plugin",
         "Cargo.toml",

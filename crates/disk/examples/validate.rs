@@ -106,6 +106,11 @@ fn main() {
             sheet.random_read_iops_32,
             reads(32),
         );
+        row(
+            "random reads a second, 128 at a time",
+            sheet.random_read_iops_128,
+            reads(128),
+        );
         let writes = run(&profile, 1, random(&profile, Action::Write, 20_000)).requests;
         row("random writes a second, 1 at a time", sheet.random_write_iops_1, writes);
     }

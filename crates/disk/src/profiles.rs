@@ -48,6 +48,8 @@ pub struct Sheet {
     pub random_read_iops_8: Option<f64>,
     /// Thirty-two at a time.
     pub random_read_iops_32: Option<f64>,
+    /// A hundred and twenty-eight at a time.
+    pub random_read_iops_128: Option<f64>,
     /// Writes of 4 KiB a second anywhere, one at a time.
     pub random_write_iops_1: Option<f64>,
 }

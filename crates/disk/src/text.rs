@@ -8,9 +8,13 @@ use crate::Profile;
 pub struct NoProfile(String);
 
 impl Profile {
-    /// Hexadecimal digits.
+    /// Hexadecimal digits, of all but the source: another word of it makes no other disk.
     pub fn encode(&self) -> String {
-        let bytes = postcard::to_stdvec(self).expect("plain values are serialised");
+        let numbers = Profile {
+            source: String::new(),
+            ..self.clone()
+        };
+        let bytes = postcard::to_stdvec(&numbers).expect("plain values are serialised");
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -32,7 +36,9 @@ mod tests {
     fn a_profile_is_one_word() {
         for name in profiles::NAMES {
             let profile = profiles::builtin(name).unwrap();
-            assert_eq!(Profile::decode(&profile.encode()), Ok(profile));
+            let read = Profile::decode(&profile.encode()).unwrap();
+            assert_eq!((&read.name, &read.kind), (&profile.name, &profile.kind));
+            assert_eq!(read.encode(), profile.encode());
         }
         assert!(Profile::decode("xy").is_err() && Profile::decode("00").is_err());
     }

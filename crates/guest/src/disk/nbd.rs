@@ -25,9 +25,25 @@ const SECTOR: u64 = 512;
 /// Bytes of a request without its data.
 pub const REQUEST: usize = 28;
 
+/// What a socket holds: more than the longest request, so that neither side waits for the other in the middle of one.
+const ROOM: libc::c_int = 4 << 20;
+
 /// Two ends: the kernel's and the server's.
 pub fn sockets() -> io::Result<(UnixStream, UnixStream)> {
-    UnixStream::pair()
+    let (kernel, server) = UnixStream::pair()?;
+    make_room(&kernel)?;
+    make_room(&server)?;
+    Ok((kernel, server))
+}
+
+fn make_room(socket: &UnixStream) -> io::Result<()> {
+    let length = size_of_val(&ROOM) as libc::socklen_t;
+    let (fd, option) = (socket.as_raw_fd(), libc::SO_SNDBUFFORCE);
+    // SAFETY: the pointer is to an integer of this length that outlives the call.
+    match unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, option, std::ptr::from_ref(&ROOM).cast(), length) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// The device's node.

@@ -212,6 +212,7 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
             raw.append.as_ref().map(Spanned::span),
             raw.chrt.as_ref().map(Spanned::span),
             raw.disk.as_ref().map(Spanned::span),
+            raw.io_scheduler.as_ref().map(Spanned::span),
         ];
         if let Some(at) = of_lab.into_iter().flatten().next() {
             return Err(Wrong(
