@@ -21,6 +21,8 @@ pub fn settle() {
 /// Stops the machine; returns after a fork of the snapshot has been resumed, with the time that the guest saw pass.
 ///
 /// A snapshot whose clock jumped at the pause shows a gap of hundreds of us instead of about one; the controller rejects it.
+/// Of several CPUs the one that stops may be ahead of the common time by part of its turn, so less time may have passed than
+/// none.
 ///
 /// On a machine that is never quiet (`busy`) it waits for a moment at which the kernel has just done the longest work that
 /// comes again and again: the next is not due at once, and the clock that is read around the stop shows the stop alone.
@@ -39,7 +41,7 @@ pub fn wait_for_resume(busy: bool) -> Result<Nanos, GuestError> {
     }
     let before = ports::tsc();
     registers.write_stop(1);
-    Ok(Nanos(ports::tsc() - before))
+    Ok(Nanos(ports::tsc().abs_diff(before)))
 }
 
 /// How long is looked for the longest interruption, in ns, and how long for another one like it.
