@@ -5,16 +5,18 @@ use super::bench::{list, units, with_rounds};
 use super::terminal::{Style, distinct};
 use worstcase_base::format::{grouped, plain};
 use worstcase_probe::bench::Io;
-use worstcase_results::stats::io::{IoPoint, Queue, Schedulers};
+use worstcase_results::stats::io::{BesideRates, IoPoint, Queue, Schedulers};
 
 /// The table, and what it says of schedulers.
 pub(super) fn lines(view: &View, points: &[IoPoint], style: Style) -> Vec<String> {
+    let has_others = points.iter().any(|p| p.beside.is_some());
     let row = |p: &IoPoint| {
         let mbs = p.bytes_a_second.figures().median / 1e6;
         let rate = p.operations_a_second.figures().median.round() as u64;
         let sync = p.sync.map_or("-".into(), |sync| format!("{:.3}", sync.0 as f64 / 1e9));
         let moved = if mbs > 0.0 { format!("{mbs:.1}") } else { "-".into() };
-        with_rounds(&p.rounds, [grouped(rate), moved, sync])
+        let others = has_others.then(|| p.beside.map_or("-".into(), others));
+        with_rounds(&p.rounds, [grouped(rate), moved, sync].into_iter().chain(others))
     };
     let mut lines = vec![style.bold(&format!(
         "io: time of an operation ({}); operations and MB (10^6 bytes) a second until all is on the device",
@@ -29,19 +31,21 @@ pub(super) fn lines(view: &View, points: &[IoPoint], style: Style) -> Vec<String
             work.trim_start_matches("io").trim_start_matches([':', '+'])
         ))
     };
+    let mut columns = vec![
+        "min",
+        "median",
+        "p99",
+        "max",
+        "operations",
+        "a second",
+        "MB/s",
+        "sync s",
+    ];
+    columns.extend(has_others.then_some("others a second"));
     lines.extend(list(
         "subject, load, work",
         points.iter().map(label).collect(),
-        &[
-            "min",
-            "median",
-            "p99",
-            "max",
-            "operations",
-            "a second",
-            "MB/s",
-            "sync s",
-        ],
+        &columns,
         points.iter().map(row).collect(),
     ));
     lines.push(String::new());
@@ -63,6 +67,17 @@ pub(super) fn lines(view: &View, points: &[IoPoint], style: Style) -> Vec<String
     );
     lines.extend(distinct(points.iter().filter_map(|p| why(&p.schedulers))));
     lines
+}
+
+/// What readers, writers and seekers did in a second.
+fn others(rates: BesideRates) -> String {
+    let mbs = |bytes: f64, does: &str| (bytes > 0.0).then(|| format!("{does} {:.1} MB", bytes / 1e6));
+    let parts = [
+        mbs(rates.read, "read"),
+        mbs(rates.written, "write"),
+        (rates.seeks > 0.0).then(|| format!("seek {:.0}", rates.seeks)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
 
 /// The cells of one answer: what several subjects had lies between two numbers.

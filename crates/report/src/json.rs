@@ -162,6 +162,7 @@ fn io(p: &IoPoint) -> Value {
         "bytes_a_second": p.bytes_a_second.figures(),
         "operations_a_second": p.operations_a_second.figures(),
         "sync_ns": p.sync,
+        "others_a_second": p.beside,
         "schedulers": p.schedulers,
     });
     of_rounds(&p.place, Bench::Io(p.io), &p.rounds, more)

@@ -33,6 +33,9 @@ const PARTITION: u64 = 35 << 30;
 const NEEDED: [&str; 3] = ["nbd", "crc32c_generic", "ext4"];
 /// How long the kernel may take to have the device ready.
 const PATIENCE: Nanos = Nanos::from_millis(1_000);
+/// Within 5 s of a mount ext4's own thread reads the maps of free blocks, all over the disk (EXT4_DEF_LI_MAX_START_DELAY), and
+/// then a while: what is measured would wait for it. Idle time costs nothing.
+const SETTLED: Duration = Duration::from_secs(8);
 
 /// The machine's disk at work.
 pub struct Disk {
@@ -63,6 +66,7 @@ impl Disk {
         queue::prepare(Path::new(SYSFS), depth, is_rotating, asked.io_scheduler.as_deref())?;
         fs::create_dir_all(FOLDER).map_err(failed(FOLDER))?;
         device::mount_device(NODE.as_ref(), "ext4", FOLDER.as_ref()).map_err(failed("it cannot be mounted"))?;
+        std::thread::sleep(SETTLED);
         Ok(Some(Disk { profile, log }))
     }
 

@@ -21,7 +21,7 @@ pub enum Details {
     /// Of `spawn`.
     Spawn(SpawnDetails),
     /// Of `io`.
-    Io(IoDetails),
+    Io(Box<IoDetails>),
     /// Of `shootdown`.
     Shootdown(ShootdownDetails),
 }
@@ -195,9 +195,35 @@ pub struct IoDetails {
     /// When the longest operation began, since the first did.
     #[serde(rename = "longest_from_ns")]
     pub longest_from: Nanos,
+    /// Where on the device it was, if it was in one file and the file system tells.
+    #[serde(default)]
+    pub longest_at: Vec<Extent>,
+    /// What others did from the first operation to the last, where there were any.
+    #[serde(default)]
+    pub beside: Option<BesideDetails>,
     /// The lab's disk, which tells everything.
     #[serde(default)]
     pub disk: Option<Box<DiskDetails>>,
+}
+
+/// Sectors of a device, of 512 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// The first.
+    pub sector: u64,
+    /// How many.
+    pub sectors: u64,
+}
+
+/// What others did that worked with files meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BesideDetails {
+    /// Bytes that readers read.
+    pub read_bytes: u64,
+    /// Bytes that writers wrote, into the page cache or further.
+    pub written_bytes: u64,
+    /// Operations of seekers.
+    pub seeks: u64,
 }
 
 /// What the lab's disk did.

@@ -37,10 +37,11 @@ pub mod spawn;
 pub mod switch;
 
 pub use details::{
-    Details, DeviceDetails, DiskAction, DiskDetails, DiskRequest, HackbenchDetails, HackbenchRun, InversionDetails,
-    IoDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
+    BesideDetails, Details, DeviceDetails, DiskAction, DiskDetails, DiskRequest, Extent, HackbenchDetails,
+    HackbenchRun, InversionDetails, IoDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails, SwitchAgain,
+    SwitchDetails, SwitchRepetition,
 };
-pub use io::{Io, Work as IoWork};
+pub use io::{Beside as IoBeside, Io, Work as IoWork};
 pub use marks::Marks;
 pub use names::{
     Bench, Hackbench, Inversion, Line, Pins, Placement, Protocol, Remote, Shootdown, Spawn, Step, Switch, Transport,

@@ -5,7 +5,7 @@ use super::values::Values;
 use crate::record::Record;
 use serde::Serialize;
 use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, Details, DeviceDetails, Io, IoDetails};
+use worstcase_probe::bench::{Bench, BesideDetails, Details, DeviceDetails, Io, IoDetails};
 
 /// What work with files gave.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +22,40 @@ pub struct IoPoint {
     pub operations_a_second: Values,
     /// The longest that the last fsync took, where there was one.
     pub sync: Option<Nanos>,
+    /// What others did meanwhile, where there were any.
+    pub beside: Option<BesideRates>,
     /// Whether a scheduler can make a difference.
     pub schedulers: Schedulers,
+}
+
+/// What others did in a second, of all seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BesideRates {
+    /// Bytes that readers read.
+    pub read: f64,
+    /// Bytes that writers wrote.
+    pub written: f64,
+    /// Operations of seekers.
+    pub seeks: f64,
+}
+
+impl BesideRates {
+    fn of(details: &[&IoDetails]) -> Option<BesideRates> {
+        let all: Vec<(&BesideDetails, Nanos)> = details
+            .iter()
+            .filter_map(|d| Some((d.beside.as_ref()?, d.elapsed - d.sync.unwrap_or(Nanos(0)))))
+            .collect();
+        let time: u64 = all.iter().map(|(_, time)| time.0).sum();
+        let rate = |of: fn(&BesideDetails) -> u64| {
+            let sum: u64 = all.iter().map(|(beside, _)| of(beside)).sum();
+            sum as f64 * 1e9 / time.max(1) as f64
+        };
+        (!all.is_empty()).then(|| BesideRates {
+            read: rate(|b| b.read_bytes),
+            written: rate(|b| b.written_bytes),
+            seeks: rate(|b| b.seeks),
+        })
+    }
 }
 
 /// Whether an I/O scheduler can make a difference.
@@ -107,7 +139,12 @@ impl Schedulers {
             device: device.name.clone(),
             scheduler: device.scheduler.clone(),
             schedulers: device.schedulers.clone(),
-            average: sum(|d| d.in_queue.0) as f64 / busy.max(1) as f64,
+            // The kernel counts busy time in ticks: there were requests, and none long enough for one.
+            average: if busy == 0 {
+                1.0
+            } else {
+                sum(|d| d.in_queue.0) as f64 / busy as f64
+            },
             several: (with_one > 0).then(|| sum(|d| d.with_several) as f64 / with_one as f64),
             most: devices.iter().map(|d| d.most).max().unwrap_or(0),
             device_queue: device.device_queue,
@@ -126,7 +163,7 @@ pub fn ios(records: &[Record]) -> Vec<IoPoint> {
 
 fn point(place: PointName, io: Io, records: &[&Record]) -> Option<IoPoint> {
     let with_details = records.iter().filter_map(|r| match &r.details {
-        Some(Details::Io(d)) => Some((r.accounting.taken(), d)),
+        Some(Details::Io(d)) => Some((r.accounting.taken(), d.as_ref())),
         _ => None,
     });
     let all: Vec<(u64, &IoDetails)> = with_details.collect();
@@ -142,6 +179,7 @@ fn point(place: PointName, io: Io, records: &[&Record]) -> Option<IoPoint> {
         bytes_a_second: a_second(|(_, d)| d.bytes)?,
         operations_a_second: a_second(|(taken, _)| *taken)?,
         sync: details.iter().filter_map(|d| d.sync).max(),
+        beside: BesideRates::of(&details),
         schedulers: Schedulers::of(&details)?,
     })
 }
@@ -159,6 +197,8 @@ mod tests {
             device,
             begun: Nanos(0),
             longest_from: Nanos(0),
+            longest_at: Vec::new(),
+            beside: None,
             disk: None,
         }
     }

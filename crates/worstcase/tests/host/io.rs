@@ -40,13 +40,18 @@ fn every_work_says_what_it_did() {
         assert_eq!(bytes(&format!("io:1m+{work}")), moved, "{work}");
     }
     // One place in ten is written, too.
-    let seeks = bytes("io:1m+seeks") / 8192 - 8192;
-    assert!((600..1_100).contains(&seeks), "{seeks}");
+    let seeks = bytes("io:1m+seeks+seekers4") / 8192 - 8192 / 5;
+    assert!((100..240).contains(&seeks), "{seeks}");
     // What is made is what is read, and what is removed is nothing.
     assert_eq!(bytes("io+create"), bytes("io+stat"));
     assert!(bytes("io+unpack") > 0 && bytes("io+rcreate") > 0);
     assert_eq!(bytes("io+delete") + bytes("io+rdelete"), 0);
-    for (work, synced) in [("write", true), ("read", false), ("seeks", true), ("getc", false)] {
+    for (work, synced) in [
+        ("write", true),
+        ("read", false),
+        ("seeks+seekers4", true),
+        ("getc", false),
+    ] {
         assert_eq!(
             details(&records, &format!("io:1m+{work}"))["sync_ns"].is_u64(),
             synced,
@@ -65,6 +70,26 @@ fn every_work_says_what_it_did() {
         shown.contains("can an I/O scheduler make a difference here?"),
         "{shown}"
     );
+}
+
+/// Who reads a little has others beside, and each start reads all of its files.
+#[test]
+fn others_work_meanwhile_and_leave_nothing() {
+    let controller = Controller::on_disk();
+    let works = "io:4m+mix,io:4m+randread+seekers2,io:4m+start,io+start+writers0";
+    let records = controller.measured(&["--probe", works, "--samples", "5", "--quiet"]);
+    let beside = |probe: &str, what: &str| details(&records, probe)["beside"][what].as_u64();
+    assert!(beside("io:4m+mix", "read_bytes") > Some(0) && beside("io:4m+start", "written_bytes") > Some(0));
+    assert_eq!(beside("io:4m+mix", "seeks"), Some(0));
+    assert!(beside("io:4m+randread+seekers2", "seeks").is_some());
+    assert_eq!(beside("io+start+writers0", "read_bytes"), None);
+    for start in ["io:4m+start", "io+start+writers0"] {
+        assert_eq!(details(&records, start)["bytes"], 5 * (8_900 << 10), "{start}");
+    }
+    let device = &details(&records, "io+start+writers0")["device"];
+    let read = device["read_bytes"].as_u64().unwrap();
+    assert!(read >= 5 * (8_900 << 10), "{read}");
+    assert!(controller.left().is_empty(), "{:?}", controller.left());
 }
 
 /// What was read before is not there: each block comes from the device.

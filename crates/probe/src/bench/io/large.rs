@@ -1,5 +1,6 @@
 //! One large file.
 
+use super::beside::{has_seekers, written};
 use super::{Done, Io, Operations, Work, timed};
 use crate::bench::{Observer, Request};
 use crate::prng::SplitMix64;
@@ -10,7 +11,9 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The file is made in pieces of this size.
-const PIECE: usize = 1 << 20;
+pub(super) const PIECE: usize = 1 << 20;
+/// What is measured.
+pub(super) const FILE: &str = "file";
 /// As the C library buffers characters.
 const CHARACTERS: usize = 4096;
 /// bonnie++ writes to one place in ten that it seeks to.
@@ -40,18 +43,14 @@ pub(super) fn prepare(
     request: &Request<'_>,
     observer: &mut dyn Observer,
 ) -> io::Result<Option<Box<dyn Operations>>> {
-    let path = folder.join("file");
+    let path = folder.join(FILE);
     let mut random = SplitMix64::new(request.seed);
-    let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-    if what.work.needs_written() {
-        let piece = noise(PIECE, &mut random);
-        for at in (0..what.size).step_by(PIECE) {
-            if observer.wants_end() {
-                return Ok(None);
-            }
-            file.write_all_at(&piece[..PIECE.min((what.size - at) as usize)], at)?;
-        }
-        let left = cache::drop_of(&file)?;
+    let size = if what.work.needs_written() { what.size } else { 0 };
+    let Some(mut file) = written(&path, size, &mut random, observer)? else {
+        return Ok(None);
+    };
+    if size > 0 {
+        let left = cache::pages_of(&file)?;
         if left > 0 && what.work != Work::Cached {
             return Err(io::Error::other(format!(
                 "{left} pages of the file stay in the page cache: another folder (--work-dir) may have a file system that lets them go"
@@ -81,7 +80,7 @@ pub(super) fn prepare(
     }))
 }
 
-fn open_directly(path: &Path) -> io::Result<File> {
+pub(super) fn open_directly(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let direct = options.read(true).write(true).custom_flags(libc::O_DIRECT);
     direct.open(path).map_err(|e| match e.raw_os_error() {
@@ -93,26 +92,26 @@ fn open_directly(path: &Path) -> io::Result<File> {
 }
 
 /// Bytes that cannot be compressed, the same for the same seed.
-fn noise(bytes: usize, random: &mut SplitMix64) -> Vec<u8> {
+pub(super) fn noise(bytes: usize, random: &mut SplitMix64) -> Vec<u8> {
     let words = (0..bytes.div_ceil(8)).flat_map(|_| random.next_u64().to_le_bytes());
     words.take(bytes).collect()
 }
 
 /// A buffer that O_DIRECT takes.
-struct Aligned {
+pub(super) struct Aligned {
     bytes: Vec<u8>,
     from: usize,
     length: usize,
 }
 
 impl Aligned {
-    fn filled(length: usize, random: &mut SplitMix64) -> Aligned {
+    pub fn filled(length: usize, random: &mut SplitMix64) -> Aligned {
         let bytes = noise(length + super::name::ALIGNED as usize, random);
         let from = bytes.as_ptr().align_offset(super::name::ALIGNED as usize);
         Aligned { bytes, from, length }
     }
 
-    fn get(&mut self) -> &mut [u8] {
+    pub fn get(&mut self) -> &mut [u8] {
         &mut self.bytes[self.from..self.from + self.length]
     }
 }
@@ -127,35 +126,54 @@ struct Blocks {
 
 impl Operations for Blocks {
     fn next(&mut self, index: u32) -> io::Result<Done> {
-        let (block, blocks) = (u64::from(self.what.block), self.what.size / u64::from(self.what.block));
-        let place = match self.what.work {
-            Work::RandomRead | Work::RandomWrite | Work::Seeks => self.random.below(blocks),
+        let Blocks {
+            what,
+            file,
+            buffer,
+            random,
+        } = self;
+        let block = u64::from(what.block);
+        let at = match what.work {
+            work if has_seekers(work) => return seek(what, file, buffer.get(), random),
             Work::Cached => 0,
-            _ => u64::from(index),
+            _ => u64::from(index) * block,
         };
-        let at = place * block;
-        let writes_too = match self.what.work {
-            Work::Rewrite => true,
-            Work::Seeks => self.random.below(WRITTEN_OF) == 0,
-            _ => false,
-        };
-        let (file, buffer) = (&self.file, self.buffer.get());
-        timed(|| match self.what.work {
-            Work::Write | Work::RandomWrite => file.write_all_at(buffer, at).map(|()| block),
-            _ => {
-                file.read_exact_at(buffer, at)?;
-                if !writes_too {
-                    return Ok(block);
-                }
-                buffer[0] = buffer[0].wrapping_add(1);
-                file.write_all_at(buffer, at).map(|()| 2 * block)
-            }
-        })
+        let buffer = buffer.get();
+        let done = timed(|| match what.work {
+            Work::Write => file.write_all_at(buffer, at).map(|()| block),
+            Work::Rewrite => changed(file, buffer, at),
+            _ => file.read_exact_at(buffer, at).map(|()| block),
+        })?;
+        Ok(Done { at: Some(at), ..done })
+    }
+
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
     }
 
     fn finish(&mut self) -> io::Result<Option<crate::Nanos>> {
         synced(&self.file, self.what.work)
     }
+}
+
+/// An operation at a random place.
+pub(super) fn seek(what: &Io, file: &File, buffer: &mut [u8], random: &mut SplitMix64) -> io::Result<Done> {
+    let block = u64::from(what.block);
+    let at = random.below(what.size / block) * block;
+    let is_changed = what.work == Work::Seeks && random.below(WRITTEN_OF) == 0;
+    let done = timed(|| match what.work {
+        Work::RandomWrite => file.write_all_at(buffer, at).map(|()| block),
+        _ if is_changed => changed(file, buffer, at),
+        _ => file.read_exact_at(buffer, at).map(|()| block),
+    })?;
+    Ok(Done { at: Some(at), ..done })
+}
+
+/// A block is read, changed and written again.
+fn changed(file: &File, buffer: &mut [u8], at: u64) -> io::Result<u64> {
+    file.read_exact_at(buffer, at)?;
+    buffer[0] = buffer[0].wrapping_add(1);
+    file.write_all_at(buffer, at).map(|()| 2 * buffer.len() as u64)
 }
 
 fn synced(file: &File, work: Work) -> io::Result<Option<crate::Nanos>> {

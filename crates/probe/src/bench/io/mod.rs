@@ -4,25 +4,33 @@
 //! name    the works, and how they are asked for
 //! large   one large file: hdparm's, dd's and bonnie++'s work with it
 //! many    many small ones: bonnie++'s create, stat and delete, and unpacking
+//! start   what the start of a program reads
+//! beside  others that read and write meanwhile
 //! device  where the files are, and what the block device below them does meanwhile
+//! extents where on the device a part of a file is
 //! ```
 //! A sample is the time of one operation. What has to be there before is made, written to the device and dropped from the page
 //! cache, before anything is measured.
 
+mod beside;
 mod device;
+mod extents;
 mod large;
 mod many;
 mod name;
+mod start;
 
+pub use beside::Beside;
 pub use device::{Place, schedulers};
 pub(super) use name::BONNIE;
 pub use name::{Io, Work};
 
-use super::{BenchError, BenchResult, Details, IoDetails, Marks, Observer, Request};
+use super::{BenchError, BenchResult, Details, Extent, IoDetails, Marks, Observer, Request};
 use crate::sys::{affinity, clock};
 use crate::units::Nanos;
+use beside::Others;
 use device::Watched;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,16 +41,23 @@ const BUFFERED_TIME: Nanos = Nanos::from_millis(3_000);
 const SPARE: u64 = 16 << 20;
 
 /// What one operation did.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Done {
     took: Nanos,
     bytes: u64,
+    /// Where in the file.
+    at: Option<u64>,
 }
 
 /// Work that is ready.
 trait Operations {
     /// The next operation.
     fn next(&mut self, index: u32) -> io::Result<Done>;
+
+    /// The one file that they work with.
+    fn file(&self) -> Option<&File> {
+        None
+    }
 
     /// Has everything written to the device; how long that took, if something was.
     fn finish(&mut self) -> io::Result<Option<Nanos>>;
@@ -55,6 +70,7 @@ fn timed(operation: impl FnOnce() -> io::Result<u64>) -> io::Result<Done> {
     Ok(Done {
         took: clock::monotonic().saturating_sub(before),
         bytes,
+        at: None,
     })
 }
 
@@ -70,10 +86,12 @@ impl Io {
 
     /// Bytes that its files need.
     fn need(&self, operations: u32) -> u64 {
-        match self.work.is_with_many() {
-            true => many::room(u64::from(operations)),
-            false => self.size,
-        }
+        let own = match self.work {
+            Work::Start => start::room(),
+            work if work.is_with_many() => many::room(u64::from(operations)),
+            _ => self.size,
+        };
+        own + self.beside.files() * self.size
     }
 }
 
@@ -133,7 +151,7 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
     let mut marks = Marks::new(request.repetitions);
     let mut result = BenchResult {
         samples: Vec::new(),
-        details: Details::Io(IoDetails {
+        details: Details::Io(Box::new(IoDetails {
             bytes: 0,
             elapsed: Nanos(0),
             sync: None,
@@ -141,23 +159,40 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
             device: None,
             begun: Nanos(0),
             longest_from: Nanos(0),
+            longest_at: Vec::new(),
+            beside: None,
             disk: None,
-        }),
+        })),
         warnings: Vec::new(),
     };
-    let prepared = match what.work.is_with_many() {
-        true => many::prepare(what, &folder.0, request, observer),
-        false => large::prepare(what, &folder.0, request, observer),
+    let prepared = match what.work {
+        Work::Start => start::prepare(&folder.0, request, observer),
+        work if work.is_with_many() => many::prepare(what, &folder.0, request, observer),
+        _ => large::prepare(what, &folder.0, request, observer),
     };
     let Some(mut work) = prepared.map_err(system("cannot make the files to work with"))? else {
         return Ok(result); // somebody wanted an end
     };
+    let mut others = None;
+    if what.beside != Beside::NONE {
+        let started = Others::start(what, &folder.0, request, observer);
+        let Some(started) = started.map_err(system("cannot start the others"))? else {
+            return Ok(result);
+        };
+        if what.beside.files() > 0 {
+            clock::sleep_until(clock::monotonic() + beside::AHEAD);
+        }
+        others = Some(started);
+    }
     clock::sleep_until(request.start);
     let device = place.device.map(|device| Watched::begin(device, request.is_watched));
     observer.begins();
     marks.begin();
+    if let Some(others) = &mut others {
+        others.begin();
+    }
     let (begun, mut bytes) = (clock::monotonic(), 0);
-    let mut longest = (Nanos(0), Nanos(0));
+    let mut longest = (Nanos(0), Done::default());
     for index in 0..request.repetitions {
         let is_over = what.time().is_some_and(|time| clock::monotonic() >= begun + time);
         if is_over || observer.wants_end() {
@@ -166,25 +201,42 @@ pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) ->
         let from = clock::monotonic();
         let done = work.next(index).map_err(system("cannot work with a file"))?;
         bytes += done.bytes;
-        if done.took > longest.1 {
-            longest = (from.saturating_sub(begun), done.took);
+        if done.took > longest.1.took {
+            longest = (from.saturating_sub(begun), done);
         }
         observer.sample(marks.sample(done.took));
     }
     marks.end();
+    let beside = others.as_ref().map(Others::told);
     let sync = work.finish().map_err(system("cannot write a file to its device"))?;
-    result.details = Details::Io(IoDetails {
+    let elapsed = clock::monotonic().saturating_sub(begun);
+    if let Some(others) = others {
+        others
+            .end()
+            .map_err(system("one of the others cannot work with its file"))?;
+    }
+    result.details = Details::Io(Box::new(IoDetails {
         bytes,
-        elapsed: clock::monotonic().saturating_sub(begun),
+        elapsed,
         sync,
         file_system: place.file_system,
         device: device.map(Watched::end),
         begun,
         longest_from: longest.0,
+        longest_at: longest_at(what, &*work, longest.1),
+        beside,
         disk: None,
-    });
+    }));
     result.samples = marks.samples();
     Ok(result)
+}
+
+/// Where on the device that operation was, as far as the file system tells.
+fn longest_at(what: &Io, work: &dyn Operations, done: Done) -> Vec<Extent> {
+    let (Some(file), Some(at)) = (work.file(), done.at) else {
+        return Vec::new();
+    };
+    extents::of(file, at, what.block.into()).unwrap_or_default()
 }
 
 /// A folder of this probe alone, removed with everything in it.

@@ -1,6 +1,7 @@
-//! How `io` is asked for: `io[:SIZE][+WORK][+bsSIZE][+direct]`.
+//! How `io` is asked for: `io[:SIZE][+WORK][+bsSIZE][+direct][+readersN][+writersN][+seekersN]`.
 
 use super::super::names::{bytes, product, show_bytes};
+use super::beside::{Beside, has_seekers};
 use std::fmt;
 
 /// Work with files.
@@ -8,12 +9,14 @@ use std::fmt;
 pub struct Io {
     /// What is done.
     pub work: Work,
-    /// Bytes of the file; 0 for work with many files.
+    /// Bytes of the file, and of those of the others; 0 for work with many files and no others.
     pub size: u64,
     /// Bytes of an operation; 0 for work with many files.
     pub block: u32,
     /// Past the page cache (O_DIRECT).
     pub direct: bool,
+    /// Others at work meanwhile.
+    pub beside: Beside,
 }
 
 /// What is done with a file, or with many.
@@ -53,10 +56,12 @@ pub enum Work {
     RandomDelete,
     /// A tree like a kernel's source is unpacked.
     Unpack,
+    /// What the start of a program reads is read, none of it cached.
+    Start,
 }
 
 /// All of them, with the word that a probe's name has, and the bytes of an operation unless somebody asks for others.
-const WORKS: [(&str, Work, u32); 17] = [
+const WORKS: [(&str, Work, u32); 18] = [
     ("cached", Work::Cached, 2 << 20),
     ("buffered", Work::Buffered, 2 << 20),
     ("write", Work::Write, 1 << 20),
@@ -74,6 +79,7 @@ const WORKS: [(&str, Work, u32); 17] = [
     ("rstat", Work::RandomStat, 0),
     ("rdelete", Work::RandomDelete, 0),
     ("unpack", Work::Unpack, 0),
+    ("start", Work::Start, 0),
 ];
 
 /// What stands for bonnie++'s whole set.
@@ -84,7 +90,7 @@ const BONNIE_SET: [&[&str]; 12] = [
     &["rewrite"],
     &["getc"],
     &["read", "bs8k"],
-    &["seeks"],
+    &["seeks", "seekers4"],
     &["create"],
     &["stat"],
     &["delete"],
@@ -92,6 +98,10 @@ const BONNIE_SET: [&[&str]; 12] = [
     &["rstat"],
     &["rdelete"],
 ];
+
+/// Who suffers where one reads, one writes, and one reads a little now and then?
+const MIX: &str = "mix";
+const MIX_IS: [&str; 4] = ["randread", "direct", "readers1", "writers1"];
 
 /// What is done if nothing else is said.
 const USUAL: [&str; 2] = ["write", "read"];
@@ -107,6 +117,10 @@ const FILES: u32 = 1_024;
 /// As bonnie++ seeks.
 const SEEKS: u32 = 8_192;
 const RANDOM: u32 = 2_000;
+/// The same, where others make each slow.
+const RANDOM_AMONG_OTHERS: u32 = 200;
+const STARTS: u32 = 20;
+const MOST_OTHERS: u8 = 32;
 /// More than a machine can read from its cache in hdparm's time.
 const CACHED: u32 = 100_000;
 
@@ -130,7 +144,7 @@ impl Work {
         use Work::*;
         matches!(
             self,
-            Create | Stat | Delete | RandomCreate | RandomStat | RandomDelete | Unpack
+            Create | Stat | Delete | RandomCreate | RandomStat | RandomDelete | Unpack | Start
         )
     }
 
@@ -138,7 +152,7 @@ impl Work {
     pub const fn needs_written(self) -> bool {
         !matches!(
             self,
-            Work::Write | Work::Putc | Work::Create | Work::RandomCreate | Work::Unpack
+            Work::Write | Work::Putc | Work::Create | Work::RandomCreate | Work::Unpack | Work::Start
         )
     }
 }
@@ -153,8 +167,10 @@ impl Io {
     pub const fn usual_samples(&self) -> u32 {
         match self.work {
             Work::Cached => CACHED,
+            Work::Start => STARTS,
+            Work::RandomRead | Work::RandomWrite if self.beside.files() > 0 => RANDOM_AMONG_OTHERS,
             Work::RandomRead | Work::RandomWrite => RANDOM,
-            Work::Seeks => SEEKS,
+            Work::Seeks => SEEKS / (1 + self.beside.seekers as u32),
             work if work.is_with_many() => FILES,
             _ => {
                 let blocks = self.size / self.block as u64;
@@ -169,10 +185,15 @@ impl Io {
 
     /// Every choice of options that a text's options ask for.
     pub(in super::super) fn chosen(options: &[Vec<String>]) -> Vec<Vec<String>> {
+        let words = |of: &[&str]| of.iter().map(ToString::to_string).collect::<Vec<String>>();
         let with_sets = options.iter().flat_map(|row| match is_bonnie(row) {
+            false if row.iter().any(|option| option == MIX) => {
+                let others = row.iter().filter(|option| *option != MIX).cloned();
+                vec![words(&MIX_IS).into_iter().chain(others).collect()]
+            }
             false => vec![row.clone()],
             true => {
-                let of = |set: &&[&str]| [row.clone(), set.iter().map(ToString::to_string).collect()].concat();
+                let of = |set: &&[&str]| [row.clone(), words(set)].concat();
                 BONNIE_SET.iter().map(of).collect()
             }
         });
@@ -187,6 +208,7 @@ impl Io {
     /// One of these: its size, and its options with its work.
     pub(in super::super) fn parse(dimensions: &[String], options: &[String]) -> Result<Io, String> {
         let (mut work, mut block, mut direct) = (None, None, false);
+        let mut beside = None;
         for option in options {
             if let Some(asked) = Work::of(option) {
                 if work.replace(asked).is_some() {
@@ -197,26 +219,40 @@ impl Io {
                 block = Some(u32::try_from(size).map_err(|_| format!("{size} bytes are too many"))?);
             } else if option == "direct" {
                 direct = true;
+            } else if let Some((kind, number)) = others(option)? {
+                let all = beside.get_or_insert(Beside::NONE);
+                *kind(all) = number;
             } else if option != BONNIE {
                 let words = WORKS.map(|row| row.0).join(", ");
                 return Err(format!(
-                    "no option '{option}'; there are {words}, {BONNIE} (bonnie++'s whole set), bsSIZE, direct"
+                    "no option '{option}'; there are {words}, {BONNIE} (bonnie++'s whole set), {MIX}, bsSIZE, direct, readersN, writersN, seekersN"
                 ));
             }
         }
         let work = work.expect("one was chosen");
         let word = work.word();
+        // A program starts while another writes: that is the question.
+        let beside = match (beside, work) {
+            (None, Work::Start) => Beside::WRITER,
+            (asked, _) => asked.unwrap_or(Beside::NONE),
+        };
+        if beside.seekers > 0 && !has_seekers(work) {
+            return Err(format!("{word} has no seekers; randread, randwrite and seeks have"));
+        }
+        let size = dimensions.first().map_or(Ok(SIZE), |size| bytes(size))?;
         if work.is_with_many() {
-            if !is_bonnie(options) && (!dimensions.is_empty() || block.is_some() || direct) {
+            let has_size = !dimensions.is_empty() && beside.files() == 0;
+            if !is_bonnie(options) && (has_size || block.is_some() || direct) {
                 return Err(format!(
                     "{word} has no size, bs or direct: --samples is the number of its files"
                 ));
             }
             return Ok(Io {
                 work,
-                size: 0,
+                size: if beside.files() > 0 { size } else { 0 },
                 block: 0,
                 direct: false,
+                beside,
             });
         }
         if direct && matches!(work, Work::Cached | Work::Buffered | Work::Putc | Work::Getc) {
@@ -224,20 +260,33 @@ impl Io {
         }
         Ok(Io {
             work,
-            size: dimensions.first().map_or(Ok(SIZE), |size| bytes(size))?,
+            size,
             block: block.unwrap_or(work.row().2),
             direct,
+            beside,
         })
+    }
+
+    /// Whether it is what [`MIX`] stands for, whatever the size of its operations.
+    fn is_mix(&self) -> bool {
+        let others = Beside {
+            readers: 1,
+            ..Beside::WRITER
+        };
+        (self.work, self.direct, self.beside) == (Work::RandomRead, true, others)
     }
 
     /// Refuses what no machine is asked for.
     pub(in super::super) fn check(&self) -> Result<(), String> {
-        if self.work.is_with_many() {
+        let (size, block) = (self.size, self.block);
+        if self.work.is_with_many() && size == 0 {
             return Ok(());
         }
-        let (size, block) = (self.size, self.block);
         if !(SMALLEST..=LARGEST).contains(&size) {
             return Err(format!("a file's size: 1m to 1024g, not {}", show_bytes(size)));
+        }
+        if self.work.is_with_many() {
+            return Ok(());
         }
         if !(1..=LARGEST_BLOCK).contains(&block) || !size.is_multiple_of(block.into()) {
             return Err(format!(
@@ -258,18 +307,59 @@ impl Io {
 
 impl fmt::Display for Io {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, usual) = (self.work.word(), self.work.row().2);
-        if self.work.is_with_many() {
-            return write!(f, "io+{word}");
+        let usual = self.work.row().2;
+        let word = if self.is_mix() { MIX } else { self.work.word() };
+        match self.size {
+            0 => write!(f, "io+{word}")?,
+            size => write!(f, "io:{}+{word}", show_bytes(size))?,
         }
-        write!(f, "io:{}+{word}", show_bytes(self.size))?;
         if self.block != usual {
             write!(f, "+bs{}", show_bytes(self.block.into()))?;
         }
-        match self.direct {
-            true => f.write_str("+direct"),
-            false => Ok(()),
+        if self.direct && !self.is_mix() {
+            f.write_str("+direct")?;
         }
+        let Beside {
+            readers,
+            writers,
+            seekers,
+        } = self.beside;
+        match (self.work, self.beside) {
+            (Work::Start, Beside::WRITER) => return Ok(()),
+            (Work::Start, Beside::NONE) => return f.write_str("+writers0"),
+            _ if self.is_mix() => return Ok(()),
+            _ => {}
+        }
+        for (kind, number) in [("readers", readers), ("writers", writers), ("seekers", seekers)] {
+            if number > 0 {
+                write!(f, "+{kind}{number}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which of the others an option is about, and how many of them it wants.
+type Others = (OfOthers, u8);
+
+type OfOthers = fn(&mut Beside) -> &mut u8;
+
+fn others(option: &str) -> Result<Option<Others>, String> {
+    let kinds: [(&str, OfOthers); 3] = [
+        ("readers", |all| &mut all.readers),
+        ("writers", |all| &mut all.writers),
+        ("seekers", |all| &mut all.seekers),
+    ];
+    let Some((kind, of, digits)) = kinds
+        .into_iter()
+        .find_map(|(kind, of)| Some((kind, of, option.strip_prefix(kind)?)))
+    else {
+        return Ok(None);
+    };
+    let number = digits.parse().ok().filter(|number| *number <= MOST_OTHERS);
+    match number {
+        Some(number) => Ok(Some((of, number))),
+        None => Err(format!("{kind}: 0 to {MOST_OTHERS}, not '{digits}'; e.g. {kind}1")),
     }
 }
 
@@ -297,11 +387,24 @@ mod tests {
         assert_eq!(names("io:16m+bonnie").len(), 12);
         assert_eq!(names("io:16m/32m+bonnie").len(), 12 + 6);
         assert_eq!(names("io:16m+bonnie")[1], "io:16m+write+bs8k");
+        assert_eq!(names("io:16m+bonnie")[5], "io:16m+seeks+seekers4");
+        assert_eq!(names("io:16m+mix"), ["io:16m+mix"]);
+        assert_eq!(
+            names("io:16m+mix+writers4"),
+            ["io:16m+randread+direct+readers1+writers4"]
+        );
+        assert_eq!(names("io+start"), ["io:256m+start"]);
         for name in [
             "io",
             "io:16m+bonnie/cached/buffered",
             "io+unpack/stat",
             "io:64m+write+bs4k/64k+direct",
+            "io:64m+mix/seeks+seekers3",
+            "io:64m+unpack+readers1+writers2",
+            "io:64m+start",
+            "io:64m+mix+bs64k",
+            "io:64m+start+writers2",
+            "io+start+writers0",
         ]
         .iter()
         .flat_map(|text| names(text))
@@ -323,6 +426,9 @@ mod tests {
             ("io+getc+direct", "getc goes through the page cache"),
             ("io:1m+create", "create has no size"),
             ("io+write+read", "one work at a time"),
+            ("io:1m+unpack+seekers1", "unpack has no seekers"),
+            ("io:1m+mix+readers99", "readers: 0 to 32, not '99'"),
+            ("io:12k+start", "a file's size: 1m to 1024g, not 12k"),
             ("io+wirte", "no option 'wirte'; there are cached, buffered, write"),
         ] {
             let error = Bench::expand(text).unwrap_err().0;
