@@ -133,6 +133,7 @@ fn built_in_figures_have_cells_or_a_reason() {
         ("scheduler-scaling", (0, 2)),
         ("interrupt-and-switch", (8, 8)),
         ("kernel-flavours", (4, 4)),
+        ("io-schedulers", (9, 10)),
     ] {
         assert_eq!(with_cells(name), cells, "{name}");
     }
@@ -190,7 +191,7 @@ fn errors_name_line_and_remedy() {
     line 19: this cell fits 2 subjects of [full]; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append', 'chrt', 'disk' or 'io_scheduler' too
     line 42: this cell's kernel is measured in every preemption model; name one with 'preempt'
     line 25: a cell has no 'statistic'; write e.g. statistic = "max"
-    line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, not 'p42'
+    line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, elapsed, not 'p42'
     line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
     line 19: unknown field `subject`, expected one of `kernel`, `preempt`, `mips`, `memory_mb`, `cpus`, `append`, `chrt`, `disk`, `io_scheduler`, `load`, `probe`, `quantity`, `statistic`
     line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject

@@ -142,7 +142,7 @@ fn errors_name_line_and_what_is_allowed() {
 
 #[test]
 fn a_study_that_does_not_exist() {
-    insta::assert_snapshot!(load("preemption").unwrap_err(), @"there is no study 'preemption'; built in: preemption-models, realfeel-jitter, scheduler-scaling, interrupt-and-switch, kernel-flavours, kernel-history, isolation; or name a file, e.g. ./preemption.toml");
+    insta::assert_snapshot!(load("preemption").unwrap_err(), @"there is no study 'preemption'; built in: preemption-models, realfeel-jitter, scheduler-scaling, interrupt-and-switch, kernel-flavours, io-schedulers, kernel-history, isolation; or name a file, e.g. ./preemption.toml");
     insta::assert_snapshot!(load("./no.toml").unwrap_err(), @"cannot read the study ./no.toml: No such file or directory (os error 2)");
 }
 

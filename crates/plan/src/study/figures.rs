@@ -169,13 +169,18 @@ fn what_is_said(
     match (value, rank) {
         (Some(_), Some(rank)) => Err(Wrong(rank.span(), "a figure has 'value' or 'rank', not both".into())),
         (None, None) => wrong("a figure has a 'value' with its 'unit', or where only the order is known a 'rank'"),
-        (None, Some(rank)) => match (unit, relation, *rank.get_ref()) {
-            (None, None, 1..) => Ok(Said::Rank {
+        (None, Some(rank)) => match (
+            unit,
+            relation.as_ref().map(|word| word.get_ref().as_str()),
+            *rank.get_ref(),
+        ) {
+            (None, None | Some("at least"), 1..) => Ok(Said::Rank {
                 rank: rank.into_inner(),
+                or_later: relation.is_some(),
                 words: words.unwrap_or_default(),
             }),
             (None, None, 0) => Err(Wrong(rank.span(), "a rank is 1 or more; 1 is the least".into())),
-            _ => wrong("a 'rank' has neither 'unit' nor 'relation'; they belong to a 'value'"),
+            _ => wrong("a 'rank' has no 'unit', and no 'relation' but \"at least\": this place or a later one"),
         },
         (Some(value), None) => {
             if words.is_some() {

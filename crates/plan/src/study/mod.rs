@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Studies inside the tool: name and text.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("preemption-models", include_str!("built_in/preemption-models.toml")),
     ("realfeel-jitter", include_str!("built_in/realfeel-jitter.toml")),
     ("scheduler-scaling", include_str!("built_in/scheduler-scaling.toml")),
@@ -26,6 +26,7 @@ const BUILT_IN: [(&str, &str); 7] = [
         include_str!("built_in/interrupt-and-switch.toml"),
     ),
     ("kernel-flavours", include_str!("built_in/kernel-flavours.toml")),
+    ("io-schedulers", include_str!("built_in/io-schedulers.toml")),
     ("kernel-history", include_str!("built_in/kernel-history.toml")),
     ("isolation", include_str!("built_in/isolation.toml")),
 ];

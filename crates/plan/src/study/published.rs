@@ -68,6 +68,9 @@ pub enum Said {
     Rank {
         /// 1 is the least; equal ones differed little.
         rank: u32,
+        /// The article says only that its place is this one or a later one.
+        #[serde(default)]
+        or_later: bool,
         /// In the article's words, if it has more.
         words: String,
     },
@@ -129,6 +132,8 @@ pub enum Statistic {
     Max,
     /// The largest less the smallest.
     Spread,
+    /// From the first operation until everything is on the device; of `io`.
+    Elapsed,
 }
 
 /// Units of time, in ns.
@@ -218,8 +223,17 @@ impl Said {
 
     /// How two figures stand to each other; nothing if they are too near.
     fn order(&self, other: &Said) -> Option<Ordering> {
-        if let (Said::Rank { rank: a, .. }, Said::Rank { rank: b, .. }) = (self, other) {
-            return Some(a.cmp(b));
+        let place = |said: &Said| match said {
+            Said::Rank { rank, or_later, .. } => Some((*rank, *or_later)),
+            Said::Value { .. } => None,
+        };
+        if let (Some((a, a_or_later)), Some((b, b_or_later))) = (place(self), place(other)) {
+            return match (a_or_later, b_or_later) {
+                (false, false) => Some(a.cmp(&b)),
+                (false, true) if a < b => Some(Ordering::Less),
+                (true, false) if b < a => Some(Ordering::Greater),
+                _ => None,
+            };
         }
         // Two exact ones have to be further apart than what is near.
         let wide = |(low, high): (f64, f64)| match low == high {
@@ -240,8 +254,16 @@ impl fmt::Display for Said {
         match self {
             Said::Value { value, unit, relation } if *relation == Relation::Exactly => write!(f, "{value} {unit}"),
             Said::Value { value, unit, relation } => write!(f, "{} {value} {unit}", relation.name()),
-            Said::Rank { rank, words } if words.is_empty() => write!(f, "rank {rank}"),
-            Said::Rank { rank, words } => write!(f, "rank {rank} ({words})"),
+            Said::Rank { rank, or_later, words } => {
+                write!(f, "rank {rank}")?;
+                if *or_later {
+                    f.write_str(" or later")?;
+                }
+                match words.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, " ({words})"),
+                }
+            }
         }
     }
 }
@@ -284,7 +306,7 @@ impl Relation {
 
 impl Statistic {
     /// All.
-    pub const ALL: [Statistic; 8] = [
+    pub const ALL: [Statistic; 9] = [
         Statistic::Min,
         Statistic::Mean,
         Statistic::P50,
@@ -293,6 +315,7 @@ impl Statistic {
         Statistic::P999,
         Statistic::Max,
         Statistic::Spread,
+        Statistic::Elapsed,
     ];
 
     /// Its name.
@@ -306,6 +329,7 @@ impl Statistic {
             Statistic::P999 => "p99.9",
             Statistic::Max => "max",
             Statistic::Spread => "spread",
+            Statistic::Elapsed => "elapsed",
         }
     }
 }
@@ -376,6 +400,25 @@ mod tests {
             assert_eq!(a.order(&b), order, "{a} {b}");
             assert_eq!(b.order(&a), order.map(Ordering::reverse), "{b} {a}");
         }
+    }
+
+    #[test]
+    fn of_two_places_that_may_be_later_none_is_before_the_other() {
+        let rank = |rank, or_later| Said::Rank {
+            rank,
+            or_later,
+            words: String::new(),
+        };
+        for (a, b, order) in [
+            (rank(1, false), rank(2, true), Some(Ordering::Less)),
+            (rank(2, false), rank(2, true), None),
+            (rank(1, true), rank(2, true), None),
+            (rank(2, false), rank(2, false), Some(Ordering::Equal)),
+        ] {
+            assert_eq!(a.order(&b), order, "{a}, {b}");
+            assert_eq!(b.order(&a), order.map(Ordering::reverse), "{b}, {a}");
+        }
+        assert_eq!(rank(2, true).to_string(), "rank 2 or later");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::figures::statistic;
 use super::file::{Checked, Wrong};
-use super::published::OurCell;
+use super::published::{OurCell, Statistic};
 use crate::{Experiment, Model, Preempt, Subject, Venue};
 use serde::Deserialize;
 use std::ops::Range;
@@ -188,7 +188,13 @@ impl Cells {
             probe: first.probe.to_string(),
             quantity: self.quantity(raw, first.probe, &at)?,
             statistic: match &raw.statistic {
-                Some(word) => statistic(word)?,
+                Some(word) => match statistic(word)? {
+                    Statistic::Elapsed if !first.probe.needs_disk() => {
+                        let what = format!("probe '{}' has no 'elapsed': only io has", first.probe);
+                        return Err(Wrong(word.span(), what));
+                    }
+                    statistic => statistic,
+                },
                 None => {
                     let what = "a cell has no 'statistic'; write e.g. statistic = \"max\"";
                     return Err(Wrong(at, what.into()));

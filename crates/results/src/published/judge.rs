@@ -205,6 +205,7 @@ mod tests {
 
     fn rank(rank: u32) -> Said {
         Said::Rank {
+            or_later: false,
             rank,
             words: String::new(),
         }

@@ -122,7 +122,7 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
             Statistic::P50 => Some(figures.median),
             Statistic::Max => Some(figures.max),
             Statistic::Spread => Some(figures.max - figures.min),
-            Statistic::P90 | Statistic::P99 | Statistic::P999 => None,
+            Statistic::P90 | Statistic::P99 | Statistic::P999 | Statistic::Elapsed => None,
         };
     }
     let quantity = Quantity::ALL.into_iter().find(|q| q.name() == cell.quantity)?;
@@ -137,6 +137,10 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
         Statistic::P999 => percentile(Percentile::P99_9),
         Statistic::Max => Some(summary.max_ns),
         Statistic::Spread => Some(summary.max_ns - summary.min_ns),
+        Statistic::Elapsed => match &record.details {
+            Some(Details::Io(io)) => Some(io.elapsed.0),
+            _ => None,
+        },
     };
     ns.map(|ns| ns as f64)
 }
