@@ -5,6 +5,7 @@
 //! breakdown      one sample: consecutive spans that add up to its latency      <- replay, trace
 //! census     every section that can delay a wake-up                        <- replays
 //! trial      what each of a machine's settings brought                   <- runs of this machine
+//! operation  the longest operation on files: what the lab's disk did      <- a record
 //! isolate    what entered a CPU of this machine                            <- a trace of it
 //! debuginfo  from a code address to the line of source code                <- debug packages
 //! ```
@@ -16,4 +17,5 @@ pub mod explain;
 pub mod isolate;
 mod kept;
 pub mod noise;
+pub mod operation;
 pub mod trial;

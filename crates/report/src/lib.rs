@@ -26,6 +26,7 @@ pub mod json;
 pub mod markdown;
 pub mod metrics;
 mod noise;
+pub mod operation;
 pub mod picture;
 pub mod plain_histogram;
 pub mod ranking;

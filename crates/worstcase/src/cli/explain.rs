@@ -15,6 +15,7 @@ use worstcase_analysis::explain::{
     self, Choice, ExplainError, Explained, Means, can_be_explained, comparable, worst_cell,
 };
 use worstcase_analysis::noise::{self, Entered};
+use worstcase_analysis::operation::{self, Operation};
 use worstcase_base::Exit;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
@@ -35,7 +36,8 @@ Examples:
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
-switch, hackbench, spawn and io have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
+Of io in the lab: what the disk did during the longest operation of the run, of a cell (--cell) or of each (--all); no replay.
+switch, hackbench and spawn have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
 Of inversion, why a blocked thread waited.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
@@ -91,6 +93,11 @@ pub enum ShowBreakdownError {
         "{0} is a cell of noise, of which all gaps are told at once: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
     )]
     AllGaps(CellId),
+    /// What is told of its longest operation alone.
+    #[error(
+        "{0} is a cell of io, of which the longest operation is told: leave out --sample, --compare, --folded, --flame, --perfetto"
+    )]
+    LongestOnly(CellId),
     /// No picture.
     #[error(transparent)]
     Flame(#[from] FlameError),
@@ -108,7 +115,9 @@ impl ShowBreakdownError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            ShowBreakdownError::OnlyInTheLab | ShowBreakdownError::AllGaps(_) => Exit::Usage,
+            ShowBreakdownError::OnlyInTheLab | ShowBreakdownError::AllGaps(_) | ShowBreakdownError::LongestOnly(_) => {
+                Exit::Usage
+            }
             ShowBreakdownError::Flame(_) | ShowBreakdownError::Write { .. } => Exit::Storage,
         }
     }
@@ -118,6 +127,13 @@ impl ShowBreakdownError {
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let run = Run::open(&args.run)?;
     let mut records = run.records()?;
+    if let Some(operations) = operations(args, &run, &records)? {
+        print(&match args.json {
+            true => worstcase_report::operation::json(&operations),
+            false => worstcase_report::operation::terminal(&operations, Style::of_stdout()),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.cell.is_none() && records.iter().any(can_be_explained) {
         records.retain(can_be_explained);
     }
@@ -136,6 +152,28 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The longest operation of the cell with files that is asked for, or of the one that has the longest if there are no other
+/// cells to explain; with --all of each.
+fn operations(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<Vec<Operation>>, Error> {
+    let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
+    let mut told: Vec<Operation> = match &named {
+        Some(record) => operation::longest(record).into_iter().collect(),
+        None if records.iter().any(can_be_explained) => Vec::new(),
+        None => records.iter().filter_map(operation::longest).collect(),
+    };
+    let Some(worst) = told.iter().max_by_key(|operation| operation.took_ns).cloned() else {
+        return Ok(None);
+    };
+    let files = [&args.folded, &args.flame, &args.perfetto];
+    if args.compare.is_some() || args.sample != Choice::Worst || files.iter().any(|file| file.is_some()) {
+        return Err(ShowBreakdownError::LongestOnly(worst.cell).into());
+    }
+    if !args.all {
+        told = vec![worst];
+    }
+    Ok(Some(told))
 }
 
 fn is_noise(record: &Record) -> bool {

@@ -69,6 +69,48 @@ fn the_disk_tells_what_it_did() {
     assert_eq!(bytes(2, DiskAction::Read), 16 * 4_096);
 }
 
+/// A small reader beside a reader and a writer: the same to the bit, and its longest operation adds up.
+#[test]
+fn the_longest_operation_is_told_in_parts_that_add_up() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let words = cells("--load idle --probe io:16m+mix,io:16m+randread+direct --samples 30 --io-scheduler bfq");
+    shared().run(&words, &run).assert().success();
+    let explain = |more: &str| {
+        let words = format!("explain {} --json {more}", run.display());
+        let output = shared().worstcase(&words).output().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["operations"].clone()
+    };
+    let all = explain("--all");
+    let ns = |value: &serde_json::Value| value.as_u64().unwrap();
+    for (operation, record) in all.as_array().unwrap().iter().zip(shared().measure(&words)) {
+        let took = ns(&operation["took_ns"]);
+        assert_eq!(took, record.summary.latency.as_ref().unwrap().max_ns);
+        assert_eq!(operation["cell"], record.id.as_str());
+        let parts = operation["parts"].as_array().unwrap();
+        assert_eq!(parts.iter().map(|part| ns(&part[1])).sum::<u64>(), took);
+        let own = |request: &&serde_json::Value| request["is_own"] == true;
+        let own: Vec<_> = operation["requests"].as_array().unwrap().iter().filter(own).collect();
+        assert_eq!(own.len(), 1, "{operation}");
+        assert_eq!(
+            (&own[0]["request"]["action"], &own[0]["request"]["sectors"]),
+            (&"read".into(), &8.into())
+        );
+    }
+    assert_eq!(all.as_array().unwrap().len(), 2);
+    assert_eq!(
+        explain(""),
+        serde_json::json!([all[0]]),
+        "who has others beside waits longer"
+    );
+    let output = shared()
+        .worstcase(&format!("explain {} --sample p99", run.display()))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the longest operation is told"));
+}
+
 #[test]
 fn a_disk_or_scheduler_that_cannot_be_is_one_line() {
     let folder = folder();
