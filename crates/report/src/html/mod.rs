@@ -32,7 +32,7 @@ const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 const SHELL: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In the order in which they need each other.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 15] = [
     include_str!("page/dom.js"),
     include_str!("page/colours.js"),
     include_str!("page/filters.js"),
@@ -41,6 +41,7 @@ const SCRIPTS: [&str; 14] = [
     include_str!("page/dots.js"),
     include_str!("page/curves.js"),
     include_str!("page/heat.js"),
+    include_str!("page/io.js"),
     include_str!("page/pictures.js"),
     include_str!("page/flame.js"),
     include_str!("page/breakdowns.js"),

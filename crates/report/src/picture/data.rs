@@ -1,13 +1,13 @@
 //! Who appears in the pictures of a run: subjects with their names and styles, and the questions asked of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 pub use worstcase_base::distinct;
 use worstcase_base::format::{file_name, is_file_name, plain, readable};
 use worstcase_kernels::{Flavour, version};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Bench;
 use worstcase_probe::priorities::Priorities;
-use worstcase_results::record::{CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
+use worstcase_results::record::{CellEntry, Machine, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
 use super::{MOST_SERIES, Of};
@@ -120,6 +120,30 @@ impl<'a> PictureData<'a> {
         all
     }
 
+    /// Of each record's subject, by its name, what it is but for the I/O scheduler: a name and a label.
+    pub fn but_for_schedulers(&self) -> BTreeMap<SubjectId, (SubjectId, String)> {
+        let rest: Vec<Subject> = self
+            .subjects
+            .iter()
+            .map(|s| without_scheduler(s.subject.clone()))
+            .collect();
+        let mut different: Vec<(SubjectId, &Subject)> = Vec::new();
+        for subject in &rest {
+            let id = subject.id();
+            if different.iter().all(|(known, _)| *known != id) {
+                different.push((id, subject));
+            }
+        }
+        let labels = labels(&different);
+        let label = |id: &SubjectId| different.iter().position(|(known, _)| known == id);
+        let of = |(shown, rest): (&ShownSubject<'_>, &Subject)| {
+            let id = rest.id();
+            let label = label(&id).map_or_else(String::new, |at| labels[at].0.clone());
+            (shown.id.clone(), (id, label))
+        };
+        self.subjects.iter().zip(&rest).map(of).collect()
+    }
+
     /// The subject that a record is of.
     pub fn subject(&self, record: &Record) -> &ShownSubject<'a> {
         let id = record.subject.id();
@@ -224,6 +248,7 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
     let varies = |pick: fn(&Subject) -> Option<u32>| varying(subjects, pick);
     let (cpu_varies, boot_varies) = (varying(subjects, cpu), varying(subjects, appended));
     let priorities_vary = varying(subjects, priorities);
+    let (disks_vary, schedulers_vary) = (varying(subjects, disk), varying(subjects, io_scheduler));
     let venues = distinct(subjects.iter().map(|(_, s)| s.venue())).len() > 1;
     let (mips_vary, memory_varies) = (varies(mips), varies(memory_mb));
     let machine = |subject: &Subject| {
@@ -242,6 +267,12 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
         }
         if let Some(words) = priorities(subject).filter(|words| priorities_vary && !words.is_empty()) {
             text += &format!(" {words}");
+        }
+        if let Some(disk) = disk(subject).filter(|_| disks_vary) {
+            text += &format!(" {disk}");
+        }
+        if let Some(scheduler) = io_scheduler(subject).filter(|_| schedulers_vary) {
+            text += &format!(" {scheduler}");
         }
         if venues && subject.venue() == Venue::Host {
             text += " host";
@@ -296,6 +327,29 @@ fn priorities(subject: &Subject) -> Option<Priorities> {
     subject.virtual_machine().map(|machine| machine.chrt.clone())
 }
 
+fn disk(subject: &Subject) -> Option<String> {
+    Some(subject.virtual_machine()?.disk.as_ref()?.word().to_string())
+}
+
+/// The I/O scheduler that was asked for, with its settings.
+pub fn io_scheduler(subject: &Subject) -> Option<String> {
+    match &subject.machine {
+        Machine::Lab(lab) => lab.machine.io_scheduler.as_ref().map(ToString::to_string),
+        Machine::Host(host) => host.io_scheduler.clone(),
+        Machine::Foreign(_) => None,
+    }
+}
+
+/// The same subject, with the scheduler that its kernel chooses.
+fn without_scheduler(mut subject: Subject) -> Subject {
+    match &mut subject.machine {
+        Machine::Lab(lab) => lab.machine.io_scheduler = None,
+        Machine::Host(host) => host.io_scheduler = None,
+        Machine::Foreign(_) => {}
+    }
+    subject
+}
+
 /// Series, or the label of what has none, and flavour. The flavour rt is told by its model.
 fn kernel(subject: &Subject) -> (String, Option<Flavour>) {
     let release = &subject.kernel.release;
@@ -314,7 +368,6 @@ fn kernel(subject: &Subject) -> (String, Option<Flavour>) {
 mod tests {
     use super::super::testing::{cell, subject};
     use super::*;
-    use worstcase_results::record::Machine;
 
     fn labels_of(subjects: &[Subject]) -> Vec<String> {
         let named: Vec<(SubjectId, &Subject)> = subjects.iter().map(|s| (s.id(), s)).collect();

@@ -14,11 +14,13 @@ mod dots;
 mod heat;
 mod histogram;
 mod history;
+mod io;
 mod lines;
 mod machine;
 mod merged;
 pub mod model;
 mod percentiles;
+mod requests;
 mod spread;
 pub mod svg;
 #[cfg(test)]
@@ -75,6 +77,8 @@ pub fn some_of_run(
     pictures.extend(percentiles::pictures(&data));
     pictures.extend(bench::pictures(&data));
     pictures.extend(machine::pictures(&data));
+    pictures.extend(io::pictures(&data));
+    pictures.extend(requests::pictures(&data, options));
     pictures.retain(|p| wanted(&p.head().id));
     pictures.extend(dots::pictures(&data, run, options, &wanted)?);
     Ok(pictures)

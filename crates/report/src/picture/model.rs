@@ -18,6 +18,10 @@ pub enum Picture {
     Heat(Heat),
     /// Lines with intervals.
     Lines(Lines),
+    /// Bars, a row a subject.
+    Bars(Bars),
+    /// Places on a disk over time.
+    Requests(Requests),
 }
 
 /// What every picture has.
@@ -278,6 +282,107 @@ pub struct LinePoint {
     pub interval: Option<[f64; 2]>,
 }
 
+/// Bars, a row a subject: several scales beside each other, of each panel its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bars {
+    /// What every picture has. Its axes are names: the scales, and all rows.
+    #[serde(flatten)]
+    pub head: Head,
+    /// One a test.
+    pub panels: Vec<BarsPanel>,
+}
+
+/// A test.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BarsPanel {
+    /// What its rows have in common.
+    #[serde(flatten)]
+    pub of: Of,
+    /// The test.
+    pub probe: String,
+    /// From left to right.
+    pub scales: Vec<Scale>,
+    /// From top to bottom.
+    pub rows: Vec<BarsRow>,
+}
+
+/// A scale of bars, from 0.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scale {
+    /// What it shows.
+    pub label: String,
+    /// Of its numbers.
+    pub unit: String,
+    /// Which end is better, in words.
+    pub better: String,
+    /// Its upper end, above 0.
+    pub to: f64,
+}
+
+/// The bars of a subject, one beside the other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BarsRow {
+    /// Which.
+    #[serde(flatten)]
+    pub of: Of,
+    /// One a scale; nothing where there is no value.
+    pub bars: Vec<Option<Bar>>,
+}
+
+/// A bar.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bar {
+    /// Its length: the median over the seeds.
+    pub value: f64,
+    /// Each seed's, in the order of the seeds.
+    pub seeds: Vec<f64>,
+    /// The number beside it.
+    pub text: String,
+}
+
+/// Places on a disk over time, a line a request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Requests {
+    /// What every picture has.
+    #[serde(flatten)]
+    pub head: Head,
+    /// One a subject.
+    pub panels: Vec<RequestsPanel>,
+}
+
+/// A subject's requests: those of one seed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequestsPanel {
+    /// Whose.
+    #[serde(flatten)]
+    pub of: Of,
+    /// The test.
+    pub probe: String,
+    /// The seed with the longest operation.
+    pub seed: u64,
+    /// One an action that is among them, the same style for the same action.
+    pub series: Vec<RequestSeries>,
+    /// Movements of the arm: where it was and where to, as x, y, x, y. None if they are too many, or if there is no arm.
+    pub moves: Vec<[f64; 4]>,
+    /// When the longest operation began and ended, if that is within the axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<[f64; 2]>,
+    /// Its beginning and length, in words.
+    pub said: String,
+    /// Requests that are drawn at the edge, because their place is beyond the axis.
+    pub outside: usize,
+}
+
+/// Requests of one action.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequestSeries {
+    /// The action.
+    #[serde(flatten)]
+    pub of: Of,
+    /// When it came, when the disk was at its place, when it was done, its first place and its last.
+    pub requests: Vec<[f64; 5]>,
+}
+
 /// Series that one panel bears: as many as there are colours to tell apart.
 pub const MOST_SERIES: usize = 8;
 
@@ -290,6 +395,8 @@ impl Picture {
             Picture::Percentiles(p) => &p.head,
             Picture::Heat(p) => &p.head,
             Picture::Lines(p) => &p.head,
+            Picture::Bars(p) => &p.head,
+            Picture::Requests(p) => &p.head,
         }
     }
 }

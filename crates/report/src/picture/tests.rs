@@ -3,7 +3,10 @@
 use super::svg::{Theme, draw};
 use super::testing::{cell, of_bench, plan, subject};
 use super::*;
-use worstcase_probe::bench::{Details, HackbenchDetails, HackbenchRun, SwitchDetails, SwitchRepetition};
+use worstcase_probe::bench::{
+    Details, DiskAction, DiskDetails, DiskRequest, HackbenchDetails, HackbenchRun, IoDetails, SwitchDetails,
+    SwitchRepetition,
+};
 use worstcase_results::record::{CellId, CellResult, Subject};
 
 /// A run of these cells, in a folder that lives as long as the first value.
@@ -106,6 +109,27 @@ fn check(picture: &Picture) {
                 within(&head.y, point.y);
                 point.interval.iter().flatten().for_each(|y| within(&head.y, *y));
             }),
+        Picture::Bars(p) => p.panels.iter().for_each(|panel| {
+            for row in &panel.rows {
+                assert_eq!(row.bars.len(), panel.scales.len());
+                for (bar, scale) in row.bars.iter().zip(&panel.scales) {
+                    let values = bar.iter().flat_map(|b| b.seeds.iter().chain([&b.value]));
+                    assert!(values.into_iter().all(|v| (0.0..=scale.to).contains(v)), "{row:?}");
+                }
+            }
+        }),
+        Picture::Requests(p) => p.panels.iter().for_each(|panel| {
+            for [arrived, there, ended, low, high] in panel.series.iter().flat_map(|s| &s.requests) {
+                [arrived, there, ended].into_iter().for_each(|x| within(&head.x, *x));
+                [low, high].into_iter().for_each(|y| within(&head.y, *y));
+                assert!(arrived <= there && there <= ended && low <= high);
+            }
+            for [x0, y0, x1, y1] in &panel.moves {
+                [x0, x1].into_iter().for_each(|x| within(&head.x, *x));
+                [y0, y1].into_iter().for_each(|y| within(&head.y, *y));
+            }
+            panel.longest.iter().flatten().for_each(|x| within(&head.x, *x));
+        }),
     }
 }
 
@@ -487,4 +511,286 @@ fn message_passing_over_processes_a_line_a_subject_and_transport() {
     let points: Vec<(f64, f64)> = lines.panels[0].series[0].points.iter().map(|p| (p.x, p.y)).collect();
     assert_eq!(points, [(50.0, 31.0), (100.0, 61.0)]);
     assert!(lines.head.y.unit.starts_with("virtual ms"));
+}
+
+/// A measurement with a disk: an operation a ms, of which the longest waits for a write far away.
+fn io(of: Subject, probe: &str, seed: u64, longest: u64, requests: Vec<DiskRequest>) -> Record {
+    let details = Details::Io(Box::new(IoDetails {
+        bytes: 4_000_000,
+        elapsed: Nanos::from_millis(20),
+        sync: None,
+        file_system: "ext4".into(),
+        device: None,
+        begun: Nanos(0),
+        longest_from: Nanos::from_millis(10),
+        longest_at: Vec::new(),
+        beside: None,
+        disk: Some(Box::new(DiskDetails {
+            profile: "hdd".into(),
+            sectors: 2_000_000_000,
+            flushes: 0,
+            seek: Nanos(0),
+            rotation: Nanos(0),
+            first: requests.len() as u64,
+            requests,
+        })),
+    }));
+    of_bench(
+        cell(of, "idle", seed, 3, &[(0, 1_000_000), (1, longest), (2, 1_000_000)]).record,
+        probe,
+        details,
+    )
+}
+
+fn request(action: DiskAction, ms: [u64; 3], seek: u64, sector: u64) -> DiskRequest {
+    let [arrived, began, ended] = ms.map(Nanos::from_millis);
+    DiskRequest {
+        action,
+        arrived,
+        began,
+        ended,
+        seek: Nanos::from_millis(seek),
+        rotation: Nanos(u64::from(seek > 0)),
+        sector,
+        sectors: 2_000,
+    }
+}
+
+/// Reads with a write between them, and a flush.
+fn back_and_forth() -> Vec<DiskRequest> {
+    use DiskAction::*;
+    vec![
+        request(Read, [1, 1, 4], 1, 1_000_000),
+        request(Write, [9, 10, 18], 5, 900_000_000),
+        request(Read, [11, 18, 25], 5, 1_002_000),
+        request(Flush, [25, 25, 28], 0, 0),
+    ]
+}
+
+fn with_scheduler(kernel: &str, scheduler: &str) -> Subject {
+    let mut subject = subject(kernel, "full");
+    if let worstcase_results::record::Machine::Lab(lab) = &mut subject.machine {
+        lab.machine.disk = Some("hdd".parse().unwrap());
+        lab.machine.io_scheduler = Some(scheduler.parse().unwrap());
+    }
+    subject
+}
+
+const SCHEDULERS: [&str; 3] = ["none", "mq-deadline", "bfq{low_latency=0,slice_idle=0}"];
+
+#[test]
+fn work_with_files_by_scheduler_a_panel_a_test_and_kernel() {
+    let mut records = Vec::new();
+    for scheduler in SCHEDULERS {
+        for kernel in ["6.1.0-1-amd64", "6.12.0-1-amd64"] {
+            for probe in ["io:64m+read", "io+create"] {
+                for (seed, longest) in [(1, 9_000_000), (2, 12_000_000)] {
+                    let subject = with_scheduler(kernel, scheduler);
+                    records.push(io(subject, probe, seed, longest, back_and_forth()));
+                }
+            }
+        }
+    }
+    let plan = plan(records.iter());
+    let data = PictureData::new(&plan, &records, None);
+    let labels: Vec<&str> = data.subjects.iter().map(|s| s.label.as_str()).collect();
+    assert_eq!(labels[0], "6.1 full none");
+    assert_eq!(labels[5], "6.12 full bfq{low_latency=0,slice_idle=0}");
+    let Some(picture @ Picture::Bars(bars)) = &io::pictures(&data) else {
+        panic!()
+    };
+    check(picture);
+    let panels: Vec<&str> = bars.panels.iter().map(|p| p.of.label.as_str()).collect();
+    assert_eq!(
+        panels,
+        [
+            "io:64m+read, 6.1 full",
+            "io:64m+read, 6.12 full",
+            "io+create, 6.1 full",
+            "io+create, 6.12 full"
+        ]
+    );
+    let names: Vec<&str> = bars.panels[1].rows.iter().map(|r| r.of.label.as_str()).collect();
+    assert_eq!(names, SCHEDULERS);
+    assert_eq!(
+        bars.panels[1].rows[0].of.subject, "6.12.0-1-amd64.full.hdd.none",
+        "the page filters by it"
+    );
+    let said = |panel: usize| -> Vec<(&str, &str, f64, &str)> {
+        let panel = &bars.panels[panel];
+        let bars = panel.rows[0].bars.iter().flatten().zip(&panel.scales);
+        bars.map(|(bar, scale)| (scale.unit.as_str(), scale.better.as_str(), bar.value, bar.text.as_str()))
+            .collect()
+    };
+    assert_eq!(
+        said(0),
+        [
+            ("MB/s", "more is better", 200.0, "200"),
+            ("virtual ms", "less is better", 10.5, "12.0")
+        ]
+    );
+    assert_eq!(said(2)[0], ("operations/s", "more is better", 150.0, "150"));
+    let shown = texts(&draw(picture, Theme::Light));
+    for text in [
+        "throughput (MB/s),",
+        "more is better",
+        "less is better",
+        "slice_idle=0",
+        "200",
+        "12.0",
+    ] {
+        assert!(shown.iter().any(|t| t == text), "{text}: {shown:?}");
+    }
+}
+
+#[test]
+fn who_named_no_scheduler_has_the_one_of_the_device() {
+    let record = io(
+        subject("6.1.0-1-amd64", "full"),
+        "io:64m+read",
+        1,
+        9_000_000,
+        back_and_forth(),
+    );
+    let records = [record];
+    let plan = plan(records.iter());
+    let Some(picture @ Picture::Bars(bars)) = &io::pictures(&PictureData::new(&plan, &records, None)) else {
+        panic!()
+    };
+    assert_eq!(bars.panels[0].of.label, "io:64m+read");
+    assert_eq!(bars.panels[0].rows[0].of.label, "as it was");
+    texts(&draw(picture, Theme::Dark));
+}
+
+#[test]
+fn twelve_tests_with_one_seed() {
+    let probes = "putc write+bs8k rewrite getc read+bs8k seeks randread randwrite cached buffered read write";
+    let of_probe = |work: &str| {
+        let of_scheduler = move |scheduler| {
+            io(
+                with_scheduler("6.1.0-1-amd64", scheduler),
+                &format!("io:64m+{work}"),
+                1,
+                9_000_000,
+                Vec::new(),
+            )
+        };
+        SCHEDULERS.map(of_scheduler)
+    };
+    let records: Vec<Record> = probes.split(' ').flat_map(of_probe).collect();
+    let plan = plan(records.iter());
+    let data = PictureData::new(&plan, &records, None);
+    let Some(picture @ Picture::Bars(bars)) = &io::pictures(&data) else {
+        panic!()
+    };
+    check(picture);
+    assert_eq!(bars.panels.len(), 12);
+    let file = draw(picture, Theme::Light);
+    assert!(file.contains("viewBox=\"0 0 660 "), "two columns");
+    texts(&file);
+    assert!(
+        requests::pictures(&data, Options::default()).is_empty(),
+        "the disks did nothing"
+    );
+}
+
+#[test]
+fn the_disk_over_time_and_during_the_longest_operation() {
+    let records = ["none", "bfq"].map(|scheduler| {
+        let longest = if scheduler == "bfq" { 15_000_000 } else { 12_000_000 };
+        [1, 2].map(|seed| {
+            let subject = with_scheduler("6.1.0-1-amd64", scheduler);
+            io(subject, "io:64m+read", seed, longest + seed, back_and_forth())
+        })
+    });
+    let records = records.concat();
+    let plan = plan(records.iter());
+    let data = PictureData::new(&plan, &records, None);
+    let all = requests::pictures(&data, Options::default());
+    let ids: Vec<&str> = all.iter().map(|p| p.head().id.as_str()).collect();
+    assert_eq!(ids, ["io-head-64m+read-idle", "io-longest-64m+read-idle"]);
+    all.iter().for_each(check);
+    let Picture::Requests(first) = &all[0] else { panic!() };
+    let panel = &first.panels[1];
+    assert_eq!(
+        (panel.of.label.as_str(), panel.seed),
+        ("6.1 full bfq", 2),
+        "that with the longest"
+    );
+    assert_eq!(panel.said, "longest 15.0 ms, at 10.0 ms");
+    assert_eq!(panel.longest, Some([10.0, 25.000_002]));
+    let actions: Vec<(&str, usize)> = panel
+        .series
+        .iter()
+        .map(|s| (s.of.label.as_str(), s.requests.len()))
+        .collect();
+    assert_eq!(actions, [("read", 2), ("write", 1), ("flush", 1)]);
+    // Sectors of 512 bytes; the arm is there 5 ms after the disk turned to it.
+    assert_eq!(panel.series[1].requests, [[9.0, 15.0, 18.0, 460.8, 460.801_024]]);
+    assert_eq!(
+        panel.moves,
+        [[10.0, 0.513_024, 15.0, 460.8], [18.0, 460.801_024, 23.0, 0.513_024]]
+    );
+    let Picture::Requests(longest) = &all[1] else { panic!() };
+    assert_eq!(longest.head.x.unit, "virtual ms at 1000 MIPS");
+    assert_eq!(
+        longest.panels[0].series[0].requests.len(),
+        1,
+        "the first read was long over"
+    );
+    assert_eq!(
+        longest.panels[0].series[1].requests[0][..3],
+        [-1.0, 5.0, 8.0],
+        "since it began"
+    );
+    for picture in &all {
+        for theme in [Theme::Light, Theme::Dark] {
+            let shown = texts(&draw(picture, theme));
+            for text in [
+                "read",
+                "write",
+                "flush",
+                "it waits",
+                "the arm moves",
+                "longest operation",
+            ] {
+                assert!(shown.iter().any(|t| t == text), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_far_away_does_not_press_the_others_together() {
+    let mut all: Vec<DiskRequest> = (0..200)
+        .map(|i| request(DiskAction::Read, [i, i, i + 1], 0, 50_000_000 + i * 7_919 % 100_000))
+        .collect();
+    all[50].sector = 32;
+    let records = [io(
+        with_scheduler("6.1.0-1-amd64", "none"),
+        "io:64m+read",
+        1,
+        9_000_000,
+        all,
+    )];
+    let plan = plan(records.iter());
+    let data = PictureData::new(&plan, &records, None);
+    let few = Options {
+        panel_dots: 100,
+        ..Options::default()
+    };
+    let all = requests::pictures(&data, Options::default());
+    let Picture::Requests(first) = &all[0] else { panic!() };
+    check(&all[0]);
+    assert!(first.head.y.from > 25.0, "{:?}", first.head.y);
+    assert_eq!(first.panels[0].outside, 1 + 3 + 4);
+    assert!(first.head.about.contains("farther away"), "{}", first.head.about);
+    let fewer = requests::pictures(&data, few);
+    let Picture::Requests(first) = &fewer[0] else { panic!() };
+    assert_eq!(first.panels[0].series[0].requests.len(), 100);
+    assert!(
+        first.head.about.contains("100 later requests are left out"),
+        "{}",
+        first.head.about
+    );
 }

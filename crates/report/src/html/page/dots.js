@@ -33,7 +33,7 @@ const dotsPanel = (picture, panel, group) => {
       }],
     };
   }, group);
-  return { host, node: el('div', { class: 'panel' }, el('p', { class: 'panel-title' }, name(panel.label)), el('p', {}, `${behind}${missed}; ${most}.`), host) };
+  return { hosts: [host], node: el('div', { class: 'panel' }, el('p', { class: 'panel-title' }, name(panel.label)), el('p', {}, `${behind}${missed}; ${most}.`), host) };
 };
 
 const dotsTable = (picture, panels) => table({

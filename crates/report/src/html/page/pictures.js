@@ -1,5 +1,7 @@
 // A picture: heading, how to read it, panels, and its data as a table.
 const probesOf = (run, picture) => {
+  const own = (picture.panels ?? []).map((panel) => panel.probe).filter(Boolean);
+  if (own.length > 0) return [...new Set(own)];
   const words = picture.id.split('-');
   return run.probes.filter((probe) => words.includes(probe.split(':')[0]));
 };
@@ -8,24 +10,29 @@ const panelNodes = (picture, group) => {
   if (picture.kind === 'dots') {
     return picture.panels.filter(isShown).map((panel) => dotsPanel(picture, panel, group));
   }
+  if (picture.kind === 'bars') return picture.panels.filter(isShown).flatMap((panel) => barsPanel(picture, panel));
+  if (picture.kind === 'requests') return picture.panels.filter(isShown).map((panel) => requestsPanel(picture, panel, group));
   const kind = CURVES[picture.kind];
   return picture.panels.filter(isShown).flatMap((panel) => {
     const series = panel.series.filter(isShown);
     if (series.length === 0) return [];
     const about = `${picture.title}, ${panel.label}. ${series.map((one) => kind.says(one, picture)).join('. ')}.`;
     const host = chart(about, kind.option(picture, { ...panel, series }));
-    return [{ host, node: el('div', { class: 'panel' }, panel.label && el('p', { class: 'panel-title' }, name(panel.label)), legend(series, kind.more), host) }];
+    return [{ hosts: [host], node: el('div', { class: 'panel' }, panel.label && el('p', { class: 'panel-title' }, name(panel.label)), legend(series, kind.more), host) }];
   });
 };
 
 const pictureTables = (picture) => {
-  if (picture.kind === 'dots') return dotsTable(picture, picture.panels.filter(isShown));
-  return picture.panels.filter(isShown).map((panel) => CURVES[picture.kind].table(picture, panel, panel.series.filter(isShown)));
+  const panels = picture.panels.filter(isShown);
+  if (picture.kind === 'dots') return dotsTable(picture, panels);
+  if (picture.kind === 'bars') return barsTable(picture, panels);
+  if (picture.kind === 'requests') return requestsTable(picture, panels);
+  return panels.map((panel) => CURVES[picture.kind].table(picture, panel, panel.series.filter(isShown)));
 };
 
 // Pictures of one question stay together: `dots-wakeup-latency-shm` is of `wakeup-latency`.
 const questionOf = (run, picture) => {
-  const probe = probesOf(run, picture)[0]?.split(':')[0];
+  const probe = probesOf(run, picture)[0]?.replace(/^io\+/, 'io:').split(':')[0];
   const words = picture.id.split('-');
   const quantity = QUANTITIES.find((one) => words.includes(one));
   return [probe, quantity].filter(Boolean).join(', ') || 'All together';
@@ -59,12 +66,12 @@ const pictureFigure = (run, picture, heading = 'h3') => {
   if (picture.kind === 'heat') {
     node.append(heatMap(picture));
   } else {
-    const place = el('div', { class: picture.kind === 'dots' && picture.panels.length > 1 ? 'panels wide' : 'panels' });
+    const place = el('div', { class: ['dots', 'requests'].includes(picture.kind) && picture.panels.length > 1 ? 'panels wide' : 'panels' });
     let hosts = [];
     const draw = () => {
       hosts.forEach(dropChart);
       const made = panelNodes(picture, id);
-      hosts = made.map((panel) => panel.host);
+      hosts = made.flatMap((panel) => panel.hosts);
       place.replaceChildren(...(made.length > 0 ? made.map((panel) => panel.node) : [el('p', { class: 'empty' }, 'The filter leaves nothing of this picture.')]));
     };
     onFilter(draw);

@@ -171,6 +171,19 @@ impl Canvas {
         self.put("path", &attributes);
     }
 
+    /// Thick lines with round ends, as one path.
+    pub fn thick(&mut self, path: &str, colour: &str, width: f64) {
+        let width = units(width);
+        let attributes = [
+            ("d", path),
+            ("fill", "none"),
+            ("stroke", colour),
+            ("stroke-width", &width),
+            ("stroke-linecap", "round"),
+        ];
+        self.put("path", &attributes);
+    }
+
     /// A straight stroke.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64, dash: &str) {
         let path = format!("M{} {}L{} {}", units(from.0), units(from.1), units(to.0), units(to.1));

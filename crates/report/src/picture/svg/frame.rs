@@ -7,15 +7,15 @@ use super::ticks::{Tick, ticks};
 use crate::picture::{Axis, Head};
 
 /// Room at all sides.
-const EDGE: f64 = 8.0;
+pub const EDGE: f64 = 8.0;
 /// Between panels beside each other.
-const GAP: f64 = 16.0;
+pub const GAP: f64 = 16.0;
 /// A line of text.
-const LINE: f64 = 15.0;
+pub const LINE: f64 = 15.0;
 /// A column of a paper.
-const COLUMN: f64 = 420.0;
+pub const COLUMN: f64 = 420.0;
 /// Panels beside each other need less width than a column each.
-const MORE: f64 = 240.0;
+pub const MORE: f64 = 240.0;
 
 /// What is written above a panel.
 pub struct Caption {

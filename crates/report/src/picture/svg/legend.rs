@@ -20,6 +20,10 @@ pub struct Entry {
 enum Sign {
     Series { style: usize, marked: bool },
     Limit,
+    Request { style: usize },
+    Waiting { style: usize },
+    Moving,
+    Shaded,
 }
 
 impl Entry {
@@ -28,6 +32,33 @@ impl Entry {
         Entry {
             text: label.to_string(),
             sign: Sign::Series { style, marked },
+        }
+    }
+
+    /// A request of a disk.
+    pub fn request(label: &str, style: usize) -> Entry {
+        Entry::of(label, Sign::Request { style })
+    }
+
+    /// A request that waits.
+    pub fn waiting(label: &str, style: usize) -> Entry {
+        Entry::of(label, Sign::Waiting { style })
+    }
+
+    /// Its arm.
+    pub fn moving(label: &str) -> Entry {
+        Entry::of(label, Sign::Moving)
+    }
+
+    /// A stretch of time.
+    pub fn shaded(label: &str) -> Entry {
+        Entry::of(label, Sign::Shaded)
+    }
+
+    fn of(label: &str, sign: Sign) -> Entry {
+        Entry {
+            text: label.to_string(),
+            sign,
         }
     }
 
@@ -79,6 +110,13 @@ impl Legend {
                 let (from, to) = ((left + x, y), (left + x + SAMPLE - TEXT / 2.0, y));
                 match entry.sign {
                     Sign::Limit => canvas.line(from, to, canvas.theme.limit(), 1.2, "5 3"),
+                    Sign::Request { style } => {
+                        let colour = canvas.theme.colour(style);
+                        canvas.line((from.0 + 4.0, y), (to.0 - 4.0, y), colour, 2.4, "");
+                    }
+                    Sign::Waiting { style } => canvas.line(from, to, canvas.theme.colour(style), 0.5, ""),
+                    Sign::Moving => canvas.line((from.0, y + 4.0), (to.0, y - 4.0), canvas.theme.faint(), 0.6, ""),
+                    Sign::Shaded => canvas.rect(from.0, y - 5.0, to.0 - from.0, 10.0, canvas.theme.shade()),
                     Sign::Series { style, marked } => {
                         let colour = canvas.theme.colour(style);
                         canvas.line(from, to, colour, 1.5, dash(style));

@@ -4,12 +4,14 @@
 //! the other modules draw the data. The library `svg` writes the document and escapes what is foreign. Ticks and frames are ours:
 //! plotting libraries draw dashes as separate strokes, a dot as a shape of its own, on whole pixels.
 
+mod bars;
 mod canvas;
 mod dots;
 mod frame;
 mod heat;
 mod legend;
 pub(crate) mod over_time;
+mod requests;
 mod series;
 mod theme;
 mod ticks;
@@ -26,5 +28,7 @@ pub fn draw(picture: &Picture, theme: Theme) -> String {
         Picture::Percentiles(p) => series::percentiles(theme, p),
         Picture::Heat(p) => heat::draw(theme, p),
         Picture::Lines(p) => series::lines(theme, p),
+        Picture::Bars(p) => bars::draw(theme, p),
+        Picture::Requests(p) => requests::draw(theme, p),
     }
 }

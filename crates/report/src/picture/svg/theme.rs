@@ -76,6 +76,11 @@ impl Theme {
         self.choose("#e0e0e0", "#333333")
     }
 
+    /// A stretch of time that is pointed at.
+    pub fn shade(self) -> &'static str {
+        self.choose("#f3ecd2", "#3a3418")
+    }
+
     /// The ground.
     pub fn ground(self) -> &'static str {
         self.choose("#ffffff", "#121212")
