@@ -12,8 +12,8 @@ const SECTOR: f64 = 512.0;
 const MOST_MOVES: usize = 400;
 /// So much of the time before and after the longest operation is drawn.
 const AROUND: f64 = 0.15;
-/// At most this share of the requests is drawn at each edge...
-const FAR: f64 = 0.02;
+/// At most so many of a hundred requests are drawn at each edge...
+const FAR: usize = 10;
 /// ...if all others then have this many times the room.
 const NARROWER: f64 = 4.0;
 /// Below the places: where a flush is drawn.
@@ -228,12 +228,14 @@ fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<Axis> {
     let (mut lows, mut highs): (Vec<f64>, Vec<f64>) = placed.unzip();
     lows.sort_by(f64::total_cmp);
     highs.sort_by(f64::total_cmp);
-    let far = (lows.len() as f64 * FAR) as usize;
-    let (mut low, mut high) = (*lows.first()?, *highs.last()?);
-    let near = (lows[far], highs[highs.len() - 1 - far]);
-    if high - low > NARROWER * (near.1 - near.0) {
-        (low, high) = near;
-    }
+    let all_of_them = (*lows.first()?, *highs.last()?);
+    let without = |percent: usize| {
+        let far = (lows.len() * percent).div_ceil(100);
+        let near = (*lows.get(far)?, *highs.get(highs.len().checked_sub(1 + far)?)?);
+        let gains = near.1 > near.0 && all_of_them.1 - all_of_them.0 > NARROWER * (near.1 - near.0);
+        gains.then_some(near)
+    };
+    let (low, high) = (1..=FAR).find_map(without).unwrap_or(all_of_them);
     // A single place has some room, too.
     let span = (high - low).max(1e-4);
     let flushes = all().any(|r| r.action == DiskAction::Flush);
