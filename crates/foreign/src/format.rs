@@ -1,7 +1,7 @@
 //! The tools whose files are read, and how their content tells them apart.
 
 use super::measured::Measured;
-use super::{FormatError, cyclictest, jitterdebugger, oslat, rtla};
+use super::{FormatError, bonnie, cyclictest, fio, hdparm, jitterdebugger, oslat, rtla};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
@@ -19,16 +19,25 @@ pub enum Format {
     Oslat,
     /// jitterdebugger, its results and its samples.
     Jitterdebugger,
+    /// fio's JSON.
+    Fio,
+    /// bonnie++'s comma-separated values.
+    Bonnie,
+    /// `hdparm -tT`.
+    Hdparm,
 }
 
 impl Format {
     /// All.
-    pub const ALL: [Format; 5] = [
+    pub const ALL: [Format; 8] = [
         Format::Cyclictest,
         Format::Timerlat,
         Format::Osnoise,
         Format::Oslat,
         Format::Jitterdebugger,
+        Format::Fio,
+        Format::Bonnie,
+        Format::Hdparm,
     ];
 
     /// Its name.
@@ -39,6 +48,9 @@ impl Format {
             Format::Osnoise => "osnoise",
             Format::Oslat => "oslat",
             Format::Jitterdebugger => "jitterdebugger",
+            Format::Fio => "fio",
+            Format::Bonnie => "bonnie++",
+            Format::Hdparm => "hdparm",
         }
     }
 
@@ -47,6 +59,9 @@ impl Format {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return jitterdebugger::is_raw(bytes).then_some(Format::Jitterdebugger);
         };
+        if fio::is_json(text) || fio::is_text(text) {
+            return Some(Format::Fio);
+        }
         if text.trim_start().starts_with('{') {
             return of_json(text);
         }
@@ -64,6 +79,8 @@ impl Format {
             .map(|(_, format)| *format)
             .or_else(|| jitterdebugger::is_text(text).then_some(Format::Jitterdebugger))
             .or_else(|| cyclictest::is_text(text).then_some(Format::Cyclictest))
+            .or_else(|| bonnie::is_text(text).then_some(Format::Bonnie))
+            .or_else(|| hdparm::is_text(text).then_some(Format::Hdparm))
     }
 
     /// Reads a file of it; a number without a unit is of so many ns.
@@ -90,6 +107,9 @@ impl Format {
             (Format::Oslat, false) => oslat::text(text),
             (Format::Jitterdebugger, true) => jitterdebugger::json(text),
             (Format::Jitterdebugger, false) => jitterdebugger::text(text, unit),
+            (Format::Fio, _) => fio::json(text),
+            (Format::Bonnie, _) => bonnie::text(text),
+            (Format::Hdparm, _) => hdparm::text(text),
             (Format::Timerlat, _) => rtla::timerlat(text),
             (Format::Osnoise, _) => rtla::osnoise(text),
         }

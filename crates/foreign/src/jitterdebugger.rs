@@ -52,8 +52,8 @@ fn of_cpu(cpu: u32, told: &Cpu, unit: u64) -> Result<Option<Values>, FormatError
         outside.ok_or_else(|| FormatError::new(format!("the histogram of CPU {cpu} has too many samples")))?;
     let ends = Extremes {
         count: told.count,
-        min: whole(told.min, unit)?,
-        mean: of_float(told.avg, unit).ok_or_else(|| FormatError::new("a mean is no time"))?,
+        min: Some(whole(told.min, unit)?),
+        mean: Some(of_float(told.avg, unit).ok_or_else(|| FormatError::new("a mean is no time"))?),
         max: whole(told.max, unit)?,
     };
     let from_ns = bins.keys().next_back().map_or(0, |last| last.saturating_add(unit));
@@ -79,8 +79,8 @@ pub fn text(content: &str, unit: u64) -> Result<Measured, FormatError> {
             let cpu = field("A:")?.parse().ok()?;
             let ends = Extremes {
                 count: field("C:")?.parse().ok()?,
-                min: decimal(field("Min:")?, unit)?,
-                mean: decimal(field("Avg:")?, unit)?,
+                min: Some(decimal(field("Min:")?, unit)?),
+                mean: Some(decimal(field("Avg:")?, unit)?),
                 max: decimal(field("Max:")?, unit)?,
             };
             Some((cpu, ends))

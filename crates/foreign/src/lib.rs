@@ -7,9 +7,13 @@
 //! Nothing is made up: a figure that the file does not tell is absent in the record, and every record says
 //! which tool it is of ([`Foreign`](worstcase_results::record::Foreign)).
 
+mod bonnie;
 mod cyclictest;
 mod error;
+mod files;
+mod fio;
 mod format;
+mod hdparm;
 mod jitterdebugger;
 mod measured;
 mod oslat;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 use worstcase_probe::Nanos;
+use worstcase_probe::bench::IoDetails;
 use worstcase_results::record::{Beyond, Gaps, Quantity, Rounding};
+use worstcase_results::stats::Percentile;
 
 /// All of a file. What it does not tell is absent.
 #[derive(Debug)]
@@ -70,9 +72,11 @@ pub struct MachineTold {
 #[derive(Debug)]
 pub struct Series {
     /// worstcase's name of the instrument, or the tool's where worstcase has none.
-    pub probe: &'static str,
+    pub probe: String,
     /// The CPU, or the number of the thread.
-    pub cpu: u32,
+    pub cpu: Option<u32>,
+    /// The repetition in its file, from 0.
+    pub repetition: u64,
     /// Distance of two due times.
     pub period: Option<Nanos>,
     /// Real-time priority.
@@ -85,22 +89,37 @@ pub struct Series {
     pub quantities: BTreeMap<Quantity, Values>,
     /// Of osnoise: sums without single gaps.
     pub gaps: Option<Gaps>,
+    /// How many operations there were, where no quantity tells.
+    pub taken: Option<u64>,
+    /// Of work with files: what it did.
+    pub io: Option<Box<IoDetails>>,
     /// Counts that the tool gives, by name.
     pub counts: BTreeMap<String, String>,
 }
 
 impl Series {
     /// Without any value.
-    pub fn new(probe: &'static str, cpu: u32, overrun: Overrun) -> Series {
+    pub fn new(probe: &str, cpu: u32, overrun: Overrun) -> Series {
         Series {
-            probe,
-            cpu,
+            cpu: Some(cpu),
+            ..Series::of_all(probe, overrun)
+        }
+    }
+
+    /// Of no CPU in particular.
+    pub fn of_all(probe: &str, overrun: Overrun) -> Series {
+        Series {
+            probe: probe.to_string(),
+            cpu: None,
+            repetition: 0,
             period: None,
             priority: None,
             observed: None,
             overrun,
             quantities: BTreeMap::new(),
             gaps: None,
+            taken: None,
+            io: None,
             counts: BTreeMap::new(),
         }
     }
@@ -126,6 +145,8 @@ pub enum Values {
     Counted(Counted),
     /// Their number and ends.
     Extremes(Extremes),
+    /// The same with some between.
+    Told(Told),
 }
 
 /// A value.
@@ -150,15 +171,33 @@ pub struct Counted {
     pub ends: Extremes,
 }
 
+/// Ends, and what percentiles the tool tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// Number, smallest, mean and largest.
+    pub ends: Extremes,
+    /// The median.
+    pub median: Option<u64>,
+    /// The percentiles that the count bears.
+    pub percentiles: BTreeMap<Percentile, u64>,
+}
+
 /// Number, smallest, mean and largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extremes {
     /// How many.
     pub count: u64,
-    /// The smallest.
-    pub min: Nanos,
-    /// The mean.
-    pub mean: Nanos,
+    /// The smallest, if the tool tells it.
+    pub min: Option<Nanos>,
+    /// The mean, if the tool tells it.
+    pub mean: Option<Nanos>,
     /// The largest.
     pub max: Nanos,
+}
+
+impl Extremes {
+    /// A bin's value as a sample: no bin is beyond the ends.
+    pub fn bound(&self, value: u64) -> u64 {
+        value.max(self.min.map_or(0, |min| min.0)).min(self.max.0)
+    }
 }

@@ -150,8 +150,8 @@ impl Core {
         }
         let ends = Extremes {
             count,
-            min: self.min,
-            mean: self.mean,
+            min: Some(self.min),
+            mean: Some(self.mean),
             max: self.max,
         };
         let mut series = Series::new(TOOL, self.cpu, Overrun::NoDueTimes);

@@ -5,6 +5,7 @@ use super::measured::{Counted, Extremes, Measured, Overrun, Sample, Series, Valu
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
+use worstcase_probe::bench::Details;
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
     Accounting, BuildError, Cell, CellId, CellResult, Foreign, ForeignMachine, Kernel, Machine, Periods, Preempt,
@@ -49,7 +50,7 @@ pub fn of(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, Import
         let before = |r: &&CellResult| r.record.subject.id() == subject.id();
         let seed = all.iter().filter(before).map(|r| r.record.cell.seed).max().unwrap_or(0) + 1;
         for series in &source.measured.series {
-            let built = one(&source, &subject, series, seed, given);
+            let built = one(&source, &subject, series, seed + series.repetition, given);
             all.push(built.map_err(|error| ImportError::Build {
                 file: source.file.clone(),
                 source: error,
@@ -99,14 +100,16 @@ fn one(
     let load = given.load.clone().unwrap_or_else(|| UNKNOWN_LOAD.to_string());
     let has_period = series.overrun != Overrun::NoDueTimes;
     let period = series.period.or(given.interval).filter(|_| has_period);
-    let id = CellId::new(&subject.id(), &load, series.probe, seed, Some(series.cpu));
+    let id = CellId::new(&subject.id(), &load, &series.probe, seed, series.cpu);
     let rows = rows(series, period);
     let summary = Summaries::of(|quantity| summary(series.quantities.get(&quantity)?));
     let taken = summary
         .latency
         .as_ref()
         .or(summary.irq_latency.as_ref())
-        .map_or(0, |s| s.count);
+        .map(|s| s.count)
+        .or(series.taken)
+        .unwrap_or(0);
     // The tool prints each sample with its number: those without are not in the file.
     let lost = rows
         .last()
@@ -136,14 +139,14 @@ fn one(
         id,
         subject: subject.clone(),
         cell: Cell {
-            probe: series.probe.to_string(),
+            probe: series.probe.clone(),
             load,
             period_ns: period.unwrap_or_default().0,
             periods,
             seed,
             warmup_ns: 0,
             priority: series.priority.unwrap_or(0),
-            cpu: Some(series.cpu),
+            cpu: series.cpu,
             method: None,
         },
         accounting,
@@ -175,7 +178,7 @@ fn one(
             false => digest(periods, &rows),
         },
         causes: Vec::new(),
-        details: None,
+        details: series.io.clone().map(Details::Io),
         samples: build::samples_file(&samples, rows.len() as u64),
         summary,
     };
@@ -186,7 +189,7 @@ fn one(
 fn beyond(series: &Series) -> BTreeMap<Quantity, worstcase_results::record::Beyond> {
     let of = |(quantity, values): (&Quantity, &Values)| match values {
         Values::Counted(counted) => Some((*quantity, counted.beyond?)),
-        Values::Samples(_) | Values::Extremes(_) => None,
+        Values::Samples(_) | Values::Extremes(_) | Values::Told(_) => None,
     };
     series.quantities.iter().filter_map(of).collect()
 }
@@ -196,6 +199,10 @@ fn lacks(source: &Source, series: &Series, period: Option<Nanos>, missed_known: 
     let mut lacks: Vec<&str> = Vec::new();
     match series.quantities.values().next() {
         Some(Values::Counted(_)) => lacks.push("single samples and their order: it is a histogram"),
+        Some(Values::Extremes(ends)) if ends.min.is_none() => {
+            lacks.push("the distribution: of each kind of operation it has the longest");
+        }
+        Some(Values::Told(_)) => lacks.push("the distribution: it has the ends, the mean and some percentiles"),
         Some(Values::Extremes(_)) => {
             lacks.push("the distribution: it has the number of samples, their minimum, mean and maximum");
         }
@@ -244,14 +251,19 @@ fn summary(values: &Values) -> Option<Summary> {
         }
         Values::Counted(counted) => Some(of_counted(counted)),
         Values::Extremes(ends) => Some(of_extremes(ends)),
+        Values::Told(told) => Some(Summary {
+            median_ns: told.median,
+            percentiles_ns: told.percentiles.clone(),
+            ..of_extremes(&told.ends)
+        }),
     }
 }
 
 fn of_extremes(ends: &Extremes) -> Summary {
     Summary {
         count: ends.count,
-        min_ns: ends.min.0,
-        mean_ns: ends.mean.0,
+        min_ns: ends.min.map(|ns| ns.0),
+        mean_ns: ends.mean.map(|ns| ns.0),
         median_ns: None,
         max_ns: ends.max.0,
         max_index: None,
@@ -269,7 +281,7 @@ fn of_counted(counted: &Counted) -> Summary {
             below += **here;
             below >= rank
         });
-        found.map(|(value, _)| (*value).clamp(counted.ends.min.0, counted.ends.max.0))
+        found.map(|(value, _)| counted.ends.bound(*value))
     };
     let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
     Summary {
@@ -287,7 +299,7 @@ fn held(counted: &Counted) -> String {
     let mut histogram: Histogram<u64> = Histogram::new(3).expect("three digits are allowed");
     let alone = counted.beyond.filter(|b| b.count == 1).map(|_| (counted.ends.max.0, 1));
     for (value, count) in counted.bins.iter().map(|(v, c)| (*v, *c)).chain(alone) {
-        let value = value.clamp(counted.ends.min.0, counted.ends.max.0);
+        let value = counted.ends.bound(value);
         histogram
             .record_n(value, count)
             .expect("a growing histogram takes every value");

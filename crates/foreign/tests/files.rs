@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_foreign::{Format, Given, ImportError, read, records};
 use worstcase_probe::Nanos;
+use worstcase_probe::bench::Details;
 use worstcase_results::record::{Beyond, Foreign, Quantity, Record, Rounding};
 use worstcase_results::stats::Percentile;
 
@@ -36,7 +37,7 @@ fn lacks(record: &Record, what: &str) -> bool {
 /// Count, minimum, mean, median and maximum of the latency, in ns.
 fn latency(record: &Record) -> (u64, u64, u64, Option<u64>, u64) {
     let s = record.summary(Quantity::Latency).unwrap();
-    (s.count, s.min_ns, s.mean_ns, s.median_ns, s.max_ns)
+    (s.count, s.min_ns.unwrap(), s.mean_ns.unwrap(), s.median_ns, s.max_ns)
 }
 
 fn all_files() -> Vec<PathBuf> {
@@ -299,6 +300,156 @@ fn what_cannot_be_imported_is_one_line() {
     assert!(error.contains("byte 1 is not UTF-8"), "{error}");
 }
 
+/// Bytes and time of a work with files, in ns.
+fn io(record: &Record) -> (u64, u64) {
+    match &record.details {
+        Some(Details::Io(io)) => (io.bytes, io.elapsed.0),
+        other => panic!("{}: {other:?}", record.id),
+    }
+}
+
+fn probes(records: &[Record]) -> Vec<&str> {
+    records.iter().map(|r| r.cell.probe.as_str()).collect()
+}
+
+#[test]
+fn fio_s_jobs_are_works_of_ours_where_they_are_the_same() {
+    let records = import("fio.json");
+    assert_eq!(probes(&records), ["io:64m+write", "io:32m+randread+direct"]);
+    let told = json("fio.json");
+    for (record, (job, direction)) in records.iter().zip([(0, "write"), (1, "read")]) {
+        let told = &told["jobs"][job][direction];
+        let number = |of: &serde_json::Value| of.as_u64().unwrap();
+        let s = record.summary(Quantity::Latency).unwrap();
+        assert_eq!(s.count, number(&told["total_ios"]));
+        assert_eq!(
+            (s.min_ns, s.max_ns),
+            (Some(number(&told["clat_ns"]["min"])), number(&told["clat_ns"]["max"]))
+        );
+        assert_eq!(s.held().unwrap().len(), s.count);
+        assert_eq!(
+            io(record),
+            (number(&told["io_bytes"]), number(&told["runtime"]) * 1_000_000)
+        );
+        let median = number(&told["clat_ns"]["percentile"]["50.000000"]);
+        assert_eq!(s.median_ns, Some(median));
+    }
+    assert_eq!(foreign(&records[0]).tool(), "fio 3.33");
+    assert_eq!(foreign(&records[0]).rounding, Rounding::Middle);
+    assert!(lacks(&records[0], "how many requests waited"));
+}
+
+fn json(name: &str) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(data(name)).unwrap()).unwrap()
+}
+
+#[test]
+fn fio_without_bins_tells_some_percentiles() {
+    let records = import("fio-plain.json");
+    let s = records[0].summary(Quantity::Latency).unwrap();
+    let told = &json("fio-plain.json")["jobs"][0]["read"]["clat_ns"]["percentile"];
+    assert_eq!(s.median_ns, told["50.000000"].as_u64());
+    assert_eq!(
+        s.percentiles_ns.get(&Percentile::P99),
+        told["99.000000"].as_u64().as_ref()
+    );
+    assert_eq!(
+        s.percentiles_ns.get(&Percentile::P99_99),
+        None,
+        "too few samples bear it"
+    );
+    assert!(s.held().is_none() && lacks(&records[0], "some percentiles"));
+}
+
+#[test]
+fn what_only_fio_does_keeps_its_name() {
+    let records = import("fio-mixed.json");
+    let name = |direction| format!("fio-mixed-{direction}");
+    assert_eq!(
+        probes(&records),
+        [name("read"), name("write"), name("read"), name("write")]
+    );
+    let jobs: Vec<Option<u32>> = records.iter().map(|r| r.cell.cpu).collect();
+    assert_eq!(jobs, [0, 0, 1, 1].map(Some));
+    assert!(records.iter().all(|r| r.details.is_none()));
+    let notes = &foreign(&records[0]).notes;
+    assert!(notes.iter().any(|note| note.starts_with("mixed, write: ")), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note.contains("from the submission on (clat)")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn fio_s_text_is_told_what_to_do() {
+    let path = std::env::temp_dir().join(format!("worstcase-foreign-fio-{}", std::process::id()));
+    fs::write(&path, "seq: (g=0): rw=write\nfio-3.33\nStarting 1 process\n").unwrap();
+    let error = read(&path, None, false).unwrap_err().to_string();
+    assert!(error.contains("--output-format=json+"), "{error}");
+    // What fio says before its JSON is no harm.
+    let before = ["fio: a word\n", &fs::read_to_string(data("fio.json")).unwrap()].concat();
+    fs::write(&path, before).unwrap();
+    let source = read(&path, None, false).unwrap();
+    assert_eq!(records(vec![source], &Given::default()).unwrap().len(), 2);
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn bonnie_has_fifty_columns_and_a_repetition_a_line() {
+    let records = import("bonnie.csv");
+    let set = "putc write+bs8k rewrite getc read+bs8k seeks+seekers4";
+    let with_a_file = set.split(' ').map(|work| format!("io:1536m+{work}"));
+    let set = "create stat delete rcreate rstat rdelete";
+    let all: Vec<String> = with_a_file
+        .chain(set.split(' ').map(|work| format!("io+{work}")))
+        .collect();
+    assert_eq!(probes(&records), [all.clone(), all].concat());
+    let seeds: Vec<u64> = records.iter().map(|r| r.cell.seed).collect();
+    assert_eq!(seeds, [[1; 12], [2; 12]].concat());
+    let longest = |at: usize| {
+        records[at]
+            .summary(Quantity::Latency)
+            .map(|s| (s.count, s.min_ns, s.mean_ns, s.max_ns))
+    };
+    assert_eq!(longest(0), Some((196_608, None, None, 6_770_000)));
+    assert_eq!(longest(5), Some((8_192, None, None, 6_549_000)));
+    assert_eq!(longest(11), Some((65_536, None, None, 2_507_000)));
+    // 942 988 KiB a second; what is too fast has no time.
+    let (bytes, elapsed) = io(&records[1]);
+    assert_eq!(bytes, 1_536 << 20);
+    assert_eq!((bytes as f64 / 1_024.0 / (elapsed as f64 / 1e9)).round(), 942_988.0);
+    assert_eq!(io(&records[4]), (1_536 << 20, 0));
+    assert_eq!(io(&records[2]).0, 2 * 1_536 << 20, "read and written");
+    assert!(lacks(&records[0], "it has the longest"));
+}
+
+#[test]
+fn a_line_of_bonnie_s_that_lost_a_column_is_refused() {
+    let path = std::env::temp_dir().join(format!("worstcase-foreign-bonnie-{}", std::process::id()));
+    let text = fs::read_to_string(data("bonnie.csv")).unwrap();
+    fs::write(&path, text.replacen("1536M,,", "1536M,", 1)).unwrap();
+    let error = read(&path, None, false).unwrap_err().to_string();
+    assert!(error.contains("line 2: 49 columns, where bonnie++ has 50"), "{error}");
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn hdparm_tells_a_rate() {
+    let records = import("hdparm.txt");
+    assert_eq!(
+        probes(&records),
+        [
+            "io:256m+cached",
+            "io:256m+buffered",
+            "hdparm-direct-cached",
+            "hdparm-direct"
+        ]
+    );
+    assert_eq!(io(&records[0]), (18_538 << 20, 2_000_000_000));
+    assert_eq!(records[1].summary(Quantity::Latency), None);
+    assert!(lacks(&records[1], "latencies") && foreign(&records[1]).notes.iter().any(|n| n.contains("/dev/loop0")));
+}
+
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let error = read(Path::new("/nowhere/x"), None, false).unwrap_err();
@@ -329,7 +480,7 @@ fn a_cut_file_is_refused_or_honest() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn a_damaged_file_never_panics(file in 0_usize..19, at: prop::sample::Index, byte: u8, forced in 0_usize..5) {
+    fn a_damaged_file_never_panics(file in 0_usize..24, at: prop::sample::Index, byte: u8, forced in 0_usize..8) {
         let files = all_files();
         let mut bytes = fs::read(&files[file % files.len()]).unwrap();
         let place = at.index(bytes.len());

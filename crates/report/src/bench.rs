@@ -408,14 +408,9 @@ fn shootdown_list(view: &View, points: &[ShootdownPoint], style: Style) -> Vec<S
 
 /// The cells of min, median, p99, max and rounds, and those that a probe adds.
 pub(super) fn with_rounds(rounds: &Rounds, more: impl IntoIterator<Item = String>) -> Vec<String> {
-    let first = [
-        micros(rounds.min),
-        micros(rounds.median),
-        rounds.p99.map_or("-".into(), micros),
-        micros(rounds.max),
-        grouped(rounds.count),
-    ];
-    first.into_iter().chain(more).collect()
+    let first = [rounds.min, rounds.median, rounds.p99, rounds.max].map(|time| time.map_or("-".into(), micros));
+    let count = grouped(rounds.count);
+    first.into_iter().chain([count]).chain(more).collect()
 }
 
 pub(super) fn units<'a>(view: &View, places: impl Iterator<Item = &'a PointName>) -> String {

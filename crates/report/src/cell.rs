@@ -258,8 +258,9 @@ fn held_histogram(record: &Record, style: Style) -> Vec<String> {
 
 fn figures(s: &Summary) -> String {
     let exact = |ns: u64| micros_exact(Nanos(ns));
-    let mut parts = vec![format!("min {}", exact(s.min_ns)), format!("mean {}", exact(s.mean_ns))];
-    parts.extend(s.median_ns.map(|ns| format!("median {}", exact(ns))));
+    let told = [("min", s.min_ns), ("mean", s.mean_ns), ("median", s.median_ns)];
+    let told = told.into_iter().filter_map(|(name, ns)| Some((name, ns?)));
+    let mut parts: Vec<String> = told.map(|(name, ns)| format!("{name} {}", exact(ns))).collect();
     parts.extend(
         s.percentiles_ns
             .iter()

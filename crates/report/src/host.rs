@@ -168,8 +168,9 @@ fn by_cpu(records: &[&Record], quantity: Quantity, style: Style) -> Vec<String> 
 
 fn numbers(record: &Record, s: &Summary) -> Vec<String> {
     let us = |ns: u64| micros(Nanos(ns));
-    let mut row = vec![us(s.min_ns), s.median_ns.map_or("-".into(), us)];
-    row.extend(PERCENTILES.map(|p| s.percentiles_ns.get(&p).map_or("-".into(), |ns| us(*ns))));
+    let told = |ns: Option<u64>| ns.map_or("-".into(), us);
+    let mut row = vec![told(s.min_ns), told(s.median_ns)];
+    row.extend(PERCENTILES.map(|p| told(s.percentiles_ns.get(&p).copied())));
     row.extend([us(s.max_ns), grouped(s.count)]);
     row.extend(losses(&[record]));
     row
@@ -205,7 +206,8 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<Vec<Stri
         borne.flatten().unwrap_or("-".into())
     };
     let median = at(0.5).unwrap_or("-".into());
-    let mut row = vec![us(rows.iter().map(|(_, s)| s.min_ns).min()?), median];
+    let min = rows.iter().filter_map(|(_, s)| s.min_ns).min();
+    let mut row = vec![min.map_or("-".into(), us), median];
     row.extend(PERCENTILES.map(percentile));
     row.push(us(rows.iter().map(|(_, s)| s.max_ns).max()?));
     row.push(grouped(count));

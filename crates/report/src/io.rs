@@ -5,18 +5,25 @@ use super::bench::{list, units, with_rounds};
 use super::terminal::{Style, distinct};
 use worstcase_base::format::{grouped, plain};
 use worstcase_probe::bench::Io;
+use worstcase_results::stats::Values;
 use worstcase_results::stats::io::{BesideRates, IoPoint, Queue, Schedulers};
+
+fn told(text: Option<String>) -> String {
+    text.unwrap_or("-".into())
+}
 
 /// The table, and what it says of schedulers.
 pub(super) fn lines(view: &View, points: &[IoPoint], style: Style) -> Vec<String> {
     let has_others = points.iter().any(|p| p.beside.is_some());
     let row = |p: &IoPoint| {
-        let mbs = p.bytes_a_second.figures().median / 1e6;
-        let rate = p.operations_a_second.figures().median.round() as u64;
+        let median = |values: &Option<Values>| values.as_ref().map(|values| values.figures().median);
+        let mbs = median(&p.bytes_a_second)
+            .filter(|rate| *rate > 0.0)
+            .map(|rate| format!("{:.1}", rate / 1e6));
+        let rate = median(&p.operations_a_second).map(|rate| grouped(rate.round() as u64));
         let sync = p.sync.map_or("-".into(), |sync| format!("{:.3}", sync.0 as f64 / 1e9));
-        let moved = if mbs > 0.0 { format!("{mbs:.1}") } else { "-".into() };
         let others = has_others.then(|| p.beside.map_or("-".into(), others));
-        with_rounds(&p.rounds, [grouped(rate), moved, sync].into_iter().chain(others))
+        with_rounds(&p.rounds, [rate, mbs].map(told).into_iter().chain([sync]).chain(others))
     };
     let mut lines = vec![style.bold(&format!(
         "io: time of an operation ({}); operations and MB (10^6 bytes) a second until all is on the device",
@@ -50,8 +57,17 @@ pub(super) fn lines(view: &View, points: &[IoPoint], style: Style) -> Vec<String
     ));
     lines.push(String::new());
     lines.push(style.bold("can an I/O scheduler make a difference here? Only where several requests wait at once"));
-    let works = distinct(points.iter().map(|p| &p.io));
-    let of = |io: &Io| -> Vec<&Schedulers> { points.iter().filter(|p| p.io == *io).map(|p| &p.schedulers).collect() };
+    let told = || {
+        points
+            .iter()
+            .filter(|p| !matches!(p.schedulers, Schedulers::NotTold { .. }))
+    };
+    let works = distinct(told().map(|p| &p.io));
+    let of = |io: &Io| -> Vec<&Schedulers> { told().filter(|p| p.io == *io).map(|p| &p.schedulers).collect() };
+    if works.is_empty() {
+        lines.extend(distinct(points.iter().filter_map(|p| why(&p.schedulers))));
+        return lines;
+    }
     lines.extend(list(
         "work",
         works.iter().map(|io| io.to_string()).collect(),
@@ -82,13 +98,12 @@ fn others(rates: BesideRates) -> String {
 
 /// The cells of one answer: what several subjects had lies between two numbers.
 fn answer(of: &[&Schedulers]) -> Vec<String> {
-    let word = if of.iter().any(|schedulers| schedulers.matter()) {
-        "yes"
-    } else {
-        "no"
+    let word = match of.iter().any(|schedulers| schedulers.matter()) {
+        true => "yes",
+        false => "no",
     };
     let devices = distinct(of.iter().map(|schedulers| match schedulers {
-        Schedulers::NoDevice { .. } => "-",
+        Schedulers::NotTold { .. } | Schedulers::NoDevice { .. } => "-",
         Schedulers::NothingToDo { device } => device,
         Schedulers::Worked(queue) => &queue.device,
     }));
@@ -118,6 +133,9 @@ fn answer(of: &[&Schedulers]) -> Vec<String> {
 /// What else there is to know of a device.
 fn why(schedulers: &Schedulers) -> Option<String> {
     let said = match schedulers {
+        Schedulers::NotTold { tool } => {
+            format!("{tool}: its file does not tell how many requests waited at the device")
+        }
         Schedulers::NoDevice { file_system } => {
             format!("{file_system}: it has no block device of its own, or tells none")
         }

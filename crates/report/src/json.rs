@@ -9,7 +9,7 @@ use worstcase_results::stats::io::{IoPoint, ios};
 use worstcase_results::stats::points::{
     self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint, SwitchPoint,
 };
-use worstcase_results::stats::{Ensemble, ensembles};
+use worstcase_results::stats::{Ensemble, Values, ensembles};
 
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-show/4";
@@ -159,8 +159,8 @@ fn irq(p: &RemotePoint) -> Value {
 
 fn io(p: &IoPoint) -> Value {
     let more = json!({
-        "bytes_a_second": p.bytes_a_second.figures(),
-        "operations_a_second": p.operations_a_second.figures(),
+        "bytes_a_second": p.bytes_a_second.as_ref().map(Values::figures),
+        "operations_a_second": p.operations_a_second.as_ref().map(Values::figures),
         "sync_ns": p.sync,
         "others_a_second": p.beside,
         "schedulers": p.schedulers,

@@ -17,7 +17,7 @@ pub struct Column {
     counts: BTreeMap<u64, u64>,
     /// Samples that another tool's histogram does not hold.
     beyond: u64,
-    /// Smallest, mean and largest in ns; nothing without a sample.
+    /// Smallest, mean and largest in ns, 0 where they are not known; nothing without a sample.
     ends: Option<[u64; 3]>,
 }
 
@@ -29,7 +29,7 @@ impl Column {
             name: plain(record.id.as_str()),
             counts: BTreeMap::new(),
             beyond: 0,
-            ends: summary.map(|s| [s.min_ns, s.mean_ns, s.max_ns]),
+            ends: summary.map(|s| [s.min_ns.unwrap_or(0), s.mean_ns.unwrap_or(0), s.max_ns]),
         };
         if let Some(summary) = summary.filter(|_| !record.has_samples()) {
             let held = summary.held();

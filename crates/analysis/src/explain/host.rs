@@ -88,7 +88,9 @@ fn breakdown(
 ) -> Result<Breakdown, ExplainError> {
     let median = |quantity| Nanos(record.summary(quantity).and_then(|s| s.median_ns).unwrap_or(0));
     let around = Around {
-        floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
+        floor: record
+            .summary(Quantity::Latency)
+            .map_or(Nanos(0), |s| Nanos(s.min_ns.unwrap_or(0))),
         ordinary: Parts {
             irq_latency: median(Quantity::IrqLatency),
             handler: median(Quantity::Handler),

@@ -291,7 +291,9 @@ fn tell(
 
 fn around(record: &Record, records: &[Record]) -> Around {
     Around {
-        floor: record.summary(Quantity::Latency).map_or(Nanos(0), |s| Nanos(s.min_ns)),
+        floor: record
+            .summary(Quantity::Latency)
+            .map_or(Nanos(0), |s| Nanos(s.min_ns.unwrap_or(0))),
         peers: peers(record, records),
     }
 }

@@ -68,8 +68,8 @@ fn values(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<
     let no_mean = || FormatError::new(format!("the mean of thread {number} is no time"));
     let ends = Extremes {
         count: thread.cycles,
-        min: whole(thread.min, unit)?,
-        mean: of_float(thread.avg, unit).ok_or_else(no_mean)?,
+        min: Some(whole(thread.min, unit)?),
+        mean: Some(of_float(thread.avg, unit).ok_or_else(no_mean)?),
         max: whole(thread.max, unit)?,
     };
     let bins = bins(&thread.histogram, unit)?;

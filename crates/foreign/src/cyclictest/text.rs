@@ -117,8 +117,8 @@ impl ThreadLine {
             priority: field("P:").and_then(|n| u8::try_from(n).ok()).filter(|n| *n > 0),
             ends: Extremes {
                 count: field("C:")?,
-                min: time("Min:")?,
-                mean: time("Avg:")?,
+                min: Some(time("Min:")?),
+                mean: Some(time("Avg:")?),
                 max: time("Max:")?,
             },
         };
@@ -212,8 +212,8 @@ impl Histogram {
             };
             let ends = Extremes {
                 count,
-                min: whole(column(&min)?, unit)?,
-                mean: whole(column(&mean)?, unit)?,
+                min: Some(whole(column(&min)?, unit)?),
+                mean: Some(whole(column(&mean)?, unit)?),
                 max: whole(column(&max)?, unit)?,
             };
             let from_ns = whole(end, unit)?.0;

@@ -108,8 +108,8 @@ impl<'a> Table<'a> {
         let mean = sum("avg:")?;
         let ends = Extremes {
             count,
-            min: whole(number("min:")?, self.unit)?,
-            mean: decimal(mean, self.unit).ok_or_else(|| FormatError::new("an average is no time"))?,
+            min: Some(whole(number("min:")?, self.unit)?),
+            mean: Some(decimal(mean, self.unit).ok_or_else(|| FormatError::new("an average is no time"))?),
             max: whole(number("max:")?, self.unit)?,
         };
         // Rows of zeros are not printed: all that is sure is that no sample of a bin is above the last row.

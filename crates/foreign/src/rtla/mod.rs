@@ -33,7 +33,7 @@ fn add_timerlat(all: &mut Vec<Series>, cpu: u32, column: Column, values: Values)
         Column::Thread => ("timerlat", Quantity::Latency),
         Column::User => ("timerlat-user", Quantity::Latency),
     };
-    let place = all.iter().position(|s| s.probe == probe && s.cpu == cpu);
+    let place = all.iter().position(|s| s.probe == probe && s.cpu == Some(cpu));
     let place = place.unwrap_or_else(|| {
         all.push(Series::new(probe, cpu, Overrun::Skips));
         all.len() - 1

@@ -35,7 +35,15 @@ pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
                 decimal(word, unit).ok_or_else(wrong)
             };
             let (min, mean, max) = (time(min)?, time(mean)?, time(max)?);
-            columns.push((column, Extremes { count, min, mean, max }));
+            columns.push((
+                column,
+                Extremes {
+                    count,
+                    min: Some(min),
+                    mean: Some(mean),
+                    max,
+                },
+            ));
         }
         cpus.insert(cpu, columns);
     }

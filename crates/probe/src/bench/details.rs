@@ -179,7 +179,7 @@ pub struct SpawnDetails {
 pub struct IoDetails {
     /// Bytes read and written by all operations.
     pub bytes: u64,
-    /// From the first operation until everything was on the device.
+    /// From the first operation until everything was on the device; 0 where a foreign file does not tell it.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
     /// How much of that the last fsync took, where there is one.

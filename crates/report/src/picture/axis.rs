@@ -81,9 +81,9 @@ pub fn of_question(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
     let summaries = || question.records.iter().filter_map(|r| r.summary(question.quantity));
     let us = |ns: u64| ns as f64 / 1_000.0;
     let limit = question.limit(data).map(|limit| us(limit.0));
-    let ends = summaries().flat_map(|s| [us(s.min_ns), us(s.max_ns)]);
+    let ends = summaries().flat_map(|s| s.min_ns.into_iter().chain([s.max_ns]).map(us));
     let values: Vec<f64> = ends.chain(limit).collect();
-    let usual = summaries().map(|s| us(s.median_ns.unwrap_or(s.mean_ns)));
+    let usual = summaries().map(|s| us(s.median_ns.or(s.mean_ns).unwrap_or(s.max_ns)));
     let usual = usual.fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(0.0, f64::max);
     match largest > usual.max(FINEST) * WIDE {

@@ -120,7 +120,8 @@ fn panel(data: &PictureData<'_>, of: Of, seeds: &[&Seed<'_>]) -> Option<BarsPane
             true => seed.record.accounting.taken() as f64,
             false => seed.details.bytes as f64 / 1e6,
         };
-        what / (seed.details.elapsed.0.max(1) as f64 / 1e9)
+        let elapsed = seed.details.elapsed.0;
+        (elapsed > 0).then(|| what / (elapsed as f64 / 1e9))
     };
     let latency = |seed: &&Seed<'_>| Some(seed.record.summary(Quantity::Latency)?.max_ns as f64 / 1e3);
     let largest = seeds.iter().filter_map(latency).fold(0.0, f64::max);
@@ -134,7 +135,7 @@ fn panel(data: &PictureData<'_>, of: Of, seeds: &[&Seed<'_>]) -> Option<BarsPane
         .map(|id| {
             let own = of_subject(id);
             let shown = data.subject(own[0].record);
-            let throughput = own.iter().map(throughput).collect();
+            let throughput = own.iter().filter_map(throughput).collect();
             let latency = own.iter().filter_map(|s| Some(latency(s)? / by)).collect();
             BarsRow {
                 of: Of {

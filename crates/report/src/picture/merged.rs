@@ -27,7 +27,7 @@ impl Merged {
         for summary in records.iter().filter_map(|r| r.summary(quantity)) {
             merged.histogram.add(summary.histogram()?).ok()?;
             merged.max = merged.max.max(summary.max_ns);
-            merged.min = merged.min.min(summary.min_ns);
+            merged.min = merged.min.min(summary.min_ns?);
         }
         (!merged.histogram.is_empty()).then_some(merged)
     }

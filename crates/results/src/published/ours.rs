@@ -129,14 +129,14 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
     let summary = record.summary(quantity)?;
     let percentile = |p| summary.percentiles_ns.get(&p).copied();
     let ns = match cell.statistic {
-        Statistic::Min => Some(summary.min_ns),
-        Statistic::Mean => Some(summary.mean_ns),
+        Statistic::Min => summary.min_ns,
+        Statistic::Mean => summary.mean_ns,
         Statistic::P50 => summary.median_ns,
         Statistic::P90 => percentile(Percentile::P90),
         Statistic::P99 => percentile(Percentile::P99),
         Statistic::P999 => percentile(Percentile::P99_9),
         Statistic::Max => Some(summary.max_ns),
-        Statistic::Spread => Some(summary.max_ns - summary.min_ns),
+        Statistic::Spread => Some(summary.max_ns - summary.min_ns?),
         Statistic::Elapsed => match &record.details {
             Some(Details::Io(io)) => Some(io.elapsed.0),
             _ => None,

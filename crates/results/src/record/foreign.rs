@@ -54,6 +54,8 @@ pub enum Rounding {
     Down,
     /// A value may be lower than it says.
     Up,
+    /// A value is the middle of a bin whose width is a share of it.
+    Middle,
 }
 
 /// Samples of which is known that they are at least so large, and no larger than the largest.
@@ -95,7 +97,10 @@ impl Foreign {
             true => format!("{} us", ns / 1_000),
             false => format!("{ns} ns"),
         };
-        format!("values in steps of {unit}, rounded {}", self.rounding)
+        match self.rounding {
+            Rounding::Middle => format!("values are rounded {}; minimum and maximum are exact", self.rounding),
+            _ => format!("values in steps of {unit}, rounded {}", self.rounding),
+        }
     }
 }
 
@@ -104,6 +109,7 @@ impl fmt::Display for Rounding {
         f.pad(match self {
             Rounding::Down => "down",
             Rounding::Up => "up",
+            Rounding::Middle => "to the middle of a bin, some hundredths of the value wide",
         })
     }
 }

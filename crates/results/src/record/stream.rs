@@ -55,8 +55,8 @@ impl FirstPass {
         let percentiles = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
         Some(Summary {
             count,
-            min_ns: self.min,
-            mean_ns: (self.sum / u128::from(count)) as u64,
+            min_ns: Some(self.min),
+            mean_ns: Some((self.sum / u128::from(count)) as u64),
             median_ns: Some(at((count - 1) / 2 + 1)),
             max_ns: self.max,
             max_index: Some(self.max_index),
@@ -146,8 +146,8 @@ impl SecondPass {
         let median = found.iter().find(|(what, _)| what.is_none());
         Summary {
             count,
-            min_ns: self.first.min,
-            mean_ns: (self.first.sum / u128::from(count)) as u64,
+            min_ns: Some(self.first.min),
+            mean_ns: Some((self.first.sum / u128::from(count)) as u64),
             median_ns: median.map(|(_, value)| *value),
             max_ns: self.first.max,
             max_index: Some(self.first.max_index),

@@ -90,6 +90,9 @@ impl Quantity {
             (Quantity::Latency, "irq") => "interrupt response: edge out to edge back",
             (Quantity::Latency, "spawn") => "time of a process, from fork to wait",
             (Quantity::Latency, "io") => "time of an operation",
+            (Quantity::Latency, name) if name.starts_with("fio-") || name.starts_with("bonnie-") => {
+                "time of an operation"
+            }
             (Quantity::Latency, "shootdown") => "time of a munmap",
             (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
             (Quantity::Latency, "timerlat-user") => "latency: timer due to the return to user space",
@@ -112,10 +115,12 @@ impl fmt::Display for Quantity {
 pub struct Summary {
     /// Samples.
     pub count: u64,
-    /// The smallest.
-    pub min_ns: u64,
-    /// The mean, rounded down.
-    pub mean_ns: u64,
+    /// The smallest; absent where a foreign file does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<u64>,
+    /// The mean, rounded down; absent where a foreign file does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<u64>,
     /// The nearest-rank median; absent where a foreign file does not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_ns: Option<u64>,
@@ -140,8 +145,8 @@ impl Summary {
         let (max_index, _) = *values.iter().find(|(_, v)| *v == max)?;
         Some(Summary {
             count: distribution.count(),
-            min_ns: distribution.min().0,
-            mean_ns: distribution.mean().0,
+            min_ns: Some(distribution.min().0),
+            mean_ns: Some(distribution.mean().0),
             median_ns: Some(distribution.median().0),
             max_ns: max.0,
             max_index: Some(max_index),
@@ -175,10 +180,11 @@ impl Summary {
             return Err(format!("has {} samples of {taken} taken", self.count));
         }
         self.check_order()?;
-        match (self.median_ns, self.max_index, self.histogram()) {
-            (Some(_), Some(_), Some(_)) => Ok(()),
-            (_, _, None) => Err("has a histogram that does not hold every sample".into()),
-            _ => Err("has no median, or no sample for its maximum".into()),
+        let ends = (self.min_ns, self.mean_ns, self.median_ns, self.max_index);
+        match (ends, self.histogram()) {
+            ((Some(_), Some(_), Some(_), Some(_)), Some(_)) => Ok(()),
+            (_, None) => Err("has a histogram that does not hold every sample".into()),
+            _ => Err("has no minimum, mean or median, or no sample for its maximum".into()),
         }
     }
 
@@ -193,11 +199,13 @@ impl Summary {
     }
 
     fn check_order(&self) -> Result<(), String> {
-        let mut ascending = vec![self.min_ns];
+        let mut ascending: Vec<u64> = self.min_ns.into_iter().collect();
         ascending.extend(self.median_ns);
         ascending.extend(self.percentiles_ns.values());
         ascending.push(self.max_ns);
-        match !ascending.is_sorted() || self.mean_ns < self.min_ns || self.mean_ns > self.max_ns {
+        let least = self.min_ns.unwrap_or(0);
+        let outside = self.mean_ns.is_some_and(|mean| !(least..=self.max_ns).contains(&mean));
+        match !ascending.is_sorted() || outside {
             true => Err("is not in order from minimum to maximum".into()),
             false => Ok(()),
         }
@@ -237,7 +245,7 @@ mod tests {
         let s = Summary::new(&[(0, Nanos(5)), (3, Nanos(9)), (4, Nanos(9))]).unwrap();
         assert_eq!(
             (s.max_ns, s.max_index, s.median_ns, s.mean_ns),
-            (9, Some(3), Some(9), 7)
+            (9, Some(3), Some(9), Some(7))
         );
         assert!(s.percentiles_ns.is_empty());
         assert_eq!(Summary::new(&[]), None);

@@ -16,10 +16,10 @@ pub struct IoPoint {
     pub io: Io,
     /// How often, and how long.
     pub rounds: Rounds,
-    /// Bytes a second, of each seed.
-    pub bytes_a_second: Values,
+    /// Bytes a second, of each seed. As the next absent where a foreign file does not tell it.
+    pub bytes_a_second: Option<Values>,
     /// Operations a second, of each seed.
-    pub operations_a_second: Values,
+    pub operations_a_second: Option<Values>,
     /// The longest that the last fsync took, where there was one.
     pub sync: Option<Nanos>,
     /// What others did meanwhile, where there were any.
@@ -62,6 +62,11 @@ impl BesideRates {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedulers {
+    /// Another tool measured it, and does not say.
+    NotTold {
+        /// That tool.
+        tool: String,
+    },
     /// There is no block device below the file system.
     NoDevice {
         /// That file system.
@@ -105,7 +110,7 @@ impl Schedulers {
     /// The requests, if there were any.
     pub fn queue(&self) -> Option<&Queue> {
         match self {
-            Schedulers::NoDevice { .. } | Schedulers::NothingToDo { .. } => None,
+            Schedulers::NotTold { .. } | Schedulers::NoDevice { .. } | Schedulers::NothingToDo { .. } => None,
             Schedulers::Worked(queue) => Some(queue),
         }
     }
@@ -118,7 +123,12 @@ impl Schedulers {
         })
     }
 
-    fn of(details: &[&IoDetails]) -> Option<Schedulers> {
+    fn of(records: &[&Record], details: &[&IoDetails]) -> Option<Schedulers> {
+        if let Some(foreign) = records.iter().find_map(|r| r.foreign.as_ref()) {
+            return Some(Schedulers::NotTold {
+                tool: foreign.tool.clone(),
+            });
+        }
         let first = details.first()?;
         let devices: Vec<&DeviceDetails> = details.iter().filter_map(|d| d.device.as_ref()).collect();
         let Some(device) = devices.first() else {
@@ -167,20 +177,22 @@ fn point(place: PointName, io: Io, records: &[&Record]) -> Option<IoPoint> {
         _ => None,
     });
     let all: Vec<(u64, &IoDetails)> = with_details.collect();
+    let timed = || all.iter().filter(|(_, d)| d.elapsed > Nanos(0));
     let a_second = |count: fn(&(u64, &IoDetails)) -> u64| {
         let of = |one: &(u64, &IoDetails)| vec![count(one) as f64 * 1e9 / one.1.elapsed.0.max(1) as f64];
-        Values::new(all.iter().map(of))
+        Values::new(timed().map(of))
     };
+    let count = records.iter().map(|r| r.accounting.taken()).sum();
     let details: Vec<&IoDetails> = all.iter().map(|(_, d)| *d).collect();
     Some(IoPoint {
         place,
         io,
-        rounds: rounds(records)?,
-        bytes_a_second: a_second(|(_, d)| d.bytes)?,
-        operations_a_second: a_second(|(taken, _)| *taken)?,
+        rounds: rounds(records).unwrap_or(Rounds::untimed(count)),
+        bytes_a_second: a_second(|(_, d)| d.bytes),
+        operations_a_second: a_second(|(taken, _)| *taken).filter(|_| count > 0),
         sync: details.iter().filter_map(|d| d.sync).max(),
         beside: BesideRates::of(&details),
-        schedulers: Schedulers::of(&details)?,
+        schedulers: Schedulers::of(records, &details)?,
     })
 }
 
@@ -226,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_scheduler_can_make_a_difference_where_requests_meet() {
-        let of = |device| Schedulers::of(&[&details(device)]).unwrap();
+        let of = |device| Schedulers::of(&[], &[&details(device)]).unwrap();
         assert_eq!(
             of(None),
             Schedulers::NoDevice {

@@ -144,14 +144,27 @@ pub struct ShootdownPoint {
 pub struct Rounds {
     /// How many.
     pub count: u64,
-    /// The shortest.
-    pub min: Nanos,
+    /// The shortest. As the others absent where a foreign file does not tell it.
+    pub min: Option<Nanos>,
     /// The median over the seeds of each seed's median.
-    pub median: Nanos,
+    pub median: Option<Nanos>,
     /// The same of the 99th percentile, where every seed bears one.
     pub p99: Option<Nanos>,
     /// The longest.
-    pub max: Nanos,
+    pub max: Option<Nanos>,
+}
+
+impl Rounds {
+    /// So many of which nothing else is known.
+    pub(super) fn untimed(count: u64) -> Rounds {
+        Rounds {
+            count,
+            min: None,
+            median: None,
+            p99: None,
+            max: None,
+        }
+    }
 }
 
 /// The points of `switch`, in the order of the records.
@@ -374,10 +387,10 @@ pub(super) fn rounds(records: &[&Record]) -> Option<Rounds> {
         .collect();
     Some(Rounds {
         count: records.iter().map(|r| r.accounting.taken()).sum(),
-        min: Nanos(summaries.iter().map(|s| s.min_ns).min()?),
-        median: middle(summaries.iter().filter_map(|s| s.median_ns).map(Nanos))?,
+        min: summaries.iter().filter_map(|s| s.min_ns).min().map(Nanos),
+        median: middle(summaries.iter().filter_map(|s| s.median_ns).map(Nanos)),
         p99: p99s.and_then(|values| middle(values.into_iter().map(Nanos))),
-        max: Nanos(summaries.iter().map(|s| s.max_ns).max()?),
+        max: Some(Nanos(summaries.iter().map(|s| s.max_ns).max()?)),
     })
 }
 

@@ -13,17 +13,19 @@ use worstcase_foreign::{Format, Given, Source, read, records};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{CellEntry, CellResult, Imported, Run, RunError, RunPlan};
 
-/// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
+/// Import what cyclictest, rtla, oslat, jitterdebugger, fio, bonnie++ or hdparm wrote, as a run that show, compare and report take
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   worstcase import cyclictest.json
   worstcase import before.txt after.txt --load hackbench -o tried
   worstcase import timerlat.txt --interval 1ms
+  worstcase import fio.json --load idle
 
 Read are: cyclictest's --json, its histograms (-h, -H, --histfile), its lines of a thread each, its
 samples (-v); the output of rtla timerlat and osnoise, hist and top; oslat's text and --json;
-jitterdebugger's results.json, samples.raw and lines.
+jitterdebugger's results.json, samples.raw and lines; fio's JSON (--output-format=json+), bonnie++'s
+lines of comma-separated values, hdparm -tT.
 Nothing is made up: what a file does not hold is absent (-), and the run says so.
 Files of one kernel and tool are the seeds of one subject. Of a file that does not tell its kernel the
 file's name stands in its place.
@@ -35,7 +37,7 @@ pub struct ImportArgs {
     /// The run's folder [default: import- and the first file's name]
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Which tool wrote them: cyclictest, timerlat, osnoise, oslat or jitterdebugger [default: as the content tells]
+    /// Which tool wrote them: cyclictest, timerlat, osnoise, oslat, jitterdebugger, fio, bonnie++ or hdparm [default: as the content tells]
     #[arg(long, value_name = "TOOL")]
     format: Option<Format>,
     /// What ran beside, in your words; to compare with a run of worstcase, as it names the load: idle, fork, cmd:...

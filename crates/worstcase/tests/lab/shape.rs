@@ -72,7 +72,7 @@ fn a_slower_cpu_takes_as_much_longer() {
     let idle = |mips| {
         let words = format!("--kernel {RT} --load idle --samples 200 --seeds 1 --mips {mips}");
         let latency = shared().measure(&words).remove(0).summary.latency;
-        latency.expect("samples").min_ns
+        latency.expect("samples").min_ns.unwrap()
     };
     let (fast, slow) = (idle(1000), idle(250));
     assert!(

@@ -136,6 +136,56 @@ fn two_files_of_a_kernel_compare() {
 }
 
 #[test]
+fn tools_for_files_stand_in_the_table_of_io() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = [
+        "fio.json",
+        "fio-plain.json",
+        "fio-mixed.json",
+        "bonnie.csv",
+        "hdparm.txt",
+    ];
+    for (name, columns) in [
+        ("bonnie.csv", "1536m+write+bs8k - - - 4066 393 216 138 004 1130.5 -"),
+        ("hdparm.txt", "256m+cached - - - - 0 - 9719.3 -"),
+    ] {
+        let said = import(dir.path(), &[name], &["-o", name]);
+        let work = columns.split_once(' ').unwrap().0;
+        let line = said.lines().find(|line| line.contains(&format!(": {work}"))).unwrap();
+        let words: Vec<&str> = line.split_whitespace().skip(2).collect();
+        assert_eq!(words.join(" "), columns, "{said}");
+        assert!(
+            said.contains("its file does not tell how many requests waited"),
+            "{said}"
+        );
+    }
+    import(dir.path(), &files, &["--load", "idle", "-o", "all"]);
+    let run = |args: &[&str]| worstcase(dir.path(), args, 0).0;
+    let shown = run(&["show", "all"]);
+    for told in [
+        "fio-mixed-read under idle",
+        "time of an operation (us)",
+        "32m+randread+direct",
+        "| mixed, write: ",
+    ] {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&run(&["show", "all", "--json"])).unwrap();
+    let io = json["runs"][0]["io"].as_array().or(json["io"].as_array()).unwrap();
+    let bonnie = |point: &&serde_json::Value| point["probe"] == "io:1536m+read+bs8k";
+    let bonnie = io.iter().find(bonnie).unwrap();
+    assert!(
+        bonnie["min_ns"].is_null() && bonnie["bytes_a_second"].is_null(),
+        "{bonnie}"
+    );
+    assert_eq!(bonnie["max_ns"], 2_196_000);
+    run(&["report", "all", "-o", "page.html"]);
+    assert!(run(&["plot", "all", "-o", "pictures"]).contains("io-schedulers.svg"));
+    assert!(run(&["show", "all", "--csv"]).contains("io:1536m+putc"));
+    assert!(run(&["compare", "bonnie.csv", "bonnie.csv"]).contains("cells compared"));
+}
+
+#[test]
 fn files_of_different_length_make_no_baseline_and_it_is_said_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let files = ["cyclictest.json", "cyclictest-histogram.json"];

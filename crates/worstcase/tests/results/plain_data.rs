@@ -67,7 +67,10 @@ fn a_histogram_can_be_imported_again() {
     );
     let whole = |ns: u64| ns / 1_000 * 1_000;
     assert_eq!(theirs.count, ours.count);
-    assert_eq!((theirs.min_ns, theirs.max_ns), (whole(ours.min_ns), whole(ours.max_ns)));
+    assert_eq!(
+        (theirs.min_ns, theirs.max_ns),
+        (ours.min_ns.map(whole), whole(ours.max_ns))
+    );
     assert_eq!(theirs.median_ns, ours.median_ns.map(whole));
     // A column a cell.
     let all = show(run.dir(), &["--histogram"]);

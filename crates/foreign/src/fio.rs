@@ -1,0 +1,285 @@
+//! fio: its JSON (`--output-format=json` and `json+`), a series a job and direction.
+
+use super::FormatError;
+use super::files;
+use super::measured::{Counted, Extremes, Measured, Overrun, Series, Told, Values};
+use super::text::{self, bins, of_float};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use worstcase_base::utc::Utc;
+use worstcase_probe::Nanos;
+use worstcase_results::record::{Quantity, Rounding};
+use worstcase_results::stats::Percentile;
+
+const TOOL: &str = "fio";
+/// Engines that have one request at a time, whatever iodepth says.
+const ONE_AT_A_TIME: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
+/// Options that leave what is measured as it is.
+const HARMLESS: [&str; 22] = [
+    "name",
+    "directory",
+    "filename",
+    "size",
+    "filesize",
+    "rw",
+    "readwrite",
+    "bs",
+    "blocksize",
+    "direct",
+    "buffered",
+    "end_fsync",
+    "fsync_on_close",
+    "group_reporting",
+    "stonewall",
+    "thread",
+    "unlink",
+    "randrepeat",
+    "randseed",
+    "norandommap",
+    "refill_buffers",
+    "lat_percentiles",
+];
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "fio version")]
+    version: String,
+    timestamp: Option<u64>,
+    #[serde(rename = "global options", default)]
+    global: Map<String, Value>,
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Job {
+    jobname: String,
+    #[serde(default)]
+    error: i64,
+    #[serde(rename = "job options", default)]
+    options: Map<String, Value>,
+    read: Direction,
+    write: Direction,
+    #[serde(default)]
+    trim: Option<Direction>,
+}
+
+#[derive(Deserialize)]
+struct Direction {
+    io_bytes: u64,
+    /// In ms.
+    runtime: u64,
+    total_ios: u64,
+    slat_ns: Option<Latency>,
+    clat_ns: Option<Latency>,
+    lat_ns: Option<Latency>,
+}
+
+#[derive(Deserialize)]
+struct Latency {
+    min: u64,
+    max: u64,
+    mean: f64,
+    #[serde(rename = "N")]
+    count: Option<u64>,
+    #[serde(default)]
+    percentile: BTreeMap<String, u64>,
+    #[serde(default)]
+    bins: BTreeMap<String, u64>,
+}
+
+/// Whether its JSON is in a text, maybe after messages of fio's.
+pub fn is_json(text: &str) -> bool {
+    text.contains("\"fio version\"")
+}
+
+/// Whether it is what fio prints for people.
+pub fn is_text(text: &str) -> bool {
+    text.contains("\nStarting ") && text.contains("fio-") || text.contains("IO depths    :")
+}
+
+/// Reads its JSON.
+pub fn json(content: &str) -> Result<Measured, FormatError> {
+    if !is_json(content) {
+        return Err(FormatError::new(
+            "it is fio's text for people; write its JSON: --output-format=json+ --output=FILE",
+        ));
+    }
+    let begin = if content.starts_with('{') {
+        Some(0)
+    } else {
+        content.find("\n{")
+    };
+    let file: File = text::json(TOOL, &content[begin.unwrap_or(0)..])?;
+    let mut measured = Measured::new(TOOL, Nanos(1));
+    measured.version = Some(file.version.trim_start_matches("fio-").to_string());
+    measured.ended = file.timestamp.map(Utc::at);
+    measured.rounding = Rounding::Middle;
+    measured.lacks = vec!["how many requests waited at the device, and its I/O scheduler"];
+    for job in &file.jobs {
+        if job.error != 0 {
+            measured
+                .notes
+                .push(format!("job {} ended with error {}", job.jobname, job.error));
+        }
+        let options = options(&file.global, &job.options);
+        let directions = [
+            ("read", Some(&job.read)),
+            ("write", Some(&job.write)),
+            ("trim", job.trim.as_ref()),
+        ];
+        let worked: Vec<(&str, &Direction)> = directions
+            .into_iter()
+            .filter_map(|(name, of)| Some((name, of?)))
+            .filter(|(_, of)| of.total_ios > 0)
+            .collect();
+        for (name, direction) in &worked {
+            let probe = work(&options, name).unwrap_or_else(|| match worked.len() {
+                1 => files::own_name(&[TOOL, &job.jobname]),
+                _ => files::own_name(&[TOOL, &job.jobname, name]),
+            });
+            measured.notes.push(told(&job.jobname, name, direction));
+            measured.series.push(direction.series(&probe, &mut measured.notes)?);
+        }
+    }
+    number_alike(&mut measured.series);
+    Ok(measured)
+}
+
+/// Jobs with one name are told apart by their number.
+fn number_alike(series: &mut [Series]) {
+    let names: Vec<String> = series.iter().map(|one| one.probe.clone()).collect();
+    for (at, one) in series.iter_mut().enumerate() {
+        let alike = |some: &[String]| some.iter().filter(|name| **name == one.probe).count();
+        if alike(&names) > 1 {
+            one.cpu = Some(alike(&names[..at]) as u32);
+        }
+    }
+}
+
+/// A job's options above those of all.
+fn options(global: &Map<String, Value>, own: &Map<String, Value>) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    global
+        .iter()
+        .chain(own)
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect()
+}
+
+/// The name of the same work in worstcase, if there is one.
+fn work(options: &BTreeMap<String, String>, direction: &str) -> Option<String> {
+    let of = |names: &[&str]| names.iter().find_map(|name| options.get(*name)).map(String::as_str);
+    let is = |names: &[&str], value: &str| of(names) == Some(value);
+    let engine = of(&["ioengine"]).unwrap_or("psync");
+    let one_at_a_time = ONE_AT_A_TIME.contains(&engine) || is(&["iodepth"], "1") || of(&["iodepth"]).is_none();
+    let word = of(&["rw", "readwrite"]).unwrap_or("read");
+    let random = word.starts_with("rand");
+    let harmless = |name: &str, value: &str| match name {
+        "ioengine" | "iodepth" => one_at_a_time,
+        "numjobs" => value == "1",
+        "invalidate" => value == "1",
+        "runtime" | "time_based" => random,
+        name => HARMLESS.contains(&name),
+    };
+    let direct = is(&["direct"], "1") || is(&["buffered"], "0");
+    let is_synced = of(&["end_fsync", "fsync_on_close"]).is_some_and(|value| value != "0");
+    let is_same = options.iter().all(|(name, value)| harmless(name, value))
+        && word.trim_start_matches("rand") == direction
+        && (direct || direction == "read" || is_synced);
+    if !is_same {
+        return None;
+    }
+    let block = files::bytes(of(&["bs", "blocksize"]).unwrap_or("4k"))?;
+    let size = files::bytes(of(&["size", "filesize"])?)?;
+    let direct = if direct { "+direct" } else { "" };
+    files::work(&format!("{size}+{word}+bs{block}{direct}"))
+}
+
+/// What a job did, in a line.
+fn told(job: &str, name: &str, direction: &Direction) -> String {
+    let seconds = direction.runtime as f64 / 1e3;
+    let mb = direction.io_bytes as f64 / 1e6;
+    let rates = match seconds > 0.0 {
+        true => format!(
+            ": {:.1} MB/s, {:.0} operations a second",
+            mb / seconds,
+            direction.total_ios as f64 / seconds
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{job}, {name}: {} operations, {mb:.1} MB in {seconds:.3} s{rates}",
+        direction.total_ios
+    )
+}
+
+impl Direction {
+    fn series(&self, probe: &str, notes: &mut Vec<String>) -> Result<Series, FormatError> {
+        let elapsed = text::whole(self.runtime, 1_000_000)?;
+        let mut series = Series::of_all(probe, Overrun::NoDueTimes);
+        series.observed = Some(elapsed);
+        series.io = files::details(probe, self.io_bytes, elapsed);
+        let submitted_apart = self.slat_ns.as_ref().and_then(|slat| slat.count).unwrap_or(0) > 0;
+        let (completion, total) = (self.clat_ns.as_ref(), self.lat_ns.as_ref());
+        let with_bins = [total, completion].into_iter().flatten().find(|of| !of.bins.is_empty());
+        let usual = if submitted_apart { total } else { completion };
+        let Some(chosen) = with_bins.or(usual).or(total) else {
+            return Ok(series);
+        };
+        if submitted_apart && completion.is_some_and(|of| std::ptr::eq(of, chosen)) {
+            let mean = self.slat_ns.as_ref().map_or(0.0, |slat| slat.mean);
+            notes.push(format!(
+                "{probe}: latency is from the submission on (clat); submitting took {:.2} us more on average; \
+                 lat_percentiles=1 has fio count both",
+                mean / 1e3
+            ));
+        }
+        series
+            .quantities
+            .insert(Quantity::Latency, chosen.values(self.total_ios)?);
+        Ok(series)
+    }
+}
+
+impl Latency {
+    fn values(&self, operations: u64) -> Result<Values, FormatError> {
+        let ends = Extremes {
+            count: self.count.unwrap_or(operations),
+            min: Some(Nanos(self.min)),
+            mean: Some(of_float(self.mean, 1).ok_or_else(|| FormatError::new("a mean is no time"))?),
+            max: Nanos(self.max),
+        };
+        if self.bins.is_empty() {
+            let at = |percent: f64| {
+                let same =
+                    |(name, _): &(&String, &u64)| name.parse::<f64>().is_ok_and(|told| (told - percent).abs() < 1e-9);
+                self.percentile.iter().find(same).map(|(_, ns)| ends.bound(*ns))
+            };
+            let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(ends.count));
+            return Ok(Values::Told(Told {
+                median: at(50.0),
+                percentiles: borne
+                    .filter_map(|p| Some((p, at(100.0 - 100.0 / p.one_in() as f64)?)))
+                    .collect(),
+                ends,
+            }));
+        }
+        let bins: BTreeMap<u64, u64> = bins(&self.bins, 1)?
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let held = bins.values().try_fold(0_u64, |sum, count| sum.checked_add(*count));
+        if held != Some(ends.count) {
+            return Err(FormatError::new(format!(
+                "its bins do not hold the {} operations of a job; it was changed, or cut",
+                ends.count
+            )));
+        }
+        Ok(Values::Counted(Counted {
+            bins,
+            beyond: None,
+            ends,
+        }))
+    }
+}
