@@ -419,7 +419,7 @@ fn bonnie_has_fifty_columns_and_a_repetition_a_line() {
     assert_eq!(bytes, 1_536 << 20);
     assert_eq!((bytes as f64 / 1_024.0 / (elapsed as f64 / 1e9)).round(), 942_988.0);
     assert_eq!(io(&records[4]), (1_536 << 20, 0));
-    assert_eq!(io(&records[2]).0, 2 * 1_536 << 20, "read and written");
+    assert_eq!(io(&records[2]).0, (2 * 1_536) << 20, "read and written");
     assert!(lacks(&records[0], "it has the longest"));
 }
 
