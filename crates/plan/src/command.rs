@@ -1,8 +1,8 @@
 //! The command line that asks for an experiment.
 
 use crate::{
-    Apply, Disk, Experiment, IoSchedulers, Length, Part, Preempt, StudySource, Subject, Subjects, Variant, Venue,
-    VirtualMachine, grammar,
+    Apply, Disk, Experiment, HostSetup, IoSchedulers, Length, Part, Preempt, StudySource, Subject, Subjects, Variant,
+    Venue, VirtualMachine, grammar,
 };
 use std::path::Path;
 use worstcase_base::distinct;
@@ -24,7 +24,7 @@ pub fn to_go_on(experiment: &Experiment, mut command: Vec<String>) -> Vec<String
 pub fn command(experiment: &Experiment, study: Option<&StudySource>, output: &Path) -> Vec<String> {
     let mut words = Words(vec!["worstcase".into()]);
     match study {
-        Some(study) => of_study(&mut words, experiment.venue, study),
+        Some(study) => of_study(&mut words, experiment, study),
         None => of_experiment(&mut words, experiment),
     }
     words.option("output", output.display());
@@ -49,11 +49,19 @@ impl Words {
     }
 }
 
-fn of_study(words: &mut Words, venue: Venue, study: &StudySource) {
+fn of_study(words: &mut Words, experiment: &Experiment, study: &StudySource) {
     words.0.extend(["study", "run"].map(str::to_string));
     words.0.push(study.study.clone());
     words.flag("quick", study.variant == Variant::Quick);
-    words.flag("host", venue == Venue::Host);
+    words.flag("host", experiment.venue == Venue::Host);
+    of_files(words, &experiment.setup);
+}
+
+/// Where the files are, and the I/O schedulers of that disk.
+fn of_files(words: &mut Words, setup: &HostSetup) {
+    words.maybe("work-dir", setup.work_dir.as_ref().map(|d| d.display()));
+    let schedulers = Some(&setup.io_schedulers).filter(|all| !all.is_empty());
+    words.maybe("io-scheduler", schedulers);
 }
 
 fn of_experiment(words: &mut Words, experiment: &Experiment) {
@@ -73,14 +81,12 @@ fn of_experiment(words: &mut Words, experiment: &Experiment) {
         words.option("module", module);
     }
     words.maybe("load-cpus", experiment.setup.load_cpus.as_ref());
-    words.maybe("work-dir", experiment.setup.work_dir.as_ref().map(|d| d.display()));
+    of_files(words, &experiment.setup);
     match &experiment.setup.apply {
         Apply::Only(names) => words.0.push(format!("--apply={}", names.join(","))),
         other => words.flag("apply", *other == Apply::Everything),
     }
     words.maybe("chrt", Some(&experiment.setup.chrt).filter(|chrt| !chrt.is_empty()));
-    let schedulers = &experiment.setup.io_schedulers;
-    words.maybe("io-scheduler", Some(schedulers).filter(|all| !all.is_empty()));
     words.maybe("criterion", experiment.criterion.map(typed));
 }
 
@@ -214,7 +220,7 @@ mod tests {
         let words = command(&host(), Some(&study), "r".as_ref());
         assert_eq!(
             words.join(" "),
-            "worstcase study run /home/me/mine.toml --quick --host --output r"
+            "worstcase study run /home/me/mine.toml --quick --host --work-dir /var/tmp --output r"
         );
     }
 }

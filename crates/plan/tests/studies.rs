@@ -66,7 +66,7 @@ fn the_quick_form_is_small_and_boots_each_subject_once() {
     let study = load("preemption-models").unwrap();
     let quick = study.lab.quick.lab_cells().unwrap();
     assert_eq!(quick.len(), 4 * 3 * 2 * 5);
-    assert_eq!(study.lab.full.lab_cells().unwrap().len(), (5 * 2 * 2 + 2 * 3 - 1) * 10);
+    assert_eq!(study.lab.full.lab_cells().unwrap().len(), (5 * 3 * 2 + 2 * 3 - 1) * 10);
     let mut subjects: Vec<_> = quick.iter().map(|(subject, _)| subject).collect();
     subjects.dedup();
     assert_eq!(subjects.len(), 4);

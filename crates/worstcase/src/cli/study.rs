@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_plan::study::{self, Study, Variant};
-use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
+use worstcase_plan::{Experiment, IoSchedulers, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;
 use worstcase_report::terminal::Style;
 use worstcase_report::{demands, then_now};
@@ -31,6 +31,7 @@ Examples:
   worstcase study run preemption-models --quick -o demo-run
   worstcase study run kernel-flavours --quick -o flavours
   worstcase study run realfeel-jitter --host --quick
+  worstcase study run io-schedulers --host --work-dir /var/tmp --io-scheduler none,mq-deadline
   worstcase study run ./mine.toml --jobs 4
 
 Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict and gate decide by them.";
@@ -81,6 +82,13 @@ pub struct RunArgs {
     /// With --host: go on with the run in the folder of --output; in the lab that is always so
     #[arg(long, requires_all = ["output", "host"])]
     resume: bool,
+    /// With --host: the files of loads and probes are made in a new folder of this one [default: the temporary folder]
+    #[arg(long, value_name = "DIR", requires = "host")]
+    work_dir: Option<PathBuf>,
+    /// With --host: I/O schedulers of the disk that --work-dir is on, one after the other, e.g. none,mq-deadline,bfq; set
+    /// back even if worstcase is killed (root) [default: the one that it has]
+    #[arg(long, value_name = "SCHEDULER,...", requires = "host")]
+    io_scheduler: Option<IoSchedulers>,
     /// With how many machines at once, and more
     #[command(flatten)]
     how: How,
@@ -96,7 +104,10 @@ impl RunArgs {
             Venue::Host => host::usual_folder(),
         };
         let output = self.output.clone().unwrap_or_else(usual);
-        Ok((study::plan(&self.study, venue, variant)?, output))
+        let mut plan = study::plan(&self.study, venue, variant)?;
+        plan.experiment.setup.work_dir = host::absolute(self.work_dir.as_deref())?;
+        plan.experiment.setup.io_schedulers = self.io_scheduler.clone().unwrap_or_default();
+        Ok((plan, output))
     }
 
     fn measure(&self) -> Result<ExitCode, Error> {

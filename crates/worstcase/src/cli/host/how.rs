@@ -1,7 +1,7 @@
 //! How this machine is measured, as options: the same for a run and a watch.
 
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use worstcase_base::duration;
 use worstcase_host::{CpuList, HostError};
 use worstcase_plan::{Apply, HostSetup, IoSchedulers, Method, Policy, Subjects, Timer};
@@ -64,13 +64,18 @@ impl How {
 
     /// The machine's setup.
     pub fn setup(&self) -> Result<HostSetup, HostError> {
-        let work_dir = self.work_dir.as_ref().map(std::path::absolute).transpose();
         Ok(HostSetup {
             apply: self.apply.clone().unwrap_or_default(),
             chrt: self.chrt.clone().unwrap_or_default(),
             io_schedulers: self.io_scheduler.clone().unwrap_or_default(),
             load_cpus: self.load_cpus.clone(),
-            work_dir: work_dir.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))?,
+            work_dir: absolute(self.work_dir.as_deref())?,
         })
     }
+}
+
+/// The folder of `--work-dir`, so that it is the same from everywhere.
+pub fn absolute(work_dir: Option<&Path>) -> Result<Option<PathBuf>, HostError> {
+    let absolute = work_dir.map(std::path::absolute).transpose();
+    absolute.map_err(|e| HostError::Argument(format!("--work-dir: {e}")))
 }

@@ -15,6 +15,7 @@ mod try_settings;
 mod watch;
 
 pub use folder::{Place, usual as usual_folder};
+pub use how::absolute;
 
 use crate::cli::Error;
 use clap::{Args, Subcommand};
