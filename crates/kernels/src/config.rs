@@ -92,6 +92,14 @@ impl KernelConfig {
         self.get(option) == Some("y")
     }
 
+    /// Whether it has an I/O scheduler, one that is not among the usual ones too.
+    pub fn has_io_scheduler(&self, name: &str) -> bool {
+        let word = name.to_ascii_uppercase().replace('-', "_");
+        let options = [format!("IOSCHED_{word}"), format!("MQ_IOSCHED_{word}")];
+        let is_on = |option: &String| matches!(self.get(option), Some("y" | "m"));
+        self.features().io_schedulers.iter().any(|s| s.name == name) || options.iter().any(is_on)
+    }
+
     /// The options that matter for latency.
     pub fn features(&self) -> Features {
         let scheduler = |(option, name): &(&str, &'static str)| match self.get(option) {
@@ -132,6 +140,14 @@ mod tests {
         assert_eq!(config.get("PREEMPT_VOLUNTARY"), None);
         assert_eq!(config.get("V"), Some("x y"));
         assert_eq!(config.features().hz, Some(250));
+    }
+
+    #[test]
+    fn a_scheduler_may_be_an_unusual_one() {
+        let config =
+            KernelConfig::parse("CONFIG_MQ_IOSCHED_DEADLINE=y\nCONFIG_IOSCHED_BFQ=m\nCONFIG_MQ_IOSCHED_ADIOS=y\n");
+        let has = ["none", "mq-deadline", "bfq", "adios", "kyber", "cfq"].map(|name| config.has_io_scheduler(name));
+        assert_eq!(has, [true, true, true, true, false, false]);
     }
 
     #[test]

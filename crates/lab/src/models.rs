@@ -16,6 +16,8 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
         if !kernels.contains_key(&subject.kernel) {
             let kernel = kernels::resolve(&subject.kernel, options)?;
             let models: Vec<Model> = preempt::models(&kernel)?.iter().map(|m| m.model).collect();
+            let of_kernel = cells.iter().filter(|(other, _)| other.kernel == subject.kernel);
+            refuse_unknown_scheduler(&kernel, of_kernel.map(|(subject, _)| subject))?;
             kernels.insert(subject.kernel.clone(), (kernel, models));
         }
     }
@@ -35,6 +37,29 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
     let subjects: Vec<&Subject> = cells.iter().map(|(subject, _)| subject).collect();
     refuse_unused(&subjects, &kernels)?;
     Ok(all)
+}
+
+/// A scheduler that the kernel's configuration does not have is told before anything boots.
+fn refuse_unknown_scheduler<'a>(
+    kernel: &Kernel,
+    mut subjects: impl Iterator<Item = &'a Subject>,
+) -> Result<(), LabError> {
+    let config = kernel.read_config()?;
+    let unknown = |subject: &'a Subject| {
+        let name = &subject.machine.io_scheduler.as_ref()?.name;
+        (!config.has_io_scheduler(name)).then_some(name)
+    };
+    match subjects.find_map(unknown) {
+        None => Ok(()),
+        Some(name) => {
+            let has: Vec<&str> = config.features().io_schedulers.iter().map(|s| s.name).collect();
+            Err(LabError::Request(format!(
+                "--io-scheduler: {} has no '{name}'; it has {}",
+                kernel.label,
+                has.join(", ")
+            )))
+        }
+    }
 }
 
 /// The models that a subject is booted in. One that its kernel does not have is refused later, in words.

@@ -119,11 +119,7 @@ fn a_disk_or_scheduler_that_cannot_be_is_one_line() {
         let run = tempfile::tempdir_in(folder.path()).unwrap();
         one_line(shared().run(&cells(&format!("{read} {words}")), run.path()), code, says);
     };
-    refused(
-        "--io-scheduler cfq",
-        4,
-        &["no I/O scheduler 'cfq'", "it has none, mq-deadline"],
-    );
+    refused("--io-scheduler cfq", 2, &["has no 'cfq'", "it has none, mq-deadline"]);
     refused(
         "--io-scheduler bfq{slice_idel=0}",
         4,
