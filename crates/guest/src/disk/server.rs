@@ -18,6 +18,8 @@ const SET_IO_FLUSHER: libc::c_int = 57;
 /// How long the kernel takes to send what is written, about.
 const SENT_NS_A_BYTE: u64 = 1;
 const SHORTEST_WAIT: Nanos = Nanos(2_000);
+/// Whoever sends needs the CPU that waiting takes: the longer nothing comes, the longer the wait, up to this.
+const LONGEST_WAIT: Nanos = Nanos(1_000_000);
 /// Above everything else that may run: a disk does not wait for a CPU.
 const PRIORITY: u8 = 99;
 
@@ -120,13 +122,18 @@ impl Server<'_> {
 
     /// What has begun to come comes whole, page by page: waking up for each of them would take most of the time.
     fn read_all(&mut self, mut buffer: &mut [u8]) -> io::Result<()> {
+        let mut longer = SHORTEST_WAIT;
         while !buffer.is_empty() {
             match self.socket.read(buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(taken) => buffer = &mut buffer[taken..],
+                Ok(taken) => {
+                    buffer = &mut buffer[taken..];
+                    longer = SHORTEST_WAIT;
+                }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     let left = buffer.len() as u64 * SENT_NS_A_BYTE;
-                    clock::sleep_until(clock::monotonic() + Nanos(left.max(SHORTEST_WAIT.0)));
+                    clock::sleep_until(clock::monotonic() + Nanos(left.max(longer.0)));
+                    longer = Nanos(2 * longer.0).min(LONGEST_WAIT);
                 }
                 Err(e) => return Err(e),
             }
