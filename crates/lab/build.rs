@@ -28,6 +28,14 @@ const PAYLOADS: &[Payload] = &[
         file: "guest",
     },
     Payload {
+        package: "worstcase-policy-loader",
+        profile: "guest",
+        features: "",
+        rustflags: "-Ctarget-feature=+crt-static",
+        built: "worstcase-policy",
+        file: "policy-loader",
+    },
+    Payload {
         package: "worstcase-plugin",
         profile: "plugin",
         features: "api-v1",
@@ -63,6 +71,7 @@ fn main() {
         "crates/probe",
         "crates/disk",
         "crates/guest",
+        "crates/policy-loader",
         "crates/plugin",
         "Cargo.toml",
         "Cargo.lock",
@@ -113,12 +122,32 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) {
                 .collect::<Vec<_>>()
                 .join("\x1f"),
         )
+        .env("CFLAGS", c_flags(&cargo_home, out))
+        .env("LIBBPF_SYS_LIBRARY_PATH", static_libraries())
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .status()
         .expect("cargo runs");
     assert!(status.success(), "{} could not be built", payload.package);
     let built = target_dir.join(TARGET).join(payload.profile).join(payload.built);
     std::fs::copy(&built, out.join(payload.file)).expect("the built file can be copied");
+}
+
+/// C of dependencies must not depend on where the source lies, either.
+fn c_flags(cargo_home: &Path, out: &Path) -> String {
+    let map = |from: &Path, to: &str| format!("-ffile-prefix-map={}={to}", from.display());
+    [map(cargo_home, "/cargo"), map(out, "/target")].join(" ")
+}
+
+/// Where the distribution has libelf.a, which the loader of schedulers carries.
+fn static_libraries() -> PathBuf {
+    let said = Command::new("cc").arg("-print-file-name=libelf.a").output();
+    let said = String::from_utf8(said.expect("cc runs").stdout).expect("a path");
+    let library = PathBuf::from(said.trim());
+    assert!(
+        library.is_absolute(),
+        "libelf.a is missing; 'make prepare' installs it (libelf-dev, zlib1g-dev)"
+    );
+    library.parent().expect("a file is in a folder").to_path_buf()
 }
 
 fn env(name: &str) -> String {

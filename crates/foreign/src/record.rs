@@ -172,6 +172,7 @@ fn one(
             lacks: lacks(source, series, period, missed_known, given),
             notes: measured.notes.clone(),
         }),
+        scheduler: None,
         environment: series.counts.clone(),
         digest: match rows.is_empty() {
             true => source.digest.clone(),

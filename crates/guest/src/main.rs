@@ -2,7 +2,7 @@
 //! resuming reads its cell, measures, sends the record and powers off.
 //!
 //! ```text
-//! boot -> mounts -> own modules -> settle -> ready message -> stop point | resume -> cell text -> modules -> probe + load -> record -> power off
+//! boot -> mounts -> own modules -> scheduler -> settle -> ready message -> stop point | resume -> cell text -> modules -> probe + load -> record -> power off
 //!                                                             (snapshot)
 //! ```
 //! A fork can also be asked for the kernel's symbols instead of a record (`symbols`).
@@ -13,8 +13,10 @@ mod disk;
 mod fwcfg;
 mod gpio;
 mod image;
+mod kernel_log;
 mod modules;
 mod mounts;
+mod policy;
 mod ports;
 mod random;
 mod ready;
@@ -22,6 +24,7 @@ mod stop;
 mod symbols;
 
 use disk::Disk;
+use policy::Policy;
 use worstcase_probe::bench::{Bench, irq};
 use worstcase_probe::loads::{LoadEnvironment, LoadKind, LoadSpec};
 use worstcase_probe::placement::Asked;
@@ -63,18 +66,19 @@ fn run() -> Result<Vec<u8>, GuestError> {
     ports::allow()?;
     mounts::mount_all()?;
     let has_own_modules = modules::load_own()?;
+    let mut policy = Policy::load()?;
     stop::settle();
     let random = random::prepare()?;
-    console::send(ready::message(random)?.as_bytes());
+    console::send(ready::message(random, policy.as_ref())?.as_bytes());
     let gap = stop::wait_for_resume(has_own_modules)?;
     let text = fwcfg::read("opt/worstcase/cell")?;
     match symbols::asked(&text) {
         Some(modules) => symbols::message(modules),
-        None => Ok(measure(&text, gap)?.encode()),
+        None => Ok(measure(&text, gap, policy.as_mut())?.encode()),
     }
 }
 
-fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
+fn measure(text: &str, gap: Nanos, mut policy: Option<&mut Policy>) -> Result<RawRecord, GuestError> {
     let spec: CellSpec = text.parse().map_err(GuestError::new)?;
     let load: LoadSpec = spec.load.parse().map_err(GuestError::new)?;
     process::set_name("probe").map_err(GuestError::new)?;
@@ -97,7 +101,12 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
         placement,
         begin: None,
     };
+    let counted = policy.as_mut().map(|policy| policy.counters()).transpose()?;
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;
+    if let (Some(policy), Some(before)) = (policy, counted) {
+        policy.check()?;
+        record.counters = policy::between(&before, policy.counters()?);
+    }
     if let Some(disk) = &disk {
         disk.tell(&mut record)?;
     }

@@ -8,11 +8,11 @@
 
 use crate::GuestError;
 use crate::image::read_text;
+use crate::kernel_log::KernelLog;
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use worstcase_probe::loads::{Board, Ending, LoadError, ModuleInfo, Pace, RunningPart};
 
@@ -74,9 +74,7 @@ pub fn load_own() -> Result<bool, GuestError> {
         let (name, parameters) = line.split_once(' ').unwrap_or((line, ""));
         let mut log = KernelLog::from_now();
         let refused = |e: io::Error| {
-            let said = log
-                .said()
-                .map_or(String::new(), |said| format!("; the kernel's log: {said}"));
+            let said = said(&mut log).map_or(String::new(), |said| format!("; the kernel's log: {said}"));
             GuestError::new(format!("the kernel refused the module {}: {e}{said}", line.trim()))
         };
         finit(&format!("/modules/own/{name}.ko"), parameters)?.map_err(refused)?;
@@ -106,26 +104,10 @@ fn finit(path: &str, parameters: &str) -> Result<io::Result<()>, GuestError> {
     })
 }
 
-/// The kernel's log from a moment on; empty if the kernel keeps none.
-struct KernelLog(Option<File>);
-
-impl KernelLog {
-    fn from_now() -> KernelLog {
-        let mut options = File::options();
-        let log = options.read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
-        KernelLog(log.ok().filter(|mut log| log.seek(SeekFrom::End(0)).is_ok()))
-    }
-
-    /// The last line; not that a module of somebody else's taints it.
-    fn said(&mut self) -> Option<String> {
-        let mut last = None;
-        let mut entry = [0; 8192];
-        // An entry a read: `6,123,4567,-;text` and lines that tell more.
-        while let Ok(len) = self.0.as_mut()?.read(&mut entry) {
-            let text = String::from_utf8_lossy(&entry[..len]).into_owned();
-            let line = text.split_once(';')?.1.lines().next()?.to_string();
-            last = Some(line).filter(|line| !line.contains("taint")).or(last);
-        }
-        last
-    }
+/// The last line of the kernel's log; not that a module of somebody else's taints it.
+fn said(log: &mut KernelLog) -> Option<String> {
+    log.lines()
+        .into_iter()
+        .filter(|line| !line.contains("taint"))
+        .next_back()
 }

@@ -4,9 +4,9 @@
 //! images of machines that have the disk alone.
 
 use super::LabError;
-use super::additions::Additions;
 use super::cpio::Archive;
 use super::own_module;
+use super::subject::Subject;
 use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,14 +14,18 @@ use worstcase_kernels::{Kernel, KernelError, modules};
 use worstcase_plan::{Device, VirtualMachine};
 use worstcase_probe::{Probe, loads};
 
-/// Builds the archive. The same kernel, additions and machine give the same bytes.
-pub fn build(kernel: &Kernel, additions: &Additions, machine: &VirtualMachine) -> Result<Vec<u8>, LabError> {
+/// Builds the archive. The same subject gives the same bytes.
+pub fn build(subject: &Subject) -> Result<Vec<u8>, LabError> {
+    let (kernel, additions) = (&subject.kernel, &subject.additions);
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     files.insert("init".into(), payload::GUEST.to_vec());
-    add_modules(kernel, machine, &mut files)?;
+    add_modules(kernel, &subject.machine, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
     for program in &additions.programs {
         program.collect(&mut files)?;
+    }
+    if let Some(scheduler) = &subject.scheduler {
+        scheduler.add(&mut files)?;
     }
     let mut archive = Archive::default();
     let fixed = ["dev", "modules", "proc", "sys", "tmp"].map(String::from);

@@ -51,6 +51,7 @@ pub mod qemu;
 mod qemu_files;
 mod qmp;
 pub mod replay;
+mod scheduler;
 pub mod snapshot;
 pub mod stamps;
 pub mod subject;

@@ -4,6 +4,7 @@ use super::additions::Additions;
 use super::cell::Raw;
 use super::machine::{self, Mips};
 use super::qemu::Qemu;
+use super::scheduler::Scheduler;
 use super::snapshot::Snapshot;
 use super::subject::{Prepared, Subject};
 use super::{LabError, labels, stamps};
@@ -98,6 +99,10 @@ fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result
         machine: cell.machine.clone(),
         mips,
         disk: disk.transpose()?,
+        scheduler: match &cell.machine.scheduler {
+            Some(asked) => Scheduler::of(asked)?,
+            None => None,
+        },
         additions: additions.clone(),
     })
 }
@@ -156,6 +161,11 @@ pub fn result(prepared: &Prepared, snapshot: &Snapshot, raw: &Raw) -> Result<Cel
     };
     let mut result = CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
         .map_err(|e| LabError::Stamps(label, e.to_string()))?;
+    result.record.scheduler = subject.scheduler.as_ref().map(|scheduler| record::LoadedScheduler {
+        name: said("scheduler"),
+        digest: scheduler.digest.clone(),
+        counters: raw.record.counters.clone(),
+    });
     result.record.console = raw.console.clone();
     result.record.environment.insert("random".into(), said("random"));
     let understands = |word: &&str| !said("not_understood").split(' ').any(|other| other == *word);

@@ -3,8 +3,8 @@
 use super::LabError;
 use std::collections::BTreeMap;
 use worstcase_kernels::preempt::{self, Model};
-use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions};
-use worstcase_plan::{Experiment, PlannedCell, Preempt, Subject};
+use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions, version};
+use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, Preempt, Subject};
 
 /// Every cell, a subject's together.
 pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, LabError> {
@@ -17,7 +17,9 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
             let kernel = kernels::resolve(&subject.kernel, options)?;
             let models: Vec<Model> = preempt::models(&kernel)?.iter().map(|m| m.model).collect();
             let of_kernel = cells.iter().filter(|(other, _)| other.kernel == subject.kernel);
-            refuse_unknown_scheduler(&kernel, of_kernel.map(|(subject, _)| subject))?;
+            let subjects: Vec<&Subject> = of_kernel.map(|(subject, _)| subject).collect();
+            refuse_unknown_scheduler(&kernel, &subjects)?;
+            refuse_scheduler_of_tasks(&kernel, &subjects)?;
             kernels.insert(subject.kernel.clone(), (kernel, models));
         }
     }
@@ -40,16 +42,13 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
 }
 
 /// A scheduler that the kernel's configuration does not have is told before anything boots.
-fn refuse_unknown_scheduler<'a>(
-    kernel: &Kernel,
-    mut subjects: impl Iterator<Item = &'a Subject>,
-) -> Result<(), LabError> {
+fn refuse_unknown_scheduler(kernel: &Kernel, subjects: &[&Subject]) -> Result<(), LabError> {
     let config = kernel.read_config()?;
-    let unknown = |subject: &'a Subject| {
+    let unknown = |subject: &&Subject| -> Option<String> {
         let name = &subject.machine.io_scheduler.as_ref()?.name;
-        (!config.has_io_scheduler(name)).then_some(name)
+        (!config.has_io_scheduler(name)).then(|| name.clone())
     };
-    match subjects.find_map(unknown) {
+    match subjects.iter().find_map(unknown) {
         None => Ok(()),
         Some(name) => {
             let has: Vec<&str> = config.features().io_schedulers.iter().map(|s| s.name).collect();
@@ -61,6 +60,41 @@ fn refuse_unknown_scheduler<'a>(
         }
     }
 }
+
+/// A scheduler of tasks that the kernel cannot load, or that is not its own, is told before anything boots.
+fn refuse_scheduler_of_tasks(kernel: &Kernel, subjects: &[&Subject]) -> Result<(), LabError> {
+    let Some(asked) = subjects.iter().find_map(|subject| subject.machine.scheduler.as_ref()) else {
+        return Ok(());
+    };
+    let refused = |what: &str| {
+        Err(LabError::Request(format!(
+            "--scheduler {asked}: {} {what}",
+            kernel.label
+        )))
+    };
+    let config = kernel.read_config()?;
+    let any_is_loaded = || {
+        subjects
+            .iter()
+            .filter_map(|s| s.machine.scheduler.as_ref())
+            .any(CpuScheduler::is_loaded)
+    };
+    let series = version::series(&kernel.release).unwrap_or_default();
+    match () {
+        () if version::series_numbers(&series) < FIRST_WITH_EEVDF => {
+            refused("has CFS as its own scheduler and loads none; EEVDF came with 6.6, sched_ext with 6.12")
+        }
+        () if any_is_loaded() && !config.features().sched_ext => {
+            refused("loads no scheduler (CONFIG_SCHED_CLASS_EXT); Debian's kernels do from 6.18 on")
+        }
+        () if any_is_loaded() && !config.has("DEBUG_INFO_BTF") => {
+            refused("does not describe its types (CONFIG_DEBUG_INFO_BTF), which a scheduler is loaded by")
+        }
+        () => Ok(()),
+    }
+}
+
+const FIRST_WITH_EEVDF: (u32, u32) = (6, 6);
 
 /// The models that a subject is booted in. One that its kernel does not have is refused later, in words.
 fn booted(subject: &Subject, has: &[Model]) -> Vec<Model> {

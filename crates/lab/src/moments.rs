@@ -79,6 +79,7 @@ mod tests {
                 warnings: vec![],
                 environment: Default::default(),
                 details: None,
+                counters: std::collections::BTreeMap::new(),
             },
             events: vec![
                 event(EventKind::TimerEntry, 950),

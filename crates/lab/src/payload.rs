@@ -2,6 +2,8 @@
 
 /// The static init of a lab machine.
 pub static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
+/// What loads a scheduler into a lab machine's kernel.
+pub static POLICY_LOADER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy-loader"));
 /// The QEMU plugin for API version 1 (QEMU 7.2).
 pub static PLUGIN_V1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v1.so"));
 /// The QEMU plugin for API version 4 (QEMU 10).

@@ -169,6 +169,7 @@ mod tests {
             warnings: vec![],
             environment: Default::default(),
             details: None,
+            counters: std::collections::BTreeMap::new(),
         };
         let mut all = vec![event(EventKind::MarkBegin, 10)];
         all.extend(events);

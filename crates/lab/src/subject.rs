@@ -6,6 +6,7 @@ use super::image;
 use super::machine::{self, Mips};
 use super::own_module::OwnModule;
 use super::qemu::Qemu;
+use super::scheduler::Scheduler;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
@@ -29,6 +30,8 @@ pub struct Subject {
     pub mips: Mips,
     /// Its disk's profile as one word, if it has a disk.
     pub disk: Option<String>,
+    /// The scheduler that is loaded into its kernel, if one is.
+    pub scheduler: Option<Scheduler>,
     /// What the user puts into it.
     pub additions: Additions,
 }
@@ -65,7 +68,7 @@ impl Subject {
         for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
         }
-        let initrd = image::build(&self.kernel, &self.additions, &self.machine)?;
+        let initrd = image::build(&self)?;
         let mut digest = Digest::new("worstcase-subject/3");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
@@ -93,6 +96,10 @@ impl Subject {
 }
 
 impl Prepared {
+    fn scheduler_digest(&self) -> Option<&str> {
+        self.subject.scheduler.as_ref().map(|s| s.digest.as_str())
+    }
+
     /// What of a recorded subject by the same name is another one now; none if it is the same to the byte.
     pub fn changed_since(&self, record: &Record) -> Option<String> {
         let Machine::Lab(machine) = &record.subject.machine else {
@@ -113,6 +120,9 @@ impl Prepared {
                 with(&machine.modules),
                 with(&self.subject.modules())
             ),
+            () if self.scheduler_digest() != record.scheduler.as_ref().map(|s| s.digest.as_str()) => {
+                "the scheduler is another file now".into()
+            }
             () => "QEMU's files, worstcase itself or an added program (--add) changed".into(),
         })
     }

@@ -1,7 +1,7 @@
 //! What cannot be measured, in one line each.
 
 use crate::virtual_machine::is_on_parport;
-use crate::{CpuList, Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
+use crate::{CpuList, CpuScheduler, Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
 use worstcase_base::duration;
 use worstcase_probe::bench::{Bench, Line};
 use worstcase_probe::sys::rtc;
@@ -77,6 +77,7 @@ impl Part {
                 kernels.iter().try_for_each(Subject::check)?;
                 self.method.check_lab()?;
                 self.check_disk(kernels)?;
+                check_schedulers(kernels)?;
             }
             (Subjects::Cpus(cpus), Venue::Host) => match cpus {
                 Some(cpus) if cpus.is_empty() => return Err(Problem::new("cpus", "'cpus' is empty")),
@@ -219,6 +220,23 @@ impl Method {
             None => Ok(()),
         }
     }
+}
+
+/// Names of subjects tell schedulers apart by a word.
+fn check_schedulers(kernels: &[Subject]) -> Result<(), Problem> {
+    let mut seen: Vec<&CpuScheduler> = Vec::new();
+    for scheduler in kernels.iter().filter_map(|subject| subject.machine.scheduler.as_ref()) {
+        let same_word = |other: &&&CpuScheduler| other.word() == scheduler.word();
+        match seen.iter().find(same_word) {
+            None => seen.push(scheduler),
+            Some(other) if *other == scheduler => {}
+            Some(other) => {
+                let what = format!("the schedulers {other} and {scheduler} would have one name; rename a file");
+                return Err(Problem::new("scheduler", what));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn not_empty(len: usize, field: &'static str) -> Result<(), Problem> {

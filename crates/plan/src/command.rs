@@ -122,6 +122,9 @@ fn kernels_of(words: &mut Words, subjects: &[Subject]) {
     if priorities != [""] {
         priorities.iter().for_each(|chrt| words.option("chrt", chrt));
     }
+    let schedulers = distinct(subjects.iter().filter_map(|s| s.machine.scheduler.clone()));
+    let schedulers: Vec<String> = schedulers.iter().map(ToString::to_string).collect();
+    words.maybe("scheduler", Some(schedulers.join(",")).filter(|all| !all.is_empty()));
     let disks: Vec<String> = distinct(
         subjects
             .iter()

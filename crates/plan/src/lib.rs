@@ -17,6 +17,7 @@ mod apply;
 mod cells;
 mod check;
 mod command;
+mod cpu_scheduler;
 mod difference;
 mod disk;
 mod experiment;
@@ -33,6 +34,7 @@ pub use apply::Apply;
 pub use cells::{Combination, PlannedCell};
 pub use check::Problem;
 pub use command::{command, to_go_on};
+pub use cpu_scheduler::{CpuScheduler, NoCpuScheduler};
 pub use difference::Difference;
 pub use disk::{Disk, NoDisk};
 pub use experiment::{

@@ -1,6 +1,6 @@
 //! The lab's virtual machine: what a subject may ask of it.
 
-use crate::{Disk, IoScheduler, Problem, Smp};
+use crate::{CpuScheduler, Disk, IoScheduler, Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -36,6 +36,9 @@ pub struct VirtualMachine {
     /// Priorities of the kernel's threads, if not those that it gives them.
     #[serde(default, skip_serializing_if = "Priorities::is_empty")]
     pub chrt: Priorities,
+    /// The scheduler of tasks, if one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<CpuScheduler>,
     /// Devices that only some probes and loads need.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub devices: BTreeSet<Device>,
@@ -88,6 +91,7 @@ impl Default for VirtualMachine {
             smp: Smp::default(),
             append: BootParameters::default(),
             chrt: Priorities::default(),
+            scheduler: None,
             devices: BTreeSet::new(),
             disk: None,
             io_scheduler: None,
@@ -127,7 +131,7 @@ impl VirtualMachine {
         }
     }
 
-    /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`, `ktimers-90`.
+    /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`, `ktimers-90`, `o-1`.
     pub fn unusual(&self) -> Vec<String> {
         let usual = VirtualMachine::default();
         let mut words = Vec::new();
@@ -137,6 +141,7 @@ impl VirtualMachine {
         words.extend(self.smp.unusual());
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
+        words.extend(self.scheduler.iter().map(|scheduler| scheduler.word().to_string()));
         words.extend(self.devices.iter().map(|device| device.name().to_string()));
         words.extend(self.disk.iter().map(|disk| disk.word().to_string()));
         words.extend(self.io_scheduler.iter().flat_map(IoScheduler::words));
@@ -154,6 +159,9 @@ impl fmt::Display for VirtualMachine {
         if !self.chrt.is_empty() {
             write!(f, ", {}", self.chrt)?;
         }
+        self.scheduler
+            .iter()
+            .try_for_each(|scheduler| write!(f, ", scheduler {scheduler}"))?;
         self.devices
             .iter()
             .try_for_each(|device| write!(f, ", {}", device.name()))?;
@@ -318,6 +326,7 @@ mod tests {
             cpu: CpuModel::Skylake,
             append: " nohz=off  threadirqs".parse().unwrap(),
             chrt: "ktimers=90,irq=50".parse().unwrap(),
+            scheduler: Some("o-1".parse().unwrap()),
             ..VirtualMachine::default()
         };
         assert_eq!(
@@ -327,12 +336,13 @@ mod tests {
                 "2048mb",
                 "skylake",
                 "nohz=off threadirqs",
-                "ktimers-90+irq-50"
+                "ktimers-90+irq-50",
+                "o-1"
             ]
         );
         assert_eq!(
             machine.to_string(),
-            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50"
+            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50, scheduler o-1"
         );
     }
 

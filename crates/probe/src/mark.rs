@@ -4,6 +4,8 @@
 //! translates the block and watches the store behind it; the stored-to address tells which slot of the
 //! sample array, and so which sample, the mark speaks of. On every other machine a mark costs one store.
 
+use std::sync::atomic::AtomicU64;
+
 /// What a mark says. The numbers are part of the guest's and the plugin's contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -43,11 +45,26 @@ pub const fn nop_bytes(kind: MarkKind) -> [u8; 7] {
 /// Stores `value` to `slot` with a mark of the kind `KIND` (a [`MarkKind`] as its number).
 #[inline(always)]
 pub fn mark<const KIND: u8>(slot: &mut u64, value: u64) {
+    // SAFETY: the slot is borrowed exclusively.
+    unsafe { store::<KIND>(slot, value) }
+}
+
+/// As [`mark`], for a slot that several threads use.
+#[inline(always)]
+pub fn mark_shared<const KIND: u8>(slot: &AtomicU64, value: u64) {
+    // SAFETY: on x86-64 an aligned store is what a relaxed store of an atomic is.
+    unsafe { store::<KIND>(slot.as_ptr(), value) }
+}
+
+/// # Safety
+/// `slot` must be valid for a store, and whoever else uses it at the same time must use it as an atomic.
+#[inline(always)]
+unsafe fn store<const KIND: u8>(slot: *mut u64, value: u64) {
     const {
         assert!(MarkKind::from_u8(KIND).is_some());
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a long no-op touches no memory, and the store writes `value` to the exclusively borrowed slot.
+    // SAFETY: a long no-op touches no memory; the caller answers for the store.
     unsafe {
         core::arch::asm!(
             ".byte 0x0f, 0x1f, 0x80",
@@ -61,8 +78,9 @@ pub fn mark<const KIND: u8>(slot: &mut u64, value: u64) {
         );
     }
     #[cfg(not(target_arch = "x86_64"))]
-    {
-        *slot = value;
+    // SAFETY: the caller answers for the store.
+    unsafe {
+        AtomicU64::from_ptr(slot).store(value, std::sync::atomic::Ordering::Relaxed);
     }
 }
 

@@ -38,7 +38,7 @@ pub struct ProbeInfo {
 }
 
 /// All probes, in the order in which help texts name them.
-pub const PROBES: [ProbeInfo; 13] = [
+pub const PROBES: [ProbeInfo; 14] = [
     ProbeInfo {
         name: "wakeup",
         about: "how late a periodic thread wakes up",
@@ -72,6 +72,11 @@ pub const PROBES: [ProbeInfo; 13] = [
     ProbeInfo {
         name: "hackbench",
         about: "how long message passing takes, e.g. hackbench:1/10x25x100x100+pipes+cpus1/2",
+        only: None,
+    },
+    ProbeInfo {
+        name: "pick",
+        about: "what a choice of the scheduler costs when N tasks can run, e.g. pick:1/100/1000; alone: its grid",
         only: None,
     },
     ProbeInfo {
@@ -194,7 +199,7 @@ impl Probe {
     pub const fn is_real_time(self) -> bool {
         !matches!(
             self,
-            Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) | Bench::Io(_))
+            Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_) | Bench::Pick(_) | Bench::Spawn(_) | Bench::Io(_))
         )
     }
 

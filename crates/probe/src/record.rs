@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 const MAGIC: &[u8; 6] = b"WCREC\0";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 const HEADER_LEN: usize = 16;
 
 /// One sample.
@@ -85,6 +85,8 @@ pub struct RawRecord {
     pub environment: BTreeMap<String, String>,
     /// What a probe of [`crate::bench`] tells beside its samples.
     pub details: Option<Details>,
+    /// What the scheduler counted that was loaded into the kernel.
+    pub counters: BTreeMap<String, u64>,
 }
 
 impl RawRecord {
@@ -182,6 +184,7 @@ mod tests {
             warnings: vec![],
             environment: BTreeMap::from([("release".into(), "6.1".into())]),
             details: None,
+            counters: BTreeMap::new(),
         }
     }
 

@@ -48,6 +48,13 @@ pub struct CodeSymbol<'a> {
     pub module: Option<&'a str>,
 }
 
+/// The function of a loaded BPF program: `bpf_prog_`, 16 digits of its digest, and the function's name.
+fn of_bpf_program(symbol: &str) -> Option<&str> {
+    let (digest, name) = symbol.strip_prefix("bpf_prog_")?.split_at_checked(16)?;
+    let is_digest = digest.bytes().all(|digit| digit.is_ascii_hexdigit());
+    name.strip_prefix('_').filter(|name| is_digest && !name.is_empty())
+}
+
 /// A message that is no symbol table, or was cut or damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the kernel's symbols did not arrive whole")]
@@ -100,7 +107,7 @@ impl SymbolTable {
             let module = module.checked_sub(1).and_then(|m| self.modules.get(m as usize));
             CodeSymbol {
                 address,
-                name,
+                name: of_bpf_program(name).unwrap_or(name),
                 module: module.map(String::as_str),
             }
         })
@@ -145,6 +152,8 @@ ffffffffc0200000 t null_init\t[null_blk]
 ffffffffc0100000 t cfg_add\t[configfs]
 ffffffffc0200040 t null_queue\t[null_blk]
 ffffffffc0200050 d current_task\t[null_blk]
+ffffffffc0300000 t bpf_prog_6deef7357e7b4530_o_n_dispatch\t[bpf]
+ffffffffc0300100 t bpf_prog_load\t[bpf]
 nonsense
 ";
 
@@ -161,6 +170,8 @@ nonsense
                 (0xffff_ffff_c020_0000, "null_init", Some("null_blk")),
                 (0xffff_ffff_c010_0000, "cfg_add", Some("configfs")),
                 (0xffff_ffff_c020_0040, "null_queue", Some("null_blk")),
+                (0xffff_ffff_c030_0000, "o_n_dispatch", Some("bpf")),
+                (0xffff_ffff_c030_0100, "bpf_prog_load", Some("bpf")),
             ]
         );
         assert_eq!(table.data("current_task"), Some(0x1fbc0));

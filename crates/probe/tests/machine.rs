@@ -7,6 +7,8 @@
 mod hackbench;
 #[path = "machine/inversion.rs"]
 mod inversion;
+#[path = "machine/pick.rs"]
+mod pick;
 #[path = "machine/switch.rs"]
 mod switch;
 #[path = "machine/two_cpus.rs"]
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         .iter()
         .chain(hackbench::TESTS)
         .chain(inversion::TESTS)
+        .chain(pick::TESTS)
         .chain(switch::TESTS)
         .chain(two_cpus::TESTS)
     {

@@ -10,8 +10,8 @@ use worstcase_probe::bench::{Switch, Transport};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::stats::io::ios;
 use worstcase_results::stats::points::{
-    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint, SwitchPoint,
-    quantile,
+    self, HackbenchPoint, InversionPoint, PickPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint,
+    SwitchPoint, quantile,
 };
 use worstcase_results::stats::{Figures, Values};
 
@@ -55,6 +55,11 @@ pub fn tables(view: &View, style: Style) -> Vec<String> {
     if !irqs.is_empty() {
         out.push(String::new());
         out.extend(irq_list(view, &irqs, style));
+    }
+    let picks = points::picks(view.records);
+    if !picks.is_empty() {
+        out.push(String::new());
+        out.extend(pick_list(view, &picks, style));
     }
     let spawns = points::spawns(view.records);
     if !spawns.is_empty() {
@@ -353,6 +358,31 @@ fn irq_list(view: &View, points: &[RemotePoint], style: Style) -> Vec<String> {
         "subject, load, line",
         points.iter().map(label).collect(),
         &columns,
+        points.iter().map(row).collect(),
+    ));
+    lines
+}
+
+fn pick_list(view: &View, points: &[PickPoint], style: Style) -> Vec<String> {
+    let row = |p: &PickPoint| {
+        let share = 100.0 * p.same as f64 / p.rounds.count.max(1) as f64;
+        with_rounds(
+            &p.rounds,
+            [
+                format!("{share:.0} %"),
+                format!("{}..{}", grouped(p.turns.0), grouped(p.turns.1)),
+            ],
+        )
+    };
+    let units = units(view, points.iter().map(|p| &p.place));
+    let mut lines = vec![style.bold(&format!(
+        "pick: time of a choice among tasks that can run ({units}); choices of the same task again; turns of a task"
+    ))];
+    let label = |p: &PickPoint| plain(&format!("{} {}: {}", p.place.subject, p.place.load, p.pick.tasks));
+    lines.extend(list(
+        "subject, load, tasks",
+        points.iter().map(label).collect(),
+        &["min", "median", "p99", "max", "choices", "same", "turns"],
         points.iter().map(row).collect(),
     ));
     lines

@@ -84,6 +84,18 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             for module in &lab.modules {
                 line("module", plain(&module.to_string()));
             }
+            if let Some(scheduler) = &record.scheduler {
+                line(
+                    "scheduler",
+                    plain(&format!("{} ({})", scheduler.name, scheduler.digest)),
+                );
+                for (name, count) in &scheduler.counters {
+                    line(
+                        "counted",
+                        format!("{} {}", grouped(*count), plain(&name.replace('_', " "))),
+                    );
+                }
+            }
         }
         Machine::Foreign(_) => {}
         Machine::Host(host) => {

@@ -7,7 +7,8 @@ use worstcase_results::published::compared;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::io::{IoPoint, ios};
 use worstcase_results::stats::points::{
-    self, HackbenchPoint, InversionPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint, SwitchPoint,
+    self, HackbenchPoint, InversionPoint, PickPoint, PointName, RemotePoint, Rounds, ShootdownPoint, SpawnPoint,
+    SwitchPoint,
 };
 use worstcase_results::stats::{Ensemble, Values, ensembles};
 
@@ -49,6 +50,7 @@ pub fn run(view: &View) -> String {
         "inversion": points::inversions(view.records).iter().map(inversion).collect::<Vec<_>>(),
         "remote": points::remotes(view.records).iter().map(remote).collect::<Vec<_>>(),
         "irq": points::irqs(view.records).iter().map(irq).collect::<Vec<_>>(),
+        "pick": points::picks(view.records).iter().map(pick).collect::<Vec<_>>(),
         "spawn": points::spawns(view.records).iter().map(spawn).collect::<Vec<_>>(),
         "io": ios(view.records).iter().map(io).collect::<Vec<_>>(),
         "shootdown": points::shootdowns(view.records).iter().map(shootdown).collect::<Vec<_>>(),
@@ -166,6 +168,11 @@ fn io(p: &IoPoint) -> Value {
         "schedulers": p.schedulers,
     });
     of_rounds(&p.place, Bench::Io(p.io), &p.rounds, more)
+}
+
+fn pick(p: &PickPoint) -> Value {
+    let more = json!({ "tasks": p.pick.tasks, "same": p.same, "fewest_turns": p.turns.0, "most_turns": p.turns.1 });
+    of_rounds(&p.place, Bench::Pick(p.pick), &p.rounds, more)
 }
 
 fn spawn(p: &SpawnPoint) -> Value {

@@ -2,7 +2,7 @@
 
 use super::foreign;
 use super::grid::{Grid, Group};
-use super::{View, bench, demands, host, noise, ranking, then_now};
+use super::{View, bench, demands, host, noise, ranking, scheduled, then_now};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
@@ -154,6 +154,7 @@ pub fn run(view: &View, style: Style) -> String {
     }
     out.extend(foreign::lines(view.records));
     out.extend(bench::tables(view, style));
+    out.extend(scheduled::lines(view.records, style));
     out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());
@@ -282,7 +283,9 @@ pub(super) fn observation_time(all: &[Ensemble]) -> String {
 pub(super) fn losses(records: &[Record]) -> Vec<String> {
     let mut lines = Vec::new();
     let told = || records.iter().filter(|r| r.missed().is_some());
-    let expected: u64 = told().map(|r| r.accounting.expected()).sum();
+    // A probe that takes times of its own has no periods.
+    let in_periods = told().filter(|r| r.details.is_none());
+    let expected: u64 = in_periods.map(|r| r.accounting.expected()).sum();
     let most = |what: &str, of: fn(&Record) -> u64| {
         let some = || told().filter(|r| of(r) > 0);
         let total: u64 = some().map(of).sum();

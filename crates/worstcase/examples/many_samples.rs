@@ -77,6 +77,7 @@ fn empty(samples: u32) -> Result<CellResult, Box<dyn Error>> {
         warnings: Vec::new(),
         environment: BTreeMap::new(),
         details: None,
+        counters: BTreeMap::new(),
     };
     Ok(CellResult::new(subject(), &raw, &[], None)?)
 }

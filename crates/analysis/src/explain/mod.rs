@@ -73,7 +73,12 @@ pub fn has_latency(record: &Record) -> bool {
     let is_cost = |d: &Details| {
         matches!(
             d,
-            Details::Switch(_) | Details::Hackbench(_) | Details::Spawn(_) | Details::Io(_) | Details::Shootdown(_)
+            Details::Switch(_)
+                | Details::Hackbench(_)
+                | Details::Pick(_)
+                | Details::Spawn(_)
+                | Details::Io(_)
+                | Details::Shootdown(_)
         )
     };
     !record.details.as_ref().is_some_and(is_cost)
@@ -82,7 +87,9 @@ pub fn has_latency(record: &Record) -> bool {
 /// Whether its samples can be explained.
 pub fn can_be_explained(record: &Record) -> bool {
     match record.details {
-        Some(Details::Switch(_) | Details::Hackbench(_) | Details::Spawn(_) | Details::Io(_)) => false,
+        Some(Details::Switch(_) | Details::Hackbench(_) | Details::Pick(_) | Details::Spawn(_) | Details::Io(_)) => {
+            false
+        }
         Some(Details::Remote(_) | Details::Shootdown(_) | Details::Irq(_)) => record.subject.venue() == Venue::Lab,
         _ => true,
     }

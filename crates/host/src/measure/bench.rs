@@ -89,7 +89,7 @@ pub(super) fn measure(
                 machine::may_be_throttled(Nanos(stats.max_ns), spec.interval)
             }
             // Nothing of theirs is real-time.
-            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) | Bench::Io(_) => Some(false),
+            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Pick(_) | Bench::Spawn(_) | Bench::Io(_) => Some(false),
         },
         stopped,
         broke: false,

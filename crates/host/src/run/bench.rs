@@ -51,6 +51,7 @@ pub(super) fn keep(
         warnings: done.warnings.clone(),
         environment: done.environment.clone(),
         details: Some(taken.details.clone()),
+        counters: std::collections::BTreeMap::new(),
     };
     raw.environment.insert(BOOT_ID.to_string(), boot_id());
     add_cpus(&mut raw.environment, spec);

@@ -104,6 +104,7 @@ pub(crate) fn record(
         console: Vec::new(),
         origin: Some(origin.clone()),
         foreign: None,
+        scheduler: None,
         environment: environment(spec, done, cpu),
         digest: sampled.digest,
         details: None,

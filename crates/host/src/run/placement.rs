@@ -80,7 +80,7 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
             n if n <= all.len() => Ok(all[..n].to_vec()),
             n => Err(none(&format!("{n} of them"))),
         },
-        Bench::Inversion(_) | Bench::Irq(Line::Hpet) => Ok(all[..1].to_vec()),
+        Bench::Inversion(_) | Bench::Pick(_) | Bench::Irq(Line::Hpet) => Ok(all[..1].to_vec()),
         // Fewer than these are refused by the probe itself, which says what it needs them for.
         Bench::Remote(_) | Bench::Irq(_) => Ok(first(2)),
         Bench::Shootdown(shootdown) => Ok(first(1 + usize::from(shootdown.threads))),

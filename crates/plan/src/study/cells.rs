@@ -40,6 +40,7 @@ pub(super) struct RawCells {
     load_cpus: Option<Spanned<String>>,
     append: Option<Spanned<Vec<Spanned<String>>>>,
     chrt: Option<Spanned<Vec<Spanned<String>>>>,
+    scheduler: Option<Spanned<Vec<Spanned<String>>>>,
     disk: Option<Spanned<Vec<Spanned<String>>>>,
     io_scheduler: Option<Spanned<Vec<Spanned<String>>>>,
     /// Cells that differ in some of this; without parts there is one.
@@ -131,6 +132,7 @@ fn merge(over: RawCells, base: &RawCells) -> RawCells {
         load_cpus: over.load_cpus.or(base.load_cpus),
         append: over.append.or(base.append),
         chrt: over.chrt.or(base.chrt),
+        scheduler: over.scheduler.or(base.scheduler),
         disk: over.disk.or(base.disk),
         io_scheduler: over.io_scheduler.or(base.io_scheduler),
     }
@@ -211,6 +213,7 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
             raw.load_cpus.as_ref().map(Spanned::span),
             raw.append.as_ref().map(Spanned::span),
             raw.chrt.as_ref().map(Spanned::span),
+            raw.scheduler.as_ref().map(Spanned::span),
             raw.disk.as_ref().map(Spanned::span),
             raw.io_scheduler.as_ref().map(Spanned::span),
         ];
@@ -255,8 +258,8 @@ fn subjects(raw: &RawCells, venue: Venue, section: &Range<usize>) -> Checked<Sub
     Ok(Subjects::Kernels(subjects))
 }
 
-/// One for each number of CPUs, each of the boot parameters' lines, each of the threads' priorities, each disk and each of
-/// its schedulers.
+/// One for each number of CPUs, each of the boot parameters' lines, each of the threads' priorities, each scheduler, each
+/// disk and each of its schedulers.
 fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
     let machine = VirtualMachine {
         mips: raw.mips.as_ref().map_or(DEFAULT_MIPS, |m| *m.get_ref()),
@@ -287,6 +290,12 @@ fn machines(raw: &RawCells) -> Checked<Vec<VirtualMachine>> {
     let machines = each(machines, raw.chrt.as_ref(), "chrt", |chrt, machine| VirtualMachine {
         chrt,
         ..machine
+    })?;
+    let machines = each(machines, raw.scheduler.as_ref(), "scheduler", |scheduler, machine| {
+        VirtualMachine {
+            scheduler: Some(scheduler),
+            ..machine
+        }
     })?;
     let machines = each(machines, raw.disk.as_ref(), "disk", |disk, machine| VirtualMachine {
         disk: Some(disk),
@@ -382,6 +391,7 @@ impl RawCells {
             "load_cpus" => self.load_cpus.as_ref().map(Spanned::span),
             "append" => self.append.as_ref().map(Spanned::span),
             "chrt" => self.chrt.as_ref().map(Spanned::span),
+            "scheduler" => self.scheduler.as_ref().map(Spanned::span),
             "disk" => self.disk.as_ref().map(Spanned::span),
             "io_scheduler" => self.io_scheduler.as_ref().map(Spanned::span),
             _ => None,

@@ -21,6 +21,7 @@ pub(super) struct RawCell {
     cpus: Option<u32>,
     append: Option<String>,
     chrt: Option<String>,
+    scheduler: Option<String>,
     disk: Option<String>,
     io_scheduler: Option<String>,
     load: Option<Words>,
@@ -82,6 +83,7 @@ impl RawCell {
             cpus: self.cpus.or(shared.cpus),
             append: self.append.or(shared.append),
             chrt: self.chrt.or(shared.chrt),
+            scheduler: self.scheduler.or(shared.scheduler),
             disk: self.disk.or(shared.disk),
             io_scheduler: self.io_scheduler.or(shared.io_scheduler),
             load: self.load.or(shared.load),
@@ -107,7 +109,13 @@ impl RawCell {
 
     fn names_a_subject(&self) -> bool {
         let numbers = [self.mips, self.memory_mb, self.cpus];
-        let machine = [&self.append, &self.chrt, &self.disk, &self.io_scheduler];
+        let machine = [
+            &self.append,
+            &self.chrt,
+            &self.scheduler,
+            &self.disk,
+            &self.io_scheduler,
+        ];
         let mut texts = [&self.kernel, &self.preempt].into_iter().chain(machine);
         texts.any(Option::is_some) || numbers.iter().any(Option::is_some)
     }
@@ -176,7 +184,7 @@ impl Cells {
         }
         if subjects.len() > 1 {
             let what = format!(
-                "this cell fits {} subjects of {}; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append', 'chrt', 'disk' or 'io_scheduler' too",
+                "this cell fits {} subjects of {}; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append', 'chrt', 'scheduler', 'disk' or 'io_scheduler' too",
                 subjects.len(),
                 left.section()
             );
@@ -293,6 +301,17 @@ impl Left<'_> {
             )?
             .keep("append", raw.append.as_deref(), of(|s| s.machine.append.to_string()))?
             .keep("chrt", raw.chrt.as_deref(), of(|s| s.machine.chrt.to_string()))?
+            .keep(
+                "scheduler",
+                raw.scheduler.as_deref(),
+                of(|s| {
+                    s.machine
+                        .scheduler
+                        .as_ref()
+                        .map(ToString::to_string)
+                        .unwrap_or_default()
+                }),
+            )?
             .keep(
                 "disk",
                 raw.disk.as_deref(),

@@ -18,6 +18,8 @@ pub enum Details {
     Remote(RemoteDetails),
     /// Of `irq`: `send` is what the edge out costs.
     Irq(RemoteDetails),
+    /// Of `pick`.
+    Pick(PickDetails),
     /// Of `spawn`.
     Spawn(SpawnDetails),
     /// Of `io`.
@@ -165,6 +167,21 @@ impl SendTimes {
             max: *times.last()?,
         })
     }
+}
+
+/// What choices among tasks gave. A sample is one choice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PickDetails {
+    /// Tasks that could run.
+    pub tasks: u64,
+    /// Turns that they had while choices were measured, all together.
+    pub turns: u64,
+    /// Samples in which the task that had given the CPU away was chosen again.
+    pub same: u64,
+    /// Turns of the task that had the fewest.
+    pub fewest: u64,
+    /// Turns of the task that had the most.
+    pub most: u64,
 }
 
 /// What making processes gave. A sample is the time of one, until its end was waited for.

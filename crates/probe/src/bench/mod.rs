@@ -8,6 +8,7 @@
 //! marks      the places of the samples, so that the lab's plugin knows them
 //! switch     a ring of processes that pass a token
 //! hackbench  groups of senders and receivers
+//! pick       so many tasks that can run, and a choice among them
 //! spawn      making a process, as lmbench does
 //! io         work with files: hdparm's, dd's, bonnie++'s
 //! inversion  priority inversion on a mutex, with and without inheritance
@@ -29,6 +30,7 @@ mod limits;
 mod link;
 mod marks;
 mod names;
+pub mod pick;
 pub mod remote;
 mod rights;
 mod rounds;
@@ -38,14 +40,14 @@ pub mod switch;
 
 pub use details::{
     BesideDetails, Details, DeviceDetails, DiskAction, DiskDetails, DiskRequest, Extent, HackbenchDetails,
-    HackbenchRun, InversionDetails, IoDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails, SwitchAgain,
-    SwitchDetails, SwitchRepetition,
+    HackbenchRun, InversionDetails, IoDetails, PickDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails,
+    SwitchAgain, SwitchDetails, SwitchRepetition,
 };
 pub use io::{Beside as IoBeside, Io, Work as IoWork};
 pub use marks::Marks;
 pub use names::{
-    Bench, Hackbench, Inversion, Line, Pins, Placement, Protocol, Remote, Shootdown, Spawn, Step, Switch, Transport,
-    Via,
+    Bench, Hackbench, Inversion, Line, Pick, Pins, Placement, Protocol, Remote, Shootdown, Spawn, Step, Switch,
+    Transport, Via,
 };
 
 use crate::record::Sample;
@@ -149,6 +151,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::check(what, request),
             Bench::Inversion(what) => inversion::check(what, request),
             Bench::Remote(what) => remote::check(what, request),
+            Bench::Pick(what) => pick::check(what),
             Bench::Spawn(what) => spawn::check(what),
             Bench::Io(what) => io::check(what, request),
             Bench::Irq(line) => irq::check(*line, request),
@@ -163,6 +166,7 @@ impl Bench {
             Bench::Hackbench(what) => hackbench::measure(what, request, observer),
             Bench::Inversion(what) => inversion::measure(what, request, observer),
             Bench::Remote(what) => remote::measure(what, request, observer),
+            Bench::Pick(what) => pick::measure(what, request, observer),
             Bench::Spawn(what) => spawn::measure(what, request, observer),
             Bench::Io(what) => io::measure(what, request, observer),
             Bench::Irq(line) => irq::measure(*line, request, observer),

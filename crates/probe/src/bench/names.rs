@@ -5,6 +5,7 @@
 //! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
+//! pick[:TASKS]
 //! spawn[+fork|+exec|+sh]
 //! io[:SIZE][+WORK][+bsSIZE][+direct]
 //! irq[:CHIPxOUTPUTxINPUT][+parport|+hpet|+gpio|+serial]
@@ -31,6 +32,8 @@ pub enum Bench {
     Inversion(Inversion),
     /// How long a thread on one CPU takes to wake one on another.
     Remote(Remote),
+    /// What a choice of the scheduler costs.
+    Pick(Pick),
     /// What a new process costs.
     Spawn(Spawn),
     /// What work with files takes.
@@ -163,9 +166,21 @@ pub struct Shootdown {
     pub pages: u32,
 }
 
+impl Pick {
+    /// More than anybody lets run on one CPU.
+    pub const MOST_TASKS: u16 = 2_000;
+}
+
 impl Shootdown {
     /// One on each CPU of the lab's largest machine, beside the one that unmaps.
     pub const MOST_THREADS: u8 = 15;
+}
+
+/// Tasks that can run, all on one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pick {
+    /// How many.
+    pub tasks: u16,
 }
 
 /// A new process.
@@ -268,6 +283,8 @@ const SWITCH_GRID: &str = "2/4/8/16/24/32/64/96x0/4k/8k/16k/32k/64k";
 /// The article's groups; its senders, receivers and messages are the defaults below.
 const HACKBENCH_GRID: &str = "1/2/4/8";
 const INVERSION_GRID: &str = "1/2/4/8";
+/// Three decades, and what hackbench makes runnable.
+const PICK_GRID: &str = "1/2/5/10/20/50/100/200/500/1000/2000";
 /// Without another CPU, and with one.
 const SHOOTDOWN_GRID: &str = "0/1";
 
@@ -278,9 +295,10 @@ const PAGES: u32 = 16;
 
 impl Bench {
     /// The names without parameters.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 9] = [
         "switch",
         "hackbench",
+        "pick",
         "spawn",
         "io",
         "inversion",
@@ -296,6 +314,7 @@ impl Bench {
             Bench::Hackbench(_) => "hackbench",
             Bench::Inversion(_) => "inversion",
             Bench::Remote(_) => "remote",
+            Bench::Pick(_) => "pick",
             Bench::Spawn(_) => "spawn",
             Bench::Io(_) => "io",
             Bench::Irq(_) => "irq",
@@ -311,6 +330,7 @@ impl Bench {
             Bench::Hackbench(_) => 4,
             Bench::Inversion(_) => 500,
             Bench::Remote(_) | Bench::Irq(_) => 2_000,
+            Bench::Pick(_) => 1_000,
             Bench::Spawn(_) => 100,
             Bench::Io(io) => io.usual_samples(),
             Bench::Shootdown(_) => 1_000,
@@ -321,7 +341,7 @@ impl Bench {
     /// `inversion` a third of the time is left for everybody else, so that the kernel does not hold the threads back.
     pub const fn usual_period(&self) -> Option<Nanos> {
         match self {
-            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Spawn(_) | Bench::Io(_) => Some(Nanos(0)),
+            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Pick(_) | Bench::Spawn(_) | Bench::Io(_) => Some(Nanos(0)),
             Bench::Inversion(i) => Some(Nanos(3 * (i.section.0 + i.middle.0))),
             // So many times a second.
             Bench::Irq(Line::Hpet) => Some(Nanos::from_micros(250)),
@@ -338,6 +358,7 @@ impl Bench {
             "switch" => SWITCH_GRID,
             "hackbench" => HACKBENCH_GRID,
             "inversion" => INVERSION_GRID,
+            "pick" => PICK_GRID,
             "remote" | "irq" | "spawn" | "io" => "",
             "shootdown" => SHOOTDOWN_GRID,
             _ => return Err(wrong(format!("known are {}", Bench::NAMES.join(", ")))),
@@ -409,6 +430,7 @@ impl Bench {
                 within("section in ns", i.section.0, 1_000, 1_000_000_000)?;
                 within("middle in ns", i.middle.0, 1_000, 1_000_000_000)
             }
+            Bench::Pick(p) => within("tasks", p.tasks.into(), 1, Pick::MOST_TASKS.into()),
             Bench::Remote(_) | Bench::Irq(_) | Bench::Spawn(_) => Ok(()),
             Bench::Io(io) => io.check(),
             Bench::Shootdown(s) => {
@@ -503,6 +525,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             section: SECTION,
             middle: MIDDLE,
         }),
+        "pick" => Bench::Pick(Pick { tasks: small(0, 1)? }),
         "remote" => Bench::Remote(Remote { via: Via::Futex }),
         "spawn" => Bench::Spawn(Spawn { step: Step::Fork }),
         "io" => return Io::parse(dimensions, options).map(Bench::Io),
@@ -588,6 +611,7 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
         Bench::Remote(r) => {
             r.via = Via::of(option).ok_or_else(|| format!("no option '{option}'; there are futex, pipe, eventfd"))?;
         }
+        Bench::Pick(_) => return Err(format!("no option '{option}'; pick has none")),
         Bench::Spawn(s) => {
             s.step = Step::of(option).ok_or_else(|| format!("no option '{option}'; there are fork, exec, sh"))?;
         }
@@ -710,6 +734,12 @@ impl fmt::Display for Remote {
     }
 }
 
+impl fmt::Display for Pick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pick:{}", self.tasks)
+    }
+}
+
 impl fmt::Display for Spawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "spawn+{}", self.step.word())
@@ -733,6 +763,7 @@ impl fmt::Display for Bench {
             Bench::Hackbench(h) => h.fmt(f),
             Bench::Inversion(i) => i.fmt(f),
             Bench::Remote(r) => r.fmt(f),
+            Bench::Pick(p) => p.fmt(f),
             Bench::Spawn(s) => s.fmt(f),
             Bench::Io(io) => io.fmt(f),
             Bench::Irq(Line::Parport) => f.pad("irq"),
@@ -814,6 +845,8 @@ mod tests {
         assert_eq!(names("inversion+none").len(), 4);
         assert_eq!(names("remote"), ["remote+futex", "remote+pipe", "remote+eventfd"]);
         assert_eq!(names("remote+pipe/futex"), ["remote+pipe", "remote+futex"]);
+        assert_eq!(names("pick:1/2000"), ["pick:1", "pick:2000"]);
+        assert_eq!(names("pick").len(), 11);
         assert_eq!(names("spawn"), ["spawn+fork", "spawn+exec", "spawn+sh"]);
         assert_eq!(names("irq"), ["irq"]);
         assert_eq!(
@@ -833,6 +866,7 @@ mod tests {
             "switch:2x0+again1/50+mhz600/1000",
             "hackbench:10x20x1000x1500+pipes+threads+cpus2+latency",
             "inversion:1/8+none/protect+section200us+middle3ms",
+            "pick",
             "remote",
             "irq",
             "shootdown:0/15+pages1/16/16384",
@@ -861,6 +895,9 @@ mod tests {
             ("remote:2", "no numbers: remote, or e.g. remote+futex"),
             ("remote+pipes", "no option 'pipes'; there are futex, pipe, eventfd"),
             ("remote+pipe/pipe", "asked for twice"),
+            ("pick:0", "tasks: 1 to 2000, not 0"),
+            ("pick:2001", "tasks: 1 to 2000, not 2001"),
+            ("pick:2+pipe", "no option 'pipe'"),
             ("spawn:2", "no numbers: spawn, or e.g. spawn+exec"),
             ("spawn+vfork", "no option 'vfork'; there are fork, exec, sh"),
             ("irq:2", "no numbers: irq+parport"),
@@ -876,7 +913,7 @@ mod tests {
             ("shootdown:1+pages16/16", "asked for twice"),
             (
                 "swich",
-                "known are switch, hackbench, spawn, io, inversion, remote, irq, shootdown",
+                "known are switch, hackbench, pick, spawn, io, inversion, remote, irq, shootdown",
             ),
         ] {
             let error = Bench::expand(text).unwrap_err().0;

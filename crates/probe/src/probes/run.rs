@@ -111,6 +111,7 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
         warnings: measured.warnings,
         environment,
         details: measured.details,
+        counters: std::collections::BTreeMap::new(),
     })
 }
 

@@ -50,6 +50,12 @@ pub fn wake_one(word: &AtomicU32, scope: Scope) -> io::Result<()> {
     Ok(())
 }
 
+/// Wakes all waiters of the word.
+pub fn wake_all(word: &AtomicU32, scope: Scope) -> io::Result<()> {
+    futex::wake(word, scope.flags(), i32::MAX as u32)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -113,6 +113,12 @@ pub fn apply_deadline(runtime: Nanos, period: Nanos) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives the CPU away; the calling thread can go on at once.
+#[inline(always)]
+pub fn give_away() {
+    rustix::thread::sched_yield();
+}
+
 /// The nice value of this process.
 pub fn nice() -> i32 {
     // Asking for the own process cannot fail.

@@ -6,8 +6,9 @@ use super::spread::over_seeds;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use std::collections::BTreeMap;
 use worstcase_base::format::plain;
+use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchRepetition};
-use worstcase_results::record::{Quantity, Record};
+use worstcase_results::record::{Quantity, Record, Summary};
 
 /// All of them that were measured.
 pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
@@ -18,7 +19,7 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
         hot,
     );
     let cold = switch(data, "switch-cold", "every member's working set in turn", cold);
-    [hot, cold, hackbench(data), inversion(data)]
+    [hot, cold, hackbench(data), pick(data), inversion(data)]
         .into_iter()
         .flatten()
         .collect()
@@ -189,6 +190,49 @@ fn messages(what: &Hackbench, load: &str) -> String {
     )
 }
 
+fn pick(data: &PictureData<'_>) -> Option<Picture> {
+    let mut grid = Grid::default();
+    for seeds in measured(data) {
+        let (Bench::Pick(what), record) = (seeds[0].bench, seeds[0].record) else {
+            continue;
+        };
+        let subject = data.subject(record);
+        let point = over_median(&seeds, |summary| summary.median_ns).map(|(y, interval)| LinePoint {
+            x: f64::from(what.tasks),
+            y,
+            interval,
+        });
+        let load = format!("load {}", plain(&record.cell.load));
+        grid.add(Of::load(&load), subject.of(""), point);
+    }
+    let about = "Time of a choice of the scheduler among so many tasks that can run, all on one CPU: a line a subject, both axes \
+                 logarithmic. Median over the seeds of each seed's median, with its interval."
+        .to_string();
+    scaled(
+        "pick",
+        "cost of a choice over tasks that can run",
+        about,
+        "tasks that can run",
+        ("a choice", &data.micros),
+        (grid, |label, unit, values| {
+            Axis::logarithmic(label, unit, values.into_iter())
+        }),
+    )
+}
+
+/// A value of each seed in us: the median of the seeds, with its interval.
+fn over_median(seeds: &[Measured<'_>], of: fn(&Summary) -> Option<u64>) -> Option<(f64, Option<[f64; 2]>)> {
+    let summaries = seeds.iter().filter_map(|m| m.record.summary(Quantity::Latency));
+    let mut values: Vec<Nanos> = summaries.filter_map(of).map(Nanos).collect();
+    values.sort_unstable();
+    let interval = worstcase_results::stats::interval::of_median(&values);
+    let median = values.get(values.len().checked_sub(1)? / 2)?;
+    Some((
+        median.as_micros_f64(),
+        interval.map(|i| [i.low.as_micros_f64(), i.high.as_micros_f64()]),
+    ))
+}
+
 fn inversion(data: &PictureData<'_>) -> Option<Picture> {
     let mut grid = Grid::default();
     for seeds in measured(data) {
@@ -196,14 +240,10 @@ fn inversion(data: &PictureData<'_>) -> Option<Picture> {
         else {
             continue;
         };
-        let maxima = seeds.iter().filter_map(|m| m.record.summary(Quantity::Latency));
-        let mut maxima: Vec<_> = maxima.map(|s| worstcase_probe::Nanos(s.max_ns)).collect();
-        maxima.sort_unstable();
-        let interval = worstcase_results::stats::interval::of_median(&maxima);
-        let point = (!maxima.is_empty()).then(|| LinePoint {
+        let point = over_median(&seeds, |summary| Some(summary.max_ns)).map(|(y, interval)| LinePoint {
             x: f64::from(depth),
-            y: maxima[(maxima.len() - 1) / 2].as_micros_f64(),
-            interval: interval.map(|i| [i.low.as_micros_f64(), i.high.as_micros_f64()]),
+            y,
+            interval,
         });
         let name = what.to_string();
         let rest = options(&name)
@@ -229,11 +269,26 @@ fn inversion(data: &PictureData<'_>) -> Option<Picture> {
     )
 }
 
-fn picture(id: &str, title: &str, about: String, x: &str, (y, unit): (&str, &str), grid: Grid) -> Option<Picture> {
+fn picture(id: &str, title: &str, about: String, x: &str, y: (&str, &str), grid: Grid) -> Option<Picture> {
+    let linear: Scale = |label, unit, values| Axis::linear(label, unit, values.into_iter());
+    scaled(id, title, about, x, y, (grid, linear))
+}
+
+/// An axis of this label and unit that holds the values.
+type Scale = fn(&str, &str, Vec<f64>) -> Axis;
+
+fn scaled(
+    id: &str,
+    title: &str,
+    about: String,
+    x: &str,
+    (y, unit): (&str, &str),
+    (grid, scale): (Grid, Scale),
+) -> Option<Picture> {
     let values: Vec<f64> = grid.values().collect();
     let panels = grid.panels();
     let points = panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points);
-    let x = Axis::linear(x, "", points.map(|p| p.x));
+    let x = scale(x, "", points.map(|p| p.x).collect());
     (!values.is_empty()).then(|| {
         Picture::Lines(Lines {
             head: Head {
@@ -241,7 +296,7 @@ fn picture(id: &str, title: &str, about: String, x: &str, (y, unit): (&str, &str
                 title: title.into(),
                 about,
                 x,
-                y: Axis::linear(y, unit, values.into_iter()),
+                y: scale(y, unit, values),
                 limit: None,
             },
             panels,

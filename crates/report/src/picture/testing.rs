@@ -67,6 +67,7 @@ pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u
         warnings: vec![],
         environment: BTreeMap::new(),
         details: None,
+        counters: BTreeMap::new(),
     };
     CellResult::new(subject, &raw, &[], None).unwrap()
 }

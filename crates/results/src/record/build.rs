@@ -104,6 +104,7 @@ impl CellResult {
             console: Vec::new(),
             origin: None,
             foreign: None,
+            scheduler: None,
             environment: environment(raw, spec.probe, stamps),
             digest: digest(spec.periods, &rows),
             causes: Vec::new(),

@@ -27,6 +27,9 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
             let in_order = d.send.is_none_or(|s| s.min <= s.median && s.median <= s.max);
             d.send.is_some() == (taken > 0) && in_order && u64::from(d.awake) <= taken
         }
+        (Some(Details::Pick(d)), Some(Bench::Pick(asked))) => {
+            d.tasks == u64::from(asked.tasks) && d.same <= taken && taken <= d.turns && d.fewest <= d.most
+        }
         (Some(Details::Spawn(d)), Some(Bench::Spawn(asked))) => d.program.is_some() == (asked.step != Step::Fork),
         (Some(Details::Io(d)), Some(Bench::Io(_))) => d.sync.is_none_or(|sync| sync <= d.elapsed),
         (Some(Details::Shootdown(d)), Some(Bench::Shootdown(asked))) => {

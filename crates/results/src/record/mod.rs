@@ -274,6 +274,9 @@ pub struct Record {
     /// Another tool measured it: which, and what its file does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<Foreign>,
+    /// Lab: the scheduler that was loaded into the kernel, if one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<LoadedScheduler>,
     /// What the machine said of itself.
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.
@@ -286,6 +289,18 @@ pub struct Record {
     pub details: Option<Details>,
     /// The raw samples.
     pub samples: SamplesFile,
+}
+
+/// A scheduler that was loaded into the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedScheduler {
+    /// As the kernel calls it.
+    pub name: String,
+    /// SHA-256 of its file, `sha256:` and hexadecimal digits.
+    pub digest: String,
+    /// What it counted from the begin of the cell to its end, if it counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// A cause of gaps.

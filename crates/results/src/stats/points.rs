@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{
-    Bench, Details, Hackbench, HackbenchRun, Inversion, SendTimes, Shootdown, Spawn, Switch, SwitchDetails,
+    Bench, Details, Hackbench, HackbenchRun, Inversion, Pick, SendTimes, Shootdown, Spawn, Switch, SwitchDetails,
     SwitchRepetition,
 };
 
@@ -113,6 +113,21 @@ pub struct RemotePoint {
     pub seen: Option<SendTimes>,
 }
 
+/// What a choice costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PickPoint {
+    /// Where.
+    pub place: PointName,
+    /// Among how many.
+    pub pick: Pick,
+    /// How often, and how long.
+    pub rounds: Rounds,
+    /// Choices of the task that had just given the CPU away.
+    pub same: u64,
+    /// Turns of the task that had the fewest and of the one that had the most, of all seeds.
+    pub turns: (u64, u64),
+}
+
 /// What a new process costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpawnPoint {
@@ -203,6 +218,28 @@ pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
 pub fn irqs(records: &[Record]) -> Vec<RemotePoint> {
     points(records, |place, bench, of| match bench {
         Bench::Irq(_) => remote(place, bench, of),
+        _ => None,
+    })
+}
+
+/// The points of `pick`.
+pub fn picks(records: &[Record]) -> Vec<PickPoint> {
+    points(records, |place, bench, of| match bench {
+        Bench::Pick(pick) => {
+            let details = || {
+                of.iter().filter_map(|record| match &record.details {
+                    Some(Details::Pick(details)) => Some(details),
+                    _ => None,
+                })
+            };
+            Some(PickPoint {
+                place,
+                pick,
+                rounds: rounds(of)?,
+                same: details().map(|d| d.same).sum(),
+                turns: (details().map(|d| d.fewest).min()?, details().map(|d| d.most).max()?),
+            })
+        }
         _ => None,
     })
 }

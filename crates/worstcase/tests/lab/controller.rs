@@ -10,6 +10,8 @@ use worstcase_results::record::{Record, Run};
 /// The generic kernel, which boots none, voluntary and full, and its twin with PREEMPT_RT.
 pub const GENERIC: &str = "debian:6.1";
 pub const RT: &str = "debian:6.1-rt";
+/// The smallest of the archive that loads schedulers of tasks.
+pub const LOADS_SCHEDULERS: &str = "debian:6.18-cloud";
 
 /// A cache of worstcase's, with the kernels in it.
 pub struct Controller {
@@ -121,7 +123,7 @@ impl Controller {
 pub fn link_kernels(cache: &Path) {
     let kernels = cache.join("kernels");
     fs::create_dir_all(&kernels).unwrap();
-    for name in [GENERIC, RT] {
+    for name in [GENERIC, RT, LOADS_SCHEDULERS] {
         link_kernel(cache, name);
     }
 }

@@ -24,6 +24,7 @@ mod planted_module;
 mod programs;
 mod qemu;
 mod rtc;
+mod schedulers;
 mod shape;
 mod smp;
 mod storage;

@@ -140,6 +140,7 @@ pub fn raw(spec: &CellSpec, latencies: &[u64]) -> RawRecord {
         warnings: vec![],
         environment: BTreeMap::from([("clocksource".into(), "tsc".into())]),
         details: None,
+        counters: BTreeMap::new(),
     }
 }
 

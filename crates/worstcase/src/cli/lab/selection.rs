@@ -8,8 +8,8 @@ use worstcase_lab::added::Added;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::own_module::OwnModule;
 use worstcase_plan::{
-    BootParameters, CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Disk, Experiment, IoScheduler, IoSchedulers,
-    Model, Preempt, Smp, Subject, Subjects, Venue, VirtualMachine,
+    BootParameters, CpuList, CpuModel, CpuScheduler, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Disk, Experiment, IoScheduler,
+    IoSchedulers, Model, Preempt, Smp, Subject, Subjects, Venue, VirtualMachine,
 };
 use worstcase_probe::Nanos;
 use worstcase_probe::priorities::Priorities;
@@ -52,6 +52,10 @@ pub struct Selection {
     /// another subject; "": as the kernel has them
     #[arg(long, value_name = "THREAD=PRIORITY")]
     chrt: Vec<Priorities>,
+    /// Schedulers of tasks, separated by commas, each a subject: eevdf (the kernel's own), o-n (as Linux 2.4), o-1 (as
+    /// Linux 2.6.0), or a file: a sched_ext policy (PATH.bpf.o), or a program that loads one
+    #[arg(long, value_name = "SCHEDULER", value_delimiter = ',')]
+    scheduler: Vec<CpuScheduler>,
     /// The machine's disk, in virtual time: hdd, laptop, ssd, nvme or a profile's file; several, separated by commas
     /// [default: hdd for the probe io, else none]
     #[arg(long, value_name = "DISK", value_delimiter = ',')]
@@ -106,6 +110,7 @@ impl Selection {
     fn machines(&self) -> Vec<VirtualMachine> {
         let appended = or_usual(&self.append);
         let priorities = or_usual(&self.chrt);
+        let of_tasks = each_or_none(&self.scheduler);
         let disks = each_or_none(&self.disk);
         let schedulers = each_or_none(self.io_scheduler.as_ref().map_or(&[], |all| &all.0));
         let mut machines = Vec::new();
@@ -137,7 +142,14 @@ impl Selection {
             let pairs = disks.iter().flat_map(|disk| schedulers.iter().map(move |s| (disk, s)));
             pairs.map(|(disk, scheduler)| on(disk, scheduler)).collect::<Vec<_>>()
         };
-        machines.into_iter().flat_map(on_disk).collect()
+        let scheduled = |machine: VirtualMachine| {
+            let by = |scheduler: &Option<CpuScheduler>| VirtualMachine {
+                scheduler: scheduler.clone(),
+                ..machine.clone()
+            };
+            of_tasks.iter().map(by).collect::<Vec<_>>()
+        };
+        machines.into_iter().flat_map(scheduled).flat_map(on_disk).collect()
     }
 
     fn smp(&self) -> Vec<Smp> {

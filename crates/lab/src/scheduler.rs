@@ -1,0 +1,166 @@
+//! A scheduler that the machine loads into its kernel (`--scheduler`): a compiled sched_ext policy, or a program that loads
+//! one.
+//!
+//! In the image `/policy/loader` loads `/policy/object`, or `/policy/program` stands for both.
+
+use super::LabError;
+use super::added::Added;
+use crate::payload;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use worstcase_base::digest::sha256_hex;
+use worstcase_plan::CpuScheduler;
+
+const LOADER: &str = "policy/loader";
+const OBJECT: &str = "policy/object";
+const PROGRAM: &str = "/policy/program";
+/// Larger is no scheduler.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A scheduler with its bytes.
+#[derive(Clone)]
+pub struct Scheduler {
+    /// SHA-256 of its file, `sha256:` and hexadecimal digits.
+    pub digest: String,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Object(Arc<[u8]>),
+    Program(PathBuf),
+}
+
+impl std::fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.digest)
+    }
+}
+
+impl Scheduler {
+    /// Reads the file; none if the kernel's own scheduler was asked for.
+    pub fn of(asked: &CpuScheduler) -> Result<Option<Scheduler>, LabError> {
+        match asked {
+            CpuScheduler::Eevdf => Ok(None),
+            CpuScheduler::BuiltIn(name) => {
+                let bytes = worstcase_policies::built_in(name).ok_or_else(|| {
+                    LabError::Request(format!("--scheduler {name}: worstcase carries no such policy"))
+                })?;
+                Ok(Some(Scheduler::object(bytes)))
+            }
+            CpuScheduler::File(path) => Scheduler::file(Path::new(path)).map(Some),
+        }
+    }
+
+    fn object(bytes: &[u8]) -> Scheduler {
+        Scheduler {
+            digest: digest(bytes),
+            kind: Kind::Object(bytes.into()),
+        }
+    }
+
+    fn file(path: &Path) -> Result<Scheduler, LabError> {
+        let wrong = |what: &str| LabError::Request(format!("--scheduler {}: {what}", path.display()));
+        let file = std::fs::metadata(path).map_err(|e| wrong(&e.to_string()))?;
+        if !file.is_file() || file.len() > MOST_BYTES {
+            return Err(wrong("it is no file of at most 256 MiB"));
+        }
+        let bytes = std::fs::read(path).map_err(|e| wrong(&e.to_string()))?;
+        match Elf::of(&bytes) {
+            Some(Elf::Policy) => Ok(Scheduler::object(&bytes)),
+            Some(Elf::Program) => Ok(Scheduler {
+                digest: digest(&bytes),
+                kind: Kind::Program(path.to_path_buf()),
+            }),
+            None => Err(wrong(
+                "it is neither a compiled policy (clang -target bpf) nor a program for x86-64",
+            )),
+        }
+    }
+
+    /// Puts it into the image.
+    pub fn add(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+        match &self.kind {
+            Kind::Object(bytes) => {
+                files.insert(LOADER.into(), payload::POLICY_LOADER.to_vec());
+                files.insert(OBJECT.into(), bytes.to_vec());
+                Ok(())
+            }
+            Kind::Program(path) => {
+                let program = Added {
+                    source: path.clone(),
+                    dest: PROGRAM.into(),
+                };
+                program.collect(files)
+            }
+        }
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", sha256_hex(bytes))
+}
+
+/// What an ELF file is for.
+#[derive(Debug, PartialEq, Eq)]
+enum Elf {
+    Policy,
+    Program,
+}
+
+impl Elf {
+    /// By the header: 64 bits, little-endian; type and machine as in elf(5).
+    fn of(bytes: &[u8]) -> Option<Elf> {
+        const RELOCATABLE: u16 = 1;
+        const EXECUTABLE: u16 = 2;
+        const SHARED: u16 = 3;
+        const X86_64: u16 = 62;
+        const BPF: u16 = 247;
+        if !bytes.starts_with(b"\x7fELF\x02\x01") {
+            return None;
+        }
+        let word = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        match (word(16)?, word(18)?) {
+            (RELOCATABLE, BPF) => Some(Elf::Policy),
+            (EXECUTABLE | SHARED, X86_64) => Some(Elf::Program),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(path: &Path) -> String {
+        Scheduler::file(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_policy_and_a_program_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let object = folder.path().join("mine.bpf.o");
+        std::fs::write(&object, worstcase_policies::built_in("o-1").unwrap()).unwrap();
+        let mut files = BTreeMap::new();
+        Scheduler::file(&object).unwrap().add(&mut files).unwrap();
+        assert_eq!(Vec::from_iter(files.keys()), [LOADER, OBJECT]);
+
+        let mut files = BTreeMap::new();
+        Scheduler::file(Path::new("/bin/true"))
+            .unwrap()
+            .add(&mut files)
+            .unwrap();
+        assert!(files.contains_key("policy/program") && !files.contains_key(LOADER));
+    }
+
+    #[test]
+    fn what_is_neither_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("mine.bpf.c");
+        std::fs::write(&text, "int x;").unwrap();
+        assert!(said(&text).contains("clang -target bpf"), "{}", said(&text));
+        assert!(said(folder.path()).contains("no file"), "{}", said(folder.path()));
+        assert!(said(&folder.path().join("none")).contains("No such file"));
+    }
+}

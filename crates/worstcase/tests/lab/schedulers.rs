@@ -1,0 +1,84 @@
+//! Schedulers of tasks that are loaded into the lab's kernels (`--scheduler`).
+
+use crate::controller::{LOADS_SCHEDULERS, folder, shared};
+use crate::failures::one_line;
+use crate::smp::{measure_disturbed, samples};
+use std::fs;
+use worstcase_results::record::Record;
+
+fn cells(words: &str) -> String {
+    format!("--kernel {LOADS_SCHEDULERS} --preempt full --seeds 1 {words}")
+}
+
+fn counted(record: &Record, name: &str) -> u64 {
+    let scheduler = record
+        .scheduler
+        .as_ref()
+        .unwrap_or_else(|| panic!("{}: none", record.id));
+    scheduler.counters[name]
+}
+
+/// The argument of an article of 2004 in two figures: what a choice costs when ten and when five hundred tasks can run.
+#[test]
+fn the_cost_of_a_choice_grows_with_the_tasks_under_o_n_alone() {
+    let words = cells("--load idle --probe pick:10/500 --samples 300 --scheduler eevdf,o-n,o-1");
+    let calm = shared().measure(&words);
+    assert_eq!(calm.len(), 6);
+    let growth = |two: &[Record]| {
+        let median = |record: &Record| record.summary.latency.as_ref().unwrap().median_ns as f64;
+        median(&two[1]) / median(&two[0])
+    };
+    let [eevdf, o_n, o_1] = [0, 2, 4].map(|at| growth(&calm[at..at + 2]));
+    assert!(eevdf < 1.5 && o_1 < 1.5 && o_n > 4.0, "{eevdf} {o_n} {o_1}");
+    assert!(calm[0].scheduler.is_none(), "the kernel's own counts nothing");
+    let looked = |record: &Record| counted(record, "tasks_looked_at") / counted(record, "picks");
+    let few = looked(&calm[2]);
+    let many = looked(&calm[3]);
+    assert!((5..=20).contains(&few) && (250..=520).contains(&many), "{few} {many}");
+    assert_eq!(samples(&measure_disturbed(&words)), samples(&calm));
+}
+
+/// Without its expired array the O(1) scheduler lets whoever has used up its time go on: the others wait.
+#[test]
+fn starvation_is_seen() {
+    let broken = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../policies/bpf/tests/o-1-without-expired.bpf.o"
+    );
+    let words = cells(&format!(
+        "--load cpu:4 --probe wakeup --policy other --samples 200 --scheduler o-1,{broken}"
+    ));
+    let records = shared().measure(&words);
+    let max = |record: &Record| record.summary.latency.as_ref().unwrap().max_ns;
+    assert!(
+        max(&records[1]) > 4 * max(&records[0]),
+        "{} {}",
+        max(&records[0]),
+        max(&records[1])
+    );
+}
+
+/// Each in one line, before or instead of a result.
+#[test]
+fn what_cannot_schedule_is_refused() {
+    let (folder, controller) = (folder(), shared());
+    let at = |name: &str| folder.path().join(name);
+    let run = |words: &str| controller.run(words, &at("run"));
+    one_line(
+        run("--kernel debian:6.1 --preempt full --load idle --scheduler o-1"),
+        2,
+        &["--scheduler o-1: 6.1", "CFS"],
+    );
+    one_line(
+        run(&cells("--load idle --scheduler ./none.bpf.o")),
+        2,
+        &["none.bpf.o: No such file"],
+    );
+    let text = at("mine.bpf.o");
+    fs::write(&text, "int x;").unwrap();
+    one_line(
+        run(&cells(&format!("--load idle --scheduler {}", text.display()))),
+        2,
+        &["neither a compiled policy"],
+    );
+}
