@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! $WORSTCASE_CACHE, or $XDG_CACHE_HOME/worstcase, or ~/.cache/worstcase
-//!   <area>/<key>/          a finished entry: it is there whole, or not at all
+//!   <area>/<key>/          a finished entry: it is there whole, or not at all; [`Cache::keep`] adds checksums of its files
 //!   <area>/.<key>.*.tmp/   an entry under construction; left behind only by a process that was killed
 //!   locks/<area>.<key>     flock files: one builder of an entry at a time, others wait for it
 //!   scratch/*/             folders of running commands, locked by them; one without its process is removed by the next
@@ -11,14 +11,17 @@
 //! An entry is built in a temporary sibling, written out to the disk, and renamed into place, so that a process
 //! that is killed, or a machine that loses power, never leaves something half-usable behind.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rustix::fs::{FlockOperation, flock, syncfs};
 
-use crate::Exit;
+use crate::format::plain;
 use crate::trust::{self, Others};
+use crate::{Exit, sealed};
 
 /// Why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -208,9 +211,50 @@ impl Cache {
     ) -> Result<PathBuf, E> {
         let _lock = self.lock(area, key)?;
         let path = self.path(area, key);
-        if path.exists() {
-            return Ok(path);
+        match path.exists() {
+            true => Ok(path),
+            false => self.build(area, key, build),
         }
+    }
+
+    /// The same with checksums, which an entry that exists must fit: another is told of in one line on standard error, with
+    /// what is done `again`, and built anew.
+    pub fn keep<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        again: &str,
+        build: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let _lock = self.lock(area, key)?;
+        let path = self.path(area, key);
+        if path.exists() {
+            match check_once(&path) {
+                Ok(()) => return Ok(path),
+                Err(reason) => {
+                    let place = path.display();
+                    eprintln!(
+                        "worstcase: {}",
+                        plain(&format!("damaged in the cache, {place}: {reason}; {again}"))
+                    );
+                    discard(&path).map_err(|e| CacheError::from_io(&path, e))?;
+                }
+            }
+        }
+        self.build(area, key, |building| {
+            build(building)?;
+            Ok(sealed::seal(building).map_err(|e| CacheError::from_io(building, e))?)
+        })
+    }
+
+    /// Under the entry's lock.
+    fn build<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        build: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let path = self.path(area, key);
         let parent = self.area(area)?;
         let prefix = format!(".{key}.");
         remove_leftovers(&parent, &prefix);
@@ -266,6 +310,29 @@ impl Cache {
             Ok(())
         };
         stored().map_err(|e| CacheError::from_io(path, e))
+    }
+}
+
+/// Whether an entry fits its checksums; looked at once in a process.
+fn check_once(entry: &Path) -> Result<(), String> {
+    static FITTING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let fitting = || FITTING.lock().expect("no holder panics");
+    if fitting().contains(entry) {
+        return Ok(());
+    }
+    sealed::check(entry)?;
+    fitting().insert(entry.to_path_buf());
+    Ok(())
+}
+
+/// Removes an entry: it vanishes in one step, under a name of what is under construction.
+fn discard(entry: &Path) -> io::Result<()> {
+    let name = entry.file_name().unwrap_or_default().to_string_lossy();
+    let going = entry.with_file_name(format!(".{name}.damaged.tmp"));
+    fs::rename(entry, &going)?;
+    match going.is_dir() {
+        true => fs::remove_dir_all(&going),
+        false => fs::remove_file(&going),
     }
 }
 

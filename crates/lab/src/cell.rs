@@ -19,6 +19,9 @@ use worstcase_probe::{Instructions, Nanos, RawRecord};
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
 
+/// What happens to a result that is damaged.
+const AGAIN: &str = "the cell is measured again";
+
 /// Console lines that are kept with a result.
 const CONSOLE_LINES: usize = 40;
 /// How every guest takes its leave.
@@ -67,7 +70,7 @@ pub fn is_cached(cache: &Cache, key: &str) -> bool {
 /// Takes the result from the cache, or runs the cell and keeps what it gave.
 pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
     let key = key(run.prepared, run.spec)?;
-    let folder = cache.publish(AREA, &key, |building| {
+    let folder = cache.keep(AREA, &key, AGAIN, |building| {
         execute(run, building)?;
         for name in LEFTOVERS {
             let path = building.join(name);
@@ -131,7 +134,7 @@ fn read_raw(folder: &Path) -> Result<Raw, LabError> {
     decode(folder).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
         reason,
-        again: "the cell is measured again",
+        again: AGAIN,
     })
 }
 

@@ -32,6 +32,9 @@ use worstcase_probe::{Instructions, Nanos};
 /// Where snapshots are in the cache.
 pub const AREA: &str = "snapshots";
 
+/// What happens to a snapshot that is damaged.
+pub(super) const AGAIN: &str = "the subject is booted again";
+
 /// A boot of more instructions than this does not come to its end. Debian's 6.1 takes 5.4 thousand million.
 pub(super) const BOOT: Instructions = Instructions(50_000_000_000);
 
@@ -52,12 +55,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes the snapshot from the cache, or boots the subject and makes it; then it must be what the first boot of this
+    /// Takes the snapshot from the cache if it fits its checksums, or boots the subject and makes it; then it must be what the first boot of this
     /// subject came to.
     ///
     /// `limit` is the real time that the boot may take, if the user bounds it.
     pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<Snapshot, LabError> {
-        let folder = cache.publish(AREA, &prepared.key, |building| {
+        let folder = cache.keep(AREA, &prepared.key, AGAIN, |building| {
             cache.require_free(memory_bytes(prepared) + SPACE_FOR_THE_REST)?;
             make(building, prepared, limit)?.agree(cache, prepared)
         })?;
@@ -80,7 +83,7 @@ impl Snapshot {
         let damaged = |reason: &str| LabError::Damaged {
             folder: folder.to_path_buf(),
             reason: reason.into(),
-            again: "the subject is booted again",
+            again: AGAIN,
         };
         let text = std::fs::read_to_string(folder.join("ready")).unwrap_or_default();
         let ready = parse_ready(&text).ok_or_else(|| damaged("its file 'ready' is cut short"))?;

@@ -7,6 +7,7 @@ mod compare;
 mod demands;
 mod ensembles;
 mod fixture;
+mod forged;
 mod gate;
 mod gate_catastrophes;
 mod history;
