@@ -15,11 +15,7 @@ pub struct Elf {
 impl Elf {
     /// Opens a file, and makes sure that it is ELF.
     pub fn open(path: &Path) -> Result<Elf, DebugInfoError> {
-        let file = File::open(path).and_then(|f| match f.metadata()?.is_dir() {
-            true => Err(std::io::ErrorKind::IsADirectory.into()),
-            false => Ok(f),
-        });
-        let file = file.map_err(|source| DebugInfoError::Unreadable {
+        let file = worstcase_base::files::open(path).map_err(|source| DebugInfoError::Unreadable {
             path: path.into(),
             source,
         })?;
