@@ -30,7 +30,7 @@ where
         Ok::<_, E>(std::fs::write(&path, json).map_err(LabError::io(&path))?)
     })?;
     let path = folder.join("found.json");
-    let json = std::fs::read(&path).map_err(LabError::io(&path))?;
+    let json = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     let found = serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
         folder,
         reason: e.to_string(),

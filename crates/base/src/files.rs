@@ -19,7 +19,7 @@ pub fn open(path: &Path) -> io::Result<File> {
         .open(path)?;
     match file.metadata()? {
         is if is.is_file() => Ok(file),
-        is if is.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        is if is.is_dir() => Err(rustix::io::Errno::ISDIR.into()),
         _ => Err(io::Error::other("it is not a regular file")),
     }
 }

@@ -21,11 +21,10 @@ const BESIDE: [Quantity; 5] = [
 /// Reads all samples and hands them to `each`. The error says why they are not this record's; some rows may have been handed
 /// out by then.
 pub fn read_fitting<R: ChunkReader + 'static>(
-    input: R,
+    mut reader: SamplesReader<R>,
     record: &Record,
     mut each: impl FnMut(SampleRow),
 ) -> Result<(), String> {
-    let mut reader = SamplesReader::new(input).map_err(|e| e.to_string())?;
     check_footer(&reader, record)?;
     let mut fit = Fit::new(record);
     while let Some(group) = reader.next_group().map_err(|e| e.to_string())? {
@@ -37,7 +36,8 @@ pub fn read_fitting<R: ChunkReader + 'static>(
     fit.finish()
 }
 
-fn check_footer<R: ChunkReader + 'static>(reader: &SamplesReader<R>, record: &Record) -> Result<(), String> {
+/// Whether the file says that it is of this record, and claims as many rows.
+pub fn check_footer<R: ChunkReader + 'static>(reader: &SamplesReader<R>, record: &Record) -> Result<(), String> {
     let accounting = &record.accounting;
     let expected = [
         ("worstcase.cell", record.id.to_string()),

@@ -17,6 +17,7 @@ mod install;
 mod lost;
 mod manual;
 mod noise;
+mod odd_files;
 mod pictures;
 mod plain_data;
 mod records;
