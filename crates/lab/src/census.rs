@@ -53,7 +53,7 @@ pub fn take(
         observe(run, raw, kernel, &text, audit, scratch.path(), building)
     })?;
     let path = folder.join("census");
-    let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
+    let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     let census = log::decode(&bytes).map_err(|e| LabError::Damaged {
         folder: folder.clone(),
         reason: e.to_string(),
@@ -89,7 +89,7 @@ fn observe(
         module_arguments(kernel, folder)
     );
     same_again(run, raw, folder, &plugin)?;
-    let bytes = std::fs::read(&census).map_err(LabError::io(&census))?;
+    let bytes = worstcase_base::files::read(&census).map_err(LabError::io(&census))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
         reason: e.to_string(),

@@ -9,7 +9,7 @@
 use super::LabError;
 use super::boot_state::BootState;
 use super::cell::{self, Run};
-use super::fork::guest_error;
+use super::fork::{LONGEST_MESSAGE, guest_error};
 use super::machine::{self, Files, Memory};
 use super::plugin_log;
 use super::process::{Process, last_lines};
@@ -23,6 +23,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
+use worstcase_base::files::read_most;
 use worstcase_kernels::preempt::Chosen;
 use worstcase_plan::CpuList;
 use worstcase_probe::Probe;
@@ -186,7 +187,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     let (progress, own) = (at("progress"), [folder]);
     let booted = Process::start(program, &args, &own, errors.into(), Some(&progress), None, limits)
         .and_then(|qemu| save(qemu, &at("state")));
-    let message = std::fs::read(at("message")).unwrap_or_default();
+    let message = read_most(&at("message"), LONGEST_MESSAGE).unwrap_or_default();
     if let Err(error) = booted {
         return Err(no_result(prepared, &message, &error, folder));
     }
@@ -219,9 +220,11 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
 }
 
 fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
-    qemu.qmp.wait_event("STOP")?;
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
-    qemu.qmp.execute("migrate-set-capabilities", capability)?;
+    qemu.talk(|qmp| {
+        qmp.wait_event("STOP")?;
+        qmp.execute("migrate-set-capabilities", capability)
+    })?;
     // QEMU may not start a program that writes the file, and takes no open one by its number: it sends the state here. The
     // folder's name is short, as a socket's must be.
     let folder = tempfile::tempdir().map_err(LabError::io(std::env::temp_dir()))?;
@@ -229,16 +232,16 @@ fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
     let listener = UnixListener::bind(&socket).map_err(LabError::io(&socket))?;
     let file = File::create(state).map_err(LabError::io(state))?;
     let received = std::thread::spawn(move || io::copy(&mut listener.accept()?.0, &mut &file));
-    qemu.qmp
-        .execute("migrate", json!({"uri": format!("unix:{}", socket.display())}))?;
-    qemu.qmp
-        .poll("query-migrate", |answer| match answer["status"].as_str() {
+    qemu.talk(|qmp| {
+        qmp.execute("migrate", json!({"uri": format!("unix:{}", socket.display())}))?;
+        qmp.poll("query-migrate", |answer| match answer["status"].as_str() {
             Some("completed") => Ok(true),
             Some("failed" | "cancelled") => Err(LabError::Qemu(format!(
                 "the machine's state could not be saved: {answer}"
             ))),
             _ => Ok(false),
-        })?;
+        })
+    })?;
     let received = received.join().expect("copying does not panic");
     received.map_err(LabError::io(state))?;
     qemu.quit()

@@ -71,7 +71,7 @@ impl KernelSymbols {
             std::fs::write(&path, message).map_err(LabError::io(&path))
         })?;
         let path = folder.join("symbols");
-        let message = std::fs::read(&path).map_err(LabError::io(&path))?;
+        let message = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
         let table = SymbolTable::decode(&message).map_err(|e| LabError::Damaged {
             folder,
             reason: e.to_string(),
