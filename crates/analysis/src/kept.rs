@@ -9,6 +9,9 @@ use worstcase_lab::LabError;
 /// Digest of the code that finds what is kept, from the build script: other code may find something else.
 const CODE: &str = env!("WORSTCASE_ANALYSIS");
 
+/// What happens to what is damaged.
+const AGAIN: &str = "the cell is replayed again";
+
 /// Gives what is kept of a replay, or else what `find` finds, and keeps that. `asked` says what was replayed, and what else
 /// decides what is found.
 pub fn kept<T, E>(cache: &Cache, area: &str, asked: &[&str], find: impl FnOnce() -> Result<T, E>) -> Result<T, E>
@@ -21,17 +24,17 @@ where
     for part in asked {
         key.text(part);
     }
-    let folder = cache.publish(area, &key.hex(), |building| {
+    let folder = cache.keep(area, &key.hex(), AGAIN, |building| {
         let path = building.join("found.json");
         let json = serde_json::to_vec(&find()?).expect("what was found is plain data");
         Ok::<_, E>(std::fs::write(&path, json).map_err(LabError::io(&path))?)
     })?;
     let path = folder.join("found.json");
-    let json = std::fs::read(&path).map_err(LabError::io(&path))?;
+    let json = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     let found = serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
         folder,
         reason: e.to_string(),
-        again: "the cell is replayed again",
+        again: AGAIN,
     })?;
     Ok(found)
 }

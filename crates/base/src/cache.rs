@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! $WORSTCASE_CACHE, or $XDG_CACHE_HOME/worstcase, or ~/.cache/worstcase
-//!   <area>/<key>/          a finished entry: it is there whole, or not at all
-//!   <area>/.<key>.*.tmp/   an entry under construction; left behind only by a process that was killed
+//!   <area>/<key>/          a finished entry: it is there whole, or not at all; [`Cache::keep`] adds checksums of its files
+//!   <area>/.<key>.*.tmp/   an entry under construction; what a killed process left is removed by the next that uses the area
 //!   locks/<area>.<key>     flock files: one builder of an entry at a time, others wait for it
 //!   scratch/*/             folders of running commands, locked by them; one without its process is removed by the next
 //! ```
@@ -11,14 +11,17 @@
 //! An entry is built in a temporary sibling, written out to the disk, and renamed into place, so that a process
 //! that is killed, or a machine that loses power, never leaves something half-usable behind.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rustix::fs::{FlockOperation, flock, syncfs};
 
-use crate::Exit;
+use crate::format::plain;
 use crate::trust::{self, Others};
+use crate::{Exit, sealed};
 
 /// Why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -182,17 +185,37 @@ impl Cache {
 
     /// Waits until no other process builds this entry, and keeps others away until the lock is dropped.
     pub fn lock(&self, area: &str, key: &str) -> Result<Lock, CacheError> {
-        let path = self.area("locks")?.join(format!("{}.{key}", area.replace('/', ".")));
-        let file = File::options()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|e| CacheError::from_io(&path, e))?;
+        let (path, file) = self.lock_file(area, key)?;
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
                 Ok(()) => return Ok(Lock { _file: file }),
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(e) => return Err(CacheError::from_io(&path, e.into())),
+            }
+        }
+    }
+
+    fn lock_file(&self, area: &str, key: &str) -> Result<(PathBuf, File), CacheError> {
+        let path = self.area("locks")?.join(format!("{}.{key}", area.replace('/', ".")));
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(|e| CacheError::from_io(&path, e))?;
+        Ok((path, file))
+    }
+
+    /// Removes what killed processes left of entries under construction: who builds one holds its lock. Once in a process.
+    fn sweep_once(&self, area: &str) {
+        static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let folder = self.root.join(area);
+        if !SWEPT.lock().expect("no holder panics").insert(folder.clone()) {
+            return;
+        }
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let key = name.to_str().and_then(under_construction);
+            let lock = key.and_then(|key| self.lock_file(area, key).ok());
+            if lock.is_some_and(|(_, file)| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()) {
+                // Best effort: a leftover that stays costs space, not correctness.
+                let _ = fs::remove_dir_all(entry.path());
             }
         }
     }
@@ -206,11 +229,54 @@ impl Cache {
         key: &str,
         build: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
+        self.sweep_once(area);
+        let _lock = self.lock(area, key)?;
+        let path = self.path(area, key);
+        match path.exists() {
+            true => Ok(path),
+            false => self.build(area, key, build),
+        }
+    }
+
+    /// The same with checksums, which an entry that exists must fit: another is told of in one line on standard error, with
+    /// what is done `again`, and built anew.
+    pub fn keep<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        again: &str,
+        build: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        self.sweep_once(area);
         let _lock = self.lock(area, key)?;
         let path = self.path(area, key);
         if path.exists() {
-            return Ok(path);
+            match check_once(&path) {
+                Ok(()) => return Ok(path),
+                Err(reason) => {
+                    let place = path.display();
+                    eprintln!(
+                        "worstcase: {}",
+                        plain(&format!("damaged in the cache, {place}: {reason}; {again}"))
+                    );
+                    discard(&path).map_err(|e| CacheError::from_io(&path, e))?;
+                }
+            }
         }
+        self.build(area, key, |building| {
+            build(building)?;
+            Ok(sealed::seal(building).map_err(|e| CacheError::from_io(building, e))?)
+        })
+    }
+
+    /// Under the entry's lock.
+    fn build<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        build: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let path = self.path(area, key);
         let parent = self.area(area)?;
         let prefix = format!(".{key}.");
         remove_leftovers(&parent, &prefix);
@@ -269,10 +335,39 @@ impl Cache {
     }
 }
 
+/// Whether an entry fits its checksums; looked at once in a process.
+fn check_once(entry: &Path) -> Result<(), String> {
+    static FITTING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let fitting = || FITTING.lock().expect("no holder panics");
+    if fitting().contains(entry) {
+        return Ok(());
+    }
+    sealed::check(entry)?;
+    fitting().insert(entry.to_path_buf());
+    Ok(())
+}
+
+/// Removes an entry: it vanishes in one step, under a name of what is under construction.
+fn discard(entry: &Path) -> io::Result<()> {
+    let name = entry.file_name().unwrap_or_default().to_string_lossy();
+    let going = entry.with_file_name(format!(".{name}.damaged.tmp"));
+    fs::rename(entry, &going)?;
+    match going.is_dir() {
+        true => fs::remove_dir_all(&going),
+        false => fs::remove_file(&going),
+    }
+}
+
 /// tempfile makes everything private; a cache of public kernels may be shared.
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// The key in the name of an entry under construction: `.KEY.RANDOM.tmp`.
+fn under_construction(name: &str) -> Option<&str> {
+    let (key, _random) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
+    Some(key).filter(|key| !key.is_empty())
 }
 
 /// Under the entry's lock, whatever carries its prefix was left by a process that died.
@@ -354,6 +449,44 @@ mod tests {
         assert_eq!(fs::read(path.join("f")).unwrap(), b"whole");
         assert!(!left.exists());
         assert_eq!(cache.keys("area"), ["key"]);
+    }
+
+    #[test]
+    fn leftovers_of_other_entries_are_swept_unless_their_builder_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let make = |name: &str| {
+            let left = dir.path().join("swept").join(name);
+            fs::create_dir_all(left.join("in")).unwrap();
+            left
+        };
+        let (dead, dotted) = (make(".dead.XYZ.tmp"), make(".linux_6.1.2.XYZ.tmp"));
+        let (alive, done) = (make(".alive.XYZ.tmp"), make("done"));
+        let lock = cache.lock("swept", "alive").unwrap();
+        let publish = || cache.publish::<CacheError>("swept", "other", |_| Ok(())).unwrap();
+        publish();
+        assert!(!dead.exists() && !dotted.exists() && alive.exists() && done.exists());
+        drop(lock);
+    }
+
+    #[test]
+    fn an_entry_that_changed_is_built_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let built = std::cell::Cell::new(0);
+        // Each look is that of another process: what was looked at once is not looked at again.
+        let keep = |root: &Path| {
+            let kept = Cache::at(root).keep::<CacheError>("area", "key", "it is made again", |path| {
+                built.set(built.get() + 1);
+                fs::write(path.join("f"), b"whole").unwrap();
+                Ok(())
+            });
+            fs::read(kept.unwrap().join("f")).unwrap()
+        };
+        assert_eq!(keep(dir.path()), b"whole");
+        fs::write(dir.path().join("area/key/f"), b"whale").unwrap();
+        assert_eq!(keep(dir.path()), b"whole");
+        assert_eq!(built.get(), 2);
+        assert_eq!(fs::read_dir(dir.path().join("area")).unwrap().count(), 1);
     }
 
     #[test]

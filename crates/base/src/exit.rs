@@ -15,4 +15,6 @@ pub enum Exit {
     Measured = 4,
     /// Storage: the disk is full or the cache cannot be written.
     Storage = 5,
+    /// A defect of worstcase: it says where, in one line to be reported.
+    Defect = 6,
 }

@@ -94,6 +94,30 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// The same of text that has lines, tabulators, and sequences that set a colour (`ESC [ digits and ; m`) and nothing else.
+pub fn plain_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\r', '\n', '\t', '\x1b']) {
+        out += &plain(&rest[..at]);
+        let kept = match rest[at..].strip_prefix("\x1b[") {
+            None if rest[at..].starts_with("\r\n") => 2,
+            None => usize::from(rest[at..].starts_with(['\n', '\t'])),
+            Some(colour) => {
+                let end = colour.find(|c: char| !c.is_ascii_digit() && c != ';');
+                end.filter(|end| colour[*end..].starts_with('m'))
+                    .map_or(0, |end| end + 3)
+            }
+        };
+        match kept {
+            0 => out.push('\u{fffd}'),
+            _ => out += &rest[at..at + kept],
+        }
+        rest = &rest[at + kept.max(1)..];
+    }
+    out + &plain(rest)
+}
+
 /// Arguments as a shell takes them.
 pub fn shell(arguments: &[String]) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
@@ -144,6 +168,25 @@ mod tests {
     #[test]
     fn foreign_text_stays_text() {
         assert_eq!(plain("a\x1b[31m\u{202e}b\n"), "a\u{fffd}[31m\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn of_many_lines_only_colours_steer() {
+        let kept = "a\tb\r\n\x1b[1;31mred\x1b[0m\n\x1b[m";
+        assert_eq!(plain_lines(kept), kept);
+        for steers in [
+            "\x1b[2J",
+            "\x1b]0;title\x07",
+            "\x1b[31",
+            "\x1b",
+            "\u{9b}2J",
+            "\r",
+            "\x1b[1;1H",
+            "\u{202e}",
+        ] {
+            let shown = plain_lines(&format!("a{steers}b\n"));
+            assert!(shown.starts_with("a\u{fffd}") && shown.ends_with("b\n"), "{shown:?}");
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
-//! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache,
-//! whom root trusts, moments of the calendar.
+//! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache
+//! with its checksums, bounded reading of files, whom root trusts, moments of the calendar.
 
 pub mod cache;
+pub mod defect;
 pub mod digest;
 mod distinct;
 pub mod duration;
 mod exit;
+pub mod files;
 pub mod format;
+pub mod sealed;
 pub mod trust;
 pub mod utc;
 

@@ -26,7 +26,6 @@ pub use format::Format;
 pub use record::{Given, Source, UNKNOWN_LOAD};
 
 use measured::Measured;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use worstcase_base::digest::sha256_hex;
@@ -42,7 +41,7 @@ pub fn read(path: &Path, format: Option<Format>, nanoseconds: bool) -> Result<So
         source,
     };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file = worstcase_base::files::open(path).map_err(failed)?;
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
     let wrong = |source| ImportError::Format {
         path: path.to_path_buf(),

@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use worstcase_base::cache::{Cache, CacheError};
+use worstcase_base::files;
 
 use super::catalog::{Catalog, Part};
 use super::sandbox::{self, Lent};
 use super::sources::{self, Source};
+use super::unpacked::{Packing, Unpacked};
 use super::{KernelError, Observer, packages};
 
 /// What an update needs: 50 MB of lists, 120 MB of apt's own cache of them, and as much again while they are replaced.
@@ -329,20 +331,13 @@ fn read_suite(lists: &Path, suite: &str) -> Result<Option<Vec<packages::Package>
     let Some(list) = named("main_binary-amd64_Packages") else {
         return Ok(Some(Vec::new()));
     };
-    let bytes = fs::read(list).map_err(|e| unreadable(list, e))?;
-    let mut text = Vec::new();
-    match list.extension().and_then(|e| e.to_str()) {
-        Some("xz") => liblzma::read::XzDecoder::new(&bytes[..])
-            .read_to_end(&mut text)
-            .map(drop),
-        Some("gz") => flate2::read::GzDecoder::new(&bytes[..])
-            .read_to_end(&mut text)
-            .map(drop),
+    let bytes = files::read(list).map_err(|e| unreadable(list, e))?;
+    let unpack = |packing| Unpacked::new(&bytes[..], packing, files::MOST_BYTES).and_then(Unpacked::read_all);
+    let text = match list.extension().and_then(|e| e.to_str()) {
+        Some("xz") => unpack(Packing::Xz),
+        Some("gz") => unpack(Packing::Gzip),
         Some("lz4" | "zst" | "bz2") => Err(std::io::Error::other("kept in a form that worstcase does not read")),
-        _ => {
-            text = bytes;
-            Ok(())
-        }
+        _ => unpack(Packing::Plain),
     }
     .map_err(|e| unreadable(list, e))?;
     Ok(Some(packages::parse(&String::from_utf8_lossy(&text), suite)))

@@ -61,7 +61,9 @@ const IO_SCHEDULERS: [(&str, &str); 3] = [
 impl KernelConfig {
     /// Reads a config file.
     pub fn read(path: &Path) -> std::io::Result<KernelConfig> {
-        Ok(KernelConfig::parse(&String::from_utf8_lossy(&std::fs::read(path)?)))
+        Ok(KernelConfig::parse(&String::from_utf8_lossy(
+            &worstcase_base::files::read(path)?,
+        )))
     }
 
     /// Parses the text of a config file; lines of another form are skipped.

@@ -1,18 +1,22 @@
 //! Unpacks a kernel's files from a .deb (deb(5)): an `ar` archive of two compressed `tar` archives.
 //!
 //! Only what a kernel consists of is written: the image, config, System.map and modules; no links, no scripts. Paths are
-//! checked, so that a package can write nothing outside of its folder. A package that ends too early is an error.
+//! checked, so that a package can write nothing outside of its folder. A package that ends too early is an error, as is one
+//! that unpacks to more than any real one, or whose checksums do not fit.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use worstcase_base::cache::CacheError;
+use worstcase_base::files;
 
 use super::debuginfo::kept::MODULES;
 use super::modules::name_of;
-use super::{KernelError, packages};
+use super::unpacked::{Packing, Unpacked, most_of};
+use super::{KernelError, ar, packages};
 
 /// What a .deb says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,36 +76,33 @@ type OfData<'a> = &'a dyn Fn(&mut dyn Read) -> Result<(), KernelError>;
 
 fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<DebInfo, KernelError> {
     let bad = |why: String| KernelError::BadDeb { path: deb.into(), why };
-    let file = File::open(deb).map_err(|source| KernelError::Unreadable {
+    let file = files::open(deb).map_err(|source| KernelError::Unreadable {
         path: deb.into(),
         source,
     })?;
-    let mut archive = ar::Archive::new(io::BufReader::new(file));
+    let mut archive = io::BufReader::new(file);
+    let cut = |why: String| bad(format!("not a .deb or cut short ({why})"));
+    ar::begin(&mut archive).map_err(cut)?;
     let (mut info, mut unpacked) = (None, false);
-    while let Some(member) = archive.next_entry() {
-        let mut member = member.map_err(|e| bad(format!("not a .deb or cut short ({e})")))?;
-        let name = String::from_utf8_lossy(member.header().identifier())
-            .trim_end_matches('/')
-            .to_string();
-        let size = member.header().size();
-        let mut counted = Counted {
-            inner: &mut member,
-            count: 0,
-        };
+    while let Some(ar::Member { name, size }) = ar::next(&mut archive).map_err(cut)? {
+        let mut member = (&mut archive).take(size);
         match name.split_once(".tar") {
-            Some(("control", compression)) => info = Some(read_control(&mut counted, compression).map_err(&bad)?),
-            Some(("data", compression)) => {
-                let mut reader = decompress(&mut counted, compression).map_err(&bad)?;
-                of_data(&mut *reader)?;
+            Some(("control", packing)) => info = Some(read_control(&mut member, packing).map_err(&bad)?),
+            Some(("data", packing)) => {
+                let mut reader = unpack_member(&mut member, packing, most_of(size)).map_err(&bad)?;
+                of_data(&mut reader)?;
+                reader.finish().map_err(|e| bad(e.to_string()))?;
                 unpacked = true;
             }
             _ => {}
         }
         // tar stops at its end mark; what follows must still be there, or the file was cut.
-        io::copy(&mut counted, &mut io::sink()).map_err(|e| bad(e.to_string()))?;
-        if counted.count != size {
-            return Err(bad(format!("cut short in {name}: {} of {size} bytes", counted.count)));
+        io::copy(&mut member, &mut io::sink()).map_err(|e| bad(e.to_string()))?;
+        let lacking = member.limit();
+        if lacking > 0 {
+            return Err(bad(format!("cut short in {name}: {} of {size} bytes", size - lacking)));
         }
+        ar::pad(&mut archive, size).map_err(cut)?;
     }
     let info = info.ok_or_else(|| bad("no control.tar in it: not a .deb, or cut short".into()))?;
     if unpacked {
@@ -111,60 +112,58 @@ fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<DebInfo, KernelError> {
     }
 }
 
-/// Counts what was read.
-struct Counted<'a, R> {
-    inner: &'a mut R,
-    count: u64,
+fn unpack_member<R: Read>(reader: R, packing: &str, most: u64) -> Result<Unpacked<R>, String> {
+    let packing = Packing::of_name(packing).ok_or_else(|| format!("compressed in an unknown way ({packing})"))?;
+    Unpacked::new(reader, packing, most).map_err(|e| e.to_string())
 }
 
-impl<R: Read> Read for Counted<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.inner.read(buffer)?;
-        self.count += n as u64;
-        Ok(n)
-    }
-}
+/// A control archive of Debian's largest packages, unpacked, has some MiB of checksums.
+const MOST_CONTROL: u64 = 16 << 20;
 
-fn decompress<'a>(reader: impl Read + 'a, compression: &str) -> Result<Box<dyn Read + 'a>, String> {
-    match compression {
-        ".xz" => Ok(Box::new(liblzma::read::XzDecoder::new(reader))),
-        ".gz" => Ok(Box::new(flate2::read::GzDecoder::new(reader))),
-        ".zst" => Ok(Box::new(
-            ruzstd::decoding::StreamingDecoder::new(reader).map_err(|e| e.to_string())?,
-        )),
-        "" => Ok(Box::new(reader)),
-        other => Err(format!("compressed in an unknown way ({other})")),
-    }
-}
-
-fn read_control(reader: impl Read, compression: &str) -> Result<DebInfo, String> {
-    let mut archive = tar::Archive::new(decompress(reader, compression)?);
-    for entry in archive.entries().map_err(|e| e.to_string())? {
+fn read_control(reader: impl Read, packing: &str) -> Result<DebInfo, String> {
+    let mut reader = unpack_member(reader, packing, MOST_CONTROL)?;
+    let mut info = Err("its control file names no package".to_string());
+    for entry in tar::Archive::new(&mut reader).entries().map_err(|e| e.to_string())? {
         let mut entry = entry.map_err(|e| e.to_string())?;
         if entry.path().is_ok_and(|p| p.ends_with("control")) {
             let mut text = String::new();
             entry.read_to_string(&mut text).map_err(|e| e.to_string())?;
-            let fields = packages::fields(&text);
-            let field = |name: &str| {
-                fields
-                    .iter()
-                    .find(|(key, _)| key == name)
-                    .map(|(_, value)| value.clone())
-            };
-            let (Some(package), Some(version)) = (field("Package"), field("Version")) else {
-                break;
-            };
-            let depends = field("Depends").unwrap_or_default();
-            let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
-            return Ok(DebInfo {
-                package,
-                version,
-                depends: names.map(str::to_string).collect(),
-            });
+            info = info_of(&text);
+            break;
         }
     }
-    Err("its control file names no package".into())
+    reader.finish().map_err(|e| e.to_string())?;
+    info
 }
+
+fn info_of(control: &str) -> Result<DebInfo, String> {
+    let fields = packages::fields(control);
+    let field = |name: &str| {
+        fields
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.clone())
+    };
+    let (Some(package), Some(version)) = (field("Package"), field("Version")) else {
+        return Err("its control file names no package".into());
+    };
+    // Both are shown, and become names of folders.
+    let is_word =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.~:_".contains(c));
+    if !is_word(&package) || !is_word(&version) {
+        return Err("its control file has no proper package name and version".into());
+    }
+    let depends = field("Depends").unwrap_or_default();
+    let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
+    Ok(DebInfo {
+        package,
+        version,
+        depends: names.map(str::to_string).collect(),
+    })
+}
+
+/// Debian's largest kernel has 9 000 files.
+const MOST_FILES: usize = 100_000;
 
 fn unpack_data(
     reader: impl Read,
@@ -174,12 +173,25 @@ fn unpack_data(
 ) -> Result<(), KernelError> {
     let mut archive = tar::Archive::new(reader);
     let mut buffer = vec![0; 1 << 16];
-    for entry in archive.entries().map_err(|e| bad(e.to_string()))? {
+    let mut files = 0;
+    let mut longer = LongName::default();
+    // Raw, for tar keeps names of any length in memory.
+    for entry in archive.entries().map_err(|e| bad(e.to_string()))?.raw(true) {
         let mut entry = entry.map_err(|e| bad(format!("cut short or damaged ({e})")))?;
-        let path = entry.path().map_err(|e| bad(e.to_string()))?.into_owned();
+        if longer.take(&mut entry).map_err(|e| bad(e.to_string()))? {
+            continue;
+        }
+        let path = match longer.0.take() {
+            Some(path) => path,
+            None => entry.header().path().map_err(|e| bad(e.to_string()))?.into_owned(),
+        };
         let Some(wanted) = wanted(&path).filter(|_| entry.header().entry_type().is_file()) else {
             continue;
         };
+        files += 1;
+        if files > MOST_FILES {
+            return Err(bad(format!("it has more than {MOST_FILES} files")));
+        }
         let target = into.join(wanted);
         let stored = |e: io::Error| KernelError::from(CacheError::from_io(&target, e));
         fs::create_dir_all(target.parent().unwrap_or(into)).map_err(stored)?;
@@ -196,6 +208,44 @@ fn unpack_data(
         }
     }
     Ok(())
+}
+
+/// The name of the next member, if it did not fit into its header.
+#[derive(Default)]
+struct LongName(Option<PathBuf>);
+
+/// A name, or the attributes of a member.
+const MOST_NAME: u64 = 1 << 20;
+
+impl LongName {
+    /// Whether this entry is one that only names the next.
+    fn take(&mut self, entry: &mut tar::Entry<'_, impl Read>) -> io::Result<bool> {
+        let kind = entry.header().entry_type();
+        let mut bytes = Vec::new();
+        if kind.is_gnu_longname() || kind.is_pax_local_extensions() {
+            files::all(&mut *entry, MOST_NAME, &mut bytes)?;
+        }
+        if kind.is_gnu_longname() {
+            let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+            self.0 = Some(path_of(name));
+        }
+        if kind.is_pax_local_extensions() {
+            for record in tar::PaxExtensions::new(&bytes) {
+                let record = record?;
+                if record.key_bytes() == b"path" {
+                    self.0 = Some(path_of(record.value_bytes()));
+                }
+            }
+        }
+        Ok(kind.is_gnu_longname()
+            || kind.is_pax_local_extensions()
+            || kind.is_gnu_longlink()
+            || kind.is_pax_global_extensions())
+    }
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
 /// The name under which a kernel's debug file is unpacked.
@@ -250,17 +300,23 @@ pub fn sample(package: &str, version: &str, files: &[(&str, &[u8])]) -> Vec<u8> 
         packed
     };
     let control = format!("Package: {package}\nVersion: {version}\nArchitecture: amd64\n");
-    let mut deb = ar::Builder::new(Vec::new());
     let members = [
         ("debian-binary", b"2.0\n".to_vec()),
         ("control.tar.xz", tarball(&[("control", control.as_bytes())])),
         ("data.tar.xz", tarball(files)),
     ];
+    archive(&members)
+}
+
+/// An `ar` archive, for tests.
+#[cfg(test)]
+pub fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = ::ar::Builder::new(Vec::new());
     for (name, bytes) in members {
-        deb.append(&ar::Header::new(name.into(), bytes.len() as u64), &bytes[..])
-            .unwrap();
+        let header = ::ar::Header::new(name.as_bytes().to_vec(), bytes.len() as u64);
+        archive.append(&header, &bytes[..]).unwrap();
     }
-    deb.into_inner().unwrap()
+    archive.into_inner().unwrap()
 }
 
 #[cfg(test)]

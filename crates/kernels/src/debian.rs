@@ -47,7 +47,7 @@ pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
 
 fn stored_catalog(cache: &Cache) -> Option<Catalog> {
     // A list that cannot be read is one that is missing.
-    serde_json::from_slice(&std::fs::read(cache.path(CATALOG.0, CATALOG.1)).ok()?).ok()
+    serde_json::from_slice(&worstcase_base::files::read(&cache.path(CATALOG.0, CATALOG.1)).ok()?).ok()
 }
 
 /// Resolves a series or a package.

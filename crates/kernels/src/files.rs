@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use worstcase_base::files;
+
 use super::KernelError;
 
 /// The files of one kernel.
@@ -22,7 +24,7 @@ pub struct KernelFiles {
 
 /// Reads a bzImage's release, and makes sure that it is one. Offsets: Documentation/arch/x86/boot.rst.
 pub fn release_of(bzimage: &Path) -> Result<String, KernelError> {
-    let image = fs::read(bzimage).map_err(|source| KernelError::Unreadable {
+    let image = files::read(bzimage).map_err(|source| KernelError::Unreadable {
         path: bzimage.into(),
         source,
     })?;
@@ -48,6 +50,10 @@ pub fn release_of(bzimage: &Path) -> Result<String, KernelError> {
         .split_whitespace()
         .next()
         .ok_or_else(|| not("its header names no version"))?;
+    // It is shown, and becomes part of names of files.
+    if release.len() > 64 || !release.chars().all(|c| c.is_ascii_graphic() && c != '/') {
+        return Err(not("its release is none that a kernel can have"));
+    }
     // The setup code says how long it is, and the 32-bit code how long that is: a shorter file was cut.
     let setup = (usize::from(image[0x1f1].max(1)) + 1) * 512;
     let code = u32::from_le_bytes([image[0x1f4], image[0x1f5], image[0x1f6], image[0x1f7]]) as usize * 16;

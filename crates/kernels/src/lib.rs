@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use worstcase_base::cache::{Cache, CacheError};
 
 mod apt;
+mod ar;
 pub mod catalog;
 pub mod config;
 mod deb;
@@ -30,6 +31,9 @@ pub mod debuginfo;
 mod error;
 mod files;
 pub mod headers;
+#[cfg(test)]
+mod hostile;
+mod load_order;
 pub mod modinfo;
 pub mod modules;
 pub mod name;
@@ -38,6 +42,7 @@ pub mod preempt;
 mod sandbox;
 mod sources;
 mod store;
+mod unpacked;
 pub mod version;
 
 pub use debian::catalog as fetch_catalog;

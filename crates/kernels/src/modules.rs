@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use worstcase_base::files;
+
+use super::load_order::{NoOrder, Orders};
+use super::unpacked::{Packing, Unpacked, most_of};
 use super::{Kernel, KernelError, modinfo};
 
 /// The modules of one kernel, by name; in names `-` is the same as `_`.
@@ -51,64 +54,81 @@ pub fn load_order(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>, Kerne
         });
     };
     let index = ModuleIndex::load(dir)?;
-    let mut order = Vec::new();
+    let mut steps = MOST_STEPS;
+    let mut orders = Orders::new(|name: &str| index.needs(name), &mut steps);
     for name in names {
-        index.visit(&canonical(name), &mut order).map_err(|missing| {
-            let hint = match index.near(&missing) {
-                Some(near) => format!("do you mean {near}?"),
-                None => "take a kernel that has it (worstcase kernels show)".into(),
-            };
-            KernelError::NoModule {
-                kernel: kernel.label.clone(),
-                module: missing,
-                hint,
+        orders.add(&canonical(name)).map_err(|none| match none {
+            NoOrder::Missing(missing) => {
+                let hint = match index.near(&missing) {
+                    Some(near) => format!("do you mean {near}?"),
+                    None => "take a kernel that has it (worstcase kernels show)".into(),
+                };
+                KernelError::NoModule {
+                    kernel: kernel.label.clone(),
+                    module: missing,
+                    hint,
+                }
             }
+            other => no_order(dir, other),
         })?;
     }
-    Ok(order
-        .into_iter()
-        .map(|name| dir.join(&index.modules[&name].path))
+    let files = orders.finish().into_iter();
+    Ok(files
+        .filter_map(|name| Some(dir.join(&index.modules.get(&name)?.path)))
         .collect())
+}
+
+/// All modules of a kernel together need some hundred thousand steps.
+const MOST_STEPS: usize = 20_000_000;
+/// Debian's largest list has 700 kB.
+const LONGEST_LIST: usize = 16 << 20;
+
+fn no_order(dir: &Path, none: NoOrder) -> KernelError {
+    KernelError::BadModule {
+        path: dir.into(),
+        why: match none {
+            NoOrder::Missing(name) => format!("module {name} is missing"),
+            NoOrder::Circle(name) => format!("module {name} needs itself, through others"),
+            NoOrder::TooLong => "its modules need more of each other than those of any real kernel".into(),
+        },
+    }
 }
 
 /// A module's bytes, decompressed (.ko, .ko.xz, .ko.zst, .ko.gz; told apart by their first bytes).
 pub fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
-    let bytes = fs::read(path).map_err(|source| KernelError::Unreadable {
+    let bytes = files::read(path).map_err(|source| KernelError::Unreadable {
         path: path.into(),
         source,
     })?;
     let bad = |why: String| KernelError::BadModule { path: path.into(), why };
-    let mut plain = Vec::new();
-    let result = match bytes.get(..4) {
-        Some([0xfd, b'7', b'z', b'X']) => liblzma::read::XzDecoder::new(&bytes[..]).read_to_end(&mut plain),
-        Some([0x1f, 0x8b, ..]) => flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut plain),
-        Some([0x28, 0xb5, 0x2f, 0xfd]) => ruzstd::decoding::StreamingDecoder::new(&bytes[..])
-            .map_err(|e| bad(e.to_string()))?
-            .read_to_end(&mut plain),
-        Some(b"\x7fELF") => return Ok(bytes),
-        _ => return Err(bad("neither a module nor a compressed one".into())),
-    };
-    result.map_err(|e| bad(e.to_string()))?;
-    Ok(plain)
+    if bytes.starts_with(b"\x7fELF") {
+        return Ok(bytes);
+    }
+    let packing = Packing::of_bytes(&bytes).ok_or_else(|| bad("neither a module nor a compressed one".into()))?;
+    let most = most_of(bytes.len() as u64).min(files::MOST_BYTES);
+    let unpacked = Unpacked::new(&bytes[..], packing, most).and_then(Unpacked::read_all);
+    unpacked.map_err(|e| bad(e.to_string()))
 }
 
 impl ModuleIndex {
     /// Reads `modules.dep` and `modules.builtin` of a `lib/modules/<release>`; without `modules.dep` reads all modules.
     pub fn load(dir: &Path) -> Result<ModuleIndex, KernelError> {
-        let dep = match fs::read_to_string(dir.join("modules.dep")) {
+        let dep = match files::read_to_string(&dir.join("modules.dep")) {
             Ok(text) => text,
             Err(_) => modules_dep(dir)?,
         };
-        let builtin = fs::read_to_string(dir.join("modules.builtin")).unwrap_or_default();
+        let builtin = files::read_to_string(&dir.join("modules.builtin")).unwrap_or_default();
         Ok(ModuleIndex::parse(&dep, &builtin))
     }
 
     fn parse(dep: &str, builtin: &str) -> ModuleIndex {
         let module = |line: &str| {
             let (path, depends) = line.split_once(':')?;
-            let depends = depends.split_whitespace().map(|p| name_of(Path::new(p))).collect();
+            let name = name_of(Path::new(path));
+            let depends = depends.split_whitespace().map(|p| name_of(Path::new(p)));
+            let depends = depends.filter(|needed| *needed != name).collect();
             Some((
-                name_of(Path::new(path)),
+                name,
                 Module {
                     path: path.into(),
                     depends,
@@ -133,20 +153,12 @@ impl ModuleIndex {
         }
     }
 
-    /// Adds `name` after what it needs; the error is the name that is missing.
-    fn visit(&self, name: &str, order: &mut Vec<String>) -> Result<(), String> {
-        if order.iter().any(|n| n == name) || self.builtin.contains(name) {
-            return Ok(());
+    /// The names that a module needs; none if there is no such module.
+    fn needs(&self, name: &str) -> Option<&[String]> {
+        match self.modules.get(name) {
+            Some(module) => Some(&module.depends),
+            None => self.builtin.contains(name).then_some(&[]),
         }
-        let module = self.modules.get(name).ok_or_else(|| name.to_string())?;
-        for needed in &module.depends {
-            // A module that needed itself would be a damaged list; it must not become an endless recursion.
-            if needed != name {
-                self.visit(needed, order)?;
-            }
-        }
-        order.push(name.to_string());
-        Ok(())
     }
 
     fn near(&self, name: &str) -> Option<&str> {
@@ -180,9 +192,11 @@ pub fn modules_dep(dir: &Path) -> Result<String, KernelError> {
     let by_name: BTreeMap<String, &PathBuf> = paths.iter().map(|p| (name_of(p), p)).collect();
     let mut direct = BTreeMap::new();
     for (path, info) in paths.iter().zip(infos) {
-        let depends = info?.into_iter().filter(|name| by_name.contains_key(name)).collect();
+        let name = name_of(path);
+        let is_there = |needed: &String| by_name.contains_key(needed) && *needed != name;
+        let depends = info?.into_iter().filter(is_there).collect();
         direct.insert(
-            name_of(path),
+            name,
             Module {
                 path: path.clone(),
                 depends,
@@ -194,17 +208,20 @@ pub fn modules_dep(dir: &Path) -> Result<String, KernelError> {
         builtin: BTreeSet::new(),
     };
     let mut text = String::new();
+    let mut steps = MOST_STEPS;
     for path in &paths {
         let name = name_of(path);
-        let mut order = Vec::new();
-        // All names are in the index, so that nothing can be missing.
-        let _ = index.visit(&name, &mut order);
+        let mut orders = Orders::new(|name: &str| index.needs(name), &mut steps);
+        orders.add(&name).map_err(|none| no_order(dir, none))?;
         text.push_str(&format!("{}:", path.display()));
         // As depmod writes it: all that a module needs, directly or not, and what is loaded first stands last.
-        for needed in order.iter().rev().filter(|needed| **needed != name) {
+        for needed in orders.finish().iter().rev().filter(|needed| **needed != name) {
             text.push_str(&format!(" {}", index.modules[needed].path.display()));
         }
         text.push('\n');
+        if text.len() > LONGEST_LIST {
+            return Err(no_order(dir, NoOrder::TooLong));
+        }
     }
     Ok(text)
 }
@@ -254,6 +271,7 @@ pub fn name_of(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
 
     fn kernel(dir: &Path) -> Kernel {
         Kernel {

@@ -6,7 +6,7 @@
 //!     tree/boot/... tree/lib/modules/... as in the packages, plus a modules.dep
 //! ```
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -150,7 +150,8 @@ fn fill(building: &Path, debs: &[PathBuf], package: Option<(&str, &str)>) -> Res
 
 fn read_manifest(dir: &Path) -> Result<Manifest, KernelError> {
     let damaged = |why: String| KernelError::Damaged { path: dir.into(), why };
-    let bytes = fs::read(dir.join("manifest.json")).map_err(|e| damaged(format!("manifest.json: {e}")))?;
+    let bytes =
+        worstcase_base::files::read(&dir.join("manifest.json")).map_err(|e| damaged(format!("manifest.json: {e}")))?;
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|e| damaged(format!("manifest.json: {e}")))?;
     if manifest.schema == SCHEMA {
         Ok(manifest)
@@ -235,7 +236,7 @@ pub fn sha256(path: &Path) -> Result<String, KernelError> {
 
 fn sum(path: &Path, name: String) -> Result<FileSum, KernelError> {
     let hash = || -> std::io::Result<(u64, String)> {
-        let (mut file, mut hasher, mut size) = (File::open(path)?, Sha256::new(), 0);
+        let (mut file, mut hasher, mut size) = (worstcase_base::files::open(path)?, Sha256::new(), 0);
         let mut buffer = vec![0; 1 << 17];
         loop {
             let n = file.read(&mut buffer)?;

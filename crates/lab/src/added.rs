@@ -98,7 +98,7 @@ fn inside(path: &str) -> String {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LabError> {
-    std::fs::read(path).map_err(LabError::io(path))
+    worstcase_base::files::read(path).map_err(LabError::io(path))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! the subject again is held to it. The devices' state is left out: it differs in a few bytes without effect.
 
 use super::LabError;
+use super::snapshot;
 use super::subject::Prepared;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::{Digest, sha256};
+use worstcase_base::sealed::next_data;
 use worstcase_probe::Instructions;
 
 /// Where they are in the cache.
@@ -64,13 +66,15 @@ impl BootState {
         serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
             folder: snapshot.to_path_buf(),
             reason: format!("its file '{FILE}': {e}"),
-            again: "the subject is booted again",
+            again: snapshot::AGAIN,
         })
     }
 
     /// Compares with the first boot of this subject that the cache knows of; keeps this one if there was none.
     pub fn agree(&self, cache: &Cache, prepared: &Prepared) -> Result<(), LabError> {
-        let folder = cache.publish(AREA, &prepared.key, |building| self.write(building))?;
+        let folder = cache.keep(AREA, &prepared.key, "this boot counts as the first", |building| {
+            self.write(building)
+        })?;
         match self.difference(&BootState::read(&folder)?) {
             None => Ok(()),
             Some(difference) => Err(LabError::OtherBoot {
@@ -130,18 +134,6 @@ fn pages(memory: &Path) -> std::io::Result<BTreeMap<u32, u64>> {
         at += wanted as u64;
     }
     Ok(pages)
-}
-
-/// Where the next data is, at or behind `at`.
-fn next_data(file: &File, at: u64, length: u64) -> std::io::Result<Option<u64>> {
-    if at >= length {
-        return Ok(None);
-    }
-    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
-        Ok(data) => Ok(Some(data)),
-        Err(rustix::io::Errno::NXIO) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
-use super::fork::{Fork, LEFTOVERS};
+use super::fork::{Fork, LEFTOVERS, LONGEST_MESSAGE};
 use super::plugin_log;
 use super::process::last_lines;
 use super::snapshot::{BOOT, Snapshot};
@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
+use worstcase_base::files::read_most;
 use worstcase_probe::loads::{self, LoadKind, LoadSpec};
 use worstcase_probe::spec::CellSpec;
 use worstcase_probe::trace::Event;
@@ -18,6 +19,9 @@ use worstcase_probe::{Instructions, Nanos, RawRecord};
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
+
+/// What happens to a result that is damaged.
+const AGAIN: &str = "the cell is measured again";
 
 /// Console lines that are kept with a result.
 const CONSOLE_LINES: usize = 40;
@@ -67,7 +71,7 @@ pub fn is_cached(cache: &Cache, key: &str) -> bool {
 /// Takes the result from the cache, or runs the cell and keeps what it gave.
 pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
     let key = key(run.prepared, run.spec)?;
-    let folder = cache.publish(AREA, &key, |building| {
+    let folder = cache.keep(AREA, &key, AGAIN, |building| {
         execute(run, building)?;
         for name in LEFTOVERS {
             let path = building.join(name);
@@ -131,14 +135,14 @@ fn read_raw(folder: &Path) -> Result<Raw, LabError> {
     decode(folder).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
         reason,
-        again: "the cell is measured again",
+        again: AGAIN,
     })
 }
 
 /// Reads what a cell left; the error says why it is no result.
 fn decode(folder: &Path) -> Result<Raw, String> {
-    let read = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("{name}: {e}"));
-    let record = RawRecord::decode(&read("record")?).map_err(|e| e.to_string())?;
+    let message = read_most(&folder.join("record"), LONGEST_MESSAGE).map_err(|e| format!("record: {e}"))?;
+    let record = RawRecord::decode(&message).map_err(|e| e.to_string())?;
     let events = plugin_log::read(&folder.join("events"))?;
     let console = last_lines(&folder.join("console"), CONSOLE_LINES);
     let console = console

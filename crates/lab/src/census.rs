@@ -15,6 +15,9 @@ use worstcase_probe::census::log::{self, Census};
 /// Where they are in the cache.
 const AREA: &str = "census";
 
+/// What happens to one that is damaged.
+const AGAIN: &str = "the census is taken again";
+
 /// What was found, and what it can say.
 #[derive(Clone, Debug)]
 pub struct CensusReplay {
@@ -45,16 +48,16 @@ pub fn take(
         .text(if audit { "audit" } else { "" })
         .text(&kernel.follow_arguments(run.prepared))
         .hex();
-    let folder = cache.publish(AREA, &key, |building| {
+    let folder = cache.keep(AREA, &key, AGAIN, |building| {
         let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
         observe(run, raw, kernel, &text, audit, scratch.path(), building)
     })?;
     let path = folder.join("census");
-    let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
+    let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     let census = log::decode(&bytes).map_err(|e| LabError::Damaged {
         folder: folder.clone(),
         reason: e.to_string(),
-        again: "the census is taken again",
+        again: AGAIN,
     })?;
     Ok(CensusReplay {
         census,
@@ -86,7 +89,7 @@ fn observe(
         module_arguments(kernel, folder)
     );
     same_again(run, raw, folder, &plugin)?;
-    let bytes = std::fs::read(&census).map_err(LabError::io(&census))?;
+    let bytes = worstcase_base::files::read(&census).map_err(LabError::io(&census))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
         reason: e.to_string(),

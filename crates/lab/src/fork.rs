@@ -9,10 +9,14 @@ use super::watchdog::Limits;
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
+use worstcase_base::files::read_most;
 use worstcase_probe::spec::MAX_LEN;
 
 /// Files that a fork writes and nobody needs when it went well.
 pub const LEFTOVERS: [&str; 4] = ["cell", "plugin.so", "errors", "progress"];
+
+/// What a guest may send; forty million samples take less.
+pub(super) const LONGEST_MESSAGE: u64 = 256 << 20;
 
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
@@ -74,7 +78,7 @@ impl Fork<'_> {
             self.limits,
         )
         .and_then(|qemu| resume(qemu, &machine::restore_uri(&self.prepared.qemu)));
-        let message = std::fs::read(at("record")).unwrap_or_default();
+        let message = read_most(&at("record"), LONGEST_MESSAGE).unwrap_or_default();
         if let Some(words) = guest_error(&message) {
             return Err(LabError::Guest {
                 what: self.what.clone(),
@@ -97,11 +101,12 @@ impl Fork<'_> {
 
 fn resume(mut qemu: Process, restore_uri: &str) -> Result<(), LabError> {
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
-    qemu.qmp.execute("migrate-set-capabilities", capability)?;
-    qemu.qmp.execute("migrate-incoming", json!({"uri": restore_uri}))?;
-    qemu.qmp
-        .poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
-    qemu.qmp.execute("cont", json!({}))?;
+    qemu.talk(|qmp| {
+        qmp.execute("migrate-set-capabilities", capability)?;
+        qmp.execute("migrate-incoming", json!({"uri": restore_uri}))?;
+        qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
+        qmp.execute("cont", json!({}))
+    })?;
     qemu.wait()
 }
 

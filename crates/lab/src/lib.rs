@@ -89,8 +89,16 @@ pub enum LabError {
     #[error("QEMU failed: {0}")]
     Qemu(String),
     /// QEMU closed its protocol session.
-    #[error("QEMU ended unexpectedly")]
-    QemuEnded,
+    #[error("QEMU ended unexpectedly{0}")]
+    QemuEnded(String),
+    /// QEMU is there and cannot be started.
+    #[error("cannot start {}: {source}; does this user have a limit that is too low (ulimit -a)?", program.display())]
+    QemuStart {
+        /// The program.
+        program: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
     /// The wall-clock limit for one machine is over.
     #[error("the machine was stopped at its time limit of {} s; raise it with --timeout", .0.as_secs())]
     TimeLimit(std::time::Duration),
@@ -222,13 +230,16 @@ impl LabError {
     pub fn exit(&self) -> Exit {
         match self {
             LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
-            LabError::NoQemu(_) | LabError::QemuVersion { .. } | LabError::QemuFiles { .. } => Exit::Missing,
+            LabError::NoQemu(_)
+            | LabError::QemuStart { .. }
+            | LabError::QemuVersion { .. }
+            | LabError::QemuFiles { .. } => Exit::Missing,
             LabError::Io { .. } | LabError::Damaged { .. } => Exit::Storage,
             LabError::Kernel(e) => e.exit(),
             LabError::Run(e) => e.exit(),
             LabError::Cache(e) => e.exit(),
             LabError::Qemu(_)
-            | LabError::QemuEnded
+            | LabError::QemuEnded(_)
             | LabError::TimeLimit(_)
             | LabError::StandsStill(..)
             | LabError::Endless(_)

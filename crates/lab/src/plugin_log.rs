@@ -6,7 +6,7 @@ use worstcase_probe::trace::{self, Event, EventKind};
 
 /// Reads the log; the error says why it, or what was measured, is no result.
 pub fn read(path: &Path) -> Result<Vec<Event>, String> {
-    let bytes = std::fs::read(path).map_err(|e| format!("events: {e}"))?;
+    let bytes = worstcase_base::files::read(path).map_err(|e| format!("events: {e}"))?;
     let events = trace::decode(&bytes).map_err(|e| e.to_string())?;
     trusted(&events)?;
     Ok(events)

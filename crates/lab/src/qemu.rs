@@ -3,6 +3,7 @@
 use super::{LabError, qemu_files};
 use crate::confine::Confinement;
 use crate::payload;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use worstcase_base::cache::Cache;
@@ -39,8 +40,14 @@ impl Qemu {
             .arg("--version")
             .output()
             .map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu(String::new()),
-                _ => LabError::NoQemu(format!(" at {} ({e})", program.display())),
+                ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu(String::new()),
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
+                    LabError::NoQemu(format!(" at {} ({e})", program.display()))
+                }
+                _ => LabError::QemuStart {
+                    program: program.to_path_buf(),
+                    source: e,
+                },
             })?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_string();

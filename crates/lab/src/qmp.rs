@@ -3,15 +3,22 @@
 use super::LabError;
 use super::watchdog::{LOOK, Watchdog};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
+
+/// Messages that wait to be taken; QEMU waits with the next.
+const WAITING: usize = 64;
+/// Events that are kept until somebody asks for them. QEMU sends some in a machine's life.
+const MOST_EVENTS: usize = 1_000;
+/// The longest line; QEMU's have some hundred bytes.
+const LONGEST_LINE: u64 = 1 << 20;
 
 /// A QMP session.
 pub struct Qmp {
     input: ChildStdin,
-    messages: Receiver<Value>,
+    messages: Receiver<Result<Value, LabError>>,
     /// Events that came while an answer was awaited.
     events: Vec<Value>,
     watchdog: Watchdog,
@@ -20,16 +27,8 @@ pub struct Qmp {
 impl Qmp {
     /// Greets QEMU. Nothing in this session waits longer than `watchdog` does.
     pub fn start(input: ChildStdin, output: ChildStdout, watchdog: Watchdog) -> Result<Qmp, LabError> {
-        let (sender, messages) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if let Ok(message) = serde_json::from_str(&line)
-                    && sender.send(message).is_err()
-                {
-                    return;
-                }
-            }
-        });
+        let (sender, messages) = sync_channel(WAITING);
+        std::thread::spawn(move || read_messages(BufReader::new(output), &sender));
         let mut qmp = Qmp {
             input,
             messages,
@@ -50,7 +49,7 @@ impl Qmp {
             .and_then(|()| self.input.flush())
             .is_err()
         {
-            return Err(LabError::QemuEnded);
+            return Err(LabError::QemuEnded(String::new()));
         }
         loop {
             let message = self.next()?;
@@ -61,7 +60,15 @@ impl Qmp {
             if let Some(answer) = message.get("return") {
                 return Ok(answer.clone());
             }
-            self.events.push(message);
+            self.keep(message)?;
+        }
+    }
+
+    fn keep(&mut self, event: Value) -> Result<(), LabError> {
+        self.events.push(event);
+        match self.events.len() > MOST_EVENTS {
+            true => Err(LabError::Qemu(format!("it sends more than {MOST_EVENTS} events"))),
+            false => Ok(()),
         }
     }
 
@@ -73,7 +80,7 @@ impl Qmp {
                 return Ok(());
             }
             let message = self.next()?;
-            self.events.push(message);
+            self.keep(message)?;
         }
     }
 
@@ -94,7 +101,7 @@ impl Qmp {
         loop {
             match self.next() {
                 Ok(_) => {}
-                Err(LabError::QemuEnded) => return Ok(()),
+                Err(LabError::QemuEnded(_)) => return Ok(()),
                 Err(other) => return Err(other),
             }
         }
@@ -104,10 +111,33 @@ impl Qmp {
         loop {
             self.watchdog.look()?;
             match self.messages.recv_timeout(LOOK) {
-                Ok(message) => return Ok(message),
+                Ok(message) => return message,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(LabError::QemuEnded),
+                Err(RecvTimeoutError::Disconnected) => return Err(LabError::QemuEnded(String::new())),
             }
+        }
+    }
+}
+
+/// Hands on what QEMU says, until nobody listens or it says too much at once. What is no JSON is passed over.
+fn read_messages(mut output: impl BufRead, sender: &SyncSender<Result<Value, LabError>>) {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(n) if n as u64 == LONGEST_LINE => {
+                let told = LabError::Qemu("a line of its protocol has no end".into());
+                // Who listens no more need not be told.
+                let _ = sender.send(Err(told));
+                return;
+            }
+            Ok(_) => {}
+        }
+        if let Ok(message) = serde_json::from_slice(&line)
+            && sender.send(Ok(message)).is_err()
+        {
+            return;
         }
     }
 }

@@ -189,7 +189,7 @@ fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, fold
         module_arguments(kernel, folder)
     );
     same_again(run, raw, folder, &plugin)?;
-    let bytes = std::fs::read(&path).map_err(LabError::io(&path))?;
+    let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
         reason: e.to_string(),

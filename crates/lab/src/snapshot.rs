@@ -9,7 +9,7 @@
 use super::LabError;
 use super::boot_state::BootState;
 use super::cell::{self, Run};
-use super::fork::guest_error;
+use super::fork::{LONGEST_MESSAGE, guest_error};
 use super::machine::{self, Files, Memory};
 use super::plugin_log;
 use super::process::{Process, last_lines};
@@ -23,6 +23,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
+use worstcase_base::files::read_most;
 use worstcase_kernels::preempt::Chosen;
 use worstcase_plan::CpuList;
 use worstcase_probe::Probe;
@@ -31,6 +32,9 @@ use worstcase_probe::{Instructions, Nanos};
 
 /// Where snapshots are in the cache.
 pub const AREA: &str = "snapshots";
+
+/// What happens to a snapshot that is damaged.
+pub(super) const AGAIN: &str = "the subject is booted again";
 
 /// A boot of more instructions than this does not come to its end. Debian's 6.1 takes 5.4 thousand million.
 pub(super) const BOOT: Instructions = Instructions(50_000_000_000);
@@ -52,12 +56,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes the snapshot from the cache, or boots the subject and makes it; then it must be what the first boot of this
+    /// Takes the snapshot from the cache if it fits its checksums, or boots the subject and makes it; then it must be what the first boot of this
     /// subject came to.
     ///
     /// `limit` is the real time that the boot may take, if the user bounds it.
     pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<Snapshot, LabError> {
-        let folder = cache.publish(AREA, &prepared.key, |building| {
+        let folder = cache.keep(AREA, &prepared.key, AGAIN, |building| {
             cache.require_free(memory_bytes(prepared) + SPACE_FOR_THE_REST)?;
             make(building, prepared, limit)?.agree(cache, prepared)
         })?;
@@ -80,7 +84,7 @@ impl Snapshot {
         let damaged = |reason: &str| LabError::Damaged {
             folder: folder.to_path_buf(),
             reason: reason.into(),
-            again: "the subject is booted again",
+            again: AGAIN,
         };
         let text = std::fs::read_to_string(folder.join("ready")).unwrap_or_default();
         let ready = parse_ready(&text).ok_or_else(|| damaged("its file 'ready' is cut short"))?;
@@ -183,7 +187,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     let (progress, own) = (at("progress"), [folder]);
     let booted = Process::start(program, &args, &own, errors.into(), Some(&progress), None, limits)
         .and_then(|qemu| save(qemu, &at("state")));
-    let message = std::fs::read(at("message")).unwrap_or_default();
+    let message = read_most(&at("message"), LONGEST_MESSAGE).unwrap_or_default();
     if let Err(error) = booted {
         return Err(no_result(prepared, &message, &error, folder));
     }
@@ -216,9 +220,11 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
 }
 
 fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
-    qemu.qmp.wait_event("STOP")?;
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
-    qemu.qmp.execute("migrate-set-capabilities", capability)?;
+    qemu.talk(|qmp| {
+        qmp.wait_event("STOP")?;
+        qmp.execute("migrate-set-capabilities", capability)
+    })?;
     // QEMU may not start a program that writes the file, and takes no open one by its number: it sends the state here. The
     // folder's name is short, as a socket's must be.
     let folder = tempfile::tempdir().map_err(LabError::io(std::env::temp_dir()))?;
@@ -226,16 +232,16 @@ fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
     let listener = UnixListener::bind(&socket).map_err(LabError::io(&socket))?;
     let file = File::create(state).map_err(LabError::io(state))?;
     let received = std::thread::spawn(move || io::copy(&mut listener.accept()?.0, &mut &file));
-    qemu.qmp
-        .execute("migrate", json!({"uri": format!("unix:{}", socket.display())}))?;
-    qemu.qmp
-        .poll("query-migrate", |answer| match answer["status"].as_str() {
+    qemu.talk(|qmp| {
+        qmp.execute("migrate", json!({"uri": format!("unix:{}", socket.display())}))?;
+        qmp.poll("query-migrate", |answer| match answer["status"].as_str() {
             Some("completed") => Ok(true),
             Some("failed" | "cancelled") => Err(LabError::Qemu(format!(
                 "the machine's state could not be saved: {answer}"
             ))),
             _ => Ok(false),
-        })?;
+        })
+    })?;
     let received = received.join().expect("copying does not panic");
     received.map_err(LabError::io(state))?;
     qemu.quit()

@@ -22,6 +22,9 @@ use worstcase_probe::window::ask::{ModulePlaces, TaskPlaces};
 /// Where they are in the cache.
 const AREA: &str = "symbols";
 
+/// What happens to some that are damaged.
+const AGAIN: &str = "the symbols are read again";
+
 /// The fork loads modules and writes some MiB of text: less than a boot.
 const LIMITS: Limits = Limits::new(BOOT, None);
 
@@ -52,7 +55,7 @@ impl KernelSymbols {
         let load: LoadSpec = load.parse().map_err(|e| LabError::Request(format!("{e}")))?;
         let text = format!("{REQUEST}{}", load.modules().join(","));
         let key = Digest::new("worstcase-symbols/1").text(&prepared.key).text(&text).hex();
-        let folder = cache.publish(AREA, &key, |building| {
+        let folder = cache.keep(AREA, &key, AGAIN, |building| {
             let fork = Fork {
                 prepared,
                 snapshot,
@@ -68,11 +71,11 @@ impl KernelSymbols {
             std::fs::write(&path, message).map_err(LabError::io(&path))
         })?;
         let path = folder.join("symbols");
-        let message = std::fs::read(&path).map_err(LabError::io(&path))?;
+        let message = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
         let table = SymbolTable::decode(&message).map_err(|e| LabError::Damaged {
             folder,
             reason: e.to_string(),
-            again: "the symbols are read again",
+            again: AGAIN,
         })?;
         let memory = KernelMemory::open(&snapshot.memory())?;
         let cpu = prepared.subject.machine.smp.probe_cpu();

@@ -37,7 +37,7 @@ impl Disk {
         if let Some(profile) = profiles::builtin(&self.0) {
             return Ok(profile);
         }
-        let text = std::fs::read_to_string(&self.0);
+        let text = worstcase_base::files::read_to_string(self.0.as_ref());
         let text = text.map_err(|e| NoDisk::Unreadable(self.0.clone(), e.to_string()))?;
         profiles::read(&text).map_err(|e| NoDisk::Wrong(self.0.clone(), e.to_string()))
     }

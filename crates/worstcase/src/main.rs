@@ -2,11 +2,16 @@
 
 use clap::Parser;
 use std::process::ExitCode;
+use worstcase_base::defect;
 use worstcase_base::format::plain;
 
 fn main() -> ExitCode {
     // Some loads and probes start this very program again.
     worstcase_probe::child_main();
+    defect::told(command).unwrap_or_else(|defect| ExitCode::from(defect as u8))
+}
+
+fn command() -> ExitCode {
     worstcase::cli::completions::answer();
     worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {
         // Names and texts of files may hold anything; some errors have several lines.

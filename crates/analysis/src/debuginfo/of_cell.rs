@@ -64,7 +64,9 @@ impl<'a> Origin<'a> {
     pub fn with_modules(&self, kernel: Box<dyn Lines>, again: &Again) -> Modules {
         let file = |name: &str| match self.additions.module(name) {
             Some(own) => Some(Rc::from(&*own.bytes)),
-            None => std::fs::read(self.kept.as_ref()?.module(name)?).ok().map(Rc::from),
+            None => worstcase_base::files::read(&self.kept.as_ref()?.module(name)?)
+                .ok()
+                .map(Rc::from),
         };
         Modules::of(kernel, again.symbols(), file)
     }

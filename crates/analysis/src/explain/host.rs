@@ -69,7 +69,7 @@ fn captures(run: &Run, record: &Record) -> Result<Vec<Snapshot>, ExplainError> {
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<Snapshot>> {
-    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+    Ok(serde_json::from_slice(&worstcase_base::files::read(path)?)?)
 }
 
 /// Names of the kernel's code, if the kernel that was measured still runs and shows them; without, call chains have addresses.

@@ -246,7 +246,7 @@ fn read(path: &Path) -> Result<WatchFile, WatchError> {
         file: path.to_path_buf(),
         what,
     };
-    let json = fs::read(path).map_err(failed("read", path))?;
+    let json = worstcase_base::files::read(path).map_err(failed("read", path))?;
     let file: WatchFile = serde_json::from_slice(&json).map_err(|e| form(e.to_string()))?;
     match file.schema == SCHEMA {
         true => Ok(file),

@@ -1,10 +1,12 @@
 //! Reads sections of an ELF file, one at a time: a kernel's has hundreds of megabytes that nobody asks for.
 
 use super::{BuildId, DebugInfoError};
-use object::read::{Object, ObjectSection, ReadCache};
+use crate::unpacked::most_of;
+use object::read::{CompressionFormat, Object, ObjectSection, ReadCache};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use worstcase_base::files;
 
 /// An ELF file.
 pub struct Elf {
@@ -15,11 +17,7 @@ pub struct Elf {
 impl Elf {
     /// Opens a file, and makes sure that it is ELF.
     pub fn open(path: &Path) -> Result<Elf, DebugInfoError> {
-        let file = File::open(path).and_then(|f| match f.metadata()?.is_dir() {
-            true => Err(std::io::ErrorKind::IsADirectory.into()),
-            false => Ok(f),
-        });
-        let file = file.map_err(|source| DebugInfoError::Unreadable {
+        let file = files::open(path).map_err(|source| DebugInfoError::Unreadable {
             path: path.into(),
             source,
         })?;
@@ -55,9 +53,16 @@ impl Elf {
         let Some(section) = file.section_by_name(name) else {
             return Ok(Rc::new([]));
         };
-        let data = section
-            .uncompressed_data()
-            .map_err(|e| self.wrong(format!("{name}: {e}")))?;
+        let wrong = |e: object::Error| self.wrong(format!("{name}: {e}"));
+        let (held, holds) = match section.compressed_file_range().map_err(wrong)? {
+            range if range.format == CompressionFormat::None => (section.size(), section.size()),
+            range => (range.compressed_size, range.uncompressed_size),
+        };
+        // Both are what the file claims.
+        if held > files::MOST_BYTES || holds > most_of(held).min(files::MOST_BYTES) {
+            return Err(self.wrong(format!("{name}: it claims {holds} bytes, more than any real one has")));
+        }
+        let data = section.uncompressed_data().map_err(wrong)?;
         Ok(Rc::from(data))
     }
 

@@ -106,7 +106,7 @@ fn key(package: &str, version: &str) -> String {
 
 /// A manifest that cannot be read is one that is missing: then there is no debug information.
 fn manifest(folder: &Path) -> Option<Manifest> {
-    let manifest: Manifest = serde_json::from_slice(&fs::read(folder.join(MANIFEST)).ok()?).ok()?;
+    let manifest: Manifest = serde_json::from_slice(&worstcase_base::files::read(&folder.join(MANIFEST)).ok()?).ok()?;
     (manifest.schema == SCHEMA).then_some(manifest)
 }
 

@@ -181,7 +181,7 @@ pub fn text(name_or_path: &str) -> Result<String, StudyError> {
             known: BUILT_IN.map(|(name, _)| name).join(", "),
         });
     }
-    std::fs::read_to_string(name_or_path).map_err(|cause| StudyError::Read {
+    worstcase_base::files::read_to_string(name_or_path.as_ref()).map_err(|cause| StudyError::Read {
         path: name_or_path.to_string(),
         cause,
     })

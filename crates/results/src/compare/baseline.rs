@@ -52,7 +52,7 @@ pub fn read(path: &Path) -> Result<Side, CompareError> {
         path: path.to_path_buf(),
         what,
     };
-    let json = std::fs::read(path).map_err(|cause| CompareError::Read {
+    let json = worstcase_base::files::read(path).map_err(|cause| CompareError::Read {
         path: path.to_path_buf(),
         cause,
     })?;

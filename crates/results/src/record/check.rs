@@ -2,6 +2,9 @@
 
 use super::{CellId, Machine, Quantity, Record, SCHEMA, details};
 
+/// Entries of a list; real ones have some dozens.
+const LONGEST: usize = 10_000;
+
 impl Record {
     /// What contradicts itself in this record, in words.
     pub fn check(&self) -> Result<(), String> {
@@ -13,6 +16,7 @@ impl Record {
             ));
         }
         a.check()?;
+        self.check_lengths()?;
         let periods = a.periods().map(|p| p.expected).filter(|_| self.foreign.is_none());
         if periods.is_some_and(|expected| expected != u64::from(self.cell.periods)) {
             return Err(format!(
@@ -52,6 +56,21 @@ impl Record {
         }
         details::check(self)?;
         self.check_summaries()
+    }
+
+    /// Everything that is told one by one is short: who shows it would not come to an end.
+    fn check_lengths(&self) -> Result<(), String> {
+        let lists = [
+            ("warnings", self.warnings.len()),
+            ("console", self.console.len()),
+            ("causes", self.causes.len()),
+            ("work", self.work.len()),
+            ("environment", self.environment.len()),
+        ];
+        match lists.into_iter().find(|(_, length)| *length > LONGEST) {
+            Some((name, length)) => Err(format!("its list '{name}' has {length} entries, more than {LONGEST}")),
+            None => Ok(()),
+        }
     }
 
     /// Another tool's numbers need not fit each other.

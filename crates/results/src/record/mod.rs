@@ -14,8 +14,11 @@ pub mod build;
 mod check;
 mod details;
 mod execute;
+mod fit;
 pub mod folder;
 mod foreign;
+#[cfg(test)]
+mod hostile;
 mod judged;
 mod origin;
 pub mod parquet;

@@ -14,8 +14,10 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
 use std::io::Write;
 use std::sync::Arc;
+use worstcase_base::defect;
 use worstcase_probe::{Instructions, Nanos};
 
 /// The form of the file, in its metadata under `worstcase.schema`.
@@ -44,6 +46,14 @@ const MORE_COLUMNS: &str = "
 }";
 const COLUMN_COUNT: usize = 6;
 const MORE_COLUMN_COUNT: usize = 5;
+
+fn schema(wide: bool) -> Result<TypePtr> {
+    let columns = match wide {
+        true => COLUMNS.trim_end_matches('}').to_string() + MORE_COLUMNS,
+        false => COLUMNS.to_string(),
+    };
+    Ok(Arc::new(parse_message_type(&columns)?))
+}
 
 /// What the file says of itself, in its key-value metadata.
 #[derive(Clone, Debug)]
@@ -104,13 +114,8 @@ impl<W: Write + Send> SamplesWriter<W> {
                     .collect(),
             ))
             .build();
-        let columns = match labels.wide {
-            true => COLUMNS.trim_end_matches('}').to_string() + MORE_COLUMNS,
-            false => COLUMNS.to_string(),
-        };
-        let schema = Arc::new(parse_message_type(&columns)?);
         Ok(SamplesWriter {
-            file: SerializedFileWriter::new(out, schema, Arc::new(properties))?,
+            file: SerializedFileWriter::new(out, schema(labels.wide)?, Arc::new(properties))?,
             group: Vec::new(),
             wide: labels.wide,
         })
@@ -219,24 +224,46 @@ pub struct SamplesReader<R: ChunkReader + 'static> {
 }
 
 impl<R: ChunkReader + 'static> SamplesReader<R> {
-    /// Opens a file (`std::fs::File`) or bytes (`bytes::Bytes`); refuses other forms.
+    /// Opens a file (`std::fs::File`) or bytes (`bytes::Bytes`); refuses other forms, and other columns.
     pub fn new(input: R) -> Result<Self> {
-        let file = SerializedFileReader::new(input)?;
-        let form = |key: &str| {
-            let metadata = file.metadata().file_metadata().key_value_metadata()?;
-            metadata.iter().find(|kv| kv.key == key)?.value.as_deref()
-        };
-        match form("worstcase.schema") {
-            Some(SCHEMA) => Ok(SamplesReader { file, next_group: 0 }),
-            other => Err(ParquetError::General(format!(
-                "its form is '{}', this worstcase reads '{SCHEMA}'",
-                other.unwrap_or("unknown")
-            ))),
+        let file = guarded(|| SerializedFileReader::new(input))?;
+        let reader = SamplesReader { file, next_group: 0 };
+        match reader.says("worstcase.schema") {
+            Some(SCHEMA) => {}
+            other => {
+                return Err(ParquetError::General(format!(
+                    "its form is '{}', this worstcase reads '{SCHEMA}'",
+                    other.unwrap_or("unknown").escape_debug()
+                )));
+            }
         }
+        let columns = reader.file.metadata().file_metadata().schema_descr();
+        let is_like = |wide| Ok::<_, ParquetError>(same_columns(columns, &SchemaDescriptor::new(schema(wide)?)));
+        match is_like(false)? || is_like(true)? {
+            true => Ok(reader),
+            false => Err(ParquetError::General("its columns are not those of samples".into())),
+        }
+    }
+
+    /// What its metadata say under this key.
+    pub fn says(&self, key: &str) -> Option<&str> {
+        let metadata = self.file.metadata().file_metadata().key_value_metadata()?;
+        metadata.iter().find(|kv| kv.key == key)?.value.as_deref()
+    }
+
+    /// How many rows its groups claim to have.
+    pub fn rows(&self) -> u64 {
+        let groups = self.file.metadata().row_groups().iter();
+        let rows = groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
+        rows.fold(0, u64::saturating_add)
     }
 
     /// The next group of rows; nothing at the end.
     pub fn next_group(&mut self) -> Result<Option<Vec<SampleRow>>> {
+        guarded(|| self.read_group())
+    }
+
+    fn read_group(&mut self) -> Result<Option<Vec<SampleRow>>> {
         if self.next_group == self.file.num_row_groups() {
             return Ok(None);
         }
@@ -270,6 +297,25 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         };
         (0..rows).map(row).collect::<Result<Vec<_>>>().map(Some)
     }
+}
+
+/// Names, types, and which may be absent.
+fn same_columns(found: &SchemaDescriptor, expected: &SchemaDescriptor) -> bool {
+    let told = |column: &ColumnDescPtr| {
+        (
+            column.path().string(),
+            column.physical_type(),
+            column.max_def_level(),
+            column.max_rep_level(),
+        )
+    };
+    found.columns().iter().map(told).eq(expected.columns().iter().map(told))
+}
+
+/// The decoder trusts some counts within a page: what does not fit ends it by a panic.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let broken = |_| ParquetError::General("its pages contradict each other".into());
+    defect::guarded(read).map_err(broken)?
 }
 
 /// Parts and jitter of each row.

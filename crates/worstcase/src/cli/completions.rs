@@ -1,7 +1,7 @@
 //! `worstcase completions`: what a shell needs to complete the command line. Its script asks this program at each completion,
 //! so that cells of a run that is on the line are known.
 
-use super::output::print;
+use super::output::print_data;
 use super::visible;
 use crate::cli::Error;
 use clap::Args;
@@ -36,7 +36,7 @@ pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Error> {
         .expect("the same shells")
         .write_registration(ASKED, "worstcase", "worstcase", "worstcase", &mut script)
         .expect("memory takes it");
-    print(&String::from_utf8_lossy(&script))?;
+    print_data(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }
 

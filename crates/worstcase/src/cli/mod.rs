@@ -60,7 +60,8 @@ Exit codes:
   2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, host isolate, and show with --gate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
-  5  storage failed";
+  5  storage failed
+  6  a defect of worstcase: it says where, in one line to be reported";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]

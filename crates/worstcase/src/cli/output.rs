@@ -5,14 +5,21 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use worstcase_base::format::plain_lines;
 
 /// Standard output went away or cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the output: {0}; check where it goes")]
 pub struct OutputError(#[from] io::Error);
 
-/// Writes to standard output; a reader that went away (`| head`) is no error.
+/// Writes text for people to standard output, whatever records, kernels and packages hold that it tells of; a reader that
+/// went away (`| head`) is no error.
 pub fn print(text: &str) -> Result<(), OutputError> {
+    print_data(&plain_lines(text))
+}
+
+/// Writes what programs read, as it is.
+pub fn print_data(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -23,7 +30,7 @@ pub fn print(text: &str) -> Result<(), OutputError> {
 /// Writes a value to standard output as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), OutputError> {
     let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-    print(&format!("{json}\n"))
+    print_data(&format!("{json}\n"))
 }
 
 /// Writes a file, replacing one that is there. What is no plain file (a pipe, `/dev/stdout`) is written to as it is.

@@ -118,7 +118,7 @@ pub struct Terminal {
 
 impl Observer for Terminal {
     fn note(&self, text: &str) {
-        eprintln!("worstcase: note: {text}");
+        eprintln!("worstcase: note: {}", plain(text));
     }
 
     fn progress(&self, what: &str, percent: f64) {
@@ -130,7 +130,7 @@ impl Observer for Terminal {
             let style = ProgressStyle::with_template("{spinner} {bar:30} {percent:>3} % {wide_msg}");
             ProgressBar::new(1000).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        bar.set_message(what.to_string());
+        bar.set_message(plain(what));
         bar.set_position((percent * 10.0) as u64);
     }
 

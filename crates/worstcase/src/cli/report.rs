@@ -1,7 +1,7 @@
 //! `worstcase report`: runs as one page.
 
 use super::lab::Jobs;
-use super::output::{self, OutputError, print};
+use super::output::{self, OutputError, print, print_data};
 use super::progress::{Bar, Steps, Terminal};
 use super::replay::ReplayArgs;
 use clap::Args;
@@ -101,7 +101,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
         source,
     };
     if args.output == Path::new("-") {
-        print(&page)?;
+        print_data(&page)?;
         return Ok(ExitCode::SUCCESS);
     }
     output::write(&args.output, page.as_bytes()).map_err(failed)?;

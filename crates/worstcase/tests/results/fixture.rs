@@ -8,9 +8,12 @@ use worstcase_plan::{Model, Variant, Venue, VirtualMachine, study};
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
 use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
+use worstcase_results::record::build::samples_file;
+use worstcase_results::record::parquet::{Labels, SamplesReader, encode};
+use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
     Accounting, CellEntry, CellId, CellResult, Gaps, HostMachine, Kernel, LabMachine, Machine, Method, Periods,
-    Preempt, Run, RunPlan, Stamp, Subject,
+    Preempt, Run, RunPlan, SamplesFile, Stamp, Subject,
 };
 
 pub const LOADS: [&str; 3] = ["shm", "procread", "fork"];
@@ -308,9 +311,26 @@ pub fn ensemble(label: &str, load: &str, seeds: std::ops::RangeInclusive<u64>, f
     seeds.map(cell).collect()
 }
 
+/// The same with a samples file of what its record has become, and that file's digests.
+pub fn refitted(result: &CellResult) -> CellResult {
+    let mut record = result.record.clone();
+    let mut reader = SamplesReader::new(bytes::Bytes::from(result.samples.clone())).unwrap();
+    let mut rows = Vec::new();
+    while let Some(group) = reader.next_group().unwrap() {
+        rows.extend(group);
+    }
+    let samples = encode(&rows, &Labels::new(&record.id, &record.subject), &record.accounting).unwrap();
+    record.digest = digest(record.cell.periods, &rows);
+    record.samples = SamplesFile {
+        selection: record.samples.selection,
+        ..samples_file(&samples, rows.len() as u64)
+    };
+    CellResult { record, samples }
+}
+
 /// Writes a run of these cells.
 pub fn write_cells(dir: &Path, results: &[CellResult]) -> Run {
     let run = Run::create(dir, plan_of(results)).unwrap();
-    results.iter().for_each(|r| run.write_cell(r).unwrap());
+    results.iter().for_each(|r| run.write_cell(&refitted(r)).unwrap());
     run
 }

@@ -1,6 +1,6 @@
 //! `worstcase history`, as users type it.
 
-use crate::fixture::{ensemble, on_cpu, plan_of, raw, spec, write_cells};
+use crate::fixture::{ensemble, on_cpu, raw, spec, write_cells};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
@@ -9,7 +9,7 @@ use std::path::Path;
 use worstcase_base::utc::Utc;
 use worstcase_probe::prng::SplitMix64;
 use worstcase_probe::{CellSpec, Nanos};
-use worstcase_results::record::{CellResult, Origin, Run};
+use worstcase_results::record::{CellResult, Origin};
 
 const DAY: u64 = 86_400;
 /// 2026-11-01 05:00.
@@ -177,8 +177,7 @@ fn what_is_no_run_is_skipped_or_refused() {
     fs::write(old.join("run.json"), r#"{"schema": "worstcase-run/1"}"#).unwrap();
     let mut undated = on_day(1, 50_000, "6.1.0-56-amd64", "box", 100);
     undated.record.origin = None;
-    let run = Run::create(&dir.path().join("undated"), plan_of(std::slice::from_ref(&undated))).unwrap();
-    run.write_cell(&undated).unwrap();
+    write_cells(&dir.path().join("undated"), &[undated]);
     let said = history(dir.path()).assert().success();
     said.stdout(contains("skipped: 2").and(contains("written by another version")))
         .stdout(contains("does not say when it was measured"));

@@ -1,7 +1,7 @@
 //! Records that have the largest of their samples: figures are of all samples, and what needs them all says that it does not
 //! have them.
 
-use crate::fixture::{host_raw, latencies, on_cpu, plan_of};
+use crate::fixture::{host_raw, latencies, on_cpu, plan_of, refitted};
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
 use worstcase_results::record::build::samples_file;
@@ -10,7 +10,7 @@ use worstcase_results::record::{CellResult, Run, SampleRow, SamplesFile, Selecti
 
 /// A cell of a host of which only the samples above 40 us are kept, and the whole one.
 fn selected() -> (CellResult, CellResult) {
-    let whole = on_cpu(0, &host_raw(1, &latencies(1, 90_000)));
+    let whole = refitted(&on_cpu(0, &host_raw(1, &latencies(1, 90_000))));
     let dir = tempfile::tempdir().unwrap();
     let run = written(dir.path(), &whole);
     let mut rows: Vec<SampleRow> = Vec::new();
@@ -23,7 +23,7 @@ fn selected() -> (CellResult, CellResult) {
         ..samples_file(&samples, rows.len() as u64)
     };
     assert!(!rows.is_empty() && record.samples.rows < record.accounting.rows());
-    (CellResult { record, samples }, whole)
+    (refitted(&CellResult { record, samples }), whole)
 }
 
 fn written(dir: &Path, result: &CellResult) -> Run {

@@ -1,0 +1,65 @@
+//! The container of a .deb: an `ar` archive (deb(5)), whose members have short names.
+
+use std::io::{self, Read};
+
+const MAGIC: &[u8] = b"!<arch>\n";
+const HEADER: usize = 60;
+
+/// What a member's header says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub size: u64,
+}
+
+/// Reads what an archive begins with.
+pub fn begin(input: &mut impl Read) -> Result<(), String> {
+    let mut magic = [0; MAGIC.len()];
+    match fill(input, &mut magic)? == MAGIC.len() && magic == MAGIC {
+        true => Ok(()),
+        false => Err("it is no ar archive".into()),
+    }
+}
+
+/// Reads a member's header; nothing at the archive's end. The content follows, of odd length with one more byte.
+pub fn next(input: &mut impl Read) -> Result<Option<Member>, String> {
+    let mut header = [0; HEADER];
+    match fill(input, &mut header)? {
+        0 => return Ok(None),
+        HEADER => {}
+        _ => return Err("a header is cut short".into()),
+    }
+    if header[58..] != *b"`\n" {
+        return Err("a header is damaged".into());
+    }
+    let text = |range: std::ops::Range<usize>| std::str::from_utf8(&header[range]).map(str::trim_end);
+    let size = text(48..58).ok().and_then(|digits| digits.parse().ok());
+    Ok(Some(Member {
+        name: text(0..16).map_or(String::new(), |name| name.trim_end_matches('/').to_string()),
+        size: size.ok_or("a header has no length")?,
+    }))
+}
+
+/// Skips the byte behind content of odd length; the last one may lack.
+pub fn pad(input: &mut impl Read, size: u64) -> Result<(), String> {
+    match size % 2 {
+        0 => Ok(()),
+        _ => fill(input, &mut [0]).map(drop),
+    }
+}
+
+/// Reads as much as there is.
+fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, String> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e.to_string()),
+        }
+    }
+    Ok(filled)
+}
