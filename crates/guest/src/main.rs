@@ -95,6 +95,7 @@ fn measure(text: &str, gap: Nanos) -> Result<RawRecord, GuestError> {
         venue: Venue::Lab,
         bodies: &[(LoadKind::Module, modules::start_load)],
         placement,
+        policy: asked.policy,
         begin: None,
     };
     let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;

@@ -9,6 +9,7 @@ use worstcase_probe::Probe;
 use worstcase_probe::bench::{Bench, Line};
 use worstcase_probe::loads::{LoadKind, LoadPart, LoadSpec};
 use worstcase_probe::placement::Asked;
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::priorities::Priorities;
 
 /// Virtual CPU speed unless another is asked for.
@@ -36,6 +37,9 @@ pub struct VirtualMachine {
     /// Priorities of the kernel's threads, if not those that it gives them.
     #[serde(default, skip_serializing_if = "Priorities::is_empty")]
     pub chrt: Priorities,
+    /// The probe's policy: that of the part ([`crate::Method`]), for a probe that has one.
+    #[serde(default, skip_serializing_if = "ProbePolicy::is_usual")]
+    pub policy: ProbePolicy,
     /// Devices that only some probes and loads need.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub devices: BTreeSet<Device>,
@@ -88,6 +92,7 @@ impl Default for VirtualMachine {
             smp: Smp::default(),
             append: BootParameters::default(),
             chrt: Priorities::default(),
+            policy: ProbePolicy::default(),
             devices: BTreeSet::new(),
             disk: None,
             io_scheduler: None,
@@ -121,6 +126,7 @@ impl VirtualMachine {
         Asked {
             probe: self.smp.probe,
             load: self.smp.load.clone(),
+            policy: self.policy,
             priorities: self.chrt.clone(),
             disk: self.disk.is_some(),
             io_scheduler: self.io_scheduler.as_ref().map(IoScheduler::to_string),
@@ -137,6 +143,7 @@ impl VirtualMachine {
         words.extend(self.smp.unusual());
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
+        words.extend((!self.policy.is_usual()).then(|| self.policy.to_string().replace(':', "-nice")));
         words.extend(self.devices.iter().map(|device| device.name().to_string()));
         words.extend(self.disk.iter().map(|disk| disk.word().to_string()));
         words.extend(self.io_scheduler.iter().flat_map(IoScheduler::words));
@@ -153,6 +160,9 @@ impl fmt::Display for VirtualMachine {
         }
         if !self.chrt.is_empty() {
             write!(f, ", {}", self.chrt)?;
+        }
+        if !self.policy.is_usual() {
+            write!(f, ", policy {}", self.policy)?;
         }
         self.devices
             .iter()
@@ -318,6 +328,7 @@ mod tests {
             cpu: CpuModel::Skylake,
             append: " nohz=off  threadirqs".parse().unwrap(),
             chrt: "ktimers=90,irq=50".parse().unwrap(),
+            policy: "other:-5".parse().unwrap(),
             ..VirtualMachine::default()
         };
         assert_eq!(
@@ -327,12 +338,13 @@ mod tests {
                 "2048mb",
                 "skylake",
                 "nohz=off threadirqs",
-                "ktimers-90+irq-50"
+                "ktimers-90+irq-50",
+                "other-nice-5"
             ]
         );
         assert_eq!(
             machine.to_string(),
-            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50"
+            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50, policy other:-5"
         );
     }
 
