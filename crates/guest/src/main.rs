@@ -99,6 +99,7 @@ fn measure(text: &str, gap: Nanos, mut policy: Option<&mut Policy>) -> Result<Ra
         venue: Venue::Lab,
         bodies: &[(LoadKind::Module, modules::start_load)],
         placement,
+        policy: asked.policy,
         begin: None,
     };
     let counted = policy.as_mut().map(|policy| policy.counters()).transpose()?;

@@ -36,6 +36,7 @@ impl Waker {
 pub struct Scheduling {
     policy: Policy,
     priority: u8,
+    nice: i8,
 }
 
 impl Scheduling {
@@ -48,7 +49,22 @@ impl Scheduling {
             Policy::Fifo | Policy::Rr => priority,
             Policy::Deadline | Policy::Other => 0,
         };
-        Scheduling { policy, priority }
+        Scheduling {
+            policy,
+            priority,
+            nice: 0,
+        }
+    }
+
+    /// The same at a nice value, which counts under SCHED_OTHER alone.
+    #[must_use]
+    pub const fn at_nice(self, nice: i8) -> Scheduling {
+        Scheduling { nice, ..self }
+    }
+
+    /// Its nice value.
+    pub const fn nice(self) -> i8 {
+        self.nice
     }
 
     /// The policy.
@@ -66,6 +82,7 @@ impl fmt::Display for Scheduling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.policy {
             Policy::Fifo | Policy::Rr => write!(f, "{}:{}", self.policy, self.priority),
+            Policy::Other if self.nice != 0 => write!(f, "{}:{}", self.policy, self.nice),
             Policy::Deadline | Policy::Other => self.policy.fmt(f),
         }
     }
@@ -167,6 +184,7 @@ mod tests {
             (Scheduling::new(Policy::Rr, 1), "rr:1", 1),
             (Scheduling::new(Policy::Deadline, 90), "deadline", 0),
             (Scheduling::new(Policy::Other, 90), "other", 0),
+            (Scheduling::new(Policy::Other, 90).at_nice(-5), "other:-5", 0),
         ];
         for (scheduling, word, priority) in words {
             assert_eq!(

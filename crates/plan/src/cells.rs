@@ -1,9 +1,10 @@
 //! An experiment multiplied out.
 
 use crate::virtual_machine::Device;
-use crate::{Disk, Experiment, Length, Part, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
+use crate::{Disk, Experiment, Length, Part, Policy, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
 use std::collections::BTreeSet;
 use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
 /// One load with one probe and one seed: a cell of every subject.
@@ -85,7 +86,10 @@ impl Part {
                 periods: c.periods,
                 seed: c.seed,
                 warmup: self.timing.warmup,
-                priority: self.method.priority,
+                priority: match self.method.policy {
+                    Some(Policy::Other) => 0,
+                    _ => self.method.priority,
+                },
             };
             let spec = spec.for_probe();
             spec.to_text().map_err(|e| Problem::new("loads", e.0))?;
@@ -96,9 +100,10 @@ impl Part {
 }
 
 impl Subject {
-    /// With the devices that a cell needs; work with files is on a disk.
-    fn with_devices(mut self, devices: BTreeSet<Device>, needs_disk: bool) -> Subject {
+    /// With the devices that a cell needs, and the probe's policy; work with files is on a disk.
+    fn with_needs(mut self, devices: BTreeSet<Device>, needs_disk: bool, policy: ProbePolicy) -> Subject {
         self.machine.devices = devices;
+        self.machine.policy = policy;
         if needs_disk {
             self.machine.disk.get_or_insert_with(Disk::usual);
         }
@@ -123,7 +128,10 @@ impl Experiment {
             };
             for subject in subjects {
                 for (spec, devices) in &specs {
-                    let subject = subject.clone().with_devices(devices.clone(), spec.probe.needs_disk());
+                    let subject =
+                        subject
+                            .clone()
+                            .with_needs(devices.clone(), spec.probe.needs_disk(), part.method.of_lab());
                     let cell = (subject, spec.clone());
                     if !cells[..earlier].contains(&cell) {
                         cells.push(cell);

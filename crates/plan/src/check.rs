@@ -1,9 +1,10 @@
 //! What cannot be measured, in one line each.
 
 use crate::virtual_machine::is_on_parport;
-use crate::{CpuList, CpuScheduler, Experiment, Length, Method, Part, Subject, Subjects, Venue, grammar};
+use crate::{CpuList, CpuScheduler, Experiment, Length, Method, Part, Policy, Subject, Subjects, Venue, grammar};
 use worstcase_base::duration;
 use worstcase_probe::bench::{Bench, Line};
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::sys::rtc;
 use worstcase_probe::{CellSpec, Nanos, Probe};
 
@@ -76,6 +77,7 @@ impl Part {
                 not_empty(kernels.len(), "kernels")?;
                 kernels.iter().try_for_each(Subject::check)?;
                 self.method.check_lab()?;
+                self.check_lab_policy()?;
                 self.check_disk(kernels)?;
                 check_schedulers(kernels)?;
             }
@@ -103,6 +105,14 @@ impl Part {
             let what = format!("a real-time priority is 1 to 99, not {}", self.method.priority);
             return Err(Problem::new("priority", what));
         }
+        if let Some(nice) = self.method.nice {
+            if self.method.policy != Some(Policy::Other) {
+                return Err(Problem::new("nice", "a nice value goes with the policy 'other'"));
+            }
+            if !ProbePolicy::NICE.contains(&nice) {
+                return Err(Problem::new("nice", format!("a nice value is -20 to 19, not {nice}")));
+            }
+        }
         if self.timing.warmup > CellSpec::MAX_WARMUP {
             let what = format!(
                 "a warm-up is at most {}, not {}",
@@ -118,6 +128,26 @@ impl Part {
             return Err(Problem::new("loads", what));
         }
         self.check_timing(venue)
+    }
+
+    /// A policy is of a probe that sleeps until it is due: the others have theirs.
+    fn check_lab_policy(&self) -> Result<(), Problem> {
+        let Some(policy) = self.method.policy else {
+            return Ok(());
+        };
+        if policy == Policy::Deadline {
+            return Err(Problem::new(
+                "policy",
+                "in the lab a policy is fifo, rr or other, not deadline",
+            ));
+        }
+        match self.probes(Venue::Lab)?.iter().find(|probe| !probe.awaits_timer()) {
+            None => Ok(()),
+            Some(probe) => Err(Problem::new(
+                "policy",
+                format!("{probe} has a policy of its own; leave it out, or leave the policy out"),
+            )),
+        }
     }
 
     /// A scheduler is of a disk, which the subject has, or which comes with the probe.
@@ -205,10 +235,9 @@ impl Part {
 }
 
 impl Method {
-    /// In the lab the probe is woken and scheduled in one way.
+    /// In the lab the probe is woken in one way, and at fixed times.
     fn check_lab(&self) -> Result<(), Problem> {
         let asked = [
-            ("policy", self.policy.is_some()),
             ("timer", self.timer.is_some()),
             ("distance", self.distance.is_some()),
             ("threshold", self.threshold.is_some()),

@@ -159,6 +159,7 @@ fn of_part(words: &mut Words, part: &Part, venue: Venue) {
         Some(method.priority).filter(|p| *p != grammar::usual(venue).priority),
     );
     words.maybe("policy", method.policy);
+    words.maybe("nice", method.nice);
     words.maybe("timer", method.timer);
     words.maybe("distance", method.distance.map(typed));
     words.maybe("threshold", method.threshold.map(typed));

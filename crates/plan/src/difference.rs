@@ -123,6 +123,7 @@ impl Part {
         let Method {
             priority,
             policy,
+            nice,
             timer,
             distance,
             threshold,
@@ -133,6 +134,7 @@ impl Part {
         fields.extend([
             ("priority", priority.to_string()),
             ("policy", usual(policy.map(|p| p.to_string()))),
+            ("nice", usual(nice.map(|n| n.to_string()))),
             ("timer", usual(timer.map(|t| t.to_string()))),
             ("distance", optional(distance)),
             ("threshold", optional(threshold)),

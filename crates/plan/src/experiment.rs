@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use worstcase_probe::loads::LoadSpec;
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::priorities::Priorities;
 use worstcase_probe::{Nanos, Venue};
 
@@ -125,7 +126,7 @@ pub enum Length {
     Time(Nanos),
 }
 
-/// How the probe is woken and scheduled. All but the priority: hosts only, where absent what the probe usually takes.
+/// How the probe is woken and scheduled. All but priority, policy and nice value: hosts only, where absent what the probe usually takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
     /// Real-time priority of the probe.
@@ -133,6 +134,9 @@ pub struct Method {
     /// Its policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
+    /// Its nice value, under SCHED_OTHER.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i8>,
     /// What wakes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer: Option<Timer>,
@@ -321,11 +325,23 @@ impl Method {
         Method {
             priority: grammar::usual(venue).priority,
             policy: None,
+            nice: None,
             timer: None,
             distance: None,
             threshold: None,
             captures: None,
             break_at: None,
+        }
+    }
+
+    /// The probe's policy in the lab, which has no SCHED_DEADLINE.
+    pub(crate) fn of_lab(&self) -> ProbePolicy {
+        match self.policy {
+            Some(Policy::Other) => ProbePolicy::Other {
+                nice: self.nice.unwrap_or(0),
+            },
+            Some(Policy::Rr) => ProbePolicy::Rr,
+            _ => ProbePolicy::Fifo,
         }
     }
 }

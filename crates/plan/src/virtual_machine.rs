@@ -9,6 +9,7 @@ use worstcase_probe::Probe;
 use worstcase_probe::bench::{Bench, Line};
 use worstcase_probe::loads::{LoadKind, LoadPart, LoadSpec};
 use worstcase_probe::placement::Asked;
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::priorities::Priorities;
 
 /// Virtual CPU speed unless another is asked for.
@@ -39,6 +40,9 @@ pub struct VirtualMachine {
     /// The scheduler of tasks, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<CpuScheduler>,
+    /// The probe's policy: that of the part ([`crate::Method`]), for a probe that has one.
+    #[serde(default, skip_serializing_if = "ProbePolicy::is_usual")]
+    pub policy: ProbePolicy,
     /// Devices that only some probes and loads need.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub devices: BTreeSet<Device>,
@@ -92,6 +96,7 @@ impl Default for VirtualMachine {
             append: BootParameters::default(),
             chrt: Priorities::default(),
             scheduler: None,
+            policy: ProbePolicy::default(),
             devices: BTreeSet::new(),
             disk: None,
             io_scheduler: None,
@@ -125,6 +130,7 @@ impl VirtualMachine {
         Asked {
             probe: self.smp.probe,
             load: self.smp.load.clone(),
+            policy: self.policy,
             priorities: self.chrt.clone(),
             disk: self.disk.is_some(),
             io_scheduler: self.io_scheduler.as_ref().map(IoScheduler::to_string),
@@ -142,6 +148,7 @@ impl VirtualMachine {
         words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
         words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
         words.extend(self.scheduler.iter().map(|scheduler| scheduler.word().to_string()));
+        words.extend((!self.policy.is_usual()).then(|| self.policy.to_string().replace(':', "-nice")));
         words.extend(self.devices.iter().map(|device| device.name().to_string()));
         words.extend(self.disk.iter().map(|disk| disk.word().to_string()));
         words.extend(self.io_scheduler.iter().flat_map(IoScheduler::words));
@@ -162,6 +169,9 @@ impl fmt::Display for VirtualMachine {
         self.scheduler
             .iter()
             .try_for_each(|scheduler| write!(f, ", scheduler {scheduler}"))?;
+        if !self.policy.is_usual() {
+            write!(f, ", policy {}", self.policy)?;
+        }
         self.devices
             .iter()
             .try_for_each(|device| write!(f, ", {}", device.name()))?;
@@ -327,6 +337,7 @@ mod tests {
             append: " nohz=off  threadirqs".parse().unwrap(),
             chrt: "ktimers=90,irq=50".parse().unwrap(),
             scheduler: Some("o-1".parse().unwrap()),
+            policy: "other:-5".parse().unwrap(),
             ..VirtualMachine::default()
         };
         assert_eq!(
@@ -337,12 +348,13 @@ mod tests {
                 "skylake",
                 "nohz=off threadirqs",
                 "ktimers-90+irq-50",
-                "o-1"
+                "o-1",
+                "other-nice-5"
             ]
         );
         assert_eq!(
             machine.to_string(),
-            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50, scheduler o-1"
+            "500 MIPS, 2048 MB, CPU skylake, 'nohz=off threadirqs', ktimers=90,irq=50, scheduler o-1, policy other:-5"
         );
     }
 

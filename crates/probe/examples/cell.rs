@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 use worstcase_probe::loads::{LOADS, LoadEnvironment};
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::{CellSpec, RawRecord, Venue, probes};
 
 fn main() -> ExitCode {
@@ -12,6 +13,7 @@ fn main() -> ExitCode {
     let spec = text.join(" ").parse::<CellSpec>().map_err(|e| e.to_string());
     let env = LoadEnvironment {
         placement: None,
+        policy: ProbePolicy::default(),
         work_dir: std::env::temp_dir(),
         venue: Venue::Host,
         bodies: &[],

@@ -24,6 +24,7 @@ pub mod ext4;
 pub mod loads;
 pub mod mark;
 pub mod placement;
+pub mod policy;
 pub mod priorities;
 pub mod prng;
 pub mod probe;

@@ -1,6 +1,7 @@
 //! On a machine of several CPUs: where the probe measures and where the load runs.
 
 use crate::cpus::CpuList;
+use crate::policy::ProbePolicy;
 use crate::priorities::Priorities;
 use crate::probe::Probe;
 use crate::spec::SpecError;
@@ -15,7 +16,8 @@ pub const MOST_CPUS: usize = 16;
 /// How far one CPU of the lab may be ahead of another unless somebody says.
 pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000);
 
-/// What a cell's text asks for of the machine: `probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90 disk=yes io_scheduler=bfq`,
+/// What a cell's text asks for of the machine: `probe_cpu=1 load_cpus=0,2-3 policy=other:5 chrt=ktimers=90 disk=yes
+/// io_scheduler=bfq`,
 /// each optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -23,6 +25,8 @@ pub struct Asked {
     pub probe: Option<u32>,
     /// The load's.
     pub load: Option<CpuList>,
+    /// The probe's.
+    pub policy: ProbePolicy,
     /// Of the kernel's threads.
     pub priorities: Priorities,
     /// Files are on the machine's disk.
@@ -39,6 +43,9 @@ impl fmt::Display for Asked {
         }
         if let Some(cpus) = &self.load {
             write!(f, "load_cpus={cpus} ")?;
+        }
+        if !self.policy.is_usual() {
+            write!(f, "policy={} ", self.policy)?;
         }
         if !self.priorities.is_empty() {
             write!(f, "chrt={} ", self.priorities)?;
@@ -73,6 +80,7 @@ impl Asked {
             match key {
                 "probe_cpu" => asked.probe = Some(value.parse().map_err(|_| bad())?),
                 "load_cpus" => asked.load = Some(value.parse().map_err(|_| bad())?),
+                "policy" => asked.policy = value.parse()?,
                 "chrt" => asked.priorities = value.parse()?,
                 "disk" => asked.disk = true,
                 "io_scheduler" => asked.io_scheduler = Some(value.into()),
@@ -176,6 +184,7 @@ mod tests {
             probe: Some(1),
             load: Some("0,2-3".parse().unwrap()),
             priorities: "ktimers=90,irq/7=0".parse().unwrap(),
+            policy: Default::default(),
             disk: true,
             io_scheduler: Some("bfq{slice_idle=0}".into()),
         };

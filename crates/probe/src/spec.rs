@@ -127,7 +127,11 @@ impl CellSpec {
                 self.warmup
             )));
         }
-        if self.is_real_time() && !(1..=99).contains(&self.priority) {
+        let lowest = match self.probe.awaits_timer() {
+            true => 0,
+            false => 1,
+        };
+        if self.is_real_time() && !(lowest..=99).contains(&self.priority) {
             return Err(SpecError(format!(
                 "a real-time priority is 1 to 99, not {}",
                 self.priority

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_probe::Probe;
 use worstcase_probe::loads::{LoadEnvironment, LoadSpec, RunningLoad};
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::record::Work;
 use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
 use worstcase_probe::sys::{clock, sched, signal};
@@ -133,6 +134,7 @@ impl Folder {
     fn env(&self) -> LoadEnvironment {
         LoadEnvironment {
             placement: None,
+            policy: ProbePolicy::default(),
             work_dir: self.0.clone(),
             venue: Venue::Host,
             bodies: &[],

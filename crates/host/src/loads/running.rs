@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use worstcase_probe::Venue;
 use worstcase_probe::loads::{BeginPart, BegunPart, LoadEnvironment, LoadError, LoadPart, LoadSpec, RunningLoad};
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::sys::affinity;
 use worstcase_probe::sys::process::{self, Pid};
 
@@ -90,6 +91,7 @@ impl RunningHostLoad {
     fn start_loads(&self, spec: &LoadSpec, seed: u64) -> Result<RunningLoad, LoadError> {
         let env = LoadEnvironment {
             placement: None,
+            policy: ProbePolicy::default(),
             work_dir: self.work_dir.clone(),
             venue: Venue::Host,
             bodies: BODIES,

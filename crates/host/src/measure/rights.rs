@@ -72,7 +72,14 @@ pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Re
     } else {
         affinity::set(&[cpu])?;
     }
-    if let Err(e) = under(spec.scheduling, spec.interval) {
+    let taken = under(spec.scheduling, spec.interval);
+    if let (Err(e), Policy::Other) = (&taken, spec.scheduling.policy()) {
+        warnings.push(format!(
+            "SCHED_OTHER at the nice value {} is refused ({e}), it stays {}; run as root, or give CAP_SYS_NICE",
+            spec.scheduling.nice(),
+            sched::nice()
+        ));
+    } else if let Err(e) = taken {
         warnings.push(format!(
             "NOT REAL-TIME: {} is refused ({e}): samples hold the waiting for ordinary processes; run as root, or give CAP_SYS_NICE or `ulimit -r {}`",
             spec.scheduling,
@@ -88,6 +95,12 @@ fn under(scheduling: Scheduling, interval: Nanos) -> io::Result<()> {
         Policy::Rr => sched::Policy::round_robin(scheduling.priority()).apply(),
         // Half of the period is far more than a sample needs, and is admitted on every CPU at once.
         Policy::Deadline => sched::apply_deadline(Nanos(interval.0 / 2), interval),
-        Policy::Other => sched::Policy::OTHER.apply(),
+        Policy::Other => {
+            sched::Policy::OTHER.apply()?;
+            match scheduling.nice() {
+                0 => Ok(()),
+                nice => sched::set_nice(nice.into()),
+            }
+        }
     }
 }

@@ -164,7 +164,8 @@ fn timed_spec(
         waker,
         scheduling: match probe {
             Probe::Timerlat => TIMERLAT,
-            _ => Scheduling::new(method.policy.unwrap_or(Policy::Fifo), method.priority),
+            _ => Scheduling::new(method.policy.unwrap_or(Policy::Fifo), method.priority)
+                .at_nice(method.nice.unwrap_or(0)),
         },
         distance,
         threshold: method.threshold.unwrap_or(THRESHOLD),

@@ -2,6 +2,7 @@
 
 use super::{Body, LoadKind, LoadPart};
 use crate::placement::Placement;
+use crate::policy::ProbePolicy;
 use crate::spec::SpecError;
 use crate::venue::Venue;
 use std::any::Any;
@@ -21,6 +22,8 @@ pub struct LoadEnvironment {
     pub bodies: &'static [(LoadKind, Body)],
     /// On several CPUs: where load and probe run; none if that is left alone.
     pub placement: Option<Placement>,
+    /// How a probe that sleeps until it is due is scheduled.
+    pub policy: ProbePolicy,
     /// What is done around the start of each load.
     pub begin: Option<Rc<dyn BeginPart>>,
 }

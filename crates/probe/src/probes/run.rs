@@ -8,6 +8,7 @@ use super::response::Response;
 use super::{environment, wakeup};
 use crate::bench::{Bench, BenchError, Details, Observer, Request};
 use crate::loads::{LoadEnvironment, LoadError, LoadSpec, RunningLoad};
+use crate::policy::ProbePolicy;
 use crate::probe::Probe;
 use crate::record::{RawRecord, Sample, SelfCost, Work};
 use crate::schedule::Schedule;
@@ -87,7 +88,7 @@ pub fn run(spec: &CellSpec, env: &LoadEnvironment) -> Result<RawRecord, ProbeErr
     let measured = match spec.probe {
         Probe::Bench(bench) => measure_bench(spec, bench, (&spread, &env.work_dir), &mut load),
         Probe::Noise => measure_noise(spec, &mut load),
-        _ => measure(spec, &mut load),
+        _ => measure(spec, env.policy, &mut load),
     };
     let stopped = load.stop();
     let mut measured = measured?;
@@ -235,14 +236,14 @@ fn warm_up(spec: &CellSpec, load: &mut RunningLoad) -> Result<Nanos, ProbeError>
     Ok(clock::read_cost(TRIALS))
 }
 
-fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+fn measure(spec: &CellSpec, policy: ProbePolicy, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
     let system = |source| ProbeError::System {
         probe: spec.probe,
         source,
     };
     let mut warnings = Vec::new();
     let mut instrument = Instrument::new(spec).map_err(system)?;
-    let rights = RealTime::acquire(spec.priority, &mut warnings);
+    let rights = RealTime::acquire(policy, spec.priority, &mut warnings);
     let clock_read = warm_up(spec, load)?;
     let empty_sample = instrument.empty_sample().map_err(system)?;
     load.check()?;
@@ -251,6 +252,11 @@ fn measure(spec: &CellSpec, load: &mut RunningLoad) -> Result<Measured, ProbeErr
     instrument.recorder().restart(schedule.start);
     clock::sleep_until(schedule.start - LEAD);
     let books = Books::open(spec, load)?;
+    if matches!(policy, ProbePolicy::Other { .. }) {
+        // Other tasks may have had the CPU for longer than the lead: what is due must not have been before it is waited for.
+        let schedule = spec.schedule(clock::monotonic());
+        instrument.recorder().restart(schedule.start);
+    }
     instrument.measure().map_err(system)?;
     let (self_cost, work) = books.close(spec, load, clock_read, empty_sample)?;
     drop(rights);

@@ -29,6 +29,9 @@ pub struct How {
     /// Scheduling policy of the probe: fifo, rr, deadline (the interval as period; not pinned) or other [default: fifo]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
+    /// Nice value of the probe, with --policy other: -20 to 19; below 0 needs a right [default: 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(i8).range(-20..=19))]
+    nice: Option<i8>,
     /// The loads make their files in a new folder of this one [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
@@ -56,6 +59,7 @@ impl How {
     pub fn method(&self, method: Method) -> Method {
         Method {
             policy: self.policy,
+            nice: self.nice,
             timer: self.timer,
             distance: self.distance,
             ..method

@@ -9,7 +9,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_lab::own_module::OwnModule;
 use worstcase_plan::{
     BootParameters, CpuList, CpuModel, CpuScheduler, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Disk, Experiment, IoScheduler,
-    IoSchedulers, Model, Preempt, Smp, Subject, Subjects, Venue, VirtualMachine,
+    IoSchedulers, Model, Policy, Preempt, Smp, Subject, Subjects, Venue, VirtualMachine,
 };
 use worstcase_probe::Nanos;
 use worstcase_probe::priorities::Priorities;
@@ -56,6 +56,12 @@ pub struct Selection {
     /// Linux 2.6.0), or a file: a sched_ext policy (PATH.bpf.o), or a program that loads one
     #[arg(long, value_name = "SCHEDULER", value_delimiter = ',')]
     scheduler: Vec<CpuScheduler>,
+    /// Scheduling policy of the probe: fifo, rr or other; for wakeup, response and jitter [default: fifo]
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<Policy>,
+    /// Nice value of the probe, with --policy other: -20 to 19 [default: 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(i8).range(-20..=19))]
+    nice: Option<i8>,
     /// The machine's disk, in virtual time: hdd, laptop, ssd, nvme or a profile's file; several, separated by commas
     /// [default: hdd for the probe io, else none]
     #[arg(long, value_name = "DISK", value_delimiter = ',')]
@@ -78,6 +84,10 @@ impl Selection {
     /// What it asks for.
     pub fn experiment(&self, criterion: Option<Nanos>) -> Result<Experiment, Error> {
         let mut experiment = self.asked.of(Venue::Lab, Subjects::Kernels(self.subjects()));
+        for part in &mut experiment.parts {
+            part.method.policy = self.policy;
+            part.method.nice = self.nice;
+        }
         let additions = Additions {
             programs: self.added.clone(),
             modules: self.modules.clone(),
