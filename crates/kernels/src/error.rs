@@ -25,6 +25,14 @@ pub enum KernelError {
         /// Near names, or how to list them.
         hint: String,
     },
+    /// The beginning of a version that several kernels have.
+    #[error("not one kernel, {name}: it fits {versions}; write more of the version")]
+    SeveralVersions {
+        /// As typed.
+        name: String,
+        /// Those that it fits.
+        versions: String,
+    },
     /// A path that the user gave cannot be read.
     #[error("cannot read {}: {source}; check the path and its permissions", path.display())]
     Unreadable {
@@ -167,7 +175,12 @@ impl KernelError {
     pub fn exit(&self) -> Exit {
         use KernelError::*;
         match self {
-            BadName { .. } | Unknown { .. } | Unreadable { .. } | NotAKernel { .. } | BadDeb { .. } => Exit::Usage,
+            BadName { .. }
+            | Unknown { .. }
+            | SeveralVersions { .. }
+            | Unreadable { .. }
+            | NotAKernel { .. }
+            | BadDeb { .. } => Exit::Usage,
             NoConfig { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
             Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
             NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => Exit::Missing,

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use worstcase_base::cache::{Cache, CacheError};
 
 mod apt;
+pub mod archive;
 pub mod catalog;
 pub mod config;
 mod deb;
@@ -29,6 +30,7 @@ pub mod debug;
 pub mod debuginfo;
 mod error;
 mod files;
+pub mod folder;
 pub mod headers;
 pub mod modinfo;
 pub mod modules;
@@ -179,6 +181,8 @@ pub struct ResolveOptions<'a> {
     pub cache: Cache,
     /// When to fetch package lists.
     pub lists: Lists,
+    /// Archives to ask beside the system's, from now on; if not said, those that were named before.
+    pub archives: Option<Vec<archive::Archive>>,
     /// Who is told.
     pub observer: &'a dyn Observer,
 }
@@ -189,6 +193,7 @@ impl<'a> ResolveOptions<'a> {
         Ok(ResolveOptions {
             cache: Cache::open()?,
             lists: Lists::IfMissing,
+            archives: None,
             observer,
         })
     }
@@ -224,6 +229,15 @@ pub fn resolve(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, Kerne
             store::from_files(name, found)
         }
     }
+}
+
+/// Every version of a series that can be had, the oldest first.
+pub fn versions(
+    series: &str,
+    flavour: Flavour,
+    options: &ResolveOptions<'_>,
+) -> Result<Vec<catalog::Entry>, KernelError> {
+    Ok(debian::catalog(options)?.versions(series, flavour))
 }
 
 /// Whether a kernel of the archive is in the cache.
