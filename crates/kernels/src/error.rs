@@ -132,6 +132,14 @@ pub enum KernelError {
         /// The kernel.
         kernel: String,
     },
+    /// It was built without what the lab needs.
+    #[error("kernel {kernel} was built without what the lab needs: {options}; build it with these set to y")]
+    Lacks {
+        /// The kernel.
+        kernel: String,
+        /// All options that are lacking, and what for.
+        options: String,
+    },
     /// Not the name of a preemption model.
     #[error(transparent)]
     UnknownModel(#[from] worstcase_plan::UnknownModel),
@@ -181,7 +189,7 @@ impl KernelError {
             | Unreadable { .. }
             | NotAKernel { .. }
             | BadDeb { .. } => Exit::Usage,
-            NoConfig { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
+            NoConfig { .. } | Lacks { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
             Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
             NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => Exit::Missing,
             DebugInfo(e) => e.exit(),

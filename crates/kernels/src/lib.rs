@@ -35,6 +35,7 @@ pub mod headers;
 pub mod modinfo;
 pub mod modules;
 pub mod name;
+pub mod needs;
 mod packages;
 pub mod preempt;
 mod sandbox;
@@ -201,6 +202,18 @@ impl<'a> ResolveOptions<'a> {
 
 /// Finds a kernel by any name (see [`name`]), downloading and unpacking it if need be.
 pub fn resolve(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
+    if let Some((label, path)) = name::labelled(name) {
+        let kernel = resolve_one(path, options)?;
+        return Ok(Kernel {
+            name: name.into(),
+            label: label.into(),
+            ..kernel
+        });
+    }
+    resolve_one(name, options)
+}
+
+fn resolve_one(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
     let parsed = KernelName::parse(name)?;
     match &parsed {
         KernelName::Series { .. } | KernelName::Package(_) => debian::resolve(name, &parsed, options),

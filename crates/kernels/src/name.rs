@@ -9,6 +9,7 @@
 //! ./unpacked/                                      a folder that holds one kernel
 //! /boot/vmlinuz-6.1.0-56-amd64                     a bzImage; what belongs to it is looked for beside it
 //! bzImage,modules=DIR,config=FILE,map=FILE         a bzImage and, each optional, what belongs to it
+//! old=./bzImage                                    any of these, with the name that tables show
 //! ```
 
 use std::path::PathBuf;
@@ -80,6 +81,14 @@ impl KernelName {
             ))
         }
     }
+}
+
+/// `old` and `./bzImage` of `old=./bzImage`; none if the name has no label. A path that has a `=` itself is one.
+pub fn labelled(name: &str) -> Option<(&str, &str)> {
+    let (label, rest) = name.split_once('=')?;
+    let in_label = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let is_label = label.starts_with(|c: char| c.is_ascii_alphanumeric()) && label.chars().all(in_label);
+    (is_label && !rest.is_empty() && !PathBuf::from(name).exists()).then_some((label, rest))
 }
 
 fn bad(name: &str, hint: &str) -> KernelError {
@@ -184,6 +193,15 @@ mod tests {
             "debian:6.1.0-50-amd64",
         ] {
             assert_eq!(parse(name), package);
+        }
+    }
+
+    #[test]
+    fn a_label_stands_before_a_name() {
+        assert_eq!(labelled("old=./bzImage,config=x"), Some(("old", "./bzImage,config=x")));
+        assert_eq!(labelled("new=debian:6.1"), Some(("new", "debian:6.1")));
+        for none in ["bzImage,config=x", "./a=b/bzImage", "debian:6.1", "=x", "a="] {
+            assert_eq!(labelled(none), None, "{none}");
         }
     }
 

@@ -71,7 +71,8 @@ A kernel's name is one of:
   FILE.deb                                      a package file
   FOLDER                                        a folder that holds one unpacked kernel, or a kernel's build tree
   BZIMAGE[,modules=DIR][,config=FILE][,map=FILE]
-                                                an image; what is not said is looked for beside it";
+                                                an image; what is not said is looked for beside it
+  LABEL=NAME                                    any of these, with the label that tables show: old=./bzImage";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
