@@ -1,6 +1,7 @@
 //! What the lab needs of a kernel's configuration. Debian's kernels have all of it; of kernels that users build it is
 //! the usual reason not to boot.
 
+use super::config::KernelConfig;
 use super::{Kernel, KernelError};
 
 /// Options that must be built in, and what for.
@@ -28,10 +29,7 @@ pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
         Err(KernelError::NoConfig { .. }) => return Ok(()),
         config => config?,
     };
-    let lacking = NEEDS.iter().filter(|(option, _)| !config.has(option));
-    let lacking: Vec<String> = lacking
-        .map(|(option, purpose)| format!("CONFIG_{option} ({purpose})"))
-        .collect();
+    let lacking = lacking(&config);
     match lacking.is_empty() {
         true => Ok(()),
         false => Err(KernelError::Lacks {
@@ -39,6 +37,14 @@ pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
             options: lacking.join(", "),
         }),
     }
+}
+
+/// What a configuration lacks, each with what it is for.
+pub fn lacking(config: &KernelConfig) -> Vec<String> {
+    let lacking = NEEDS.iter().filter(|(option, _)| !config.has(option));
+    lacking
+        .map(|(option, purpose)| format!("CONFIG_{option} ({purpose})"))
+        .collect()
 }
 
 #[cfg(test)]
