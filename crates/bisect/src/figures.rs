@@ -44,10 +44,8 @@ fn of_cell(side: &Side, cell: &Group, measure: Measure) -> Figure {
 fn without_kernel(subject: &Subject) -> String {
     let preempt = subject.preempt.asked.as_deref().unwrap_or(&subject.preempt.in_force);
     let machine = subject.virtual_machine().cloned().unwrap_or_default();
-    SubjectId::lab("", preempt, &machine)
-        .as_str()
-        .trim_start_matches('.')
-        .to_string()
+    let id = SubjectId::lab("kernel", preempt, &machine);
+    id.as_str().trim_start_matches("kernel.").to_string()
 }
 
 /// Figures in a line: `none: shm, wakeup 34.1 us`.
