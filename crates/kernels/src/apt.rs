@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use worstcase_base::cache::{Cache, CacheError};
 use worstcase_base::files;
 
+use super::archive::Archive;
 use super::catalog::{Catalog, Part};
 use super::sandbox::{self, Lent};
 use super::sources::{self, Source};
@@ -50,7 +51,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Fetches the package lists of all suites and reads the kernels out of them.
-    pub fn update(&self) -> Result<Catalog, KernelError> {
+    pub fn update(&self, archives: &[Archive]) -> Result<Catalog, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
         self.cache.require_free(UPDATE_BYTES)?;
         let place = sources::place();
@@ -58,7 +59,7 @@ impl<'a> Apt<'a> {
             path: place.clone(),
             source,
         })?;
-        let wanted = sources::widen(&system);
+        let wanted = sources::widen(&system, archives);
         if wanted.is_empty() {
             return Err(KernelError::NoSources { place });
         }
@@ -73,12 +74,13 @@ impl<'a> Apt<'a> {
         }
         let mut catalog = Catalog {
             fetched: now(),
+            archives: archives.to_vec(),
             ..Catalog::default()
         };
         catalog.notes.extend(sandbox::note(&outcome.messages));
         let mut live = Vec::new();
         for source in wanted {
-            match read_suite(&state.join("lists"), &source.suite)? {
+            match read_suite(&state.join("lists"), &source, archives)? {
                 Some(mut found) => {
                     catalog.packages.append(&mut found);
                     catalog.suites.push(source.suite.clone());
@@ -298,12 +300,26 @@ Dir::Etc::PreferencesParts \"/dev/null\";
 }
 
 /// The kernels of one suite; `None` if apt has no verified list of it, or if it is not Debian's.
-fn read_suite(lists: &Path, suite: &str) -> Result<Option<Vec<packages::Package>>, KernelError> {
+fn read_suite(
+    lists: &Path,
+    source: &Source,
+    archives: &[Archive],
+) -> Result<Option<Vec<packages::Package>>, KernelError> {
+    let suite = &source.suite;
+    let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_of =
+        |archive: &Archive, path: &Path| named(path).starts_with(&format!("{}_dists_", list_name(&archive.uri)));
+    // The system's own sources may be mirrors, whose lists have other names than their addresses.
+    let is_own = |path: &PathBuf| match archives.iter().find(|a| source.of_the_past && a.uri == source.uri) {
+        Some(archive) => is_of(archive, path),
+        None => !archives.iter().any(|archive| is_of(archive, path)),
+    };
     let files: Vec<PathBuf> = fs::read_dir(lists)
         .into_iter()
         .flatten()
         .flatten()
         .map(|e| e.path())
+        .filter(is_own)
         .collect();
     let dists = format!("_dists_{}_", suite.replace('/', "_"));
     let named = |end: &str| {
@@ -343,9 +359,28 @@ fn read_suite(lists: &Path, suite: &str) -> Result<Option<Vec<packages::Package>
     Ok(Some(packages::parse(&String::from_utf8_lossy(&text), suite)))
 }
 
+/// How the names of an archive's lists begin: its address without the scheme, `/` as `_`, what else is special as `%5f`.
+fn list_name(uri: &str) -> String {
+    let address = uri
+        .split_once("://")
+        .map_or_else(|| uri.trim_start_matches("file:"), |(_, address)| address);
+    let mut name = String::new();
+    for c in address.trim_end_matches('/').chars() {
+        match c {
+            '/' => name.push('_'),
+            c if "\\|{}[]<>\"^~_=!@#$%^&*".contains(c) => name.push_str(&format!("%{:02x}", c as u32)),
+            c => name.push(c),
+        }
+    }
+    name
+}
+
 fn why_dropped(source: &Source, messages: &[String]) -> String {
     let suite = &source.suite;
-    let about = |m: &&String| m.split([' ', '\'']).any(|word| word == suite);
+    let about = |m: &&String| {
+        let mut words = m.split([' ', '\'']);
+        words.any(|word| word == suite) && (!source.of_the_past || m.contains(&source.uri))
+    };
     let said = |words: &str| messages.iter().filter(about).any(|m| m.contains(words));
     let why = if said("NO_PUBKEY") || said("public key is not available") {
         "its key is not in this system's keyring (a newer debian-archive-keyring has it)"
@@ -356,7 +391,10 @@ fn why_dropped(source: &Source, messages: &[String]) -> String {
     } else {
         "no verified list of it"
     };
-    format!("{suite} left out: {why}")
+    match source.of_the_past {
+        true => format!("{suite} of {} left out: {why}", source.uri),
+        false => format!("{suite} left out: {why}"),
+    }
 }
 
 /// The size in what `--print-uris` prints: `'URI' FILE SIZE CHECKSUM`.
@@ -391,6 +429,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lists_are_named_as_apt_names_them() {
+        assert_eq!(list_name("http://a.example/d_x/2026"), "a.example_d%5fx_2026");
+        assert_eq!(list_name("file:/srv/old"), "_srv_old");
+    }
+
+    #[test]
     fn progress_is_told_from_messages() {
         assert_eq!(percent("dlstatus:2:11.3991:Retrieving file 2 of 2"), Some(11.3991));
         assert_eq!(percent("E: Unable to fetch"), None);
@@ -409,6 +453,7 @@ mod tests {
             uri: "http://archive.example".into(),
             suite: suite.into(),
             signed_by: None,
+            of_the_past: false,
         };
         let messages = [
             "E: The repository 'http://archive.example bullseye-backports Release' does not have a Release file."

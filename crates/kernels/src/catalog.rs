@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Flavour;
+use super::archive::Archive;
 use super::packages::Package;
 use super::version;
 
@@ -20,6 +21,9 @@ pub struct Catalog {
     pub notes: Vec<String>,
     /// All packages that a kernel may consist of.
     pub packages: Vec<Package>,
+    /// Archives that the user named beside the system's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archives: Vec<Archive>,
 }
 
 /// One package to fetch.
@@ -121,6 +125,14 @@ impl Catalog {
         self.entries()
             .into_iter()
             .find(|e| e.series == series && e.flavour == flavour && usable(e))
+    }
+
+    /// Every version of a series that can be had, the oldest first.
+    pub fn versions(&self, series: &str, flavour: Flavour) -> Vec<Entry> {
+        let mut versions = self.entries();
+        versions.retain(|e| e.series == series && e.flavour == flavour && usable(e));
+        versions.sort_by(|a, b| version::compare(&a.version, &b.version));
+        versions
     }
 
     /// The newest version of a package, complete if there is one.

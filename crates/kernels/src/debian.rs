@@ -18,15 +18,18 @@ pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
     let cache = &options.cache;
     let stored = stored_catalog(cache);
     let age = stored.as_ref().map(|c| apt::now().saturating_sub(c.fetched));
-    let good = match options.lists {
-        Lists::IfMissing => age.is_some(),
-        Lists::IfOld => age.is_some_and(|a| a < LISTS_MAX_AGE_S),
-        Lists::Renew => false,
-    };
+    let known = stored.as_ref().map(|c| c.archives.clone()).unwrap_or_default();
+    let archives = options.archives.clone().unwrap_or_else(|| known.clone());
+    let good = archives == known
+        && match options.lists {
+            Lists::IfMissing => age.is_some(),
+            Lists::IfOld => age.is_some_and(|a| a < LISTS_MAX_AGE_S),
+            Lists::Renew => false,
+        };
     if let Some(catalog) = stored.clone().filter(|_| good) {
         return Ok(catalog);
     }
-    match Apt::new(cache, options.observer).update() {
+    match Apt::new(cache, options.observer).update(&archives) {
         Ok(catalog) => {
             let json = serde_json::to_vec(&catalog).expect("a catalog of strings and numbers is always JSON");
             cache.write_file(&cache.path(CATALOG.0, CATALOG.1), &json)?;
@@ -53,6 +56,14 @@ fn stored_catalog(cache: &Cache) -> Option<Catalog> {
 /// Resolves a series or a package.
 pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
     let store = Store::new(&options.cache);
+    if let KernelName::Series {
+        series,
+        flavour,
+        version: Some(version),
+    } = name
+    {
+        return versioned(text, (series, *flavour, version), &store, options);
+    }
     let cached = newest_cached(&store, name);
     if options.lists == Lists::IfMissing
         && let Some(key) = &cached
@@ -70,6 +81,72 @@ pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> R
             store.open(&key, text)?.ok_or(error)
         }
         (newest, _) => newest,
+    }
+}
+
+/// The one version of a series that begins as was typed. What is in the cache counts too: the archive may have dropped it.
+fn versioned(
+    text: &str,
+    (series, flavour, typed): (&str, Flavour, &str),
+    store: &Store<'_>,
+    options: &ResolveOptions<'_>,
+) -> Result<Kernel, KernelError> {
+    let any = KernelName::Series {
+        series: series.into(),
+        flavour,
+        version: None,
+    };
+    let cached: Vec<(String, Manifest)> = store.manifests().into_iter().filter(|(_, m)| fits(m, &any)).collect();
+    let lists = match options.lists {
+        Lists::IfMissing => Ok(stored_catalog(&options.cache).unwrap_or_default()),
+        Lists::IfOld | Lists::Renew => catalog(options),
+    };
+    let mut known = match lists {
+        Ok(lists) => lists.versions(series, flavour),
+        Err(_) if cached.iter().any(|(_, m)| version::begins_with(&m.version, typed)) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let all = |known: &[Entry]| {
+        let mut all: Vec<String> = cached.iter().map(|(_, m)| m.version.clone()).collect();
+        all.extend(known.iter().map(|e| e.version.clone()));
+        all.sort_by(|a, b| version::compare(a, b));
+        all.dedup();
+        all
+    };
+    if meant(&all(&known), typed).is_empty() {
+        known = catalog(options)?.versions(series, flavour);
+    }
+    let there = all(&known);
+    match &meant(&there, typed)[..] {
+        [] => Err(KernelError::Unknown {
+            name: text.into(),
+            hint: match there.is_empty() {
+                true => "worstcase kernels list shows what there is".into(),
+                false => format!("of this series there are {}", there.join(", ")),
+            },
+        }),
+        [version] => match cached.iter().find(|(_, m)| m.version == **version) {
+            Some((key, _)) => store.open(key, text)?.ok_or_else(|| KernelError::Unknown {
+                name: text.into(),
+                hint: "it was just removed from the cache".into(),
+            }),
+            None => {
+                let entry = known.iter().find(|e| e.version == **version);
+                fetch(text, entry.expect("known or cached"), store, options)
+            }
+        },
+        several => Err(KernelError::SeveralVersions {
+            name: text.into(),
+            versions: several.iter().map(|v| v.as_str()).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+/// The versions that begin as was typed; the one that was typed whole alone.
+pub fn meant<'a>(versions: &'a [String], typed: &str) -> Vec<&'a String> {
+    match versions.iter().find(|v| *v == typed) {
+        Some(whole) => vec![whole],
+        None => versions.iter().filter(|v| version::begins_with(v, typed)).collect(),
     }
 }
 
@@ -109,7 +186,7 @@ fn fetch(text: &str, entry: &Entry, store: &Store<'_>, options: &ResolveOptions<
 
 fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<Entry, KernelError> {
     let (entry, wanted) = match name {
-        KernelName::Series { series, flavour } => {
+        KernelName::Series { series, flavour, .. } => {
             let entries = catalog.entries();
             let of_series = |e: &&Entry| e.series == *series && e.flavour == *flavour;
             let entry = entries.iter().filter(of_series).find(|e| catalog::usable(e));
@@ -153,8 +230,16 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<Entry, Kerne
 }
 
 fn newest_cached(store: &Store<'_>, name: &KernelName) -> Option<String> {
-    let fits = |manifest: &Manifest| match name {
-        KernelName::Series { series, flavour } => {
+    let fitting = store.manifests().into_iter().filter(|(_, m)| fits(m, name));
+    fitting
+        .max_by(|(_, a), (_, b)| version::compare(&a.version, &b.version))
+        .map(|(key, _)| key)
+}
+
+/// Whether a kernel in the cache is of this package, or of this series.
+fn fits(manifest: &Manifest, name: &KernelName) -> bool {
+    match name {
+        KernelName::Series { series, flavour, .. } => {
             let signed = catalog::release_in_name(&manifest.package).is_some_and(|(_, signed)| signed);
             signed
                 && manifest.package.starts_with("linux-image-")
@@ -163,9 +248,5 @@ fn newest_cached(store: &Store<'_>, name: &KernelName) -> Option<String> {
         }
         KernelName::Package(package) => manifest.package == *package,
         _ => false,
-    };
-    let fitting = store.manifests().into_iter().filter(|(_, m)| fits(m));
-    fitting
-        .max_by(|(_, a), (_, b)| version::compare(&a.version, &b.version))
-        .map(|(key, _)| key)
+    }
 }

@@ -25,6 +25,14 @@ pub enum KernelError {
         /// Near names, or how to list them.
         hint: String,
     },
+    /// The beginning of a version that several kernels have.
+    #[error("not one kernel, {name}: it fits {versions}; write more of the version")]
+    SeveralVersions {
+        /// As typed.
+        name: String,
+        /// Those that it fits.
+        versions: String,
+    },
     /// A path that the user gave cannot be read.
     #[error("cannot read {}: {source}; check the path and its permissions", path.display())]
     Unreadable {
@@ -124,6 +132,14 @@ pub enum KernelError {
         /// The kernel.
         kernel: String,
     },
+    /// It was built without what the lab needs.
+    #[error("kernel {kernel} was built without what the lab needs: {options}; build it with these set to y")]
+    Lacks {
+        /// The kernel.
+        kernel: String,
+        /// All options that are lacking, and what for.
+        options: String,
+    },
     /// Not the name of a preemption model.
     #[error(transparent)]
     UnknownModel(#[from] worstcase_plan::UnknownModel),
@@ -167,8 +183,13 @@ impl KernelError {
     pub fn exit(&self) -> Exit {
         use KernelError::*;
         match self {
-            BadName { .. } | Unknown { .. } | Unreadable { .. } | NotAKernel { .. } | BadDeb { .. } => Exit::Usage,
-            NoConfig { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
+            BadName { .. }
+            | Unknown { .. }
+            | SeveralVersions { .. }
+            | Unreadable { .. }
+            | NotAKernel { .. }
+            | BadDeb { .. } => Exit::Usage,
+            NoConfig { .. } | Lacks { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
             Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
             NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => Exit::Missing,
             DebugInfo(e) => e.exit(),

@@ -22,6 +22,7 @@ use worstcase_base::cache::{Cache, CacheError};
 
 mod apt;
 mod ar;
+pub mod archive;
 pub mod catalog;
 pub mod config;
 mod deb;
@@ -30,6 +31,7 @@ pub mod debug;
 pub mod debuginfo;
 mod error;
 mod files;
+pub mod folder;
 pub mod headers;
 #[cfg(test)]
 mod hostile;
@@ -37,6 +39,7 @@ mod load_order;
 pub mod modinfo;
 pub mod modules;
 pub mod name;
+pub mod needs;
 mod packages;
 pub mod preempt;
 mod sandbox;
@@ -184,6 +187,8 @@ pub struct ResolveOptions<'a> {
     pub cache: Cache,
     /// When to fetch package lists.
     pub lists: Lists,
+    /// Archives to ask beside the system's, from now on; if not said, those that were named before.
+    pub archives: Option<Vec<archive::Archive>>,
     /// Who is told.
     pub observer: &'a dyn Observer,
 }
@@ -194,6 +199,7 @@ impl<'a> ResolveOptions<'a> {
         Ok(ResolveOptions {
             cache: Cache::open()?,
             lists: Lists::IfMissing,
+            archives: None,
             observer,
         })
     }
@@ -201,6 +207,18 @@ impl<'a> ResolveOptions<'a> {
 
 /// Finds a kernel by any name (see [`name`]), downloading and unpacking it if need be.
 pub fn resolve(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
+    if let Some((label, path)) = name::labelled(name) {
+        let kernel = resolve_one(path, options)?;
+        return Ok(Kernel {
+            name: name.into(),
+            label: label.into(),
+            ..kernel
+        });
+    }
+    resolve_one(name, options)
+}
+
+fn resolve_one(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
     let parsed = KernelName::parse(name)?;
     match &parsed {
         KernelName::Series { .. } | KernelName::Package(_) => debian::resolve(name, &parsed, options),
@@ -229,6 +247,15 @@ pub fn resolve(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, Kerne
             store::from_files(name, found)
         }
     }
+}
+
+/// Every version of a series that can be had, the oldest first.
+pub fn versions(
+    series: &str,
+    flavour: Flavour,
+    options: &ResolveOptions<'_>,
+) -> Result<Vec<catalog::Entry>, KernelError> {
+    Ok(debian::catalog(options)?.versions(series, flavour))
 }
 
 /// Whether a kernel of the archive is in the cache.

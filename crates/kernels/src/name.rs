@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! debian:6.1  debian:6.1-rt  debian:7.2-cloud      newest of a series in Debian's archive, by flavour
+//! debian:6.12@6.12.74  debian:6.12-cloud@6.12.74-2 a version of a series; its beginning will do
 //! linux-image-6.1.0-56-amd64                       an exact Debian package, with or without "debian:"
 //! debian:6.1.0-56-amd64                            the same by its release
 //! ./linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb a package file
 //! ./unpacked/                                      a folder that holds one kernel
 //! /boot/vmlinuz-6.1.0-56-amd64                     a bzImage; what belongs to it is looked for beside it
 //! bzImage,modules=DIR,config=FILE,map=FILE         a bzImage and, each optional, what belongs to it
+//! old=./bzImage                                    any of these, with the name that tables show
 //! ```
 
 use std::path::PathBuf;
@@ -23,6 +25,8 @@ pub enum KernelName {
         series: String,
         /// Generic unless said.
         flavour: Flavour,
+        /// The beginning of a version, instead of the newest.
+        version: Option<String>,
     },
     /// An exact Debian package.
     Package(String),
@@ -48,7 +52,7 @@ impl KernelName {
     pub fn parse(name: &str) -> Result<KernelName, KernelError> {
         if let Some(rest) = name.strip_prefix("debian:") {
             return debian(rest).ok_or_else(|| {
-                bad(name, "after debian: comes a series and flavour (debian:6.1, debian:6.1-rt, debian:7.2-cloud) or a package name")
+                bad(name, "after debian: comes a series and flavour (debian:6.1, debian:6.1-rt, debian:7.2-cloud), a version of it (debian:6.12@6.12.74), or a package name")
             });
         }
         if let Some((path, options)) = name.split_once(',') {
@@ -79,6 +83,14 @@ impl KernelName {
     }
 }
 
+/// `old` and `./bzImage` of `old=./bzImage`; none if the name has no label. A path that has a `=` itself is one.
+pub fn labelled(name: &str) -> Option<(&str, &str)> {
+    let (label, rest) = name.split_once('=')?;
+    let in_label = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let is_label = label.starts_with(|c: char| c.is_ascii_alphanumeric()) && label.chars().all(in_label);
+    (is_label && !rest.is_empty() && !PathBuf::from(name).exists()).then_some((label, rest))
+}
+
 fn bad(name: &str, hint: &str) -> KernelError {
     KernelError::BadName {
         name: format!("\"{name}\""),
@@ -97,6 +109,14 @@ fn debian(rest: &str) -> Option<KernelName> {
     if rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with("-amd64") {
         return Some(KernelName::Package(format!("linux-image-{rest}")));
     }
+    let (rest, version) = match rest.split_once('@') {
+        Some((rest, version)) => (rest, Some(version)),
+        None => (rest, None),
+    };
+    let in_version = |c: char| c.is_ascii_alphanumeric() || ".+~-:".contains(c);
+    if version.is_some_and(|v| !v.starts_with(|c: char| c.is_ascii_digit()) || !v.chars().all(in_version)) {
+        return None;
+    }
     let (series, flavour) = match rest.split_once('-') {
         Some((series, flavour)) => (series, flavour.parse().ok()?),
         None => (rest, Flavour::Generic),
@@ -106,6 +126,7 @@ fn debian(rest: &str) -> Option<KernelName> {
     (number(major) && number(minor)).then(|| KernelName::Series {
         series: series.into(),
         flavour,
+        version: version.map(str::to_string),
     })
 }
 
@@ -136,6 +157,26 @@ mod tests {
         KernelName::Series {
             series: series.into(),
             flavour,
+            version: None,
+        }
+    }
+
+    #[test]
+    fn a_version_of_a_series() {
+        let KernelName::Series {
+            series,
+            flavour,
+            version,
+        } = KernelName::parse("debian:6.12-rt@6.12.74-2~bpo12+1").unwrap()
+        else {
+            panic!("not a series");
+        };
+        assert_eq!(
+            (series.as_str(), flavour, version.as_deref()),
+            ("6.12", Flavour::Rt, Some("6.12.74-2~bpo12+1"))
+        );
+        for wrong in ["debian:6.12@", "debian:6.12@x", "debian:6.12@6/1", "debian:@6.12.1"] {
+            assert!(KernelName::parse(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -152,6 +193,15 @@ mod tests {
             "debian:6.1.0-50-amd64",
         ] {
             assert_eq!(parse(name), package);
+        }
+    }
+
+    #[test]
+    fn a_label_stands_before_a_name() {
+        assert_eq!(labelled("old=./bzImage,config=x"), Some(("old", "./bzImage,config=x")));
+        assert_eq!(labelled("new=debian:6.1"), Some(("new", "debian:6.1")));
+        for none in ["bzImage,config=x", "./a=b/bzImage", "debian:6.1", "=x", "a="] {
+            assert_eq!(labelled(none), None, "{none}");
         }
     }
 

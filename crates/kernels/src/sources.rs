@@ -7,6 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::archive::Archive;
+
 /// Suites to look for in Debian's archive; each also as -updates and -backports, and as -security in the security
 /// archive. A suite that does not exist yet (or any more) costs one refused request a day.
 const SUITES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
@@ -24,6 +26,8 @@ pub struct Source {
     pub suite: String,
     /// Keyring path, fingerprint or whole key; `None` means apt's own trusted keys.
     pub signed_by: Option<String>,
+    /// An old state of an archive, which may be past the date until which it calls itself valid.
+    pub of_the_past: bool,
 }
 
 /// Where apt's sources are: `WORSTCASE_APT_SOURCES` (a file, or a directory like /etc/apt), or /etc/apt.
@@ -91,6 +95,7 @@ fn parse_list_line(line: &str) -> Option<Source> {
         uri: uri.trim_end_matches('/').into(),
         suite: suite.trim_end_matches('/').into(),
         signed_by: option("signed-by").map(str::to_string),
+        of_the_past: false,
     })
 }
 
@@ -129,6 +134,7 @@ pub fn parse_deb822(text: &str) -> Vec<Source> {
                     uri: uri.trim_end_matches('/').into(),
                     suite: suite.trim_end_matches('/').into(),
                     signed_by: signed_by.clone(),
+                    of_the_past: false,
                 });
             }
         }
@@ -136,8 +142,9 @@ pub fn parse_deb822(text: &str) -> Vec<Source> {
     sources
 }
 
-/// Debian's sources among `system`, widened to the suites that hold kernels. Empty when there is none of Debian's.
-pub fn widen(system: &[Source]) -> Vec<Source> {
+/// Debian's sources among `system`, widened to the suites that hold kernels, with the archives that the user names. Empty
+/// when there is none of Debian's.
+pub fn widen(system: &[Source], archives: &[Archive]) -> Vec<Source> {
     let usable = system
         .iter()
         .filter(|s| !s.uri.starts_with("cdrom:") && is_debian_suite(&s.suite));
@@ -168,6 +175,10 @@ pub fn widen(system: &[Source]) -> Vec<Source> {
     for suite in ROLLING_SUITES {
         add(archive, suite.into());
     }
+    let trusted = archive.or(security).map(|source| source.signed_by.clone());
+    if let Some(signed_by) = trusted {
+        wanted.extend(archives.iter().map(|archive| archive.source(signed_by.clone())));
+    }
     wanted
 }
 
@@ -179,9 +190,10 @@ pub fn to_deb822(sources: &[Source]) -> String {
             .as_ref()
             .map(|k| format!("Signed-By: {}\n", k.trim_start_matches(' ')));
         format!(
-            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\nArchitectures: amd64\nTargets: Packages\n{}\n",
+            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\nArchitectures: amd64\nTargets: Packages\n{}{}\n",
             s.uri,
             s.suite,
+            if s.of_the_past { "Check-Valid-Until: no\n" } else { "" },
             signed_by.unwrap_or_default()
         )
     };
@@ -192,7 +204,7 @@ fn is_security(suite: &str) -> bool {
     suite.ends_with("-security") || suite.ends_with("/updates")
 }
 
-fn is_debian_suite(suite: &str) -> bool {
+pub fn is_debian_suite(suite: &str) -> bool {
     let base = suite.split(['-', '/']).next().unwrap_or(suite);
     let companion = &suite[base.len()..];
     let known = SUITES.contains(&base) || ROLLING_SUITES.contains(&base) || ALIASES.contains(&base);
@@ -265,7 +277,7 @@ Components: main
 
     #[test]
     fn sources_are_widened_at_debians_hosts_only() {
-        let wanted = widen(&parse_deb822(DEB822));
+        let wanted = widen(&parse_deb822(DEB822), &[]);
         assert!(
             wanted
                 .iter()
@@ -285,7 +297,19 @@ Components: main
     fn a_third_partys_suites_are_not_debians() {
         let text = "deb http://x.example/apt cloud-sdk-bookworm main\ndeb http://x.example/n nodistro main\n\
             deb http://x.example/p bookworm-pgdg main\ndeb http://x.example/u noble main\n";
-        assert_eq!(widen(&parse_list(text)), []);
+        let named: Archive = "http://x.example/old bookworm".parse().unwrap();
+        assert_eq!(widen(&parse_list(text), &[named]), []);
+    }
+
+    #[test]
+    fn an_archive_of_the_user_has_debians_keys() {
+        let named: Archive = "http://old.example/2026 bookworm".parse().unwrap();
+        let wanted = widen(&parse_deb822(DEB822), &[named]);
+        let old = wanted.last().unwrap();
+        assert_eq!((old.uri.as_str(), old.of_the_past), ("http://old.example/2026", true));
+        assert!(old.signed_by.as_ref().unwrap().contains("debian-archive-keyring"));
+        let text = to_deb822(&wanted);
+        assert_eq!(text.matches("Check-Valid-Until: no").count(), 1, "{text}");
     }
 
     #[test]

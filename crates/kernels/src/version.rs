@@ -26,6 +26,22 @@ pub fn series_numbers(series: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
+/// Whether a version begins with what was typed, up to the end of a number: `6.12.7` does not stand for `6.12.74`.
+pub fn begins_with(version: &str, typed: &str) -> bool {
+    let number_goes_on =
+        |rest: &str| typed.ends_with(|c: char| c.is_ascii_digit()) && rest.starts_with(|c: char| c.is_ascii_digit());
+    version.strip_prefix(typed).is_some_and(|rest| !number_goes_on(rest))
+}
+
+/// The release of Debian that a package was built again for: `12` of `6.12.95-1~bpo12+1` and of `6.12.117-1~deb12u1`. Such
+/// a build has another compiler than its original.
+pub fn rebuilt_for(version: &str) -> Option<u32> {
+    let (_, suffix) = version.rsplit_once('~')?;
+    let digits = suffix.strip_prefix("bpo").or_else(|| suffix.strip_prefix("deb"))?;
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
 fn split(version: &str) -> (u64, &str, &str) {
     let (epoch, rest) = version
         .split_once(':')
@@ -93,6 +109,25 @@ mod tests {
             assert_eq!(compare(pair[1], pair[0]), Ordering::Greater);
         }
         assert_eq!(compare("1.0-1", "1.0-1"), Ordering::Equal);
+    }
+
+    #[test]
+    fn what_is_typed_ends_where_a_number_ends() {
+        assert!(begins_with("6.12.74-2~bpo12+1", "6.12.74"));
+        assert!(begins_with("6.12.74-2", "6.12.74-2"));
+        assert!(begins_with("6.12.74-2", "6.12.7") == false && begins_with("6.12.74-2", "6.12."));
+    }
+
+    #[test]
+    fn a_rebuild_is_known_by_its_suffix() {
+        let of = [
+            "6.12.95-1~bpo12+1",
+            "6.12.117-1~deb12u1",
+            "6.12.117-1",
+            "7.3~rc7-1~exp1",
+            "7.3~rc7-1",
+        ];
+        assert_eq!(of.map(rebuilt_for), [Some(12), Some(12), None, None, None]);
     }
 
     #[test]

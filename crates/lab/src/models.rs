@@ -3,7 +3,7 @@
 use super::LabError;
 use std::collections::BTreeMap;
 use worstcase_kernels::preempt::{self, Model};
-use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions, version};
+use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions, needs, version};
 use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, Preempt, Subject};
 
 /// Every cell, a subject's together.
@@ -15,6 +15,7 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
     for (subject, _) in &cells {
         if !kernels.contains_key(&subject.kernel) {
             let kernel = kernels::resolve(&subject.kernel, options)?;
+            needs::check(&kernel)?;
             let models: Vec<Model> = preempt::models(&kernel)?.iter().map(|m| m.model).collect();
             let of_kernel = cells.iter().filter(|(other, _)| other.kernel == subject.kernel);
             let subjects: Vec<&Subject> = of_kernel.map(|(subject, _)| subject).collect();

@@ -7,6 +7,7 @@
 //! [`html`] is the page that people open: pictures, breakdowns, all of it in one file.
 
 pub mod bench;
+pub mod bisect;
 pub mod breakdown;
 pub mod cell;
 pub mod census;

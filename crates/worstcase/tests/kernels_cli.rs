@@ -271,6 +271,74 @@ fn an_archive_is_listed_fetched_and_used_offline() {
     );
 }
 
+/// The same, and an older state of the archive, which has a third kernel in the same suite.
+fn apt_of_two_archives() -> String {
+    APT.replace(
+        "  echo \"E: The repository",
+        r#"  rm -f "$state"/lists/old.*
+  grep -q Check-Valid-Until "$state/debian.sources" && {
+    old="$state/lists/old.example_debian_20260101_dists_bookworm"
+    printf 'Origin: Debian\nCodename: bookworm\n' > "${old}_InRelease"
+    printf 'Package: linux-image-6.1.0-9-amd64\nVersion: 6.1.9-1\nArchitecture: amd64\nSize: 9\n\n' \
+      > "${old}_main_binary-amd64_Packages"
+  }
+  echo "E: The repository"#,
+    )
+}
+
+#[test]
+fn every_version_of_a_series_is_a_kernel() {
+    let controller = Controller::new().apt(&apt_of_two_archives());
+    fs::write(controller.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
+    let versions = |args: &[&str]| {
+        let listed = controller
+            .kernels(&[&["list", "--all-versions", "debian:6.1"], args].concat())
+            .assert()
+            .success();
+        let listed = String::from_utf8(listed.get_output().stdout.clone()).unwrap();
+        let names = listed
+            .lines()
+            .skip(1)
+            .map(|line| line.split_whitespace().next().unwrap().to_string());
+        names.collect::<Vec<_>>()
+    };
+    let (newer, oldest) = (["debian:6.1@6.1.55-1", "debian:6.1@6.1.56-1"], "debian:6.1@6.1.9-1");
+    assert_eq!(versions(&[]), newer);
+    let archive = ["--archive", "http://old.example/debian/20260101 bookworm"];
+    assert_eq!(versions(&archive), [&[oldest], &newer[..]].concat());
+    assert_eq!(versions(&["--refresh"]).len(), 3, "an archive that was named stays");
+    assert_eq!(versions(&["--archive", "none"]), newer);
+
+    controller
+        .kernels(&["get", "debian:6.1@6.1.56"])
+        .assert()
+        .success()
+        .stdout(contains("6.1.56-1"));
+    controller.fails(&["get", "debian:6.1@6.1"], 2, "it fits 6.1.55-1, 6.1.56-1");
+    controller.fails(&["get", "debian:6.1@6.1.5"], 2, "there are 6.1.55-1, 6.1.56-1");
+    controller.fails(&["list", "--all-versions", "debian:6.1@6.1.55"], 2, "name a series");
+    let controller = controller.apt("exit 100");
+    controller
+        .kernels(&["show", "debian:6.1@6.1.56"])
+        .assert()
+        .success()
+        .stdout(contains("6.1.56-1"));
+}
+
+#[test]
+fn a_folder_of_kernels_is_listed_by_version() {
+    let controller = Controller::new();
+    fs::create_dir(controller.path("built")).unwrap();
+    for release in ["6.1.0-56-amd64", "6.1.0-9-amd64"] {
+        let name = format!("built/linux-image-{release}.deb");
+        fs::write(controller.path(&name), deb(release)).unwrap();
+    }
+    let listed = controller.kernels(&["list", "--kernels", "built"]).assert().success();
+    listed.stdout(contains("linux-image-6.1.0-9-amd64.deb").and(contains("6.1.56-1")));
+    fs::create_dir(controller.path("empty")).unwrap();
+    controller.fails(&["list", "--kernels", "empty"], 2, "no package of a kernel");
+}
+
 #[test]
 fn a_download_that_is_killed_leaves_nothing_half_usable() {
     // apt-get kills worstcase in the middle of its download.

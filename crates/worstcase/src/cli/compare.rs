@@ -7,7 +7,7 @@ use super::replay::ReplayArgs;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::explain::{self, Choice};
+use worstcase_analysis::explain::{self, Choice, Means};
 use worstcase_base::Exit;
 use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
@@ -116,14 +116,18 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     print(&text)?;
     if args.explain {
         let worst = worst.ok_or(CompareCliError::NothingWorse)?;
-        let told = breakdown(args, path_b, worst)?;
+        let terminal = Terminal::default();
+        let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+        let additions = args.replay.added.named();
+        let means = args.replay.means(&additions, &options, None);
+        let told = breakdown(&means, &args.a, path_b, worst)?;
         print(&format!("\n{told}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The cell whose maximum grew most: of those that the test shows, if it shows any.
-fn worsening(comparison: &Comparison) -> Option<&Compared> {
+pub(super) fn worsening(comparison: &Comparison) -> Option<&Compared> {
     let grew = |cell: &Compared, shown: bool| -> f64 {
         let of = |s: &&JudgedChange| s.change.measure == Measure::Max && (!shown || s.word == Word::Worse);
         let by = |c: &Change| if c.difference.best > 0.0 { c.size() } else { 0.0 };
@@ -155,8 +159,8 @@ fn again(args: &CompareArgs) -> String {
 
 /// The worst samples of the cell on either side: of the seed whose maximum grew most, or the worst of all seeds where no
 /// seed is on both sides.
-fn breakdown(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<String, Error> {
-    let (run_a, run_b) = (Run::open(&args.a)?, Run::open(path_b)?);
+pub(super) fn breakdown(means: &Means, path_a: &Path, path_b: &Path, worst: &Compared) -> Result<String, Error> {
+    let (run_a, run_b) = (Run::open(path_a)?, Run::open(path_b)?);
     let (records_a, records_b) = (run_a.records()?, run_b.records()?);
     let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
     let seed = seeds.max_by_key(|m| m.difference_ns).map(|m| m.seed);
@@ -172,12 +176,8 @@ fn breakdown(args: &CompareArgs, path_b: &Path, worst: &Compared) -> Result<Stri
     let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
         return Err(CompareCliError::NothingWorse.into());
     };
-    let terminal = Terminal::default();
-    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let additions = args.replay.added.named();
-    let means = args.replay.means(&additions, &options, None);
-    let left = explain::one(&means, &run_a, &records_a, &left, Choice::Worst)?;
-    let right = explain::one(&means, &run_b, &records_b, &right, Choice::Worst)?;
+    let left = explain::one(means, &run_a, &records_a, &left, Choice::Worst)?;
+    let right = explain::one(means, &run_b, &records_b, &right, Choice::Worst)?;
     Ok(worstcase_report::breakdown::compare::terminal(
         left.breakdown(),
         right.breakdown(),

@@ -33,6 +33,9 @@ pub enum Error {
     /// The cache directory.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// Bisecting.
+    #[error(transparent)]
+    Bisect(#[from] worstcase_bisect::BisectError),
     /// Measuring in the lab.
     #[error(transparent)]
     Lab(#[from] LabError),
@@ -98,6 +101,7 @@ impl Error {
         let exit = match self {
             Error::Kernel(e) => e.exit(),
             Error::Cache(e) => e.exit(),
+            Error::Bisect(e) => e.exit(),
             Error::Lab(e) => e.exit(),
             Error::Show(e) => e.exit(),
             Error::Report(e) => e.exit(),

@@ -3,17 +3,21 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::output::{print, print_json};
 use super::progress::Terminal;
 use worstcase_base::cache::Cache;
+use worstcase_kernels::archive::Archive;
 use worstcase_kernels::catalog::{Entry, usable};
 use worstcase_kernels::config::Features;
 use worstcase_kernels::debuginfo::kept::{self, Kept};
+use worstcase_kernels::folder::{Found, kernels_in};
 use worstcase_kernels::modules::{self, ModuleIndex, Presence};
+use worstcase_kernels::name::KernelName;
 use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
-use worstcase_kernels::{self as kernels, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
+use worstcase_kernels::{self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
 use worstcase_probe::loads;
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
@@ -42,6 +46,9 @@ Examples:
 const LIST_HELP: &str = "\
 Examples:
   worstcase kernels list
+  worstcase kernels list --all-versions debian:6.12
+  worstcase kernels list --all-versions debian:6.12 --archive '/srv/snapshot/20260101 trixie'
+  worstcase kernels list --kernels ./built                   packages and images of a folder, by version
   worstcase kernels list --all --refresh
   worstcase kernels list --json";
 
@@ -59,11 +66,13 @@ Examples:
 const NAMES: &str = "\
 A kernel's name is one of:
   debian:6.1  debian:6.1-rt  debian:7.2-cloud   the newest of a series in Debian's archive, by flavour
+  debian:6.12@6.12.74                           one of its versions; the beginning will do, if it fits one alone
   linux-image-6.1.0-56-amd64                    an exact Debian package (debian:6.1.0-56-amd64 is the same)
   FILE.deb                                      a package file
   FOLDER                                        a folder that holds one unpacked kernel, or a kernel's build tree
   BZIMAGE[,modules=DIR][,config=FILE][,map=FILE]
-                                                an image; what is not said is looked for beside it";
+                                                an image; what is not said is looked for beside it
+  LABEL=NAME                                    any of these, with the label that tables show: old=./bzImage";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -80,15 +89,58 @@ pub enum KernelsCommand {
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP)]
 pub struct ListArgs {
+    /// Only these series, for example debian:6.12 debian:6.12-rt
+    #[arg(value_name = "SERIES")]
+    series: Vec<String>,
+    /// Every version of a series that can be had, the oldest first
+    #[arg(long, conflicts_with = "all")]
+    all_versions: bool,
     /// Every version, also what the archive no longer has in full, and unsigned ones
     #[arg(long)]
     all: bool,
+    /// The kernels of a folder instead: packages, images, folders with one kernel each
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["series", "all", "all_versions", "archives", "refresh"])]
+    kernels: Option<PathBuf>,
+    #[command(flatten)]
+    archives: ArchiveArgs,
     /// Fetch the package lists now (otherwise: if they are older than a day)
     #[arg(long)]
     refresh: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Archives beside the system's.
+#[derive(Debug, Args)]
+pub struct ArchiveArgs {
+    /// An older state of Debian's archive to ask, too, by its address or folder; may be given again. It stays until others are
+    /// named; "none" forgets all
+    #[arg(long = "archive", value_name = "URI SUITE", value_parser = named_archive)]
+    archives: Vec<NamedArchive>,
+}
+
+#[derive(Debug, Clone)]
+enum NamedArchive {
+    None,
+    One(Archive),
+}
+
+fn named_archive(text: &str) -> Result<NamedArchive, String> {
+    match text {
+        "none" => Ok(NamedArchive::None),
+        text => text.parse().map(NamedArchive::One),
+    }
+}
+
+impl ArchiveArgs {
+    fn named(&self) -> Option<Vec<Archive>> {
+        let one = |named: &NamedArchive| match named {
+            NamedArchive::None => None,
+            NamedArchive::One(archive) => Some(archive.clone()),
+        };
+        (!self.archives.is_empty()).then(|| self.archives.iter().filter_map(one).collect())
+    }
 }
 
 /// Arguments of `get`.
@@ -104,6 +156,8 @@ pub struct GetArgs {
     /// Also bring the headers, against which a module for this kernel is built: make -C FOLDER M=$PWD modules
     #[arg(long)]
     headers: bool,
+    #[command(flatten)]
+    archives: ArchiveArgs,
     /// Fetch the package lists now (otherwise: if they are older than a day)
     #[arg(long)]
     refresh: bool,
@@ -127,19 +181,55 @@ pub struct ShowArgs {
 /// Runs a subcommand.
 pub fn run(command: KernelsCommand) -> Result<(), Error> {
     let terminal = Terminal::default();
-    let options = |refresh: bool, lists| -> Result<_, Error> {
+    let options = |refresh: bool, lists, archives| -> Result<_, Error> {
         let lists = if refresh { Lists::Renew } else { lists };
         Ok(ResolveOptions {
             cache: Cache::open()?,
             lists,
+            archives,
             observer: &terminal,
         })
     };
     match command {
-        KernelsCommand::List(args) => list(&args, &options(args.refresh, Lists::IfOld)?),
-        KernelsCommand::Get(args) => get(&args, options(args.refresh, Lists::IfOld)?),
-        KernelsCommand::Show(args) => show(&args, &options(args.refresh, Lists::IfMissing)?),
+        KernelsCommand::List(args) => match &args.kernels {
+            Some(folder) => list_folder(folder, args.json),
+            None => list(&args, &options(args.refresh, Lists::IfOld, args.archives.named())?),
+        },
+        KernelsCommand::Get(args) => get(&args, options(args.refresh, Lists::IfOld, args.archives.named())?),
+        KernelsCommand::Show(args) => show(&args, &options(args.refresh, Lists::IfMissing, None)?),
     }
+}
+
+/// The series of a name that stands for one.
+fn series(name: &str) -> Result<(String, Flavour), Error> {
+    match KernelName::parse(name)? {
+        KernelName::Series {
+            series,
+            flavour,
+            version: None,
+        } => Ok((series, flavour)),
+        _ => Err(KernelError::BadName {
+            name: format!("\"{name}\""),
+            hint: "name a series, e.g. debian:6.12 or debian:6.12-cloud".into(),
+        }
+        .into()),
+    }
+}
+
+fn list_folder(folder: &Path, json: bool) -> Result<(), Error> {
+    let found = kernels_in(folder)?;
+    if json {
+        let shown = |f: &Found| serde_json::json!({"name": f.path.display().to_string(), "version": f.version});
+        return Ok(print_json(&found.iter().map(shown).collect::<Vec<_>>())?);
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(["name", "version"]);
+    for kernel in &found {
+        table.add_row([&kernel.path.display().to_string(), &kernel.version]);
+    }
+    let table: String = table.lines().map(|line| format!("{}\n", line.trim())).collect();
+    Ok(print(&table)?)
 }
 
 #[derive(Serialize)]
@@ -153,9 +243,24 @@ struct Listed {
 }
 
 fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
+    let wanted = args
+        .series
+        .iter()
+        .map(|name| series(name))
+        .collect::<Result<Vec<_>, Error>>()?;
     let catalog = kernels::fetch_catalog(options)?;
     let mut entries = catalog.entries();
-    if !args.all {
+    if !wanted.is_empty() {
+        entries.retain(|e| {
+            wanted
+                .iter()
+                .any(|(series, flavour)| e.series == *series && e.flavour == *flavour)
+        });
+    }
+    if args.all_versions {
+        entries.retain(usable);
+        entries.reverse();
+    } else if !args.all {
         entries.retain(usable);
         let mut seen = std::collections::BTreeSet::new();
         entries.retain(|e| seen.insert(e.short_name()));
@@ -181,7 +286,9 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         } else {
             "incomplete".into()
         };
-        let name = if usable(entry) {
+        let name = if usable(entry) && args.all_versions {
+            format!("{}@{}", entry.short_name(), entry.version)
+        } else if usable(entry) {
             entry.short_name()
         } else {
             entry.package.clone()

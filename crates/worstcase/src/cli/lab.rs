@@ -10,20 +10,22 @@ use super::progress::{Bar, Terminal};
 use super::{census, show, stop};
 use crate::cli::Error;
 use clap::{Args, Subcommand};
-pub use how::{How, Jobs};
-use how::{QemuArgs, positive};
-use selection::Selection;
+use how::positive;
+pub use how::{How, Jobs, QemuArgs};
+pub use selection::{Kernels, Selection};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::models::planned;
+use worstcase_lab::qemu::Qemu;
 use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_plan::Plan;
-use worstcase_results::record::{Run, RunPlan, execute};
+use worstcase_results::record::{Completed, Run, RunPlan, execute};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -72,6 +74,8 @@ Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict a
 #[command(after_help = RUN_HELP)]
 pub struct RunArgs {
     #[command(flatten)]
+    kernels: Kernels,
+    #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     kept: Kept,
@@ -82,7 +86,8 @@ pub struct RunArgs {
 impl RunArgs {
     /// What is measured, and the run's folder.
     pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
-        let plan = Plan::new("lab run", self.selection.experiment(self.kept.criterion)?);
+        let experiment = self.selection.experiment(&self.kernels.kernels, self.kept.criterion)?;
+        let plan = Plan::new("lab run", experiment);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(|| LAB_RUN.into())))
     }
@@ -92,6 +97,8 @@ impl RunArgs {
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_HELP)]
 pub struct VerifyArgs {
+    #[command(flatten)]
+    kernels: Kernels,
     #[command(flatten)]
     selection: Selection,
     /// Runs of each cell; the second half with every CPU of this machine kept busy
@@ -122,22 +129,13 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = how.qemu.find(&options)?;
     let additions = Additions::of(&plan.experiment)?;
-    let matrix = Matrix::prepare(&planned(&plan.experiment, &options)?, &additions, &qemu, &options)?;
-    let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
-    let run = Run::create(output, RunPlan::new(plan, entries))?;
-    let mut executor = LabExecutor::new(
-        matrix,
-        executor::How {
-            cache: &options.cache,
-            jobs: how.jobs.count(),
-            limit: how.qemu.limit(),
-        },
-    );
     let stop = stop::on_signals()?;
-    let bar = Bar::new();
-    let outcome = execute(&mut executor, &run, &bar, &stop);
-    bar.finish();
-    let outcome = outcome?;
+    let executed = executor::How {
+        cache: &options.cache,
+        jobs: how.jobs.count(),
+        limit: how.qemu.limit(),
+    };
+    let (run, outcome) = run_cells(plan, output, &additions, &qemu, executed, &options, &stop)?;
     stop::tell(outcome, &run);
     let shown = show::summary(output)?;
     if how.census && outcome.measured == outcome.of {
@@ -154,11 +152,31 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     Ok(shown)
 }
 
+/// Measures what a plan's run folder lacks.
+pub fn run_cells(
+    plan: Plan,
+    output: &Path,
+    additions: &Additions,
+    qemu: &Qemu,
+    how: executor::How,
+    options: &ResolveOptions,
+    stop: &AtomicBool,
+) -> Result<(Run, Completed), Error> {
+    let matrix = Matrix::prepare(&planned(&plan.experiment, options)?, additions, qemu, options)?;
+    let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
+    let run = Run::create(output, RunPlan::new(plan, entries))?;
+    let mut executor = LabExecutor::new(matrix, how);
+    let bar = Bar::new();
+    let outcome = execute(&mut executor, &run, &bar, stop);
+    bar.finish();
+    Ok((run, outcome?))
+}
+
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let experiment = args.selection.experiment(None)?;
+    let experiment = args.selection.experiment(&args.kernels.kernels, None)?;
     let planned = planned(&experiment, &options)?;
     let matrix = Matrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
     if !args.fresh_boots {

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
 mod asked;
+pub mod bisect;
 pub mod census;
 pub mod compare;
 pub mod completions;
@@ -84,6 +85,8 @@ pub enum Command {
     Gate(gate::GateArgs),
     /// Many runs over time or kernels: maximum, p99.9 and losses, and where they changed
     History(history::HistoryArgs),
+    /// Which kernel, or which commit of a git tree, is the first that is worse
+    Bisect(Box<bisect::BisectArgs>),
     /// Draw a run: each picture as an SVG file, for papers
     Plot(plot::PlotArgs),
     /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
@@ -124,6 +127,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => Ok(gate::run(&args)?),
         Command::History(args) => Ok(history::run(&args)?),
+        Command::Bisect(args) => bisect::run(&args),
         Command::Plot(args) => plot::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Explain(args) => explain::run(&args),
         Command::Census(args) => census::run(&args),

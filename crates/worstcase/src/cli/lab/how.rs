@@ -2,7 +2,7 @@
 
 use clap::Args;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
@@ -46,6 +46,11 @@ impl QemuArgs {
     /// Finds it.
     pub fn find(&self, options: &ResolveOptions) -> Result<Qemu, LabError> {
         Qemu::find(self.qemu.as_deref(), &options.cache, options.observer)
+    }
+
+    /// The one that is named.
+    pub fn path(&self) -> Option<&Path> {
+        self.qemu.as_deref()
     }
 
     /// Real time for one machine, if it is bounded.

@@ -14,12 +14,17 @@ use worstcase_plan::{
 use worstcase_probe::Nanos;
 use worstcase_probe::priorities::Priorities;
 
-/// Which cells.
+/// Which kernels.
 #[derive(Debug, Args)]
-pub struct Selection {
+pub struct Kernels {
     /// A kernel (see `worstcase kernels show --help`); may be given again
     #[arg(long = "kernel", value_name = "NAME", required = true)]
-    kernels: Vec<String>,
+    pub kernels: Vec<String>,
+}
+
+/// Which cells of each kernel.
+#[derive(Debug, Args)]
+pub struct Selection {
     /// Preemption models, separated by commas; of several kernels each boots those that it has [default: all that each
     /// kernel can boot]
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
@@ -81,9 +86,9 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What it asks for.
-    pub fn experiment(&self, criterion: Option<Nanos>) -> Result<Experiment, Error> {
-        let mut experiment = self.asked.of(Venue::Lab, Subjects::Kernels(self.subjects()));
+    /// What it asks for of these kernels.
+    pub fn experiment(&self, kernels: &[String], criterion: Option<Nanos>) -> Result<Experiment, Error> {
+        let mut experiment = self.asked.of(Venue::Lab, Subjects::Kernels(self.subjects(kernels)));
         for part in &mut experiment.parts {
             part.method.policy = self.policy;
             part.method.nice = self.nice;
@@ -97,14 +102,14 @@ impl Selection {
     }
 
     /// Every kernel with every model and machine.
-    fn subjects(&self) -> Vec<Subject> {
+    fn subjects(&self, kernels: &[String]) -> Vec<Subject> {
         let models: Vec<Preempt> = match &self.preempt[..] {
             [] => vec![Preempt::All],
             models => models.iter().copied().map(Preempt::One).collect(),
         };
-        let optional = self.kernels.len() > 1 && !self.preempt.is_empty();
+        let optional = kernels.len() > 1 && !self.preempt.is_empty();
         let mut subjects = Vec::new();
-        for kernel in &self.kernels {
+        for kernel in kernels {
             for preempt in &models {
                 subjects.extend(self.machines().into_iter().map(|machine| Subject {
                     kernel: kernel.clone(),

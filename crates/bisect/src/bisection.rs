@@ -1,0 +1,355 @@
+//! The loop: both ends first, then what the search says, with every step kept on the disk before the next begins.
+
+use crate::BisectError;
+use crate::criterion::Criterion;
+use crate::figures::{self, Figure};
+use crate::search::{Next, Order, Word, steps};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use worstcase_plan::Experiment;
+
+/// The state's file.
+const STATE: &str = "bisect.json";
+const SCHEMA: &str = "worstcase-bisect/1";
+
+/// What is asked. Only the same question goes on in a folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Where candidates are from, in words.
+    pub source: String,
+    /// The good end.
+    pub good: String,
+    /// The bad end.
+    pub bad: String,
+    /// When a kernel is bad.
+    pub criterion: String,
+    /// What is measured, without its kernel.
+    pub experiment: Experiment,
+}
+
+impl Question {
+    fn difference(&self, other: &Question) -> Option<&'static str> {
+        let fields = [
+            ("kernels", self.source != other.source),
+            ("good end", self.good != other.good),
+            ("bad end", self.bad != other.bad),
+            ("criterion", self.criterion != other.criterion),
+            ("cells", self.experiment != other.experiment),
+        ];
+        fields.into_iter().find(|(_, differs)| *differs).map(|(what, _)| what)
+    }
+}
+
+/// A candidate that is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Which.
+    pub candidate: String,
+    /// What it is.
+    pub word: Word,
+    /// Why it cannot be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    schema: String,
+    question: Question,
+    /// A list, as it was when it began; empty of a tree.
+    candidates: Vec<String>,
+    steps: Vec<Step>,
+}
+
+/// What measuring a candidate gave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Figures.
+    Measured(Vec<Figure>),
+    /// It cannot be measured: it does not build or boot.
+    Cannot(String),
+}
+
+/// Told of what goes on.
+pub trait Teller {
+    /// This one is measured next; so many may be the first bad one, nothing of an end.
+    fn begins(&self, candidate: &str, left: Option<usize>);
+    /// It is done, or was before; the cells that decide.
+    fn done(&self, step: &Step, decisive: &[Figure]);
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// The first bad one; of several that cannot be told apart the last, which is bad.
+    pub first_bad: Step,
+    /// Those that cannot be measured, in front of it, and may be the first as well.
+    pub or_one_of: Vec<String>,
+    /// The one before it; the nearest good one, where that cannot be measured.
+    pub before: Step,
+    /// All that was done, in that order.
+    pub steps: Vec<Step>,
+}
+
+/// A bisection in its folder.
+#[derive(Debug)]
+pub struct Bisection {
+    folder: PathBuf,
+    criterion: Criterion,
+    /// The candidates that are the ends.
+    ends: [String; 2],
+    state: State,
+    /// Held, so that two never write.
+    _lock: File,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} steps", self.steps.len())
+    }
+}
+
+impl Bisection {
+    /// Begins in `folder`, or goes on there if the same was asked. `candidates` is called once: later states of an archive
+    /// change nothing.
+    pub fn begin(
+        folder: &Path,
+        question: Question,
+        criterion: Criterion,
+        candidates: impl FnOnce() -> Result<Vec<String>, BisectError>,
+    ) -> Result<Bisection, BisectError> {
+        let path = folder.join(STATE);
+        let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+        let state = match fs::read(&path) {
+            Ok(bytes) => {
+                let wrong = |e| BisectError::io(&path)(std::io::Error::other(e));
+                let state: State = serde_json::from_slice(&bytes).map_err(wrong)?;
+                if let Some(what) = state.question.difference(&question) {
+                    let folder = folder.to_path_buf();
+                    return Err(BisectError::AnotherBisection { folder, what });
+                }
+                state
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && !occupied => State {
+                schema: SCHEMA.into(),
+                candidates: candidates()?,
+                question,
+                steps: Vec::new(),
+            },
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let what = format!(
+                    "{} holds something else than a bisection; choose another folder",
+                    folder.display()
+                );
+                return Err(BisectError::Request(what));
+            }
+            Err(e) => return Err(BisectError::io(&path)(e)),
+        };
+        fs::create_dir_all(folder).map_err(BisectError::io(folder))?;
+        let lock = File::open(folder).map_err(BisectError::io(folder))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| BisectError::Busy(folder.to_path_buf()))?;
+        let bisection = Bisection {
+            folder: folder.to_path_buf(),
+            criterion,
+            ends: [state.question.good.clone(), state.question.bad.clone()],
+            state,
+            _lock: lock,
+        };
+        bisection.write()?;
+        Ok(bisection)
+    }
+
+    /// The candidates that are the ends, if they have other names than those that were typed.
+    pub fn set_ends(&mut self, good: &str, bad: &str) {
+        self.ends = [good.into(), bad.into()];
+    }
+
+    /// The list of candidates; empty of a tree.
+    pub fn candidates(&self) -> &[String] {
+        &self.state.candidates
+    }
+
+    /// Measures until it is found. What was done before is not done again.
+    pub fn run<E: From<BisectError>>(
+        &mut self,
+        order: &dyn Order,
+        teller: &dyn Teller,
+        mut measure: impl FnMut(&str) -> Result<Outcome, E>,
+    ) -> Result<Ending, E> {
+        let [good, bad] = self.ends.clone();
+        let good = self.end(&good, teller, &mut measure)?;
+        if good.word != Word::Good {
+            return Err(self.refuse_good(&good).into());
+        }
+        let bad = self.end(&bad, teller, &mut measure)?;
+        if bad.word != Word::Bad {
+            return Err(self.refuse_bad(&bad, &good).into());
+        }
+        let (first_bad, or_one_of) = loop {
+            match order.next(&self.known())? {
+                Next::Measure { candidate, left } => {
+                    self.step(&candidate, Some(left), teller, &mut measure)?;
+                }
+                Next::Found(candidate) => break (candidate, Vec::new()),
+                Next::OneOf(mut all) => {
+                    let last = all.pop().expect("the bad one is among them");
+                    break (last, all);
+                }
+            }
+        };
+        let before = self.before(order, &first_bad, &or_one_of, teller, &mut measure)?;
+        Ok(Ending {
+            first_bad: self.done(&first_bad).expect("it was measured").clone(),
+            or_one_of,
+            before,
+            steps: self.state.steps.clone(),
+        })
+    }
+
+    /// The one right before the first bad one. In a tree it may be known to be good without having been measured.
+    fn before<E: From<BisectError>>(
+        &mut self,
+        order: &dyn Order,
+        first_bad: &str,
+        or_one_of: &[String],
+        teller: &dyn Teller,
+        measure: &mut impl FnMut(&str) -> Result<Outcome, E>,
+    ) -> Result<Step, E> {
+        if let Some(name) = order.before(first_bad)?.filter(|_| or_one_of.is_empty()) {
+            let step = self.step(&name, None, teller, measure)?;
+            if step.word != Word::Skipped {
+                return Ok(step);
+            }
+        }
+        let good = self.state.steps.iter().rfind(|step| step.word == Word::Good);
+        Ok(good.expect("the good end is").clone())
+    }
+
+    fn end<E: From<BisectError>>(
+        &mut self,
+        name: &str,
+        teller: &dyn Teller,
+        measure: &mut impl FnMut(&str) -> Result<Outcome, E>,
+    ) -> Result<Step, E> {
+        let step = self.step(name, None, teller, measure)?;
+        match step.why {
+            Some(why) => {
+                // A second try may do better: what it lacked may have come.
+                self.state.steps.retain(|step| step.candidate != name);
+                self.write()?;
+                Err(BisectError::End { name: name.into(), why }.into())
+            }
+            None => Ok(step),
+        }
+    }
+
+    fn step<E: From<BisectError>>(
+        &mut self,
+        candidate: &str,
+        left: Option<usize>,
+        teller: &dyn Teller,
+        measure: &mut impl FnMut(&str) -> Result<Outcome, E>,
+    ) -> Result<Step, E> {
+        if let Some(step) = self.done(candidate) {
+            let step = step.clone();
+            teller.done(&step, &self.decisive(&step));
+            return Ok(step);
+        }
+        teller.begins(candidate, left);
+        let step = match measure(candidate)? {
+            Outcome::Cannot(why) => Step {
+                candidate: candidate.into(),
+                word: Word::Skipped,
+                why: Some(why),
+                figures: Vec::new(),
+            },
+            Outcome::Measured(figures) => Step {
+                candidate: candidate.into(),
+                word: match self.criterion.bad(&figures, self.good()).is_empty() {
+                    true => Word::Good,
+                    false => Word::Bad,
+                },
+                why: None,
+                figures,
+            },
+        };
+        self.state.steps.push(step.clone());
+        self.write()?;
+        teller.done(&step, &self.decisive(&step));
+        Ok(step)
+    }
+
+    /// The cells that are bad; of a good one all.
+    fn decisive(&self, step: &Step) -> Vec<Figure> {
+        let bad = self.criterion.bad(&step.figures, self.good());
+        match bad.is_empty() {
+            true => step.figures.clone(),
+            false => bad.into_iter().cloned().collect(),
+        }
+    }
+
+    fn good(&self) -> &[Figure] {
+        self.done(&self.ends[0]).map_or(&[], |step| &step.figures)
+    }
+
+    fn done(&self, candidate: &str) -> Option<&Step> {
+        self.state.steps.iter().find(|step| step.candidate == candidate)
+    }
+
+    fn known(&self) -> Vec<(String, Word)> {
+        let of = |step: &Step| (step.candidate.clone(), step.word);
+        self.state.steps.iter().map(of).collect()
+    }
+
+    fn refuse_good(&self, good: &Step) -> BisectError {
+        BisectError::GoodIsBad {
+            name: good.candidate.clone(),
+            figures: self.line(&self.decisive(good)),
+            criterion: self.criterion.to_string(),
+        }
+    }
+
+    fn refuse_bad(&self, bad: &Step, good: &Step) -> BisectError {
+        BisectError::BadIsGood {
+            name: bad.candidate.clone(),
+            figures: self.line(&bad.figures),
+            before: self.line(&good.figures),
+            criterion: self.criterion.to_string(),
+        }
+    }
+
+    fn line(&self, figures: &[Figure]) -> String {
+        figures::line(figures, self.criterion.measure())
+    }
+
+    /// Whole or not at all.
+    fn write(&self) -> Result<(), BisectError> {
+        let (path, new) = (self.folder.join(STATE), self.folder.join(format!(".{STATE}")));
+        let json = serde_json::to_vec_pretty(&self.state).expect("plain data");
+        let write = || {
+            let mut file = File::create(&new)?;
+            file.write_all(&json)?;
+            file.sync_all()?;
+            fs::rename(&new, &path)
+        };
+        write().map_err(BisectError::io(&path))
+    }
+}
+
+/// How many more steps, in words: `14 left, about 4 steps`.
+pub fn left_in_words(left: usize) -> String {
+    let steps = steps(left);
+    format!(
+        "{left} may be the first, about {steps} more {}",
+        if steps == 1 { "step" } else { "steps" }
+    )
+}
+
+#[cfg(test)]
+mod tests;

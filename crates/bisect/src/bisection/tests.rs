@@ -1,0 +1,169 @@
+//! Bisections of measurements that are made up.
+
+use super::*;
+use crate::search::List;
+use std::cell::RefCell;
+use worstcase_plan::Subjects;
+use worstcase_probe::{Nanos, Venue};
+
+struct Nobody;
+
+impl Teller for Nobody {
+    fn begins(&self, _: &str, _: Option<usize>) {}
+    fn done(&self, _: &Step, _: &[Figure]) {}
+}
+
+fn question(good: &str, bad: &str) -> Question {
+    Question {
+        source: "made up".into(),
+        good: good.into(),
+        bad: bad.into(),
+        criterion: "20%".into(),
+        experiment: Experiment::usual(Venue::Lab, Subjects::Kernels(Vec::new())),
+    }
+}
+
+fn measured(us: u64) -> Outcome {
+    Outcome::Measured(vec![Figure {
+        cell: "none: fork, wakeup".into(),
+        value: Some(Nanos(us * 1000)),
+        digests: vec![us.to_string()],
+    }])
+}
+
+fn names(n: usize) -> Vec<String> {
+    (0..n).map(|i| i.to_string()).collect()
+}
+
+fn begin(folder: &Path, n: usize) -> Result<Bisection, BisectError> {
+    let question = question("0", &(n - 1).to_string());
+    Bisection::begin(folder, question, "20%".parse().unwrap(), || Ok(names(n)))
+}
+
+fn of(candidate: &str) -> usize {
+    candidate.parse().unwrap()
+}
+
+#[test]
+fn it_ends_with_the_first_bad_one_and_the_one_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bisection = begin(dir.path(), 20).unwrap();
+    let jump = |name: &str| Ok::<_, BisectError>(measured(if of(name) >= 13 { 100 } else { 30 }));
+    let ending = bisection.run(&List(names(20)), &Nobody, jump).unwrap();
+    assert_eq!(
+        (ending.first_bad.candidate.as_str(), ending.before.candidate.as_str()),
+        ("13", "12")
+    );
+    assert!(ending.steps.len() <= 2 + 5, "{}", ending.steps.len());
+    assert!(ending.or_one_of.is_empty());
+}
+
+#[test]
+fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
+    let jump = |name: &str| measured(if of(name) >= 13 { 100 } else { 30 });
+    let whole = {
+        let dir = tempfile::tempdir().unwrap();
+        let measure = |name: &str| Ok::<_, BisectError>(jump(name));
+        begin(dir.path(), 20)
+            .unwrap()
+            .run(&List(names(20)), &Nobody, measure)
+            .unwrap()
+    };
+    for killed_at in 0..whole.steps.len() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = RefCell::new(Vec::new());
+        let dies = |name: &str| {
+            if all.borrow().len() == killed_at {
+                return Err(BisectError::Request("killed".into()));
+            }
+            all.borrow_mut().push(name.to_string());
+            Ok(jump(name))
+        };
+        begin(dir.path(), 20)
+            .unwrap()
+            .run(&List(names(20)), &Nobody, dies)
+            .unwrap_err();
+        let lives = |name: &str| {
+            all.borrow_mut().push(name.to_string());
+            Ok::<_, BisectError>(jump(name))
+        };
+        let ending = begin(dir.path(), 20)
+            .unwrap()
+            .run(&List(names(20)), &Nobody, lives)
+            .unwrap();
+        assert_eq!(ending, whole);
+        assert_eq!(
+            all.into_inner(),
+            whole.steps.iter().map(|s| s.candidate.clone()).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn wrong_ends_are_told_with_figures_after_two_steps() {
+    let said = |of_good: u64, of_bad: u64, criterion: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let criterion: Criterion = criterion.parse().unwrap();
+        let mut bisection = Bisection::begin(dir.path(), question("0", "9"), criterion, || Ok(names(10))).unwrap();
+        let count = RefCell::new(0);
+        let measure = |name: &str| {
+            *count.borrow_mut() += 1;
+            Ok::<_, BisectError>(measured(if of(name) == 0 { of_good } else { of_bad }))
+        };
+        let error = bisection
+            .run(&List(names(10)), &Nobody, measure)
+            .unwrap_err()
+            .to_string();
+        assert!(*count.borrow() <= 2);
+        error
+    };
+    assert!(said(300, 400, "max > 200us").starts_with("the good end is bad: 0 has max 300 us"));
+    let swapped = said(100, 30, "20%");
+    assert!(
+        swapped.starts_with("the bad end is good: 9 has max 30.0 us (none: fork, wakeup), after max 100 us"),
+        "{swapped}"
+    );
+}
+
+#[test]
+fn what_cannot_be_measured_is_skipped_but_for_an_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |cannot: &[usize]| {
+        let folder = dir.path().join(cannot.len().to_string());
+        let measure = |name: &str| {
+            Ok::<_, BisectError>(match of(name) {
+                place if cannot.contains(&place) => Outcome::Cannot("does not boot".into()),
+                place => measured(if place >= 5 { 100 } else { 30 }),
+            })
+        };
+        begin(&folder, 10).unwrap().run(&List(names(10)), &Nobody, measure)
+    };
+    let ending = run(&[4, 5]).unwrap();
+    assert_eq!(
+        (ending.first_bad.candidate.as_str(), &ending.or_one_of[..]),
+        ("6", &["4".to_string(), "5".into()][..])
+    );
+    assert_eq!(ending.before.candidate, "3");
+    let error = run(&[9]).unwrap_err().to_string();
+    assert_eq!(error, "9, which is an end, cannot be measured: does not boot");
+    assert_eq!(run(&[]).unwrap().first_bad.candidate, "5");
+}
+
+#[test]
+fn another_question_has_another_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(begin(dir.path(), 10).unwrap());
+    let error = begin(dir.path(), 11).unwrap_err().to_string();
+    assert!(error.contains("differs in its bad end"), "{error}");
+    let held = begin(dir.path(), 10).unwrap();
+    assert!(matches!(begin(dir.path(), 10), Err(BisectError::Busy(_))));
+    drop(held);
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("file"), "").unwrap();
+    assert!(
+        begin(other.path(), 10)
+            .unwrap_err()
+            .to_string()
+            .contains("something else")
+    );
+}

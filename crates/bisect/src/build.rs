@@ -1,0 +1,190 @@
+//! Builds the image of a commit, out of its tree, and keeps it. What is the same to the compiler gives the same image: who
+//! builds it, when, and which commit it is are not in it.
+
+use crate::BisectError;
+use std::fs::{self, File};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use worstcase_kernels::config::KernelConfig;
+use worstcase_kernels::needs;
+
+/// What must be on the search path.
+const TOOLS: [&str; 5] = ["make", "gcc", "flex", "bison", "bc"];
+/// What a checkout and a build of the image take, about.
+const SPACE_MB: u64 = 4_000;
+
+/// Settings that every configuration gets: the commit must not be in the release.
+const ALWAYS: &str = "\n# CONFIG_LOCALVERSION_AUTO is not set\n";
+/// Settings that a distribution's configuration gets: keys that only it has, and debug information, which takes long.
+const OF_A_DISTRIBUTION: &str = "\
+CONFIG_SYSTEM_TRUSTED_KEYS=\"\"
+CONFIG_SYSTEM_REVOCATION_KEYS=\"\"
+# CONFIG_MODULE_SIG is not set
+# CONFIG_DEBUG_INFO_BTF is not set
+CONFIG_DEBUG_INFO_NONE=y
+# CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT is not set
+";
+
+/// Builds images.
+#[derive(Debug)]
+pub struct Builder {
+    /// The source: a checkout.
+    pub source: PathBuf,
+    /// Where it is built.
+    pub build: PathBuf,
+    /// Where images are kept, a folder each.
+    pub kept: PathBuf,
+    /// The configuration.
+    pub config: String,
+    /// Compilers at once.
+    pub jobs: NonZeroUsize,
+}
+
+/// A configuration as it is used: a user's as it is, a distribution's without what only it can build.
+pub fn configuration(text: &str, of_a_distribution: bool) -> String {
+    let more = if of_a_distribution { OF_A_DISTRIBUTION } else { "" };
+    format!("{text}{ALWAYS}{more}")
+}
+
+/// Refuses a machine that cannot build.
+pub fn check_machine(folder: &Path) -> Result<(), BisectError> {
+    let lacking: Vec<&str> = TOOLS.into_iter().filter(|tool| !is_on_path(tool)).collect();
+    if !lacking.is_empty() {
+        return Err(BisectError::NoTools(lacking.join(", ")));
+    }
+    let there = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
+    let statistics = rustix::fs::statvfs(there).map_err(|e| BisectError::io(there)(e.into()))?;
+    let free = statistics.f_bavail * statistics.f_frsize / 1_000_000;
+    match free < SPACE_MB {
+        true => Err(BisectError::NoSpace {
+            folder: folder.to_path_buf(),
+            free,
+            needed: SPACE_MB,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn is_on_path(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+}
+
+impl Builder {
+    /// The folder of an image that was built before.
+    pub fn kept(&self, name: &str) -> Option<PathBuf> {
+        Some(self.kept.join(name)).filter(|folder| folder.join("bzImage").is_file())
+    }
+
+    /// Builds what is checked out, and keeps it by this name; or the compiler's first error.
+    pub fn build(&self, name: &str) -> Result<Result<PathBuf, String>, BisectError> {
+        fs::create_dir_all(&self.build).map_err(BisectError::io(&self.build))?;
+        let (config, asked) = (self.build.join(".config"), self.build.join("config.asked"));
+        // Writing it anew would make everything be built again.
+        if fs::read_to_string(&asked).ok().as_deref() != Some(&self.config) || !config.is_file() {
+            fs::write(&config, &self.config).map_err(BisectError::io(&config))?;
+            fs::write(&asked, &self.config).map_err(BisectError::io(&asked))?;
+        }
+        if let Err(why) = self.make("olddefconfig")? {
+            return Ok(Err(why));
+        }
+        let built = KernelConfig::read(&config).map_err(BisectError::io(&config))?;
+        let lacking = needs::lacking(&built);
+        if !lacking.is_empty() {
+            let what = format!(
+                "the configuration lacks what the lab needs: {}; set these to y",
+                lacking.join(", ")
+            );
+            return Err(BisectError::Request(what));
+        }
+        if let Err(why) = self.make("bzImage")? {
+            return Ok(Err(why));
+        }
+        self.keep(name).map(Ok)
+    }
+
+    fn make(&self, target: &str) -> Result<Result<(), String>, BisectError> {
+        let log = self.build.join("build.log");
+        let file = File::create(&log).map_err(BisectError::io(&log))?;
+        let errors = file.try_clone().map_err(BisectError::io(&log))?;
+        let mut make = Command::new("make");
+        make.arg("-C")
+            .arg(&self.source)
+            .arg(format!("O={}", self.build.display()));
+        make.arg(format!("-j{}", self.jobs)).arg(target);
+        if is_on_path("ccache") {
+            make.arg("CC=ccache gcc");
+        }
+        make.envs([
+            ("KBUILD_BUILD_TIMESTAMP", "1970-01-01"),
+            ("KBUILD_BUILD_USER", "worstcase"),
+            ("KBUILD_BUILD_HOST", "worstcase"),
+            ("KBUILD_BUILD_VERSION", "1"),
+            ("LOCALVERSION", ""),
+            ("LC_ALL", "C"),
+        ]);
+        let status = make.stdin(Stdio::null()).stdout(file).stderr(errors).status();
+        match status.map_err(BisectError::io("make"))?.success() {
+            true => Ok(Ok(())),
+            false => {
+                let text = fs::read(&log).map_err(BisectError::io(&log))?;
+                Ok(Err(format!(
+                    "it does not build: {}",
+                    first_error(&String::from_utf8_lossy(&text))
+                )))
+            }
+        }
+    }
+
+    /// Appears whole.
+    fn keep(&self, name: &str) -> Result<PathBuf, BisectError> {
+        let (folder, half) = (self.kept.join(name), self.kept.join(format!(".{name}")));
+        let _ = fs::remove_dir_all(&half);
+        fs::create_dir_all(&half).map_err(BisectError::io(&half))?;
+        for (file, kept) in [
+            ("arch/x86/boot/bzImage", "bzImage"),
+            (".config", "config"),
+            ("System.map", "System.map"),
+        ] {
+            let from = self.build.join(file);
+            fs::copy(&from, half.join(kept)).map_err(BisectError::io(&from))?;
+        }
+        fs::rename(&half, &folder).map_err(BisectError::io(&folder))?;
+        Ok(folder)
+    }
+}
+
+/// The first error of a build's output.
+fn first_error(log: &str) -> String {
+    let is_error =
+        |line: &&str| line.contains("error:") || line.contains("*** ") || line.contains("undefined reference");
+    log.lines()
+        .find(is_error)
+        .or(log.lines().last())
+        .unwrap_or("make said nothing")
+        .trim()
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_is_the_cause() {
+        let log = "  CC      kernel/acct.o\nkernel/acct.c:9:12: error: expected ';'\nmake[1]: *** [x] Error 1\n";
+        assert_eq!(first_error(log), "kernel/acct.c:9:12: error: expected ';'");
+        assert_eq!(first_error("a\nmake: *** No rule\n"), "make: *** No rule");
+        assert_eq!(first_error(""), "make said nothing");
+    }
+
+    #[test]
+    fn a_distributions_keys_are_not_asked_for() {
+        let text = "CONFIG_SYSTEM_TRUSTED_KEYS=\"debian/certs/x.pem\"\nCONFIG_LOCALVERSION_AUTO=y";
+        let of = |distribution: bool| KernelConfig::parse(&configuration(text, distribution));
+        assert_eq!(of(true).get("SYSTEM_TRUSTED_KEYS"), Some(""));
+        assert_eq!(of(false).get("SYSTEM_TRUSTED_KEYS"), Some("debian/certs/x.pem"));
+        assert_eq!(of(false).get("LOCALVERSION_AUTO"), Some("n"));
+    }
+}

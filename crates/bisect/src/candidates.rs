@@ -1,0 +1,183 @@
+//! The list that is bisected: versions of a series, or the kernels of a folder, from the good end to the bad one.
+
+use crate::BisectError;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use worstcase_kernels::folder::kernels_in;
+use worstcase_kernels::name::KernelName;
+use worstcase_kernels::version::{begins_with, rebuilt_for};
+use worstcase_kernels::{Flavour, KernelError, ResolveOptions, versions};
+
+/// A kernel of the list.
+struct Listed {
+    /// The name that it is measured by.
+    name: String,
+    /// What it may be called beside that.
+    aliases: Vec<String>,
+}
+
+/// Names of the kernels from the good end to the bad one, both included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// As kernels are named.
+    pub names: Vec<String>,
+    /// What was left out, in words.
+    pub note: Option<String>,
+}
+
+/// The series that both ends are of, if they are.
+pub fn series_of(good: &str, bad: &str) -> Option<(String, Flavour)> {
+    let of = |name: &str| match KernelName::parse(name) {
+        Ok(KernelName::Series { series, flavour, .. }) => Some((series, flavour)),
+        _ => None,
+    };
+    of(good).filter(|series| Some(series) == of(bad).as_ref())
+}
+
+/// The versions of a series that the archive has between the ends.
+pub fn of_series(
+    (series, flavour): (&str, Flavour),
+    good: &str,
+    bad: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<Between, BisectError> {
+    let short = worstcase_kernels::catalog::short_name(series, flavour);
+    let entries = versions(series, flavour, options)?;
+    let all: Vec<String> = entries.into_iter().map(|entry| entry.version).collect();
+    let version = |text: &str| text.split_once('@').map_or(text, |(_, version)| version).to_string();
+    let listed = |version: &String| Listed {
+        name: format!("{short}@{version}"),
+        aliases: vec![version.clone()],
+    };
+    let list: Vec<Listed> = all.iter().map(listed).collect();
+    let (from, to) = (place(&list, &version(good))?, place(&list, &version(bad))?);
+    // Another release of Debian has another compiler: then every other step of the list would be a change of it, too.
+    let builds = [from, to].map(|place| rebuilt_for(&all[place]));
+    let is_alike = |place: &usize| builds[0] != builds[1] || rebuilt_for(&all[*place]) == builds[0];
+    let between = ordered(&list, from, to)?;
+    let kept: Vec<usize> = between.clone().filter(is_alike).collect();
+    let left_out = between.count() - kept.len();
+    Ok(Between {
+        names: kept.iter().map(|place| list[*place].name.clone()).collect(),
+        note: (left_out > 0).then(|| {
+            format!("{left_out} versions are left out: they are built for another release of Debian than both ends, with another compiler")
+        }),
+    })
+}
+
+/// The kernels of a folder between the ends, in the order of their versions.
+pub fn of_folder(folder: &Path, good: &str, bad: &str) -> Result<Between, BisectError> {
+    let folder = std::path::absolute(folder).map_err(BisectError::io(folder))?;
+    let listed = kernels_in(&folder)?.into_iter().map(|found| Listed {
+        aliases: vec![
+            found
+                .path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            found.version,
+        ],
+        name: found.path.display().to_string(),
+    });
+    let list: Vec<Listed> = listed.collect();
+    let end = |name: &str| {
+        let absolute = std::path::absolute(name).ok().filter(|path| path.exists());
+        place(
+            &list,
+            &absolute.map_or(name.to_string(), |path| path.display().to_string()),
+        )
+    };
+    let (from, to) = (end(good)?, end(bad)?);
+    let names = ordered(&list, from, to)?
+        .map(|place| list[place].name.clone())
+        .collect();
+    Ok(Between { names, note: None })
+}
+
+/// Where the one kernel stands that is meant.
+fn place(list: &[Listed], text: &str) -> Result<usize, BisectError> {
+    let whole = |listed: &Listed| listed.name == text || listed.aliases.iter().any(|alias| alias == text);
+    let begins = |listed: &Listed| listed.aliases.iter().any(|alias| begins_with(alias, text));
+    let fits = |is: &dyn Fn(&Listed) -> bool| (0..list.len()).filter(|p| is(&list[*p])).collect::<Vec<usize>>();
+    let found = Some(fits(&whole))
+        .filter(|found| !found.is_empty())
+        .unwrap_or_else(|| fits(&begins));
+    let names = |places: &[usize]| {
+        places
+            .iter()
+            .map(|p| list[*p].name.clone())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    match found[..] {
+        [place] => Ok(place),
+        [] => {
+            let all: Vec<usize> = (0..list.len()).collect();
+            let hint = format!("there are {}", names(&all));
+            let name = text.to_string();
+            Err(KernelError::Unknown { name, hint }.into())
+        }
+        _ => Err(KernelError::SeveralVersions {
+            name: text.to_string(),
+            versions: names(&found),
+        }
+        .into()),
+    }
+}
+
+/// Both ends and what is between them.
+fn ordered(list: &[Listed], from: usize, to: usize) -> Result<RangeInclusive<usize>, BisectError> {
+    if from < to {
+        return Ok(from..=to);
+    }
+    let [good, bad] = [from, to].map(|place| &list[place].name);
+    Err(BisectError::Request(format!(
+        "no kernel between: the bad end, {bad}, is not later than the good end, {good}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list() -> Vec<Listed> {
+        let listed = |version: &str| Listed {
+            name: format!("debian:6.12@{version}"),
+            aliases: vec![version.into()],
+        };
+        ["6.12.7-1", "6.12.73-1", "6.12.73-2", "6.12.74-1"].map(listed).into()
+    }
+
+    #[test]
+    fn an_end_is_one_kernel() {
+        assert_eq!(place(&list(), "6.12.7").unwrap(), 0);
+        assert_eq!(place(&list(), "6.12.73-2").unwrap(), 2);
+        let said = |text: &str| place(&list(), text).unwrap_err().to_string();
+        assert!(said("6.12.73").contains("it fits debian:6.12@6.12.73-1, debian:6.12@6.12.73-2"));
+        assert!(said("6.12.8").contains("there are debian:6.12@6.12.7-1"));
+    }
+
+    #[test]
+    fn the_bad_end_is_the_later_one() {
+        assert_eq!(ordered(&list(), 0, 2).unwrap(), 0..=2);
+        for from in [2, 3] {
+            assert!(
+                ordered(&list(), from, 2)
+                    .unwrap_err()
+                    .to_string()
+                    .starts_with("no kernel between")
+            );
+        }
+    }
+
+    #[test]
+    fn the_series_is_that_of_both_ends() {
+        assert_eq!(
+            series_of("debian:6.12@6.12.7", "debian:6.12@6.12.9"),
+            Some(("6.12".into(), Flavour::Generic))
+        );
+        assert_eq!(series_of("debian:6.12@6.12.7", "debian:6.12-rt@6.12.9"), None);
+        assert_eq!(series_of("debian:6.12@6.12.7", "./k"), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! When a kernel is bad: a limit, or so much worse than the good end.
+
+use crate::figures::Figure;
+use std::fmt;
+use std::str::FromStr;
+use worstcase_base::duration;
+use worstcase_probe::Nanos;
+use worstcase_results::compare::side::Figures;
+
+/// What is looked at of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// The median of the seeds' medians.
+    Median,
+    /// The median of the seeds' 99th percentiles.
+    P99,
+    /// The largest of all seeds.
+    Max,
+}
+
+/// Names as they are typed.
+const MEASURES: [(&str, Measure); 3] = [
+    ("max", Measure::Max),
+    ("p99", Measure::P99),
+    ("median", Measure::Median),
+];
+
+impl Measure {
+    /// Of the seeds of a cell; none if one of them does not bear it.
+    pub fn of(self, seeds: &[Figures]) -> Option<Nanos> {
+        let one = |figures: &Figures| match self {
+            Measure::Median => figures.median,
+            Measure::P99 => figures.p99,
+            Measure::Max => Some(figures.max),
+        };
+        let mut values: Vec<Nanos> = seeds.iter().map(one).collect::<Option<_>>()?;
+        values.sort_unstable();
+        match self {
+            Measure::Max => values.last().copied(),
+            Measure::Median | Measure::P99 => values.get(values.len().checked_sub(1)? / 2).copied(),
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = MEASURES
+            .iter()
+            .find(|(_, measure)| measure == self)
+            .map_or("", |(name, _)| name);
+        f.pad(name)
+    }
+}
+
+impl FromStr for Measure {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Measure, String> {
+        let found = MEASURES.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, measure)| *measure)
+            .ok_or_else(|| format!("'{text}' is no measure; take max, p99 or median"))
+    }
+}
+
+/// When a kernel is bad: one of its cells is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Criterion {
+    /// Above a limit.
+    Above(Measure, Nanos),
+    /// By so many percent above the good end.
+    Worse(Measure, f64),
+}
+
+impl Criterion {
+    /// What it looks at.
+    pub fn measure(&self) -> Measure {
+        match self {
+            Criterion::Above(measure, _) | Criterion::Worse(measure, _) => *measure,
+        }
+    }
+
+    /// Whether a cell is bad, given the same cell of the good end.
+    pub fn is_bad(&self, cell: &Figure, good: Option<&Figure>) -> bool {
+        let Some(value) = cell.value else { return false };
+        match self {
+            Criterion::Above(_, limit) => value > *limit,
+            Criterion::Worse(_, percent) => {
+                let before = good.and_then(|good| good.value);
+                before.is_some_and(|before| value.0 as f64 > before.0 as f64 * (1.0 + percent / 100.0))
+            }
+        }
+    }
+
+    /// The cells that are bad.
+    pub fn bad<'a>(&self, cells: &'a [Figure], good: &[Figure]) -> Vec<&'a Figure> {
+        let same = |cell: &Figure| good.iter().find(|other| other.cell == cell.cell);
+        cells.iter().filter(|cell| self.is_bad(cell, same(cell))).collect()
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Criterion::Above(measure, limit) => write!(f, "{measure} > {}", duration::show(*limit)),
+            Criterion::Worse(measure, percent) => write!(f, "{measure} by more than {percent} % above the good end"),
+        }
+    }
+}
+
+impl FromStr for Criterion {
+    type Err = String;
+
+    /// `max > 100us`, `p99 > 20us`, `100us`; of so much worse than the good end `20%`, `p99 20%`.
+    fn from_str(text: &str) -> Result<Criterion, String> {
+        if let Some((measure, limit)) = text.split_once('>') {
+            let limit = duration::parse(limit.trim()).map_err(|e| e.to_string())?;
+            return Ok(Criterion::Above(measure.trim().parse()?, limit));
+        }
+        let (measure, value) = match text.trim().rsplit_once(' ') {
+            Some((measure, value)) => (measure.trim().parse()?, value),
+            None => (Measure::Max, text.trim()),
+        };
+        match value.strip_suffix('%') {
+            Some(percent) => {
+                let percent: f64 = percent
+                    .parse()
+                    .map_err(|_| format!("'{value}' is no percentage, e.g. 20%"))?;
+                match percent.is_finite() && percent > 0.0 {
+                    true => Ok(Criterion::Worse(measure, percent)),
+                    false => Err(format!("'{value}': worse is more than 0 %")),
+                }
+            }
+            None => Ok(Criterion::Above(
+                measure,
+                duration::parse(value).map_err(|e| e.to_string())?,
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(cell: &str, us: u64) -> Figure {
+        Figure {
+            cell: cell.into(),
+            value: Some(Nanos(us * 1000)),
+            digests: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_criterion_is_read_as_it_is_written() {
+        for (text, shown) in [
+            ("max > 100us", "max > 100 us"),
+            ("p99>2.5ms", "p99 > 2.5 ms"),
+            ("100us", "max > 100 us"),
+            ("20%", "max by more than 20 % above the good end"),
+            ("median 5%", "median by more than 5 % above the good end"),
+        ] {
+            assert_eq!(text.parse::<Criterion>().unwrap().to_string(), shown);
+        }
+        for (text, says) in [
+            ("mean > 1us", "max, p99 or median"),
+            ("max > 1", "duration"),
+            ("-3%", "more than 0 %"),
+        ] {
+            assert!(text.parse::<Criterion>().unwrap_err().contains(says), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_bad_cell_makes_a_kernel_bad() {
+        let good = [figure("a", 10), figure("b", 100)];
+        let worse: Criterion = "20%".parse().unwrap();
+        let bad = |cells: &[Figure]| worse.bad(cells, &good).len();
+        assert_eq!(bad(&[figure("a", 12), figure("b", 120)]), 0);
+        assert_eq!(bad(&[figure("a", 13), figure("b", 90)]), 1);
+        assert_eq!(bad(&[figure("c", 1000)]), 0, "nothing to compare it with");
+        let above: Criterion = "max > 99us".parse().unwrap();
+        assert_eq!(above.bad(&good, &[]).len(), 1);
+    }
+
+    #[test]
+    fn a_measure_over_the_seeds() {
+        let seed = |us: u64, p99: bool| Figures {
+            median: Some(Nanos(us)),
+            p99: p99.then_some(Nanos(10 * us)),
+            max: Nanos(100 * us),
+        };
+        let seeds = [seed(3, true), seed(1, true), seed(2, true)];
+        assert_eq!(Measure::Max.of(&seeds), Some(Nanos(300)));
+        assert_eq!(Measure::P99.of(&seeds), Some(Nanos(20)));
+        assert_eq!(Measure::P99.of(&[seed(1, true), seed(1, false)]), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! What is compared of a run: for each cell a figure over its seeds, and the digests of their samples.
+
+use crate::criterion::Measure;
+use serde::{Deserialize, Serialize};
+use worstcase_base::format::micros;
+use worstcase_probe::Nanos;
+use worstcase_results::compare::Side;
+use worstcase_results::compare::side::Group;
+use worstcase_results::record::{Run, RunError, Subject, SubjectId};
+
+/// A cell of a kernel, all its seeds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Preemption model, machine, load and probe: all but the kernel.
+    pub cell: String,
+    /// The measure; none if its samples do not bear it.
+    #[serde(rename = "value_ns")]
+    pub value: Option<Nanos>,
+    /// Of each seed.
+    pub digests: Vec<String>,
+}
+
+/// Of all cells of a run.
+pub fn of_run(run: &Run, measure: Measure) -> Result<Vec<Figure>, RunError> {
+    let side = Side::of_run(run)?;
+    Ok(side.cells.iter().map(|cell| of_cell(&side, cell, measure)).collect())
+}
+
+fn of_cell(side: &Side, cell: &Group, measure: Measure) -> Figure {
+    let first = |seed: &worstcase_results::compare::side::Seed| seed.quantities.values().next().copied();
+    let seeds: Option<Vec<_>> = cell.seeds.iter().map(first).collect();
+    Figure {
+        cell: format!(
+            "{}: {}",
+            side.subject(&cell.subject).map_or(String::new(), without_kernel),
+            cell.how.name()
+        ),
+        value: seeds.and_then(|seeds| measure.of(&seeds)),
+        digests: cell.seeds.iter().map(|seed| seed.digest.clone()).collect(),
+    }
+}
+
+/// A subject's name without its kernel's.
+fn without_kernel(subject: &Subject) -> String {
+    let preempt = subject.preempt.asked.as_deref().unwrap_or(&subject.preempt.in_force);
+    let machine = subject.virtual_machine().cloned().unwrap_or_default();
+    let id = SubjectId::lab("kernel", preempt, &machine);
+    id.as_str().trim_start_matches("kernel.").to_string()
+}
+
+/// Figures in a line: `none: shm, wakeup 34.1 us`.
+pub fn line<'a>(figures: impl IntoIterator<Item = &'a Figure>, measure: Measure) -> String {
+    let one = |figure: &Figure| match figure.value {
+        Some(value) => format!("{measure} {} us ({})", micros(value), figure.cell),
+        None => format!("no {measure} ({})", figure.cell),
+    };
+    figures.into_iter().map(one).collect::<Vec<_>>().join(", ")
+}

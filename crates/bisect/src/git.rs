@@ -1,0 +1,331 @@
+//! A kernel's git tree: its commits, and a checkout of our own that leaves the user's tree as it is.
+
+use crate::BisectError;
+use crate::search::{Next, Order, Word};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The user's tree, and a clone of it that shares its objects.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    source: PathBuf,
+    clone: PathBuf,
+}
+
+/// What is told of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// All 40 digits.
+    pub id: String,
+    /// Its first line.
+    pub subject: String,
+    /// Who wrote it: name and address.
+    pub author: String,
+    /// When it was written.
+    pub date: String,
+    /// The nearest tag before it, if there is one.
+    pub describe: String,
+}
+
+impl Commit {
+    /// As kernel people cite one.
+    pub fn cited(&self) -> String {
+        format!("{} (\"{}\")", &self.id[..12.min(self.id.len())], self.subject)
+    }
+}
+
+impl Tree {
+    /// A tree of the kernel; the clone is made in `clone` when it is needed.
+    pub fn open(source: &Path, clone: PathBuf) -> Result<Tree, BisectError> {
+        let source = std::path::absolute(source).map_err(BisectError::io(source))?;
+        let makefile = std::fs::read_to_string(source.join("Makefile")).unwrap_or_default();
+        let is_kernel =
+            makefile.lines().any(|line| line.starts_with("PATCHLEVEL =")) && source.join("Kconfig").is_file();
+        let tree = Tree { source, clone };
+        if tree.git(&tree.source, &["rev-parse", "--git-dir"]).is_err() {
+            return Err(tree.refuse("it is no git tree; clone one, or bisect a folder of images with --kernels"));
+        }
+        match is_kernel {
+            true => Ok(tree),
+            false => Err(tree.refuse("it is not a kernel's tree: it has no Makefile with a PATCHLEVEL, or no Kconfig")),
+        }
+    }
+
+    fn refuse(&self, why: &str) -> BisectError {
+        BisectError::Request(format!("{}: {why}", self.source.display()))
+    }
+
+    /// Where commits are checked out.
+    pub fn checkout(&self) -> &Path {
+        &self.clone
+    }
+
+    /// All digits of a revision.
+    pub fn resolve(&self, revision: &str) -> Result<String, BisectError> {
+        let wanted = format!("{revision}^{{commit}}");
+        let found = self.git(
+            &self.source,
+            &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted],
+        );
+        found.map_err(|_| self.refuse(&format!("it has no commit '{revision}'")))
+    }
+
+    /// Refuses ends between which there is nothing.
+    pub fn check_ends(&self, good: &str, bad: &str) -> Result<(), BisectError> {
+        let is_ancestor = |a: &str, b: &str| self.git(&self.source, &["merge-base", "--is-ancestor", a, b]).is_ok();
+        match () {
+            () if good == bad => Err(self.refuse("no commit between: good and bad are one commit")),
+            () if is_ancestor(good, bad) => Ok(()),
+            () if is_ancestor(bad, good) => {
+                Err(self
+                    .refuse("the bad commit comes before the good one; to find a fix, exchange what is good and bad"))
+            }
+            () => {
+                let base = self.git(&self.source, &["merge-base", good, bad]).unwrap_or_default();
+                let base = &base[..12.min(base.len())];
+                Err(self.refuse(&format!(
+                    "the bad commit does not follow the good one; they part at {base}: take that as good"
+                )))
+            }
+        }
+    }
+
+    /// What is told of a commit.
+    pub fn commit(&self, id: &str) -> Result<Commit, BisectError> {
+        let text = self.git(
+            &self.source,
+            &[
+                "show",
+                "-s",
+                "--format=%H%n%s%n%an <%ae>%n%ad",
+                "--date=short",
+                id,
+                "--",
+            ],
+        )?;
+        let mut lines = text.lines().map(str::to_string);
+        let mut line = || lines.next().unwrap_or_default();
+        Ok(Commit {
+            id: line(),
+            subject: line(),
+            author: line(),
+            date: line(),
+            describe: self.git(&self.source, &["describe", "--tags", id]).unwrap_or_default(),
+        })
+    }
+
+    /// Checks a commit out, in our clone.
+    pub fn check_out(&self, id: &str) -> Result<(), BisectError> {
+        if !self.clone.join(".git/HEAD").is_file() {
+            // A clone that was killed half-way is begun anew.
+            let _ = std::fs::remove_dir_all(&self.clone);
+            let (from, to) = (self.source.display().to_string(), self.clone.display().to_string());
+            self.git(
+                &self.source,
+                &["clone", "--quiet", "--shared", "--no-checkout", &from, &to],
+            )?;
+        }
+        // Of a checkout that was killed.
+        let _ = std::fs::remove_file(self.clone.join(".git/index.lock"));
+        self.git(&self.clone, &["checkout", "--quiet", "--force", "--detach", id])
+            .map(drop)
+    }
+
+    /// Checks `base` out without what `id` changed; the new commit, or why it cannot be reverted.
+    pub fn check_out_reverted(&self, base: &str, id: &str) -> Result<Result<String, String>, BisectError> {
+        self.check_out(base)?;
+        let named = ["-c", "user.name=worstcase", "-c", "user.email=worstcase@localhost"];
+        let revert = [&named[..], &["revert", "--no-edit", id]].concat();
+        match self.git(&self.clone, &revert) {
+            Ok(_) => self.git(&self.clone, &["rev-parse", "HEAD"]).map(Ok),
+            Err(BisectError::Git { why, .. }) => {
+                let _ = self.git(&self.clone, &["revert", "--abort"]);
+                Ok(Err(why))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn git(&self, dir: &Path, arguments: &[&str]) -> Result<String, BisectError> {
+        let failed = |why: String| BisectError::Git {
+            tree: dir.to_path_buf(),
+            why,
+        };
+        let mut command = Command::new("git");
+        command.arg("-C").arg(dir).args(arguments).env("LC_ALL", "C");
+        let output = command.output().map_err(|e| failed(e.to_string()))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string()),
+            false => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let line = said
+                    .lines()
+                    .find(|line| !line.trim().is_empty())
+                    .unwrap_or("it said nothing");
+                Err(failed(line.trim().to_string()))
+            }
+        }
+    }
+}
+
+impl Order for Tree {
+    fn next(&self, known: &[(String, Word)]) -> Result<Next, BisectError> {
+        let with = |word: Word| known.iter().filter(move |(_, w)| *w == word).map(|(id, _)| id.clone());
+        // Each bad one is an ancestor of the bad one before it.
+        let bad = with(Word::Bad).last().expect("the bad end is known");
+        let not: Vec<String> = with(Word::Good).map(|id| format!("^{id}")).collect();
+        let arguments: Vec<&str> = ["rev-list", "--bisect-all", &bad]
+            .into_iter()
+            .chain(not.iter().map(|n| n.as_str()))
+            .collect();
+        let list = self.git(&self.source, &arguments)?;
+        // The best comes first.
+        let all = list
+            .lines()
+            .filter_map(|line| Some(line.split_whitespace().next()?.to_string()));
+        let others: Vec<String> = all.filter(|id| *id != bad).collect();
+        let skipped: Vec<String> = with(Word::Skipped).collect();
+        let open = || others.iter().filter(|id| !skipped.contains(id));
+        Ok(match open().next() {
+            Some(candidate) => Next::Measure {
+                candidate: candidate.clone(),
+                left: open().count() + 1,
+            },
+            None if others.is_empty() => Next::Found(bad),
+            None => Next::OneOf(others.into_iter().chain([bad]).collect()),
+        })
+    }
+
+    fn before(&self, candidate: &str) -> Result<Option<String>, BisectError> {
+        Ok(self.resolve(&format!("{candidate}^")).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn run(dir: &Path, arguments: &[&str]) {
+        let named = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(dir)
+            .args(named)
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    /// A tree of ten commits with a branch in the middle.
+    fn tree(dir: &Path) -> Tree {
+        let source = dir.join("source");
+        fs::create_dir(&source).unwrap();
+        run(&source, &["init", "--quiet", "-b", "main"]);
+        fs::write(source.join("Makefile"), "VERSION = 6\nPATCHLEVEL = 1\n").unwrap();
+        fs::write(source.join("Kconfig"), "").unwrap();
+        let commit = |name: &str| {
+            fs::write(source.join(name), name).unwrap();
+            run(&source, &["add", "-A"]);
+            run(&source, &["commit", "--quiet", "-m", name]);
+            run(&source, &["tag", name]);
+        };
+        for name in ["c0", "c1", "c2", "c3"] {
+            commit(name);
+        }
+        run(&source, &["checkout", "--quiet", "-b", "side", "c1"]);
+        for name in ["s0", "s1"] {
+            commit(name);
+        }
+        run(&source, &["checkout", "--quiet", "main"]);
+        run(&source, &["merge", "--quiet", "--no-edit", "side"]);
+        for name in ["c4", "c5", "c6"] {
+            commit(name);
+        }
+        Tree::open(&source, dir.join("clone")).unwrap()
+    }
+
+    /// Bisects: what a commit has of the file `first` is bad; what has one of `broken` alone cannot be measured.
+    fn bisect(tree: &Tree, first: &str, broken: &[&str]) -> Next {
+        let id = |name: &str| tree.resolve(name).unwrap();
+        let has = |commit: &str, name: &str| {
+            tree.git(&tree.source, &["merge-base", "--is-ancestor", &id(name), commit])
+                .is_ok()
+        };
+        let mut known = vec![(id("c0"), Word::Good), (id("c6"), Word::Bad)];
+        loop {
+            let Next::Measure { candidate, .. } = tree.next(&known).unwrap() else {
+                return tree.next(&known).unwrap();
+            };
+            let word = match has(&candidate, first) {
+                _ if broken.iter().any(|name| id(name) == candidate) => Word::Skipped,
+                true => Word::Bad,
+                false => Word::Good,
+            };
+            known.push((candidate, word));
+        }
+    }
+
+    #[test]
+    fn every_commit_is_found_also_in_a_branch() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = tree(dir.path());
+        for first in ["c1", "c2", "c3", "s0", "s1", "c4", "c5", "c6"] {
+            let found = tree.resolve(first).unwrap();
+            assert_eq!(bisect(&tree, first, &[]), Next::Found(found), "{first}");
+        }
+        let Next::OneOf(some) = bisect(&tree, "c5", &["c4"]) else {
+            panic!("c4 may be the first")
+        };
+        assert_eq!(some, ["c4", "c5"].map(|name| tree.resolve(name).unwrap()));
+    }
+
+    #[test]
+    fn commits_are_checked_out_and_reverted_in_a_tree_of_our_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = tree(dir.path());
+        let id = |name: &str| tree.resolve(name).unwrap();
+        tree.check_out(&id("c1")).unwrap();
+        assert!(tree.checkout().join("c1").exists() && !tree.checkout().join("c2").exists());
+        tree.check_out_reverted(&id("c6"), &id("c2")).unwrap().unwrap();
+        assert!(tree.checkout().join("c6").exists() && !tree.checkout().join("c2").exists());
+        assert!(dir.path().join("source/c2").exists(), "the user's tree is as it was");
+        let commit = tree.commit("s1").unwrap();
+        assert_eq!(
+            (commit.subject.as_str(), commit.author.as_str()),
+            ("s1", "t <t@example.com>")
+        );
+    }
+
+    #[test]
+    fn ends_between_which_there_is_nothing_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = tree(dir.path());
+        let id = |name: &str| tree.resolve(name).unwrap();
+        tree.check_ends(&id("c0"), &id("c6")).unwrap();
+        let said = |good: &str, bad: &str| tree.check_ends(&id(good), &id(bad)).unwrap_err().to_string();
+        assert!(said("c5", "c1").contains("comes before the good one"));
+        assert!(said("c5", "c5").contains("one commit"));
+        assert!(said("c3", "s1").contains(&format!("part at {}", &id("c1")[..12])));
+        assert!(
+            tree.resolve("nothing")
+                .unwrap_err()
+                .to_string()
+                .contains("no commit 'nothing'")
+        );
+        let none = Tree::open(dir.path(), dir.path().join("clone"))
+            .unwrap_err()
+            .to_string();
+        assert!(none.contains("no git tree"), "{none}");
+        fs::write(dir.path().join("source/Makefile"), "all:\n").unwrap();
+        let other = Tree::open(&dir.path().join("source"), dir.path().join("clone"))
+            .unwrap_err()
+            .to_string();
+        assert!(other.contains("not a kernel's tree"), "{other}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The regression finder: which of many kernels, or which commit, is the first that is worse.
+//!
+//! ```text
+//! criterion  when a kernel is bad, from its figures                 <- results
+//! figures    what is compared of a run: a figure for each cell      <- results
+//! search     what to measure next, and when it is found: in a list, or in a git tree
+//! bisection  the loop over both, with its state on the disk
+//! candidates the list: versions of a series, or a folder            <- kernels
+//! git        the tree: its commits and a checkout of our own
+//! build      an image of each commit
+//! ```
+//! How a kernel is measured is not known here: that is a function which the caller gives.
+
+pub mod bisection;
+pub mod build;
+pub mod candidates;
+pub mod criterion;
+pub mod figures;
+pub mod git;
+pub mod search;
+
+use std::path::PathBuf;
+use worstcase_base::Exit;
+use worstcase_kernels::KernelError;
+use worstcase_results::record::RunError;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum BisectError {
+    /// A request that makes no sense.
+    #[error("{0}")]
+    Request(String),
+    /// The good end is not.
+    #[error(
+        "the good end is bad: {name} has {figures}, and {criterion} is bad; take an earlier one, or another criterion"
+    )]
+    GoodIsBad {
+        /// The good end.
+        name: String,
+        /// What was measured of it.
+        figures: String,
+        /// The criterion.
+        criterion: String,
+    },
+    /// The bad end is not.
+    #[error(
+        "the bad end is good: {name} has {figures}, after {before}, and {criterion} is bad; take a later one, or another criterion"
+    )]
+    BadIsGood {
+        /// The bad end.
+        name: String,
+        /// What was measured of it.
+        figures: String,
+        /// What was measured of the good end.
+        before: String,
+        /// The criterion.
+        criterion: String,
+    },
+    /// An end that cannot be measured.
+    #[error("{name}, which is an end, cannot be measured: {why}")]
+    End {
+        /// The end.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// Another question is asked in the folder.
+    #[error("{} holds another bisection, which differs in its {what}; choose another folder", folder.display())]
+    AnotherBisection {
+        /// The folder.
+        folder: PathBuf,
+        /// What is not the same.
+        what: &'static str,
+    },
+    /// Another process is at work.
+    #[error("another worstcase is bisecting in {}; wait for it, or choose another folder", .0.display())]
+    Busy(PathBuf),
+    /// Ctrl-C.
+    #[error("ended early; the same command goes on")]
+    Stopped,
+    /// Tools that are not installed.
+    #[error(
+        "to build a kernel takes {0}, which PATH does not have; install Debian's build-essential, flex, bison, bc and libelf-dev"
+    )]
+    NoTools(String),
+    /// git failed.
+    #[error("git failed in {}: {why}", tree.display())]
+    Git {
+        /// The tree.
+        tree: PathBuf,
+        /// Its own words.
+        why: String,
+    },
+    /// Not enough space.
+    #[error("{}: {free} MB are free, and building takes about {needed} MB; choose a folder with more space (-o)", folder.display())]
+    NoSpace {
+        /// Where.
+        folder: PathBuf,
+        /// What there is.
+        free: u64,
+        /// What it takes.
+        needed: u64,
+    },
+    /// Files of ours.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// A run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl BisectError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        use BisectError::*;
+        match self {
+            Request(_) | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => Exit::Usage,
+            End { .. } | Stopped => Exit::Measured,
+            NoTools(_) | Git { .. } => Exit::Missing,
+            Busy(_) | NoSpace { .. } | Io { .. } => Exit::Storage,
+            Kernel(e) => e.exit(),
+            Run(e) => e.exit(),
+        }
+    }
+
+    /// Names the file that a system error speaks of.
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> BisectError {
+        let path = path.into();
+        move |source| BisectError::Io { path, source }
+    }
+}

@@ -1,0 +1,79 @@
+//! Archives that the user names beside the system's own: older states of Debian's archive, or a copy of it.
+
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+use super::sources::{self, Source};
+
+/// A suite of an archive. What it gives is verified with the keys of the system's own source of Debian's archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    /// Where it is.
+    pub uri: String,
+    /// As in `dists/<suite>`.
+    pub suite: String,
+}
+
+impl FromStr for Archive {
+    type Err = String;
+
+    /// `URI SUITE` as in sources.list(5); a folder of this machine will do for the URI.
+    fn from_str(text: &str) -> Result<Archive, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [uri, suite] = words[..] else {
+            return Err("write an archive as 'URI SUITE', e.g. '/srv/snapshot/20260101 trixie'".into());
+        };
+        if !sources::is_debian_suite(suite) {
+            return Err(format!(
+                "{suite} is no suite of Debian's; take e.g. trixie, trixie-security or bookworm-backports"
+            ));
+        }
+        let uri = match uri.starts_with('/') {
+            true => format!("file:{uri}"),
+            false => uri.to_string(),
+        };
+        if !uri.contains(':') {
+            return Err(format!(
+                "{uri} is no address; write it with its scheme, or an absolute path"
+            ));
+        }
+        Ok(Archive {
+            uri: uri.trim_end_matches('/').into(),
+            suite: suite.into(),
+        })
+    }
+}
+
+impl Archive {
+    /// As apt asks for it, with the keys of a source of Debian's. An old state of the archive is past the date until which
+    /// it calls itself valid; it is verified all the same.
+    pub fn source(&self, signed_by: Option<String>) -> Source {
+        Source {
+            uri: self.uri.clone(),
+            suite: self.suite.clone(),
+            signed_by,
+            of_the_past: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_is_an_address_and_a_suite() {
+        let archive: Archive = "/srv/old/ trixie-security".parse().unwrap();
+        assert_eq!(
+            (archive.uri.as_str(), archive.suite.as_str()),
+            ("file:/srv/old", "trixie-security")
+        );
+        for (text, says) in [
+            ("/srv/old", "'URI SUITE'"),
+            ("/srv noble", "noble is no suite"),
+            ("srv sid", "no address"),
+        ] {
+            assert!(text.parse::<Archive>().unwrap_err().contains(says), "{text}");
+        }
+    }
+}

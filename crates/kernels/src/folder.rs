@@ -1,0 +1,95 @@
+//! A folder of kernels: packages, images, and folders with one kernel each, in the order of their versions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{KernelError, deb, files, version};
+
+/// One kernel of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is: a name that [`super::resolve`] takes.
+    pub path: PathBuf,
+    /// A package's version; else the image's release.
+    pub version: String,
+}
+
+/// The kernels directly in a folder, by version; those of one version by their files' names, numbers in them as numbers.
+pub fn kernels_in(folder: &Path) -> Result<Vec<Found>, KernelError> {
+    let unreadable = |source| KernelError::Unreadable {
+        path: folder.into(),
+        source,
+    };
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        found.extend(version_of(&path)?.map(|version| Found { path, version }));
+    }
+    let name = |f: &Found| f.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    found.sort_by(|a, b| version::compare(&a.version, &b.version).then_with(|| version::compare(&name(a), &name(b))));
+    match found.is_empty() {
+        true => Err(KernelError::NotAKernel {
+            path: folder.into(),
+            why: "no package of a kernel, no bzImage and no folder with one in it".into(),
+        }),
+        false => Ok(found),
+    }
+}
+
+/// The version of what may be a kernel; none if it is something else.
+fn version_of(path: &Path) -> Result<Option<String>, KernelError> {
+    if path.is_dir() {
+        return match files::in_folder(path) {
+            Ok(kernel) => Ok(Some(kernel.release)),
+            Err(KernelError::NotAKernel { .. }) => Ok(None),
+            Err(other) => Err(other),
+        };
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.ends_with(".deb") {
+        let is_kernel = ["linux-image-", "linux-binary-"].iter().any(|p| name.starts_with(p)) && !name.contains("-dbg");
+        return match is_kernel {
+            true => Ok(Some(deb::info(path)?.version)),
+            false => Ok(None),
+        };
+    }
+    // A file that is no image is none of ours, whatever else lies there.
+    Ok(files::release_of(path).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_in_the_order_of_their_versions() {
+        let dir = tempfile::tempdir().unwrap();
+        let image = |name: &str, release: &str| fs::write(dir.path().join(name), files::sample_image(release)).unwrap();
+        image("bzImage-10", "6.1.9");
+        image("bzImage-9", "6.1.9");
+        image("a", "6.1.10");
+        fs::create_dir(dir.path().join("built")).unwrap();
+        fs::write(dir.path().join("built/bzImage"), files::sample_image("6.1.2")).unwrap();
+        fs::write(dir.path().join("notes"), "text").unwrap();
+        let release = "6.1.0-1-amd64";
+        let vmlinuz = files::sample_image(release);
+        let members: [(&str, &[u8]); 1] = [("./boot/vmlinuz-6.1.0-1-amd64", &vmlinuz)];
+        let package = deb::sample("linux-image-6.1.0-1-amd64", "6.1.3-1", &members);
+        fs::write(dir.path().join("linux-image-6.1.0-1-amd64_6.1.3-1_amd64.deb"), package).unwrap();
+        let found = kernels_in(dir.path()).unwrap();
+        let names: Vec<_> = found
+            .iter()
+            .map(|f| f.path.file_name().unwrap().to_str().unwrap())
+            .collect();
+        let deb = "linux-image-6.1.0-1-amd64_6.1.3-1_amd64.deb";
+        assert_eq!(names, ["built", deb, "bzImage-9", "bzImage-10", "a"]);
+    }
+
+    #[test]
+    fn a_folder_without_a_kernel_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = kernels_in(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("no package of a kernel"), "{error}");
+    }
+}

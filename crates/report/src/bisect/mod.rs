@@ -1,0 +1,233 @@
+//! What a bisection found: for the terminal, as Markdown, and as a mail to the regressions list.
+
+mod mail;
+mod markdown;
+
+pub use mail::mail;
+pub use markdown::markdown;
+
+use std::collections::BTreeSet;
+use worstcase_base::format::micros;
+use worstcase_bisect::bisection::{Ending, Step};
+use worstcase_bisect::criterion::Criterion;
+use worstcase_bisect::git::Commit;
+use worstcase_bisect::search::Word;
+use worstcase_probe::Nanos;
+
+/// A bisection that came to its end, ready to be shown.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// How it ended.
+    pub ending: &'a Ending,
+    /// When a kernel was bad.
+    pub criterion: Criterion,
+    /// The good end and the bad end, as they were typed.
+    pub ends: [&'a str; 2],
+    /// Of a tree: the first bad commit.
+    pub commit: Option<&'a Commit>,
+    /// The first bad kernel and the one before it, for people.
+    pub names: [&'a str; 2],
+    /// What was measured with: QEMU and the virtual machine.
+    pub measured_with: &'a str,
+    /// What gave the worst sample before, and what gives it now.
+    pub breakdown: Option<&'a str>,
+    /// Of the bad end with the commit reverted; or why it could not be.
+    pub reverted: Option<&'a Result<Step, String>>,
+    /// Commands that measure the two again, compare them, and bisect again.
+    pub commands: &'a [String],
+}
+
+/// A cell before and after.
+#[derive(Debug, PartialEq)]
+struct Changed {
+    cell: String,
+    before: Option<Nanos>,
+    after: Option<Nanos>,
+    reverted: Option<Nanos>,
+    identical: usize,
+    of: usize,
+}
+
+impl Changed {
+    fn is_identical(&self) -> bool {
+        self.of > 0 && self.identical == self.of
+    }
+
+    fn samples(&self) -> String {
+        match self.is_identical() {
+            true => "identical".to_string(),
+            false => format!("{} of {} seeds identical", self.identical, self.of),
+        }
+    }
+}
+
+fn value(value: Option<Nanos>) -> String {
+    value.map_or("-".into(), micros)
+}
+
+fn times(before: Option<Nanos>, after: Option<Nanos>) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) if before.0 > 0 => format!("x{:.2}", after.0 as f64 / before.0 as f64),
+        _ => "-".into(),
+    }
+}
+
+impl Found<'_> {
+    /// Cells that both have; those that decide first, then by how much they grew.
+    fn cells(&self) -> Vec<Changed> {
+        let reverted = self.reverted.and_then(|r| r.as_ref().ok());
+        let same = |step: &Step, cell: &str| step.figures.iter().find(|f| f.cell == cell).cloned();
+        let of = |after: &worstcase_bisect::figures::Figure| {
+            let before = same(&self.ending.before, &after.cell)?;
+            let pairs = before.digests.iter().zip(&after.digests);
+            Some(Changed {
+                before: before.value,
+                after: after.value,
+                reverted: reverted.and_then(|step| same(step, &after.cell)?.value),
+                identical: pairs.filter(|(x, y)| x == y).count(),
+                of: after.digests.len(),
+                cell: after.cell.clone(),
+            })
+        };
+        let mut cells: Vec<Changed> = self.ending.first_bad.figures.iter().filter_map(of).collect();
+        let growth = |cell: &Changed| match (cell.before, cell.after) {
+            (Some(before), Some(after)) => after.0 as f64 / before.0.max(1) as f64,
+            _ => 0.0,
+        };
+        cells.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
+        cells
+    }
+
+    /// The cell that grew most, in words: `max 34.1 -> 108 us (none: fork, wakeup)`.
+    fn change(&self) -> String {
+        let measure = self.criterion.measure();
+        match self.cells().first() {
+            Some(cell) => format!(
+                "{measure} {} -> {} us ({})",
+                value(cell.before),
+                value(cell.after),
+                cell.cell
+            ),
+            None => format!("{measure} above the criterion"),
+        }
+    }
+
+    /// What was found, in a sentence.
+    pub fn sentence(&self) -> String {
+        let what = if self.commit.is_some() { "commit" } else { "kernel" };
+        let [first_bad, before] = self.names;
+        match &self.ending.or_one_of[..] {
+            [] => format!(
+                "the first bad {what} is {first_bad}: {}; the one before it is {before}",
+                self.change()
+            ),
+            some => format!(
+                "the first bad {what} is {first_bad} or one of {} before it that cannot be measured: {}; {before} is good",
+                some.len(),
+                self.change()
+            ),
+        }
+    }
+
+    /// Candidates that were measured, and those that could not be.
+    fn count(&self) -> String {
+        let skipped = self
+            .ending
+            .steps
+            .iter()
+            .filter(|step| step.word == Word::Skipped)
+            .count();
+        let measured = self.ending.steps.len() - skipped;
+        match skipped {
+            0 => format!("{measured} were measured"),
+            _ => format!("{measured} were measured, {skipped} could not be"),
+        }
+    }
+
+    fn skipped(&self) -> Vec<String> {
+        let why = |step: &Step| Some(format!("{}: {}", step.candidate, step.why.as_ref()?));
+        self.ending.steps.iter().filter_map(why).collect()
+    }
+
+    /// Versions of the upstream kernel between which it came, if their packages tell.
+    fn upstream(&self) -> Option<[String; 2]> {
+        let [first_bad, before] = self.names.map(upstream);
+        let both = [before?, first_bad?];
+        (both[0] != both[1]).then_some(both)
+    }
+
+    /// For the terminal.
+    pub fn terminal(&self) -> String {
+        let mut lines = vec![self.sentence(), String::new()];
+        lines.extend(self.table());
+        let skipped = self.skipped();
+        if !skipped.is_empty() {
+            lines.extend([String::new(), "could not be measured:".into()]);
+            lines.extend(skipped.iter().map(|line| format!("  {line}")));
+        }
+        if let Some(Err(why)) = self.reverted {
+            lines.extend([String::new(), format!("the bad end with the commit reverted: {why}")]);
+        }
+        if let Some(breakdown) = self.breakdown {
+            lines.extend([String::new(), breakdown.trim_end().to_string()]);
+        }
+        lines.join("\n") + "\n"
+    }
+
+    /// The cells as plain text, the columns aligned.
+    fn table(&self) -> Vec<String> {
+        let mut rows = vec![self.headings().map(str::to_string).to_vec()];
+        rows.extend(self.rows());
+        let shown: BTreeSet<usize> = (0..rows[0].len())
+            .filter(|c| rows.iter().any(|row| row[*c] != "-" && row[*c] != "reverted"))
+            .collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let line = |row: &Vec<String>| {
+            let cell = |column: &usize| match column {
+                0 => format!("{:<1$}", row[0], width(0)),
+                column => format!("{:>1$}", row[*column], width(*column)),
+            };
+            shown
+                .iter()
+                .map(cell)
+                .collect::<Vec<_>>()
+                .join("  ")
+                .trim_end()
+                .to_string()
+        };
+        rows.iter().map(line).collect()
+    }
+
+    fn headings(&self) -> [&'static str; 6] {
+        ["cell, virtual us", "before", "after", "ratio", "reverted", "samples"]
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let row = |cell: &Changed| {
+            vec![
+                cell.cell.clone(),
+                value(cell.before),
+                value(cell.after),
+                times(cell.before, cell.after),
+                value(cell.reverted),
+                cell.samples(),
+            ]
+        };
+        self.cells().iter().map(row).collect()
+    }
+}
+
+/// `v6.12.74` of `debian:6.12@6.12.74-2~bpo12+1`, `6.12.74+deb13-amd64`, or a path that ends in one of these.
+fn upstream(name: &str) -> Option<String> {
+    let name = name
+        .rsplit(['/', '@', '_'])
+        .find(|part| part.starts_with(|c: char| c.is_ascii_digit()))?;
+    let end = name
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(name.len());
+    let version = name[..end].trim_end_matches('.');
+    (version.matches('.').count() >= 1).then(|| format!("v{version}"))
+}
+
+#[cfg(test)]
+mod tests;

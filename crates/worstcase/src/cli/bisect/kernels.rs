@@ -1,0 +1,171 @@
+//! Where the candidates of a bisection come from, and how each becomes a kernel that is measured.
+
+use super::BisectArgs;
+use crate::cli::Error;
+use std::path::Path;
+use worstcase_bisect::BisectError;
+use worstcase_bisect::build::{self, Builder};
+use worstcase_bisect::candidates::{of_folder, of_series, series_of};
+use worstcase_bisect::git::{Commit, Tree};
+use worstcase_bisect::search::{List, Order};
+use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
+
+/// Digits of a commit in names.
+const DIGITS: usize = 12;
+
+/// The candidates.
+pub struct Kernels {
+    good: String,
+    bad: String,
+    from: From,
+}
+
+enum From {
+    Series(String, Flavour),
+    Folder(std::path::PathBuf),
+    Tree(Box<(Tree, Builder)>),
+}
+
+impl Kernels {
+    /// Of what the user names.
+    pub fn of(args: &BisectArgs, output: &Path, options: &ResolveOptions<'_>) -> Result<Kernels, Error> {
+        let [good, bad] = [&args.good, &args.bad].map(|end| end.clone().unwrap_or_default());
+        let from = match (&args.tree, &args.kernels) {
+            (Some(source), _) => {
+                let tree = Tree::open(source, output.join("tree"))?;
+                build::check_machine(output)?;
+                let builder = Builder {
+                    source: output.join("tree"),
+                    build: output.join("build"),
+                    kept: output.join("kernels"),
+                    config: config(args.config.as_deref().unwrap_or_default(), options)?,
+                    jobs: args.jobs.count(),
+                };
+                From::Tree(Box::new((tree, builder)))
+            }
+            (None, Some(folder)) => From::Folder(folder.clone()),
+            (None, None) => match series_of(&good, &bad) {
+                Some((series, flavour)) => From::Series(series, flavour),
+                None => {
+                    let what = format!(
+                        "{good} and {bad} are not of one series of Debian's, as debian:6.12@6.12.74 is; name a folder with --kernels or a git tree with --tree"
+                    );
+                    return Err(BisectError::Request(what).into());
+                }
+            },
+        };
+        Ok(Kernels { good, bad, from })
+    }
+
+    /// In words.
+    pub fn source(&self) -> String {
+        match &self.from {
+            From::Series(series, flavour) => kernels::catalog::short_name(series, *flavour),
+            From::Folder(folder) => folder.display().to_string(),
+            From::Tree(tree) => format!(
+                "commits, configuration {}",
+                worstcase_base::digest::sha256_hex(tree.1.config.as_bytes())
+            ),
+        }
+    }
+
+    /// All candidates of a list; none of a tree.
+    pub fn list(&mut self, options: &ResolveOptions<'_>) -> Result<Vec<String>, BisectError> {
+        let between = match &self.from {
+            From::Series(series, flavour) => of_series((series, *flavour), &self.good, &self.bad, options)?,
+            From::Folder(folder) => of_folder(folder, &self.good, &self.bad)?,
+            From::Tree(_) => return Ok(Vec::new()),
+        };
+        if let Some(note) = between.note {
+            options.observer.note(&note);
+        }
+        Ok(between.names)
+    }
+
+    /// The candidates that are the ends.
+    pub fn ends(&self, list: &[String]) -> Result<[String; 2], BisectError> {
+        match (&self.from, list) {
+            (From::Tree(tree), _) => {
+                let ends = [tree.0.resolve(&self.good)?, tree.0.resolve(&self.bad)?];
+                tree.0.check_ends(&ends[0], &ends[1])?;
+                Ok(ends)
+            }
+            (_, [good, .., bad]) => Ok([good.clone(), bad.clone()]),
+            _ => Err(BisectError::Request("no kernel between".into())),
+        }
+    }
+
+    /// What is searched.
+    pub fn order(&self, list: &[String]) -> Box<dyn Order> {
+        match &self.from {
+            From::Tree(tree) => Box::new(tree.0.clone()),
+            _ => Box::new(List(list.to_vec())),
+        }
+    }
+
+    /// A candidate's name for people.
+    pub fn shown(&self, candidate: &str) -> String {
+        match self.from {
+            From::Tree(_) => candidate[..DIGITS.min(candidate.len())].to_string(),
+            From::Folder(_) => candidate.rsplit('/').next().unwrap_or(candidate).to_string(),
+            From::Series(..) => candidate.to_string(),
+        }
+    }
+
+    /// The kernel's name that it is measured by, built if need be; or why it does not build.
+    pub fn name(&self, candidate: &str) -> Result<Result<String, String>, BisectError> {
+        let From::Tree(tree) = &self.from else {
+            return Ok(Ok(candidate.to_string()));
+        };
+        let (tree, builder) = &**tree;
+        let name = self.shown(candidate);
+        if builder.kept(&name).is_none() {
+            eprintln!("worstcase: {name}: building");
+            tree.check_out(candidate)?;
+        }
+        built(builder, &name)
+    }
+
+    /// The same of a commit without what another one changed.
+    pub fn reverted(&self, base: &str, commit: &str) -> Result<Result<String, String>, BisectError> {
+        let From::Tree(tree) = &self.from else {
+            return Ok(Err("there is no tree to revert it in".into()));
+        };
+        let (tree, builder) = &**tree;
+        let name = format!("revert-{}", self.shown(commit));
+        if builder.kept(&name).is_none()
+            && let Err(why) = tree.check_out_reverted(base, commit)?
+        {
+            return Ok(Err(format!("it cannot be reverted there: {why}")));
+        }
+        built(builder, &name)
+    }
+
+    /// What is told of a commit.
+    pub fn commit(&self, candidate: &str) -> Result<Option<Commit>, BisectError> {
+        match &self.from {
+            From::Tree(tree) => tree.0.commit(candidate).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// What is checked out, built and kept; its label is its name.
+fn built(builder: &Builder, name: &str) -> Result<Result<String, String>, BisectError> {
+    let folder = match builder.kept(name) {
+        Some(folder) => Ok(folder),
+        None => builder.build(name)?,
+    };
+    Ok(folder.map(|folder| format!("{name}={}", folder.display())))
+}
+
+/// The text of a configuration: of a file, or of a kernel.
+fn config(name: &str, options: &ResolveOptions<'_>) -> Result<String, Error> {
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(BisectError::io(path));
+    if Path::new(name).is_file() {
+        return Ok(build::configuration(&read(Path::new(name))?, false));
+    }
+    let kernel = kernels::resolve(name, options)?;
+    let path = kernel.config.ok_or(KernelError::NoConfig { kernel: kernel.label })?;
+    Ok(build::configuration(&read(&path)?, true))
+}

@@ -1,0 +1,79 @@
+//! One kernel, answered with the exit code that `git bisect run` takes.
+
+use super::{Bench, BisectArgs};
+use crate::cli::Error;
+use crate::cli::progress::Terminal;
+use crate::cli::stop;
+use std::process::ExitCode;
+use worstcase_bisect::BisectError;
+use worstcase_bisect::bisection::Outcome;
+use worstcase_bisect::figures;
+use worstcase_kernels::{KernelError, ResolveOptions};
+use worstcase_lab::LabError;
+
+/// `git bisect run`: this one cannot be tested.
+const SKIP: u8 = 125;
+/// From here on `git bisect run` ends; below it every number but 0 and 125 would be taken for "bad".
+const ABORT: u8 = 128;
+
+/// Runs `--step`.
+pub fn run(args: &BisectArgs, kernel: &str, terminal: &Terminal) -> Result<ExitCode, Error> {
+    let code = answer(args, kernel, terminal).unwrap_or_else(|error| {
+        eprintln!("worstcase: {error}");
+        ABORT + error.exit_code()
+    });
+    Ok(ExitCode::from(code))
+}
+
+fn answer(args: &BisectArgs, kernel: &str, terminal: &Terminal) -> Result<u8, Error> {
+    let options = ResolveOptions::from_cache(terminal)?;
+    let qemu = args.qemu.find(&options)?;
+    let bench = Bench {
+        args,
+        criterion: args.criterion(),
+        qemu: &qemu,
+        options: &options,
+        stop: stop::on_signals()?,
+    };
+    // Each step is another kernel by the same name: its run is of no use to the next.
+    let folder = tempfile::tempdir().map_err(BisectError::io(std::env::temp_dir()))?;
+    match bench.measure(kernel, &folder.path().join("run"))? {
+        Outcome::Cannot(why) => {
+            eprintln!("worstcase: skipped, {why}");
+            Ok(SKIP)
+        }
+        Outcome::Measured(cells) => {
+            let bad = bench.criterion.bad(&cells, &[]);
+            let measure = bench.criterion.measure();
+            match bad.is_empty() {
+                true => eprintln!("worstcase: good, {}", figures::line(&cells, measure)),
+                false => eprintln!("worstcase: bad, {}", figures::line(bad.iter().copied(), measure)),
+            }
+            Ok(u8::from(!bad.is_empty()))
+        }
+    }
+}
+
+/// Whether an error is the kernel's, so that another kernel may do better: it does not boot, or is none.
+pub fn of_the_kernel(error: &Error) -> bool {
+    match error {
+        Error::Kernel(e) | Error::Lab(LabError::Kernel(e)) => matches!(
+            e,
+            KernelError::NotAKernel { .. }
+                | KernelError::BadDeb { .. }
+                | KernelError::Incomplete { .. }
+                | KernelError::Lacks { .. }
+                | KernelError::ModelNotInKernel { .. }
+        ),
+        Error::Lab(e) => matches!(
+            e,
+            LabError::Guest { .. }
+                | LabError::NoResult { .. }
+                | LabError::TimeLimit(_)
+                | LabError::StandsStill(..)
+                | LabError::Endless(_)
+                | LabError::OtherPreempt { .. }
+        ),
+        _ => false,
+    }
+}
