@@ -24,7 +24,7 @@ mod requests;
 mod spread;
 pub mod svg;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod thin;
