@@ -7,7 +7,22 @@ use worstcase_probe::bench::{
     Details, DiskAction, DiskDetails, DiskRequest, HackbenchDetails, HackbenchRun, IoDetails, SwitchDetails,
     SwitchRepetition,
 };
+use worstcase_results::record::build::samples_file;
+use worstcase_results::record::parquet::{Labels, SamplesReader, encode};
 use worstcase_results::record::{CellId, CellResult, Subject};
+
+/// The same with a samples file of what its record has become.
+fn of_its_record(cell: CellResult) -> CellResult {
+    let mut record = cell.record;
+    let mut reader = SamplesReader::new(bytes::Bytes::from(cell.samples)).unwrap();
+    let mut rows = Vec::new();
+    while let Some(group) = reader.next_group().unwrap() {
+        rows.extend(group);
+    }
+    let samples = encode(&rows, &Labels::new(&record.id, &record.subject), &record.accounting).unwrap();
+    record.samples = samples_file(&samples, rows.len() as u64);
+    CellResult { record, samples }
+}
 
 /// A run of these cells, in a folder that lives as long as the first value.
 fn run_of(cells: &[CellResult]) -> (tempfile::TempDir, Run) {
@@ -284,7 +299,7 @@ fn cpus_of_a_host_are_no_seeds() {
         let mut cell = cell(subject.clone(), "idle", seed, 500, &samples(500, worst));
         cell.record.cell.cpu = Some(cpu);
         cell.record.id = CellId::new(&subject.id(), "idle", "wakeup", seed, Some(cpu));
-        cell
+        of_its_record(cell)
     };
     let cells = [(0, 1, 10_000), (0, 2, 22_403_000), (1, 1, 30_000), (1, 2, 20_000)];
     let all = pictures(&cells.map(of_cpu), Options::default());

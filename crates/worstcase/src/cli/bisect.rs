@@ -36,9 +36,9 @@ use worstcase_results::compare::{Side, compare};
 #[command(after_help = "\
 Examples:
   worstcase bisect --good debian:6.12-cloud@6.12.43 --bad debian:6.12-cloud@6.12.95-1~bpo12+1 --preempt none --load shm
-  worstcase bisect --kernels ./built --good 6.1.9 --bad 6.1.20 --load fork --criterion 'max > 100us'
+  worstcase bisect --kernels ./built --good 6.1.9 --bad 6.1.20 --load fork --criterion 100us
   worstcase bisect --tree ./linux --config ./config --good v6.12 --bad HEAD --load fork --worse 50% --revert
-  git bisect run worstcase bisect --step ./linux --load fork --criterion 'max > 100us'
+  git bisect run worstcase bisect --step ./linux --load fork --criterion 100us
 
 Both ends are measured first. What does not build or boot is skipped and told. The folder (-o) keeps what was done: the
 same command goes on there, whenever it was killed. It ends with bisect.md and bisect.mail in that folder (docs/bisect.md).
