@@ -422,6 +422,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn the_probes_policy_is_told_by_the_cell_and_the_usual_one_is_not() {
+        let told = |policy, nice| {
+            let mut lab = lab();
+            (lab.parts[0].method.policy, lab.parts[0].method.nice) = (policy, nice);
+            lab.check().unwrap();
+            let (subject, spec) = lab.lab_cells().unwrap().remove(0);
+            let text = spec.to_text_on(&subject.machine.asked()).unwrap();
+            let begins = text.split_once("probe=").unwrap().0.to_string();
+            (begins, spec.priority, subject.machine.unusual())
+        };
+        let usual = told(None, None);
+        assert_eq!(usual, (String::new(), 98, vec![]));
+        assert_eq!(told(Some(Policy::Fifo), None), usual);
+        assert_eq!(
+            told(Some(Policy::Rr), None),
+            ("policy=rr ".into(), 98, vec!["rr".into()])
+        );
+        let nice = ("policy=other:10 ".into(), 0, vec!["other-nice10".into()]);
+        assert_eq!(told(Some(Policy::Other), Some(10)), nice);
+    }
+
+    #[test]
     fn what_cannot_be_measured_is_one_line() {
         let said = |mut experiment: Experiment, change: &dyn Fn(&mut Part)| {
             change(&mut experiment.parts[0]);
@@ -436,6 +458,21 @@ pub(crate) mod tests {
             (
                 &|p| p.method.timer = Some(Timer::Rtc),
                 "'timer' is for hosts, not for the lab",
+            ),
+            (
+                &|p| p.method.policy = Some(Policy::Deadline),
+                "in the lab a policy is fifo, rr or other, not deadline",
+            ),
+            (
+                &|p| {
+                    p.method.policy = Some(Policy::Other);
+                    p.probes = vec!["wakeup".into(), "switch:2x0".into()];
+                },
+                "switch:2x0 has a policy of its own; leave it out, or leave the policy out",
+            ),
+            (
+                &|p| p.method.nice = Some(5),
+                "a nice value goes with the policy 'other'",
             ),
             (
                 &|p| p.timing.length = Some(Length::Time(Nanos(250_000))),

@@ -183,6 +183,7 @@ mod tests {
         let asked = Asked {
             probe: Some(1),
             load: Some("0,2-3".parse().unwrap()),
+            policy: "other:-5".parse().unwrap(),
             priorities: "ktimers=90,irq/7=0".parse().unwrap(),
             policy: Default::default(),
             disk: true,
@@ -190,7 +191,7 @@ mod tests {
         };
         assert_eq!(
             asked.to_string(),
-            "probe_cpu=1 load_cpus=0,2-3 chrt=ktimers=90,irq/7=0 disk=yes io_scheduler=bfq{slice_idle=0} "
+            "probe_cpu=1 load_cpus=0,2-3 policy=other:-5 chrt=ktimers=90,irq/7=0 disk=yes io_scheduler=bfq{slice_idle=0} "
         );
         assert_eq!(Asked::of_cell(&format!("{asked}probe=wakeup load=idle")), Ok(asked));
         assert_eq!(Asked::default().to_string(), "");

@@ -21,6 +21,7 @@ mod io;
 mod irq;
 mod loads;
 mod planted_module;
+mod policies;
 mod programs;
 mod qemu;
 mod rtc;

@@ -25,7 +25,7 @@ fn the_cost_of_a_choice_grows_with_the_tasks_under_o_n_alone() {
     let calm = shared().measure(&words);
     assert_eq!(calm.len(), 6);
     let growth = |two: &[Record]| {
-        let median = |record: &Record| record.summary.latency.as_ref().unwrap().median_ns as f64;
+        let median = |record: &Record| record.summary.latency.as_ref().unwrap().median_ns.unwrap() as f64;
         median(&two[1]) / median(&two[0])
     };
     let [eevdf, o_n, o_1] = [0, 2, 4].map(|at| growth(&calm[at..at + 2]));

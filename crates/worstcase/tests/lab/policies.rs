@@ -1,0 +1,30 @@
+//! Latency of an ordinary task, which waits for its turn.
+
+use crate::across_cpus::adds_up;
+use crate::controller::{folder, shared};
+use crate::culprits::told_of;
+use crate::smp::cells;
+use worstcase_analysis::breakdown::spans::Kind;
+use worstcase_results::record::Run;
+
+#[test]
+fn an_ordinary_probe_waits_for_other_tasks_which_explain_names() {
+    let folder = folder();
+    let measured = |words: &str, name: &str| {
+        let run = folder.path().join(name);
+        let words = cells(&format!("--load cpu:20 --samples 100 {words}"));
+        shared().run(&words, &run).assert().success();
+        let record = Run::open(&run).unwrap().records().unwrap().remove(0);
+        (run, record)
+    };
+    let (_, fifo) = measured("", "fifo");
+    let (run, other) = measured("--policy other --nice 10", "other");
+    assert_eq!((fifo.cell.priority, other.cell.priority), (98, 0));
+    assert!(other.id.to_string().contains("other-nice10"), "{}", other.id);
+    let breakdowns = told_of(&run, "--all -k 1");
+    breakdowns.iter().for_each(adds_up);
+    let spans = breakdowns.iter().flat_map(|b| &b.spans);
+    let waited = spans.filter(|span| matches!(span.what, Kind::OtherThread { .. }));
+    let first = waited.map(|span| span.task.comm.as_str()).next();
+    assert_eq!(first, Some("load-cpu"));
+}
