@@ -30,7 +30,7 @@ const PAYLOADS: &[Payload] = &[
     Payload {
         package: "worstcase-policy-loader",
         profile: "guest",
-        features: "",
+        features: "static",
         rustflags: "-Ctarget-feature=+crt-static",
         built: "worstcase-policy",
         file: "policy-loader",
