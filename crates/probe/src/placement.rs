@@ -185,7 +185,6 @@ mod tests {
             load: Some("0,2-3".parse().unwrap()),
             policy: "other:-5".parse().unwrap(),
             priorities: "ktimers=90,irq/7=0".parse().unwrap(),
-            policy: Default::default(),
             disk: true,
             io_scheduler: Some("bfq{slice_idle=0}".into()),
         };
