@@ -77,18 +77,18 @@ fn every_work_says_what_it_did() {
 fn others_work_meanwhile_and_leave_nothing() {
     let controller = Controller::on_disk();
     let works = "io:4m+mix,io:4m+randread+seekers2,io:4m+start,io+start+writers0";
-    let records = controller.measured(&["--probe", works, "--samples", "5", "--quiet"]);
+    let records = controller.measured(&["--probe", works, "--samples", "20", "--quiet"]);
     let beside = |probe: &str, what: &str| details(&records, probe)["beside"][what].as_u64();
     assert!(beside("io:4m+mix", "read_bytes") > Some(0) && beside("io:4m+start", "written_bytes") > Some(0));
     assert_eq!(beside("io:4m+mix", "seeks"), Some(0));
     assert!(beside("io:4m+randread+seekers2", "seeks").is_some());
     assert_eq!(beside("io+start+writers0", "read_bytes"), None);
     for start in ["io:4m+start", "io+start+writers0"] {
-        assert_eq!(details(&records, start)["bytes"], 5 * (8_900 << 10), "{start}");
+        assert_eq!(details(&records, start)["bytes"], 20 * (8_900 << 10), "{start}");
     }
     let device = &details(&records, "io+start+writers0")["device"];
     let read = device["read_bytes"].as_u64().unwrap();
-    assert!(read >= 5 * (8_900 << 10), "{read}");
+    assert!(read >= 20 * (8_900 << 10), "{read}");
     assert!(controller.left().is_empty(), "{:?}", controller.left());
 }
 

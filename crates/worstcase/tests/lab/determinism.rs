@@ -47,6 +47,8 @@ fn a_boot_that_comes_to_something_else_is_an_error() {
         state["pages"][page] = (content ^ 1).into();
     }
     fs::write(&path, state.to_string()).unwrap();
+    // It was so from the beginning, and is not damaged.
+    worstcase_base::sealed::seal(path.parent().unwrap()).unwrap();
 
     let differs = format!("it stopped after {instructions} instructions, not {}", instructions + 1);
     let says = [
