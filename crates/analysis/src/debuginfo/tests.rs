@@ -152,7 +152,7 @@ fn what_holds_no_debug_information_is_refused() {
         (&program.file, "it has no .debug_info and .debug_line"),
         (&text, "no debug information"),
         (&missing, "cannot read"),
-        (&program.folder.path().to_path_buf(), "is a directory"),
+        (&program.folder.path().to_path_buf(), "Is a directory"),
     ] {
         let error = open(file, &program.file).err().unwrap();
         assert!(error.to_string().contains(says), "{error}");
