@@ -172,7 +172,7 @@ impl Order for Tree {
     fn next(&self, known: &[(String, Word)]) -> Result<Next, BisectError> {
         let with = |word: Word| known.iter().filter(move |(_, w)| *w == word).map(|(id, _)| id.clone());
         // Each bad one is an ancestor of the bad one before it.
-        let bad = with(Word::Bad).last().expect("the bad end is known");
+        let bad = with(Word::Bad).next_back().expect("the bad end is known");
         let not: Vec<String> = with(Word::Good).map(|id| format!("^{id}")).collect();
         let arguments: Vec<&str> = ["rev-list", "--bisect-all", &bad]
             .into_iter()
