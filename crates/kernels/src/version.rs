@@ -115,7 +115,7 @@ mod tests {
     fn what_is_typed_ends_where_a_number_ends() {
         assert!(begins_with("6.12.74-2~bpo12+1", "6.12.74"));
         assert!(begins_with("6.12.74-2", "6.12.74-2"));
-        assert!(begins_with("6.12.74-2", "6.12.7") == false && begins_with("6.12.74-2", "6.12."));
+        assert!(!begins_with("6.12.74-2", "6.12.7") && begins_with("6.12.74-2", "6.12."));
     }
 
     #[test]
