@@ -106,8 +106,5 @@ fn finit(path: &str, parameters: &str) -> Result<io::Result<()>, GuestError> {
 
 /// The last line of the kernel's log; not that a module of somebody else's taints it.
 fn said(log: &mut KernelLog) -> Option<String> {
-    log.lines()
-        .into_iter()
-        .filter(|line| !line.contains("taint"))
-        .next_back()
+    log.lines().into_iter().rfind(|line| !line.contains("taint"))
 }
