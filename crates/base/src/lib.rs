@@ -9,6 +9,7 @@ pub mod duration;
 mod exit;
 pub mod files;
 pub mod format;
+pub mod room;
 pub mod sealed;
 pub mod trust;
 pub mod utc;

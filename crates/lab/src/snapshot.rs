@@ -21,9 +21,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::files::read_most;
+use worstcase_base::room::Held;
 use worstcase_kernels::preempt::Chosen;
 use worstcase_plan::CpuList;
 use worstcase_probe::Probe;
@@ -35,6 +37,9 @@ pub const AREA: &str = "snapshots";
 
 /// What happens to a snapshot that is damaged.
 pub(super) const AGAIN: &str = "the subject is booted again";
+
+/// Snapshots that nobody uses are kept up to so many bytes of the disk together; each is made again in seconds.
+const MOST: u64 = 10 << 30;
 
 /// A boot of more instructions than this does not come to its end. Debian's 6.1 takes 5.4 thousand million.
 pub(super) const BOOT: Instructions = Instructions(50_000_000_000);
@@ -51,6 +56,8 @@ const SPACE_FOR_THE_REST: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     folder: PathBuf,
+    /// It stays in the cache as long as somebody works with it.
+    _held: Option<Arc<Held>>,
     /// What the guest said of itself before the stop.
     pub ready: BTreeMap<String, String>,
 }
@@ -61,11 +68,20 @@ impl Snapshot {
     ///
     /// `limit` is the real time that the boot may take, if the user bounds it.
     pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<Snapshot, LabError> {
-        let folder = cache.keep(AREA, &prepared.key, AGAIN, |building| {
-            cache.require_free(memory_bytes(prepared) + SPACE_FOR_THE_REST)?;
-            make(building, prepared, limit)?.agree(cache, prepared)
-        })?;
-        Snapshot::open(&folder, prepared)
+        loop {
+            let folder = cache.keep(AREA, &prepared.key, AGAIN, |building| {
+                cache.bound(AREA, MOST);
+                let needed = memory_bytes(prepared) + SPACE_FOR_THE_REST;
+                if cache.require_free(needed).is_err() {
+                    cache.bound(AREA, 0);
+                    cache.require_free(needed)?;
+                }
+                make(building, prepared, limit)?.agree(cache, prepared)
+            })?;
+            if let Some(held) = cache.hold(AREA, &prepared.key)? {
+                return Snapshot::open(&folder, Some(held), prepared);
+            }
+        }
     }
 
     /// What its boot came to.
@@ -80,7 +96,7 @@ impl Snapshot {
 
     /// Opens a finished snapshot. A file of another length is refused here: QEMU would fill up a memory file that was
     /// cut short with zeros and run on.
-    fn open(folder: &Path, prepared: &Prepared) -> Result<Snapshot, LabError> {
+    fn open(folder: &Path, held: Option<Held>, prepared: &Prepared) -> Result<Snapshot, LabError> {
         let damaged = |reason: &str| LabError::Damaged {
             folder: folder.to_path_buf(),
             reason: reason.into(),
@@ -94,6 +110,7 @@ impl Snapshot {
         }
         Ok(Snapshot {
             folder: folder.to_path_buf(),
+            _held: held.map(Arc::new),
             ready,
         })
     }
@@ -122,7 +139,7 @@ fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<B
     let mut gap = Nanos(0);
     for _ in 0..ATTEMPTS {
         let instructions = boot(folder, prepared, limit)?;
-        gap = gap_of(&Snapshot::open(folder, prepared)?, prepared, limit)?;
+        gap = gap_of(&Snapshot::open(folder, None, prepared)?, prepared, limit)?;
         if gap <= LARGEST_GAP {
             let state = BootState::of(instructions, &folder.join("memory"))?;
             state.write(folder)?;

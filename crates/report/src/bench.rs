@@ -232,6 +232,7 @@ fn hackbench_list(view: &View, points: &[HackbenchPoint], style: Style) -> Vec<S
             f.count.to_string(),
             seconds(p.cpu.figures().mean),
             format!("{:.3}", p.switches),
+            p.moves.map_or("?".into(), |moves| grouped(moves.round() as u64)),
             latency(0.5),
             latency(0.99),
             latency(1.0),
@@ -244,6 +245,7 @@ fn hackbench_list(view: &View, points: &[HackbenchPoint], style: Style) -> Vec<S
         "runs",
         "CPU s",
         "switches",
+        "moves",
         "median",
         "p99",
         "max",
@@ -259,7 +261,7 @@ fn hackbench_list(view: &View, points: &[HackbenchPoint], style: Style) -> Vec<S
         }
         let units = units(view, of.iter().map(|p| &p.place));
         lines.push(style.bold(&format!(
-            "hackbench over {}: time of a run; switches a message; latency of a message ({units})",
+            "hackbench over {}: time of a run; switches a message; moves to another CPU a run; latency of a message ({units})",
             transport.word()
         )));
         let label = |p: &&HackbenchPoint| {

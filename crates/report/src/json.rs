@@ -140,6 +140,7 @@ fn hackbench(p: &HackbenchPoint) -> Value {
         "total_ns": p.total.figures(),
         "cpu_ns": p.cpu.figures(),
         "switches_a_message": p.switches,
+        "moves_a_run": p.moves,
         "message_latency": latency,
     })
 }

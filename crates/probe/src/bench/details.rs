@@ -113,6 +113,10 @@ pub struct HackbenchRun {
     pub voluntary: u64,
     /// Switches because something else got the CPU.
     pub involuntary: u64,
+    /// How often a sender or receiver was on another CPU at a message than at the one before; a move back in between is
+    /// not seen. Records of before have none.
+    #[serde(default)]
+    pub moves: Option<u64>,
 }
 
 /// What the mutex gave. A sample is how long the most urgent thread waited: from the moment that it was made ready until

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT][+mhzN]
-//! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+latency]
+//! hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+pinned][+latency]
 //! inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]
 //! remote[+futex|+pipe|+eventfd]
 //! pick[:TASKS]
@@ -108,6 +108,8 @@ pub struct Hackbench {
     pub threads: bool,
     /// They run on so many CPUs; 0: on all.
     pub cpus: u16,
+    /// Each of them stays on one of these CPUs, given to them in turn.
+    pub pinned: bool,
     /// The latency of each message is taken, too.
     pub latency: bool,
 }
@@ -517,6 +519,7 @@ fn one(name: &str, dimensions: &[String], options: &[String]) -> Result<Bench, S
             transport: Transport::Sockets,
             threads: false,
             cpus: 0,
+            pinned: false,
             latency: false,
         }),
         "inversion" => Bench::Inversion(Inversion {
@@ -587,11 +590,13 @@ fn apply(bench: &mut Bench, option: &str) -> Result<(), String> {
                     .map_err(|_| format!("'{option}' is not a number of CPUs, e.g. cpus2"))?;
             } else if option == "threads" || option == "processes" {
                 h.threads = option == "threads";
+            } else if option == "pinned" || option == "free" {
+                h.pinned = option == "pinned";
             } else if option == "latency" {
                 h.latency = true;
             } else {
                 return Err(format!(
-                    "no option '{option}'; there are sockets, pipes, threads, processes, cpusN, latency"
+                    "no option '{option}'; there are sockets, pipes, threads, processes, cpusN, pinned, free, latency"
                 ));
             }
         }
@@ -707,6 +712,9 @@ impl fmt::Display for Hackbench {
         }
         if self.cpus > 0 {
             write!(f, "+cpus{}", self.cpus)?;
+        }
+        if self.pinned {
+            f.write_str("+pinned")?;
         }
         if self.latency {
             f.write_str("+latency")?;
@@ -864,7 +872,7 @@ mod tests {
             "switch",
             "switch:16x16k+threads+futex+across+spin20us",
             "switch:2x0+again1/50+mhz600/1000",
-            "hackbench:10x20x1000x1500+pipes+threads+cpus2+latency",
+            "hackbench:10x20x1000x1500+pipes+threads+cpus2+pinned+latency",
             "inversion:1/8+none/protect+section200us+middle3ms",
             "pick",
             "remote",

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most things that one load counts.
-const COUNTERS: usize = 8;
+const COUNTERS: usize = 9;
 /// 0: no message; 1: one is being written; else its length in bytes plus 2.
 const MESSAGE_STATE: usize = COUNTERS;
 /// Workers that are set up.

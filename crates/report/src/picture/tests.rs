@@ -488,6 +488,7 @@ fn message_passing_over_processes_a_line_a_subject_and_transport() {
             cpu: Nanos::from_millis(ms),
             voluntary: 1,
             involuntary: 1,
+            moves: None,
         };
         let details = Details::Hackbench(HackbenchDetails {
             processes,

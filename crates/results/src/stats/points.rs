@@ -77,6 +77,8 @@ pub struct HackbenchPoint {
     pub cpu: Values,
     /// Switches a message, of both kinds.
     pub switches: f64,
+    /// How often in a run a sender or receiver was found on another CPU than before; of some old records not known.
+    pub moves: Option<f64>,
     /// Latency of the messages of all runs: value in ns and how often, ascending.
     pub latency: Option<Vec<(u64, u64)>>,
 }
@@ -349,6 +351,7 @@ fn hackbench(place: PointName, work: Hackbench, records: &[&Record]) -> Option<H
     let of_seeds = |time: fn(&HackbenchRun) -> f64| Values::new(all.iter().map(|d| d.runs.iter().map(time).collect()));
     let messages: u64 = all.iter().map(|d| d.messages * d.runs.len() as u64).sum();
     let switches: u64 = runs().map(|r| r.voluntary + r.involuntary).sum();
+    let moves: Option<u64> = runs().map(|r| r.moves).sum();
     let mut latency: BTreeMap<u64, u64> = BTreeMap::new();
     for (value, count) in all.iter().filter_map(|d| d.message_latency.as_ref()).flatten() {
         *latency.entry(*value).or_default() += count;
@@ -360,6 +363,7 @@ fn hackbench(place: PointName, work: Hackbench, records: &[&Record]) -> Option<H
         total: of_seeds(|r| r.total.0 as f64)?,
         cpu: of_seeds(|r| r.cpu.0 as f64)?,
         switches: switches as f64 / messages.max(1) as f64,
+        moves: moves.map(|moves| moves as f64 / runs().count().max(1) as f64),
         latency: (!latency.is_empty()).then(|| latency.into_iter().collect()),
     })
 }

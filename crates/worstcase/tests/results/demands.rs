@@ -26,6 +26,7 @@ fn hackbench(millis: u64) -> RawRecord {
             cpu: total,
             voluntary: 1,
             involuntary: 1,
+            moves: None,
         }],
         message_latency: None,
     }));

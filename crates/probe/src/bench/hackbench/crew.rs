@@ -49,9 +49,13 @@ impl Crew {
                     )
                 })?;
             }
-            for _ in 0..what.pairs {
+            for i in 0..what.pairs as usize {
                 self.start("starting a sender", || {
-                    code(&shared.board, shared.enter().and_then(|()| shared.send(&writers)))
+                    let index = group * what.pairs as usize + i;
+                    code(
+                        &shared.board,
+                        shared.enter().and_then(|()| shared.send(&writers, index)),
+                    )
                 })?;
             }
         }
@@ -177,8 +181,8 @@ fn run_threads(shared: &Shared<'_>) -> Result<(), String> {
         for (i, reader) in readers.iter().enumerate() {
             bodies.push(Box::new(move || done(shared.receive(reader, group * pairs + i))));
         }
-        for _ in 0..pairs {
-            bodies.push(Box::new(move || done(shared.send(writers))));
+        for i in 0..pairs {
+            bodies.push(Box::new(move || done(shared.send(writers, group * pairs + i))));
         }
     }
     thread::run_all(&bodies, |e| fail(&format!("starting a thread: {e}")));

@@ -25,17 +25,17 @@ use latency::Histogram;
 /// What is to be done, and where.
 struct Plan {
     what: Hackbench,
-    /// Everybody may run on these; empty: where the caller may.
+    /// Everybody may run on these, or has one of them; empty: where the caller may.
     cpus: Vec<u32>,
 }
 
 impl Plan {
     fn new(what: &Hackbench, request: &Request<'_>) -> Result<Plan, BenchError> {
         let mut cpus = request.cpus.to_vec();
+        if (what.cpus > 0 || what.pinned) && cpus.is_empty() {
+            cpus = affinity::current().map_err(BenchError::system("asking for the CPUs"))?;
+        }
         if what.cpus > 0 {
-            if cpus.is_empty() {
-                cpus = affinity::current().map_err(BenchError::system("asking for the CPUs"))?;
-            }
             if cpus.len() < what.cpus.into() {
                 return Err(BenchError::Limit(format!(
                     "{what} asks for {} CPUs, and may run on {} here: ask for +cpus{}",

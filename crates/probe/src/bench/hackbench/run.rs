@@ -7,7 +7,7 @@
 use super::Plan;
 use super::crew::Crew;
 use super::latency::Histogram;
-use super::shared::{BYTES, EARLY, RECEIVED, SENT, Shared, USED};
+use super::shared::{BYTES, EARLY, MOVES, RECEIVED, SENT, Shared, USED};
 use crate::bench::{BenchError, HackbenchRun, Marks, Observer};
 use crate::record::Sample;
 use crate::sys::usage::Usage;
@@ -79,6 +79,7 @@ pub(super) fn run(
             cpu: used.cpu,
             voluntary: used.voluntary,
             involuntary: used.involuntary,
+            moves: Some(shared.board.count(MOVES)),
         },
         early: shared.board.count(EARLY),
     }))

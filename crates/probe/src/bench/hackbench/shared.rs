@@ -7,6 +7,7 @@ use crate::loads::board::Board;
 use crate::sys::memory::Mapping;
 use crate::sys::{affinity, clock, process, sched, signal};
 use crate::units::Nanos;
+use rustix::thread::sched_getcpu;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
@@ -26,6 +27,8 @@ pub(super) const EARLY: usize = 3;
 pub(super) const USED: [usize; 3] = [4, 5, 6];
 /// Senders and receivers that are ready.
 const READY: usize = 7;
+/// How often one was on another CPU than at its message before.
+pub(super) const MOVES: usize = 8;
 
 /// Made anew for each run, before the first child.
 pub(super) struct Shared<'a> {
@@ -79,6 +82,15 @@ impl Shared<'_> {
         }
     }
 
+    /// The step of the one with this number, of all senders and receivers, to the CPU it stays on, if they stay.
+    fn settle(&self, number: usize) -> Result<(), String> {
+        if !self.plan.what.pinned {
+            return Ok(());
+        }
+        let cpu = self.plan.cpus[number % self.plan.cpus.len()];
+        affinity::set(&[cpu]).map_err(|e| format!("cannot run on CPU {cpu}: {e}"))
+    }
+
     fn name_thread(&self, name: &str) -> Result<(), String> {
         process::set_name(name).map_err(|e| format!("cannot take the name {name}: {e}"))
     }
@@ -100,14 +112,16 @@ impl Shared<'_> {
         Ok(())
     }
 
-    /// A sender: message after message to each of `receivers` in turn.
-    pub(super) fn send(&self, receivers: &[File]) -> Result<(), String> {
+    /// The sender number `index` of all groups: message after message to each of `receivers` in turn.
+    pub(super) fn send(&self, receivers: &[File], index: usize) -> Result<(), String> {
         self.name_thread("hack-sender")?;
+        self.settle(self.plan.what.receivers() + index)?;
         let what = &self.plan.what;
         let mut room = self.room();
         let message = own_lines(&mut room);
         let mut sent = 0;
         self.wait()?;
+        let mut whereabouts = Whereabouts::default();
         for _ in 0..what.messages {
             for mut to in receivers {
                 if what.latency {
@@ -115,21 +129,25 @@ impl Shared<'_> {
                 }
                 to.write_all(message).map_err(|e| format!("sending: {e}"))?;
                 sent += 1;
+                whereabouts.look();
             }
         }
         self.board.add(SENT, sent);
+        self.board.add(MOVES, whereabouts.moves);
         Ok(())
     }
 
     /// The receiver number `index` of all groups.
     pub(super) fn receive(&self, mut from: &File, index: usize) -> Result<(), String> {
         self.name_thread("hack-receiver")?;
+        self.settle(index)?;
         let what = &self.plan.what;
         let mut room = self.room();
         let message = own_lines(&mut room);
         let mut seat = self.latency.as_ref().map(|all| Seat::take(all.half_words(), index));
         let (mut received, mut bytes, mut early) = (0, 0, 0);
         self.wait()?;
+        let mut whereabouts = Whereabouts::default();
         for _ in 0..what.messages_of_a_receiver() {
             let mut done = 0;
             while done < message.len() {
@@ -148,11 +166,28 @@ impl Shared<'_> {
             }
             received += 1;
             bytes += done as u64;
+            whereabouts.look();
         }
         self.board.add(RECEIVED, received);
         self.board.add(BYTES, bytes);
         self.board.add(EARLY, early);
+        self.board.add(MOVES, whereabouts.moves);
         Ok(())
+    }
+}
+
+/// On which CPU a sender or receiver was at its last message.
+#[derive(Default)]
+struct Whereabouts {
+    last: Option<usize>,
+    moves: u64,
+}
+
+impl Whereabouts {
+    fn look(&mut self) {
+        let now = sched_getcpu();
+        self.moves += u64::from(self.last.is_some_and(|last| last != now));
+        self.last = Some(now);
     }
 }
 

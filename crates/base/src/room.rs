@@ -1,0 +1,109 @@
+//! Room for what the cache can make again: the entries of an area that nobody uses go when they are too large together,
+//! those first whose last use is longest ago.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::cache::{Cache, CacheError};
+
+/// An entry in use: it stays until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    _folder: File,
+}
+
+impl Cache {
+    /// Keeps a finished entry, and makes this its last use; nothing if it has gone meanwhile.
+    pub fn hold(&self, area: &str, key: &str) -> Result<Option<Held>, CacheError> {
+        let path = self.path(area, key);
+        let hold = || -> io::Result<Option<Held>> {
+            let folder = File::open(&path)?;
+            flock(&folder, FlockOperation::LockShared)?;
+            // A cache that is only read tells nobody of its use.
+            let _ = folder.set_modified(SystemTime::now());
+            let is_there =
+                fs::metadata(&path).is_ok_and(|now| folder.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
+            Ok(is_there.then_some(Held { _folder: folder }))
+        };
+        match hold() {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            held => held.map_err(|e| CacheError::from_io(&path, e)),
+        }
+    }
+
+    /// Removes entries of an area that nobody holds until the rest takes at most so many bytes of the disk.
+    pub fn bound(&self, area: &str, bytes: u64) {
+        let entries = self.keys(area).into_iter().map(|key| self.path(area, &key));
+        let mut entries: Vec<(SystemTime, u64, PathBuf)> = entries
+            .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, on_disk(&path), path)))
+            .collect();
+        entries.sort();
+        let mut taken: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, entry_bytes, path) in entries {
+            if taken <= bytes {
+                return;
+            }
+            // Best effort: an entry that stays costs space, not correctness.
+            if remove_unheld(&path).unwrap_or(false) {
+                taken -= entry_bytes;
+            }
+        }
+    }
+}
+
+/// Whether it was removed. It vanishes in one step, under the name of what is under construction.
+fn remove_unheld(entry: &Path) -> io::Result<bool> {
+    let folder = File::open(entry)?;
+    if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(false);
+    }
+    let name = entry.file_name().unwrap_or_default().to_string_lossy();
+    let going = entry.with_file_name(format!(".{name}.unused.tmp"));
+    fs::rename(entry, &going)?;
+    fs::remove_dir_all(&going)?;
+    Ok(true)
+}
+
+/// Bytes of the disk; a memory file has holes.
+fn on_disk(entry: &Path) -> u64 {
+    let files = fs::read_dir(entry).into_iter().flatten().flatten();
+    files
+        .filter_map(|file| Some(file.metadata().ok()?.blocks() * 512))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn what_was_used_longest_ago_goes_unless_it_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        for (age, key) in [(30, "a"), (20, "b"), (10, "c"), (0, "d")] {
+            let path = cache.publish::<CacheError>("area", key, |p| {
+                fs::write(p.join("bytes"), vec![1; 1 << 20]).map_err(|e| CacheError::from_io(p, e))
+            });
+            let used = SystemTime::now() - Duration::from_secs(1000 + age);
+            File::open(path.unwrap()).unwrap().set_modified(used).unwrap();
+        }
+        let held = cache.hold("area", "b").unwrap().unwrap();
+        cache.bound("area", 5 << 20);
+        assert_eq!(cache.keys("area"), ["a", "b", "c", "d"]);
+        cache.bound("area", (3 << 20) + (1 << 19));
+        assert_eq!(cache.keys("area"), ["b", "c", "d"]);
+        cache.bound("area", 0);
+        assert_eq!(cache.keys("area"), ["b"], "held");
+        drop(held);
+        cache.bound("area", 0);
+        assert!(cache.keys("area").is_empty());
+        assert!(cache.hold("area", "b").unwrap().is_none());
+        assert_eq!(fs::read_dir(dir.path().join("area")).unwrap().count(), 0);
+    }
+}
