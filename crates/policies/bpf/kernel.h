@@ -26,14 +26,15 @@ typedef _Bool bool;
 #define MAP_NUMBER(name, value) int(*name)[value]
 #define MAP_TYPE(name, type) typeof(type) *name
 
-enum { MAP_ARRAY = 2, MAP_TASK_STORAGE = 29, NO_PREALLOC = 1, STORAGE_CREATE = 1, CLOCK_MONOTONIC = 1 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, CLOCK_MONOTONIC = 1 };
 enum { ENOMEM = 12, E2BIG = 7 };
 
 /* Helpers have numbers, not names (include/uapi/linux/bpf.h). */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
-static void *(*const bpf_task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static long (*const bpf_timer_init)(void *timer, void *map, u64 clock) = (void *)169;
 static long (*const bpf_timer_set_callback)(void *timer, void *callback) = (void *)170;

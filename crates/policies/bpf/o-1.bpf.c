@@ -742,7 +742,7 @@ s32 exit_task(u64 *ctx)
 		if (n->sleep_ns < up->sleep_ns)
 			up->sleep_ns = (up->sleep_ns * 3 + n->sleep_ns) >> 2;
 	}
-	give_back(number);
+	give_back(p, number);
 	return 0;
 }
 

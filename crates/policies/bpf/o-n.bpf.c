@@ -473,7 +473,7 @@ s32 exit_task(u64 *ctx)
 		counter = node(parent)->counter + node(number)->counter;
 		node(parent)->counter = counter > COUNTER_MAX ? COUNTER_MAX : counter;
 	}
-	give_back(number);
+	give_back(p, number);
 	return 0;
 }
 

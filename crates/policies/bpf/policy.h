@@ -44,10 +44,14 @@ ALWAYS_INLINE struct counters *count(u32 cpu)
  * ---- A number for each task: its index in the policy's array of nodes. 0 is no task. ----
  */
 
+/*
+ * By the task's address, and all of it allocated beforehand: from 7.0 on the kernel allocates a task's own storage for
+ * BPF only where the CPU has cmpxchg16b, which the lab's CPUs have not.
+ */
 struct {
-	MAP_NUMBER(type, MAP_TASK_STORAGE);
-	MAP_NUMBER(map_flags, NO_PREALLOC);
-	MAP_TYPE(key, int);
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, NODES);
+	MAP_TYPE(key, u64);
 	MAP_TYPE(value, u32);
 } numbers SEC(".maps");
 
@@ -58,7 +62,8 @@ static u32 number_end = 1;
 
 ALWAYS_INLINE u32 number_of(struct task_struct *p)
 {
-	u32 *number = bpf_task_storage_get(&numbers, p, NULL, 0);
+	u64 task = (u64)p;
+	u32 *number = bpf_map_lookup_elem(&numbers, &task);
 
 	return number ? *number : 0;
 }
@@ -79,8 +84,12 @@ static __attribute__((noinline)) u32 allot(void)
 	return 0;
 }
 
-ALWAYS_INLINE void give_back(u32 number)
+/* Of a task that has ended. */
+ALWAYS_INLINE void give_back(struct task_struct *p, u32 number)
 {
+	u64 task = (u64)p;
+
+	bpf_map_delete_elem(&numbers, &task);
 	taken[CUT(number, NODES)] = 0;
 	if (number < number_hint)
 		number_hint = number;
@@ -89,12 +98,14 @@ ALWAYS_INLINE void give_back(u32 number)
 /* Gives the task a number of its own; an error keeps the task from being made. */
 ALWAYS_INLINE u32 number_new(struct task_struct *p)
 {
-	u32 *number = bpf_task_storage_get(&numbers, p, NULL, STORAGE_CREATE);
+	u64 task = (u64)p;
+	u32 number = allot();
 
-	if (!number)
+	if (number && bpf_map_update_elem(&numbers, &task, &number, 0)) {
+		give_back(p, number);
 		return 0;
-	*number = allot();
-	return *number;
+	}
+	return number;
 }
 
 /*
