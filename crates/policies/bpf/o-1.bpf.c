@@ -15,8 +15,9 @@
  *   wake-up     on the CPU that it last ran on (a synchronous one: on this one); preempts what has a worse priority.
  *   fork        parent and child share the parent's timeslice.
  *   balancer    each CPU pulls for itself: when its queue is empty, every 1 ms while it is idle, every 200 ms while it
- *               is busy. From the longest queue, if that is longer by a quarter; half of the difference; expired tasks
- *               first, and of those the best priority; none that runs, ran a moment ago, or may not run here.
+ *               is busy. From the longest queue, if that is longer by a quarter; expired tasks first, and of those the
+ *               best priority; none that runs or may not run here. A busy CPU takes half of the difference, but none
+ *               that ran a moment ago; an idle one takes one, whenever that ran.
  *
  * Where it differs from 2.6.0:
  *   - Only SCHED_OTHER, BATCH and IDLE tasks are chosen here. FIFO and RR stay with the kernel, and a task that they
@@ -345,9 +346,9 @@ static __attribute__((noinline)) s32 place(u32 number, u32 cpu, u64 now)
 
 /* ---- The balancer ---- */
 
-ALWAYS_INLINE bool may_pull(struct node *n, u32 to, u64 now)
+ALWAYS_INLINE bool may_pull(struct node *n, u32 to, u32 cause, u64 now)
 {
-	return n->waits && may_run_on(n->cpus, to) && now - n->counted_to > CACHE_HOT_NS;
+	return n->waits && may_run_on(n->cpus, to) && (cause != BUSY || now - n->counted_to > CACHE_HOT_NS);
 }
 
 /* Pulls from the longest queue; gives the best priority that came, PRIORITIES if nothing did. */
@@ -373,7 +374,7 @@ static __attribute__((noinline)) u32 pull(u32 to, u32 cause)
 	}
 	if (from == to || (most - mine) * 4 < most)
 		return PRIORITIES;
-	want = (most - mine) >> 1;
+	want = cause == BUSY ? (most - mine) >> 1 : 1;
 	if (!want)
 		want = 1;
 
@@ -403,7 +404,7 @@ static __attribute__((noinline)) u32 pull(u32 to, u32 cause)
 			continue;
 		}
 		c->tasks_looked_at++;
-		if (may_pull(n, to, now)) {
+		if (may_pull(n, to, cause, now)) {
 			unlink(number);
 			link(number, to, turn ? queue(to)->active : !queue(to)->active, false);
 			if (n->priority < best)
