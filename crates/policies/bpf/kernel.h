@@ -26,7 +26,7 @@ typedef _Bool bool;
 #define MAP_NUMBER(name, value) int(*name)[value]
 #define MAP_TYPE(name, type) typeof(type) *name
 
-enum { MAP_HASH = 1, MAP_ARRAY = 2, CLOCK_MONOTONIC = 1 };
+enum { MAP_HASH = 1 };
 enum { ENOMEM = 12, E2BIG = 7 };
 
 /* Helpers have numbers, not names (include/uapi/linux/bpf.h). */
@@ -36,9 +36,6 @@ static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
-static long (*const bpf_timer_init)(void *timer, void *map, u64 clock) = (void *)169;
-static long (*const bpf_timer_set_callback)(void *timer, void *callback) = (void *)170;
-static long (*const bpf_timer_start)(void *timer, u64 ns, u64 flags) = (void *)171;
 
 struct cpumask {
 	unsigned long bits[1];
@@ -62,10 +59,6 @@ struct task_struct {
 struct scx_init_task_args {
 	bool fork;
 } KERNEL_TYPE;
-
-struct bpf_timer {
-	u64 opaque[2];
-} __attribute__((aligned(8)));
 
 /* Each is called with its arguments in an array. */
 typedef s32 callback(u64 *ctx);

@@ -26,7 +26,8 @@
  *   - A running task is on no list, and goes back to where it would have stayed.
  *   - Time is counted in ns. That a timeslice is used up is seen at the next tick of the kernel (4 ms with HZ=250).
  *   - No credit for interactivity, and interactive tasks of one priority do not take turns within a timeslice.
- *   - One timer asks all idle CPUs to balance, and is off while nothing waits. 2.6 has a tick on each.
+ *   - An idle CPU has no tick and is asked to balance from elsewhere: at the first wake-up or tick on some CPU after
+ *     1 ms. (The kernel gives BPF no timer where the CPU has no cmpxchg16b, as the lab's have not.)
  *   - Loads are compared as they are. 2.6 takes the lower of now and the time before while it is busy.
  */
 #include "policy.h"
@@ -89,7 +90,7 @@ struct queue {
 	u32 best_expired;
 	u64 balanced_at;
 	bool idle;
-	/* The timer found this CPU idle while others have tasks that wait. */
+	/* It was found idle while a task waits elsewhere. */
 	bool asked;
 };
 
@@ -100,18 +101,8 @@ static struct queue queues[CPUS];
 /* By CPU, array and priority; 256 instead of 140, so that the index is made of bits. */
 static struct list lists[CPUS * 2 * 256];
 
-/* The kernel finds a timer within a value, not one that is the value. */
-struct timer {
-	struct bpf_timer timer;
-};
-
-struct {
-	MAP_NUMBER(type, MAP_ARRAY);
-	MAP_NUMBER(max_entries, 1);
-	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct timer);
-} timers SEC(".maps");
-static u32 timer_runs;
+/* When idle CPUs were last asked to look for work. */
+static u64 idle_asked_at;
 
 ALWAYS_INLINE struct node *node(u32 number)
 {
@@ -419,50 +410,28 @@ static __attribute__((noinline)) u32 pull(u32 to, u32 cause)
 	return best;
 }
 
-/* Has the timer look for idle CPUs in 1 ms, if there is an idle one while a task waits elsewhere. */
-ALWAYS_INLINE void watch_idle(void)
+/*
+ * Every 1 ms, has the idle CPUs look for work if a task waits elsewhere. There is no clock of its own: whatever happens
+ * on some CPU looks whether it is time. No lock is held here; the idle CPUs pull for themselves.
+ */
+static __attribute__((noinline)) s32 wake_idle(u64 now)
 {
-	u32 zeroth = 0;
-	struct timer *timer;
-
-	if (nr_cpu_ids <= 1 || timer_runs || __sync_val_compare_and_swap(&timer_runs, 0, 1))
-		return;
-	timer = bpf_map_lookup_elem(&timers, &zeroth);
-	if (!timer || bpf_timer_start(&timer->timer, IDLE_BALANCE_NS, 0))
-		timer_runs = 0;
-}
-
-/* No lock may be taken here: interrupts are on. The idle CPUs pull for themselves. */
-static s32 timer_fires(void *map, u32 *key, void *timer)
-{
-	bool waiting = false, idle = false;
+	u64 before = idle_asked_at;
+	bool waiting = false;
 	u32 cpu;
 
-	timer_runs = 0;
+	if (now - before < IDLE_BALANCE_NS || __sync_val_compare_and_swap(&idle_asked_at, before, now) != before)
+		return 0;
 	for (cpu = FROM(0); cpu < nr_cpu_ids && cpu < CPUS && may_go_on(); cpu++)
 		if (load(cpu) > 1)
 			waiting = true;
 	for (cpu = FROM(0); waiting && cpu < nr_cpu_ids && cpu < CPUS && may_go_on(); cpu++) {
 		if (queue(cpu)->idle) {
-			idle = true;
 			queue(cpu)->asked = true;
 			scx_bpf_kick_cpu(cpu, __SCX_KICK_IDLE);
 		}
 	}
-	if (idle)
-		watch_idle();
 	return 0;
-}
-
-ALWAYS_INLINE bool some_cpu_is_idle(void)
-{
-	bool idle = false;
-	u32 cpu;
-
-	for (cpu = FROM(0); cpu < nr_cpu_ids && cpu < CPUS && may_go_on(); cpu++)
-		if (queue(cpu)->idle)
-			idle = true;
-	return idle;
 }
 
 /* ---- Callbacks ---- */
@@ -545,8 +514,8 @@ s32 enqueue(u64 *ctx)
 	other = *current_on(cpu);
 	if (other && n->priority < node(other)->priority)
 		scx_bpf_kick_cpu(cpu, __SCX_KICK_PREEMPT);
-	else if (nr_cpu_ids > 1 && other && some_cpu_is_idle())
-		watch_idle();
+	else if (nr_cpu_ids > 1)
+		wake_idle(scx_bpf_now());
 	return 0;
 }
 
@@ -663,6 +632,8 @@ s32 tick(u64 *ctx)
 	u64 now = scx_bpf_now();
 
 	count_run(n, now);
+	if (nr_cpu_ids > 1)
+		wake_idle(now);
 	if (nr_cpu_ids > 1 && now - q->balanced_at >= BUSY_BALANCE_NS) {
 		q->balanced_at = now;
 		if (pull(cpu, BUSY) < n->priority) {
@@ -691,8 +662,6 @@ s32 update_idle(u64 *ctx)
 	u32 cpu = (s32)ctx[0];
 
 	queue(cpu)->idle = ctx[1] & 0xff;
-	if (ctx[1] & 0xff)
-		watch_idle();
 	return 0;
 }
 
@@ -750,15 +719,10 @@ s32 exit_task(u64 *ctx)
 SEC("struct_ops.s/init")
 s32 init(u64 *ctx)
 {
-	u32 zeroth = 0, cpu;
-	struct timer *timer = bpf_map_lookup_elem(&timers, &zeroth);
+	u32 cpu;
 
-	if (!timer)
-		return -ENOMEM;
 	for (cpu = FROM(0); cpu < CPUS && may_go_on(); cpu++)
 		queue(cpu)->best_expired = PRIORITIES;
-	bpf_timer_init(&timer->timer, &timers, CLOCK_MONOTONIC);
-	bpf_timer_set_callback(&timer->timer, timer_fires);
 	return fits();
 }
 

@@ -10,11 +10,13 @@
 //! speed        CPUs at one frequency
 //! timer        which timer wakes the measuring threads
 //! work_dir     where the loads work: a folder whose name nobody can foresee
+//! fits         what of a study this machine can do
 //! bench        a probe that does not measure CPU by CPU -> record     origin   where and when: what a record keeps
 //! ```
 
 mod bench;
 pub mod executor;
+mod fits;
 mod io_scheduler;
 pub mod keep;
 pub mod matrix;
@@ -33,6 +35,7 @@ mod work_dir;
 pub mod worker;
 
 pub use executor::HostExecutor;
+pub use fits::leave_out;
 pub use matrix::Matrix;
 pub use measurement::Watch;
 pub(crate) use work_dir::work_dir;

@@ -111,11 +111,16 @@ impl RunArgs {
     }
 
     fn measure(&self) -> Result<ExitCode, Error> {
-        let (plan, dir) = self.plan()?;
+        let (mut plan, dir) = self.plan()?;
         let resume = self.resume;
         match plan.experiment.venue {
             Venue::Lab => lab::measure(plan, &dir, &self.how),
-            Venue::Host => host::measure(plan, &host::Place { dir, resume }),
+            Venue::Host => {
+                for note in worstcase_host::run::leave_out(&mut plan.experiment) {
+                    eprintln!("worstcase: {note}");
+                }
+                host::measure(plan, &host::Place { dir, resume })
+            }
         }
     }
 }

@@ -1,0 +1,62 @@
+//! What of a study a machine can do: it is written for all machines, and some have fewer CPUs.
+
+use crate::Facts;
+use crate::cpus::Cpus;
+use worstcase_plan::{Experiment, Subjects};
+use worstcase_probe::Probe;
+use worstcase_probe::bench::Bench;
+
+/// Leaves out runs of hackbench on more CPUs than may be used here; says which.
+pub fn leave_out(experiment: &mut Experiment) -> Vec<String> {
+    let available = Cpus::of(&Facts::of("/".as_ref())).usual().len();
+    leave_out_of(experiment, available)
+}
+
+fn leave_out_of(experiment: &mut Experiment, available: usize) -> Vec<String> {
+    let mut left_out = Vec::new();
+    for part in &mut experiment.parts {
+        let cpus = match &part.subjects {
+            Subjects::Cpus(Some(cpus)) => cpus.len(),
+            _ => available,
+        };
+        let keep = |word: String| match Probe::expand(&word) {
+            Ok(all) if all.iter().any(|probe| wanted(probe) > cpus) => {
+                let (kept, out): (Vec<Probe>, Vec<Probe>) = all.into_iter().partition(|probe| wanted(probe) <= cpus);
+                left_out.extend(out.iter().map(|probe| format!("left out, {cpus} CPUs may be used here: {probe}")));
+                kept.iter().map(ToString::to_string).collect()
+            }
+            // What is no probe is refused by who runs it.
+            _ => vec![word],
+        };
+        part.probes = std::mem::take(&mut part.probes).into_iter().flat_map(keep).collect();
+    }
+    experiment.parts.retain(|part| !part.probes.is_empty());
+    left_out
+}
+
+/// CPUs that a probe asks for.
+fn wanted(probe: &Probe) -> usize {
+    match probe {
+        Probe::Bench(Bench::Hackbench(what)) => what.cpus.into(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use worstcase_plan::{Variant, Venue, study};
+
+    #[test]
+    fn hackbench_on_more_cpus_than_there_are_is_left_out() {
+        let plan = study::plan("scheduler-scaling", Venue::Host, Variant::Full).unwrap();
+        for cpus in [1, 2, 4, 8] {
+            let mut experiment = plan.experiment.clone();
+            let left_out = leave_out_of(&mut experiment, cpus);
+            assert_eq!(left_out.is_empty(), cpus == 8, "{left_out:?}");
+            let probes = experiment.parts.iter().flat_map(|part| &part.probes);
+            let most = probes.flat_map(|word| Probe::expand(word).unwrap()).map(|probe| wanted(&probe));
+            assert_eq!(most.max(), Some(cpus));
+        }
+    }
+}
