@@ -22,7 +22,10 @@ fn leave_out_of(experiment: &mut Experiment, available: usize) -> Vec<String> {
         let keep = |word: String| match Probe::expand(&word) {
             Ok(all) if all.iter().any(|probe| wanted(probe) > cpus) => {
                 let (kept, out): (Vec<Probe>, Vec<Probe>) = all.into_iter().partition(|probe| wanted(probe) <= cpus);
-                left_out.extend(out.iter().map(|probe| format!("left out, {cpus} CPUs may be used here: {probe}")));
+                left_out.extend(
+                    out.iter()
+                        .map(|probe| format!("left out, {cpus} CPUs may be used here: {probe}")),
+                );
                 kept.iter().map(ToString::to_string).collect()
             }
             // What is no probe is refused by who runs it.
@@ -55,7 +58,9 @@ mod tests {
             let left_out = leave_out_of(&mut experiment, cpus);
             assert_eq!(left_out.is_empty(), cpus == 8, "{left_out:?}");
             let probes = experiment.parts.iter().flat_map(|part| &part.probes);
-            let most = probes.flat_map(|word| Probe::expand(word).unwrap()).map(|probe| wanted(&probe));
+            let most = probes
+                .flat_map(|word| Probe::expand(word).unwrap())
+                .map(|probe| wanted(&probe));
             assert_eq!(most.max(), Some(cpus));
         }
     }
