@@ -195,6 +195,13 @@ impl Cache {
         }
     }
 
+    /// The same, if nobody holds it now.
+    pub(crate) fn try_lock(&self, area: &str, key: &str) -> Option<Lock> {
+        let (_, file) = self.lock_file(area, key).ok()?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Lock { _file: file })
+    }
+
     fn lock_file(&self, area: &str, key: &str) -> Result<(PathBuf, File), CacheError> {
         let path = self.area("locks")?.join(format!("{}.{key}", area.replace('/', ".")));
         let file = File::options().create(true).append(true).open(&path);
@@ -212,8 +219,7 @@ impl Cache {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let key = name.to_str().and_then(under_construction);
-            let lock = key.and_then(|key| self.lock_file(area, key).ok());
-            if lock.is_some_and(|(_, file)| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()) {
+            if key.is_some_and(|key| self.try_lock(area, key).is_some()) {
                 // Best effort: a leftover that stays costs space, not correctness.
                 let _ = fs::remove_dir_all(entry.path());
             }
@@ -348,9 +354,9 @@ fn check_once(entry: &Path) -> Result<(), String> {
 }
 
 /// Removes an entry: it vanishes in one step, under a name of what is under construction.
-fn discard(entry: &Path) -> io::Result<()> {
+pub(crate) fn discard(entry: &Path) -> io::Result<()> {
     let name = entry.file_name().unwrap_or_default().to_string_lossy();
-    let going = entry.with_file_name(format!(".{name}.damaged.tmp"));
+    let going = entry.with_file_name(format!(".{name}.discarded.tmp"));
     fs::rename(entry, &going)?;
     match going.is_dir() {
         true => fs::remove_dir_all(&going),

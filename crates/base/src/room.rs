@@ -4,12 +4,12 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::cache::{Cache, CacheError};
+use crate::cache::{Cache, CacheError, discard};
 
 /// An entry in use: it stays until this is dropped.
 #[derive(Debug)]
@@ -38,35 +38,32 @@ impl Cache {
 
     /// Removes entries of an area that nobody holds until the rest takes at most so many bytes of the disk.
     pub fn bound(&self, area: &str, bytes: u64) {
-        let entries = self.keys(area).into_iter().map(|key| self.path(area, &key));
-        let mut entries: Vec<(SystemTime, u64, PathBuf)> = entries
-            .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, on_disk(&path), path)))
-            .collect();
+        let of = |key: String| {
+            let path = self.path(area, &key);
+            Some((fs::metadata(&path).ok()?.modified().ok()?, on_disk(&path), key))
+        };
+        let mut entries: Vec<(SystemTime, u64, String)> = self.keys(area).into_iter().filter_map(of).collect();
         entries.sort();
         let mut taken: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
-        for (_, entry_bytes, path) in entries {
+        for (_, entry_bytes, key) in entries {
             if taken <= bytes {
                 return;
             }
             // Best effort: an entry that stays costs space, not correctness.
-            if remove_unheld(&path).unwrap_or(false) {
+            if self.remove_unheld(area, &key).is_some() {
                 taken -= entry_bytes;
             }
         }
     }
-}
 
-/// Whether it was removed. It vanishes in one step, under the name of what is under construction.
-fn remove_unheld(entry: &Path) -> io::Result<bool> {
-    let folder = File::open(entry)?;
-    if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Ok(false);
+    /// Nothing if somebody holds it, or builds or verifies it now.
+    fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
+        let path = self.path(area, key);
+        let _lock = self.try_lock(area, key)?;
+        let folder = File::open(&path).ok()?;
+        flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
+        discard(&path).ok()
     }
-    let name = entry.file_name().unwrap_or_default().to_string_lossy();
-    let going = entry.with_file_name(format!(".{name}.unused.tmp"));
-    fs::rename(entry, &going)?;
-    fs::remove_dir_all(&going)?;
-    Ok(true)
 }
 
 /// Bytes of the disk; a memory file has holes.
@@ -94,13 +91,14 @@ mod tests {
             File::open(path.unwrap()).unwrap().set_modified(used).unwrap();
         }
         let held = cache.hold("area", "b").unwrap().unwrap();
+        let verifies = cache.lock("area", "c").unwrap();
         cache.bound("area", 5 << 20);
         assert_eq!(cache.keys("area"), ["a", "b", "c", "d"]);
         cache.bound("area", (3 << 20) + (1 << 19));
         assert_eq!(cache.keys("area"), ["b", "c", "d"]);
         cache.bound("area", 0);
-        assert_eq!(cache.keys("area"), ["b"], "held");
-        drop(held);
+        assert_eq!(cache.keys("area"), ["b", "c"], "in use");
+        drop((held, verifies));
         cache.bound("area", 0);
         assert!(cache.keys("area").is_empty());
         assert!(cache.hold("area", "b").unwrap().is_none());
