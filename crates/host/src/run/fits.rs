@@ -22,11 +22,10 @@ fn leave_out_of(experiment: &mut Experiment, available: usize) -> Vec<String> {
         let keep = |word: String| match Probe::expand(&word) {
             Ok(all) if all.iter().any(|probe| wanted(probe) > cpus) => {
                 let (kept, out): (Vec<Probe>, Vec<Probe>) = all.into_iter().partition(|probe| wanted(probe) <= cpus);
-                left_out.extend(
-                    out.iter()
-                        .map(|probe| format!("left out, {cpus} CPUs may be used here: {probe}")),
-                );
-                kept.iter().map(ToString::to_string).collect()
+                let words = |all: Vec<Probe>| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+                let out = words(out).join(", ");
+                left_out.push(format!("left out, {cpus} CPUs may be used here: {out}"));
+                words(kept)
             }
             // What is no probe is refused by who runs it.
             _ => vec![word],
