@@ -130,7 +130,7 @@ fn built_in_figures_have_cells_or_a_reason() {
     for (name, cells) in [
         ("preemption-models", (4, 6)),
         ("realfeel-jitter", (1, 2)),
-        ("scheduler-scaling", (3, 3)),
+        ("scheduler-scaling", (2, 3)),
         ("interrupt-and-switch", (8, 8)),
         ("kernel-flavours", (4, 4)),
         ("io-schedulers", (9, 10)),

@@ -263,6 +263,7 @@ fn every_sample_of_a_cell_has_a_breakdown_that_adds_up() {
                     index: samples[i].index,
                     latency_ns: samples[i].latency,
                     since: Since::Due,
+                    scheduler: None,
                 };
                 is_whole(&tell(&execution, &kernel.code, &(), sample, &around).unwrap().breakdown);
                 told += 1;

@@ -104,15 +104,17 @@ fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Mileston
     let (execution, walk) = (sources.execution, sources.walk);
     let lead = match since {
         Since::Due => return Some((Milestones::find(execution, walk)?, Vec::new(), Vec::new())),
+        Since::DueWithSlack => Lead::with_slack(walk, execution),
         Since::DueElsewhere | Since::Woken | Since::Pulsed => Lead::find(sources, symbols, since),
         Since::DueDevice => Lead::of_device(walk, execution),
         Since::Called => Lead::here(walk, execution),
     };
-    let points = match since.is_device() {
-        true => Milestones::of_device,
-        false => Milestones::without_timer,
+    let (due, entry) = (lead.due, lead.entry);
+    let points = match since {
+        Since::DueWithSlack => Milestones::with_slack(execution, walk, due, entry)?,
+        _ if since.is_device() => Milestones::of_device(execution, walk, since, due, entry)?,
+        _ => Milestones::without_timer(execution, walk, since, due, entry)?,
     };
-    let points = points(execution, walk, since, lead.due, lead.entry)?;
     Some((points, lead.spans, lead.notes))
 }
 

@@ -156,7 +156,7 @@ pub fn cause_in_words(
         sentence: match is_single {
             true => sentence::sentence(&cause, words),
             false => sentence::several(&cause, spans, words),
-        },
+        } + &sentence::choice(sample, spans),
         remedy: remedy::remedy(sample, mechanism, &cause.longest.task.comm, peers),
         mechanism,
         function: Some(cause.at.function).filter(|f| !f.is_empty()),

@@ -236,7 +236,7 @@ impl Classifier<'_> {
             () if i.start < p.wake => Kind::IrqHandler,
             () if wakes => Kind::WakeUp,
             () if has(&[Role::ScheduleGlue, Role::ExitToUser]) => Kind::Schedule,
-            () if p.since == Since::Due || p.since.is_device() => Kind::IrqExit,
+            () if p.since.is_own_timer() || p.since.is_device() => Kind::IrqExit,
             () => Kind::WakingIrq,
         }
     }

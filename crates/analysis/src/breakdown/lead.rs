@@ -5,12 +5,14 @@
 //! between them, the way.
 
 mod sender;
+mod slack;
 
 use super::frames::{Walk, What};
 use super::roles::{self, Role};
 use super::sources::Sources;
 use super::spans::{Kind, Since, Span};
 use sender::Sender;
+pub(super) use slack::SLACK;
 use worstcase_lab::execution::{Execution, Symbols, Why};
 use worstcase_probe::Nanos;
 

@@ -56,7 +56,29 @@ pub struct Milestones {
 impl Milestones {
     /// Finds them.
     pub fn find(execution: &Execution, walk: &Walk) -> Option<Milestones> {
-        let (due, sample) = (execution.due.0, execution.sample.0);
+        let due = execution.due.0;
+        let marks = walk.marks_within(due, execution.sample.0);
+        let entry = execution.timer_entry.map(|entry| entry.0);
+        Milestones::of_timer(execution, walk, Since::Due, due, entry, wake(walk, marks))
+    }
+
+    /// Those of an ordinary thread's timer, whose interrupt is entered at `entry`, if that is known.
+    pub fn with_slack(execution: &Execution, walk: &Walk, due: u64, entry: Option<u64>) -> Option<Milestones> {
+        let marks = walk.marks_within(due, execution.sample.0).iter();
+        let mut wakes = marks.filter(|m| m.what == What::Enter(Role::Wake) && entry.is_some_and(|at| m.count >= at));
+        let wake = (wakes.next(), false);
+        Milestones::of_timer(execution, walk, Since::DueWithSlack, due, entry, wake)
+    }
+
+    fn of_timer(
+        execution: &Execution,
+        walk: &Walk,
+        since: Since,
+        due: u64,
+        timer_entry: Option<u64>,
+        (wake, ambiguous): (Option<&Mark>, bool),
+    ) -> Option<Milestones> {
+        let sample = execution.sample.0;
         let probe = walk.at(sample.checked_sub(1)?)?.pid;
         walk.at(due)?;
         let marks = walk.marks_within(due, sample);
@@ -64,14 +86,13 @@ impl Milestones {
             let mut after = marks.iter().filter(|m| m.count >= from);
             after.find(|m| m.what == What::Enter(role)).map(|m| m.count)
         };
-        let (wake, ambiguous) = wake(walk, marks);
         let wake_at = wake.map(|m| m.count);
         // An interrupt that already ran when the timer was due may have found it expired.
-        let entry = match execution.timer_entry.map(|c| c.0) {
+        let entry = match timer_entry {
             Some(entry) if wake_at.is_none_or(|at| at >= entry) => entry.clamp(due, sample),
             _ => due,
         };
-        let came_after_due = entry > due || execution.timer_entry.is_some_and(|c| c.0 == due);
+        let came_after_due = entry > due || timer_entry == Some(due);
         let first_resched = first(Role::Resched, entry).unwrap_or(sample);
         let wake_at = wake_at.unwrap_or(first_resched);
         let entry_end = interrupt_end(walk, entry, sample);
@@ -79,7 +100,7 @@ impl Milestones {
             .iter()
             .find(|m| m.count > wake_at && m.pid == probe && m.what == What::Enter(Role::PiBlock));
         Some(Milestones {
-            since: Since::Due,
+            since,
             due,
             sample,
             probe,
@@ -185,7 +206,8 @@ impl Milestones {
     /// What to show of this CPU at the beginning: the due time; where another CPU's interrupt came at once, what it came into.
     pub fn before_interrupt(&self) -> u64 {
         let came_at_once = self.entry == self.due
-            && (self.since.is_device() || matches!(self.since, Since::Woken | Since::DueElsewhere));
+            && (self.since.is_device()
+                || matches!(self.since, Since::Woken | Since::DueElsewhere | Since::DueWithSlack));
         self.due - u64::from(came_at_once)
     }
 

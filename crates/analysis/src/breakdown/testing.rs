@@ -24,6 +24,7 @@ pub fn sample(preempt: &str, latency: u64) -> Sample {
         index: 0,
         latency_ns: Nanos(latency),
         since: Since::Due,
+        scheduler: None,
     }
 }
 

@@ -100,7 +100,11 @@ fn breakdown(
         },
         peers: peers(record, records),
     };
-    let sample = sample(record, capture.index as u32, capture.latency(), Since::Due);
+    let since = match super::sleeps_as_ordinary(record) {
+        true => Since::DueWithSlack,
+        false => Since::Due,
+    };
+    let sample = sample(record, capture.index as u32, capture.latency(), since);
     tell(capture, symbols, sample, &around).map_err(|source| ExplainError::Breakdown {
         cell: record.id.clone(),
         index: capture.index as u32,

@@ -32,6 +32,7 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Details, Line};
+use worstcase_probe::policy::ProbePolicy;
 use worstcase_results::record::{Progress, Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// Where breakdowns are in the cache.
@@ -119,7 +120,20 @@ fn since(record: &Record, row: &SampleRow) -> Since {
         },
         Some(Details::Shootdown(_)) => Since::Called,
         None if row.irq_latency.is_none() => Since::DueElsewhere,
+        None if sleeps_as_ordinary(record) => Since::DueWithSlack,
         _ => Since::Due,
+    }
+}
+
+/// Whether its samples are of an ordinary thread that sleeps until a time.
+fn sleeps_as_ordinary(record: &Record) -> bool {
+    match record.subject.virtual_machine() {
+        // The lab's response is a signal's timer, which has no slack.
+        Some(machine) => matches!(machine.policy, ProbePolicy::Other { .. }) && record.cell.probe_name() == "wakeup",
+        None => {
+            let method = record.cell.method.as_ref();
+            method.is_some_and(|method| method.policy == "other" && method.timer == "nanosleep")
+        }
     }
 }
 
@@ -316,6 +330,7 @@ fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> Sampl
         index,
         latency_ns,
         since,
+        scheduler: record.scheduler.as_ref().map(|loaded| loaded.name.clone()),
     }
 }
 

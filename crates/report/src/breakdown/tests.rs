@@ -82,6 +82,7 @@ fn sample(execution: &Execution, preempt: &str) -> Sample {
         index: 5,
         latency_ns: execution.latency,
         since: Default::default(),
+        scheduler: None,
     }
 }
 

@@ -23,6 +23,7 @@ fn breakdown() -> Breakdown {
         index: 1,
         latency_ns: Nanos(1_000),
         since: Default::default(),
+        scheduler: None,
     };
     let cause = Cause {
         mechanism: Mechanism::OtherThread,

@@ -2,7 +2,7 @@
 
 use super::{Mechanism, Peer};
 use crate::breakdown::build::preempts;
-use crate::breakdown::spans::Sample;
+use crate::breakdown::spans::{Sample, Since};
 use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
 
@@ -12,6 +12,12 @@ const SHARE: Nanos = Nanos(10_000_000);
 /// In words; cites the run's other subjects where they show it. `by` is the thread whose doing it is.
 pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
+        _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
+            "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo:90) ends it"
+        }
+        _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::WakeUpPath => {
+            "nothing stands in the way: up to 50 us are the timer slack of an ordinary thread, which prctl(PR_SET_TIMERSLACK, 1) or a real-time policy (--policy fifo:90) ends"
+        }
         _ if mechanism == Mechanism::OtherThread && sample.latency_ns >= SHARE => {
             "give the waiting thread a priority above this one; if it has that, a real-time thread never sleeps, and the kernel keeps a share of each second for the others: let that thread sleep, or end the share (sched_rt_runtime_us=-1; from 6.12 on the fair server, /sys/kernel/debug/sched/fair_server/cpuN/runtime)"
         }
@@ -171,6 +177,18 @@ mod tests {
         let advice = |by| remedy(&sample("rt", 15_000), Mechanism::LockOwner, by, &[]);
         assert!(advice("irq/7-parport0").contains("--chrt irq/N=99"));
         assert!(advice("rcuc/0").starts_with("shorten"));
+    }
+
+    #[test]
+    fn an_ordinary_thread_is_told_of_turns_and_of_its_slack() {
+        let ordinary = Sample {
+            since: Since::DueWithSlack,
+            ..sample("lazy", 31_000_000)
+        };
+        let advice = |mechanism| remedy(&ordinary, mechanism, "load-cpu", &[]);
+        assert!(advice(Mechanism::OtherThread).starts_with("ordinary threads take turns"));
+        assert!(advice(Mechanism::WakeUpPath).contains("PR_SET_TIMERSLACK"));
+        assert!(advice(Mechanism::InterruptsOff).contains("PREEMPT_RT"));
     }
 
     #[test]

@@ -81,6 +81,28 @@ pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -
     )
 }
 
+/// The longest choice that a loaded scheduler made meanwhile; nothing of the kernel's own.
+pub fn choice(sample: &Sample, spans: &[Span]) -> String {
+    let choices = spans.iter().filter(|s| s.what == Kind::Schedule);
+    let (Some(scheduler), Some(longest)) = (&sample.scheduler, choices.max_by_key(|s| s.length_ns)) else {
+        return String::new();
+    };
+    let most = longest.functions.first().map(|share| {
+        let caller = share.caller.as_ref().map(|caller| format!(" called by {caller}"));
+        format!(
+            ", {} us of that in {}{}",
+            micros(share.self_ns),
+            share.function,
+            caller.unwrap_or_default()
+        )
+    });
+    format!(
+        " The longest choice by {scheduler} took {} us{}.",
+        micros(longest.length_ns),
+        most.unwrap_or_default()
+    )
+}
+
 /// What happened, and where.
 pub fn words(cause: &CauseParts) -> String {
     format!("{}{}{}", what(cause), most(cause), meanwhile(cause))

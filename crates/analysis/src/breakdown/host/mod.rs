@@ -20,7 +20,8 @@ mod words;
 pub use names::{NamesError, running_kernel};
 
 use super::cause::{CauseParts, Peer, cause_in_words};
-use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Span, Task};
+use super::lead::SLACK;
+use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Since, Span, Task};
 use classify::Classifier;
 use points::Points;
 use worstcase_host::trace::events::Thread;
@@ -71,6 +72,10 @@ pub fn tell(
     if at < ask.now {
         push(&mut spans, unexplained(ask.due, at, ask.now));
     }
+    if sample.since == Since::DueWithSlack {
+        let entered = points.entered.map_or(SLACK, |entered| entered.saturating_sub(ask.due));
+        spans = slack_first(spans, entered.min(SLACK).min(sample.latency_ns));
+    }
     let threads = threads(snapshot);
     let words = |cause: &CauseParts<'_>| words::words(cause, &points, &threads);
     let cause = cause_in_words(&sample, &spans, around.floor, &around.peers, &words);
@@ -119,6 +124,28 @@ fn push(spans: &mut Vec<Span>, span: Span) {
         Some(last) if is_one(last) => last.length_ns = last.length_ns + span.length_ns,
         _ => spans.push(span),
     }
+}
+
+/// Until then nobody was late: the timer of an ordinary thread has a slack.
+fn slack_first(spans: Vec<Span>, until: Nanos) -> Vec<Span> {
+    let slack = Span {
+        what: Kind::TimerSlack,
+        ..Span::unexplained(Nanos(0), until, None)
+    };
+    let later = spans.into_iter().filter_map(|span| {
+        let end = span.start_ns + span.length_ns;
+        let start_ns = span.start_ns.max(until);
+        let length_ns = end.saturating_sub(start_ns);
+        (length_ns > Nanos(0)).then_some(Span {
+            start_ns,
+            length_ns,
+            ..span
+        })
+    });
+    std::iter::once(slack)
+        .chain(later)
+        .filter(|s| s.length_ns > Nanos(0))
+        .collect()
 }
 
 fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {

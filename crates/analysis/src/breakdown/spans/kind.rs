@@ -33,6 +33,8 @@ pub struct LockWait {
 pub enum Kind {
     /// On another CPU: from its clock read, or its timer interrupt, to the interrupt or the pulse that it sends.
     Send,
+    /// The timer is due, and may be late by the slack that an ordinary thread's timer has.
+    TimerSlack,
     /// The timer is due or the interrupt sent, interrupts are on, and the hardware does not interrupt yet.
     IrqPending,
     /// The device's handler, and what the kernel does around it.
@@ -120,6 +122,7 @@ impl Kind {
     pub fn name(&self) -> KindName {
         let (title, is_path) = match self {
             Kind::Send => ("send", true),
+            Kind::TimerSlack => ("timer slack", true),
             Kind::IrqPending => ("interrupt pending", true),
             Kind::DeviceHandler => ("handler", true),
             Kind::ThreadedHandler => ("threaded handler", true),

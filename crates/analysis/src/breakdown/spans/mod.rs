@@ -174,7 +174,9 @@ pub enum Since {
     /// The probe's timer is due.
     #[default]
     Due,
-    /// It is, and another CPU waits for it.
+    /// It is, and the kernel may be late by the slack that an ordinary thread's timer has.
+    DueWithSlack,
+    /// The probe's timer is due, and another CPU waits for it.
     DueElsewhere,
     /// A thread on another CPU is about to wake the probe.
     Woken,
@@ -190,7 +192,7 @@ impl Since {
     /// That moment, in words.
     pub fn moment(self) -> &'static str {
         match self {
-            Since::Due | Since::DueElsewhere | Since::DueDevice => "the timer was due",
+            Since::Due | Since::DueWithSlack | Since::DueElsewhere | Since::DueDevice => "the timer was due",
             Since::Woken => "the probe was woken",
             Since::Pulsed => "the pulse was sent",
             Since::Called => "the probe made its call",
@@ -205,6 +207,11 @@ impl Since {
     /// Whether a device's handler wakes the probe.
     pub fn is_device(self) -> bool {
         matches!(self, Since::Pulsed | Since::DueDevice)
+    }
+
+    /// Whether a timer of the probe's own CPU wakes it.
+    pub fn is_own_timer(self) -> bool {
+        matches!(self, Since::Due | Since::DueWithSlack)
     }
 
     fn is_due(&self) -> bool {
@@ -232,6 +239,9 @@ pub struct Sample {
     /// From when on.
     #[serde(default, skip_serializing_if = "Since::is_due")]
     pub since: Since,
+    /// The scheduler of tasks that was loaded; none is the kernel's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
 }
 
 /// Why one sample was late.

@@ -1,0 +1,72 @@
+//! A sample of an ordinary thread: the kernel may end its sleep late by the timer slack, to end several by one interrupt.
+
+use super::Lead;
+use crate::breakdown::frames::{Mark, Walk, What};
+use crate::breakdown::roles::Role;
+use crate::breakdown::spans::{Kind, Span};
+use worstcase_lab::execution::Execution;
+use worstcase_probe::Nanos;
+
+/// The slack of ordinary threads (PR_SET_TIMERSLACK); those of a real-time policy have none.
+pub const SLACK: Nanos = Nanos(50_000);
+
+const ENTRY: What = What::Enter(Role::InterruptEntry);
+
+impl Lead {
+    /// Of a sample that begins with the timer of an ordinary thread.
+    pub fn with_slack(walk: &Walk, execution: &Execution) -> Lead {
+        let (due, sample) = (execution.due.0, execution.sample.0);
+        let before = |at: u64| execution.latency.saturating_sub(execution.time_of(sample - at));
+        let into_idle = |m: &&Mark| m.what == ENTRY && m.pid == 0;
+        let idled = walk.marks_within(due, sample).iter().rfind(into_idle);
+        let mut entries: Vec<u64> = woken_by(walk, due, sample).collect();
+        // While the probe waits for its CPU, that does not idle.
+        entries.retain(|entry| idled.is_none_or(|idled| *entry >= idled.count));
+        // At the end of the slack the hardware interrupts for this timer; before that, for another one.
+        let at_the_end = entries.iter().find(|entry| before(**entry) >= SLACK);
+        let Some(entry) = at_the_end.or(entries.last()).copied() else {
+            return Lead {
+                due,
+                notes: vec!["no interrupt of a timer that came meanwhile woke the probe".into()],
+                ..Lead::default()
+            };
+        };
+        // A CPU that slept meanwhile executed nothing: what it executed then is not where the due time seems to be.
+        let told_from = match idled {
+            Some(_) => entry,
+            None => entry.min(due + (SLACK.0 >> execution.shift)),
+        };
+        let waited = before(told_from);
+        let slack = Span {
+            what: Kind::TimerSlack,
+            ..Span::unexplained(Nanos(0), waited.min(SLACK), None)
+        };
+        let rest = Span {
+            what: Kind::IrqPending,
+            ..Span::unexplained(slack.length_ns, waited - slack.length_ns, None)
+        };
+        let mut spans = vec![slack, rest];
+        spans.retain(|span| span.length_ns > Nanos(0));
+        Lead {
+            due: told_from,
+            entry: Some(entry),
+            spans,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// The entries of the interrupts from which on a timer woke somebody.
+fn woken_by(walk: &Walk, from: u64, to: u64) -> impl Iterator<Item = u64> + '_ {
+    let mut entered = None;
+    walk.marks_within(from, to)
+        .iter()
+        .filter_map(move |mark| match mark.what {
+            ENTRY => {
+                entered = Some(mark.count);
+                None
+            }
+            What::Enter(Role::Wake) => entered.take(),
+            _ => None,
+        })
+}
