@@ -1,10 +1,13 @@
 //! Schedulers of tasks that are loaded into the lab's kernels (`--scheduler`).
 
 use crate::controller::{LOADS_SCHEDULERS, folder, shared};
+use crate::culprits::told_of;
 use crate::failures::one_line;
 use crate::smp::{measure_disturbed, samples};
 use std::fs;
-use worstcase_results::record::Record;
+use worstcase_analysis::breakdown::cause::Mechanism;
+use worstcase_analysis::breakdown::spans::{Kind, Since};
+use worstcase_results::record::{Record, Run};
 
 fn cells(words: &str) -> String {
     format!("--kernel {LOADS_SCHEDULERS} --preempt full --seeds 1 {words}")
@@ -36,6 +39,40 @@ fn the_cost_of_a_choice_grows_with_the_tasks_under_o_n_alone() {
     let many = looked(&calm[3]);
     assert!((5..=20).contains(&few) && (250..=520).contains(&many), "{few} {many}");
     assert_eq!(samples(&measure_disturbed(&words)), samples(&calm));
+}
+
+/// An ordinary thread is due, its timer has a slack of 50 us to the nanosecond, others have their turn, and the policy's
+/// choice is named with the function that looked at all of them.
+#[test]
+fn a_turn_that_an_ordinary_thread_waits_for_names_the_choice() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let words = cells("--load idle,cpu:20 --probe wakeup --policy other --samples 200 --scheduler o-n");
+    shared().run(&words, &run).assert().success();
+    let opened = Run::open(&run).unwrap();
+    for record in opened.records().unwrap() {
+        let told = told_of(&run, &format!("--cell {}", record.id)).remove(0);
+        assert_eq!(told.sample.since, Since::DueWithSlack);
+        assert_eq!(told.sample.scheduler.as_deref(), Some("o_n"));
+        assert_eq!(
+            (&told.spans[0].what, told.spans[0].length_ns.0),
+            (&Kind::TimerSlack, 50_000)
+        );
+        let (cause, is_idle) = (&told.cause, record.cell.load == "idle");
+        let expected = match is_idle {
+            true => (Mechanism::WakeUpPath, "PR_SET_TIMERSLACK"),
+            false => (Mechanism::OtherThread, "ordinary threads take turns"),
+        };
+        assert_eq!(cause.mechanism, expected.0, "{}", cause.sentence);
+        assert!(cause.remedy.contains(expected.1), "{}", cause.remedy);
+        assert!(
+            cause.sentence.contains("The longest choice by o_n took"),
+            "{}",
+            cause.sentence
+        );
+        let looks = cause.sentence.contains("us of that in look called by choose");
+        assert_eq!(looks, !is_idle, "{}", cause.sentence);
+    }
 }
 
 /// Without its expired array the O(1) scheduler lets whoever has used up its time go on: a task of less right never runs,
