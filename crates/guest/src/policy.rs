@@ -37,13 +37,13 @@ pub struct Policy {
 impl Policy {
     /// Loads what the image has; none if it has none.
     pub fn load() -> Result<Option<Policy>, GuestError> {
-        let log = KernelLog::from_now();
+        let mut log = KernelLog::from_now();
         let (child, talk) = match () {
             () if Path::new(LOADER).exists() => {
                 let (child, talk) = load_object()?;
                 (child, Some(talk))
             }
-            () if Path::new(PROGRAM).exists() => (start_program()?, None),
+            () if Path::new(PROGRAM).exists() => (start_program(&mut log)?, None),
             () => return Ok(None),
         };
         Ok(Some(Policy {
@@ -83,16 +83,10 @@ impl Policy {
         if is_in_force && self.child.try_wait().map_err(GuestError::new)?.is_none() {
             return Ok(());
         }
-        let said: Vec<String> = self
-            .log
-            .lines()
-            .into_iter()
-            .filter(|line| line.contains("sched_ext"))
-            .collect();
         Err(GuestError::new(format!(
             "the scheduler {} was thrown out while the cell was measured, so this is no result of it; the kernel: {}",
             self.name,
-            in_words(&said)
+            kernel_said(&mut self.log)
         )))
     }
 }
@@ -129,7 +123,8 @@ fn load_object() -> Result<(Child, (ChildStdin, BufReader<ChildStdout>)), GuestE
     )))
 }
 
-fn start_program() -> Result<Child, GuestError> {
+fn start_program(log: &mut KernelLog) -> Result<Child, GuestError> {
+    let loaded_before = read_text(SEQUENCE)?;
     let failed = |e| GuestError::new(format!("the scheduler's program: {e}"));
     let mut command = Command::new(PROGRAM);
     let command = command
@@ -153,11 +148,24 @@ fn start_program() -> Result<Child, GuestError> {
                 in_words(last)
             )));
         }
+        if read_text(SEQUENCE)? != loaded_before && read_text(STATE)?.trim() == "disabled" {
+            return Err(GuestError::new(format!(
+                "the scheduler of the program was thrown out at once; the kernel: {}",
+                kernel_said(log)
+            )));
+        }
         std::thread::sleep(LOOK);
     }
     Err(GuestError::new(
-        "the scheduler's program runs, and the kernel has no scheduler of its own after 10 s",
+        "the scheduler's program runs, and has loaded no scheduler after 10 s",
     ))
+}
+
+/// What the kernel said of loaded schedulers since the log was opened or read.
+fn kernel_said(log: &mut KernelLog) -> String {
+    let lines = log.lines().into_iter();
+    let said: Vec<String> = lines.filter(|line| line.contains("sched_ext")).collect();
+    in_words(&said)
 }
 
 fn in_words(lines: &[String]) -> String {

@@ -3,7 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
-const OBJECTS: [&str; 3] = ["o-n.bpf.o", "o-1.bpf.o", "tests/o-1-without-expired.bpf.o"];
+const OBJECTS: [&str; 4] = [
+    "o-n.bpf.o",
+    "o-1.bpf.o",
+    "tests/o-1-without-expired.bpf.o",
+    "tests/example.bpf.o",
+];
 /// The compiler that made them, and its tool.
 const COMPILER: [(&str, &str); 2] = [("clang-19", "19.1.7"), ("llvm-strip-19", "19.1.7")];
 

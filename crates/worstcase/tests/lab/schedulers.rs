@@ -96,6 +96,20 @@ fn a_scheduler_that_starves_is_thrown_out_and_gives_no_result() {
     );
 }
 
+/// The example of docs/schedulers.md: ten busy tasks have their turns of a tick (4 ms) each before ours; and it counts.
+#[test]
+fn a_policy_of_ones_own_is_measured() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../policies/bpf/tests/example.bpf.o");
+    let cell = "--load cpu:10 --probe wakeup --policy other --samples 500";
+    let record = shared()
+        .measure(&cells(&format!("{cell} --scheduler {example}")))
+        .remove(0);
+    let median = record.summary.latency.as_ref().unwrap().median_ns.unwrap();
+    assert!((30_000_000..44_000_000).contains(&median), "{median}");
+    assert!(counted(&record, "queued") >= 100);
+    assert_eq!(record.scheduler.unwrap().name, "turns");
+}
+
 /// Each in one line, before or instead of a result.
 #[test]
 fn what_cannot_schedule_is_refused() {
