@@ -71,21 +71,15 @@ impl Lead {
             .max(sample.saturating_sub(latency.0 >> execution.shift));
         let way = latency.saturating_sub(time(due, sample)) - send;
         let send = sender.sends(send);
-        let mut spans = match since {
+        let spans = match since {
             _ if !sender.is_whole() => vec![Span::unexplained(Nanos(0), way, None), send],
             Since::Woken | Since::Pulsed => vec![send, pending(way)],
             _ => [sender.waits(way), vec![send]].concat(),
         };
-        spans.retain(|span| span.length_ns > Nanos(0));
-        let mut at = Nanos(0);
-        for span in &mut spans {
-            span.start_ns = at;
-            at = at + span.length_ns;
-        }
         Lead {
             due,
             entry: Some(entry),
-            spans,
+            spans: in_order(spans),
             notes,
         }
     }
@@ -102,10 +96,7 @@ impl Lead {
             return Lead {
                 due: entry,
                 entry: Some(entry),
-                spans: Some(pending(slept))
-                    .filter(|span| span.length_ns > Nanos(0))
-                    .into_iter()
-                    .collect(),
+                spans: in_order(vec![pending(slept)]),
                 notes: Vec::new(),
             };
         }
@@ -141,6 +132,17 @@ fn entry_after(walk: &Walk, from: u64, to: u64, since: Since) -> Option<u64> {
     let mut entered = entered.filter(|m| m.what == What::Enter(Role::InterruptEntry));
     let entry = entered.find(|m| is_it(&walk.stacks.frame(m.stack).function))?;
     Some(entry.count)
+}
+
+/// One after the other from the sample's beginning on; those that take no time are left out.
+fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.retain(|span| span.length_ns > Nanos(0));
+    let mut at = Nanos(0);
+    for span in &mut spans {
+        span.start_ns = at;
+        at = at + span.length_ns;
+    }
+    spans
 }
 
 /// The interrupt is on its way, and no CPU's instructions tell of it.

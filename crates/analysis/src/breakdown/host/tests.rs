@@ -117,6 +117,30 @@ fn spans(breakdown: &Breakdown) -> Vec<(&'static str, u64)> {
 }
 
 #[test]
+fn timer_slack_stands_for_whatever_ran_until_it_ends() {
+    let span = |start: u64, length: u64| Span::unexplained(Nanos(start), Nanos(length), None);
+    let lengths = |spans: Vec<Span>| -> Vec<(&str, u64, u64)> {
+        let each = spans.iter();
+        each.map(|s| (s.what.name().title, s.start_ns.0, s.length_ns.0))
+            .collect()
+    };
+    let spans = || vec![span(0, 20_000), span(20_000, 40_000), span(60_000, 5_000)];
+    assert_eq!(
+        lengths(slack_first(spans(), SLACK)),
+        [
+            ("timer slack", 0, 50_000),
+            ("unexplained", 50_000, 10_000),
+            ("unexplained", 60_000, 5_000),
+        ]
+    );
+    assert_eq!(
+        lengths(slack_first(spans(), Nanos(20_000)))[1],
+        ("unexplained", 20_000, 40_000)
+    );
+    assert_eq!(lengths(slack_first(spans(), Nanos(0))), lengths(spans()));
+}
+
+#[test]
 fn a_thread_of_higher_priority() {
     let load = thread(9, "planted", 9);
     let events = [

@@ -1,6 +1,6 @@
 //! A sample of an ordinary thread: the kernel may end its sleep late by the timer slack, to end several by one interrupt.
 
-use super::Lead;
+use super::{Lead, in_order, pending};
 use crate::breakdown::frames::{Mark, Walk, What};
 use crate::breakdown::roles::Role;
 use crate::breakdown::spans::{Kind, Span};
@@ -41,16 +41,11 @@ impl Lead {
             what: Kind::TimerSlack,
             ..Span::unexplained(Nanos(0), waited.min(SLACK), None)
         };
-        let rest = Span {
-            what: Kind::IrqPending,
-            ..Span::unexplained(slack.length_ns, waited - slack.length_ns, None)
-        };
-        let mut spans = vec![slack, rest];
-        spans.retain(|span| span.length_ns > Nanos(0));
+        let rest = pending(waited - slack.length_ns);
         Lead {
             due: told_from,
             entry: Some(entry),
-            spans,
+            spans: in_order(vec![slack, rest]),
             notes: Vec::new(),
         }
     }
