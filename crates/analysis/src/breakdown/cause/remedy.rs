@@ -13,10 +13,10 @@ const SHARE: Nanos = Nanos(10_000_000);
 pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
-            "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo:90) ends it"
+            "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo) ends it"
         }
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::WakeUpPath => {
-            "nothing stands in the way: up to 50 us are the timer slack of an ordinary thread, which prctl(PR_SET_TIMERSLACK, 1) or a real-time policy (--policy fifo:90) ends"
+            "nothing stands in the way: up to 50 us are the timer slack of an ordinary thread, which prctl(PR_SET_TIMERSLACK, 1) or a real-time policy (--policy fifo) ends"
         }
         _ if mechanism == Mechanism::OtherThread && sample.latency_ns >= SHARE => {
             "give the waiting thread a priority above this one; if it has that, a real-time thread never sleeps, and the kernel keeps a share of each second for the others: let that thread sleep, or end the share (sched_rt_runtime_us=-1; from 6.12 on the fair server, /sys/kernel/debug/sched/fair_server/cpuN/runtime)"
@@ -131,6 +131,7 @@ fn words_for_rt(mechanism: Mechanism) -> &'static str {
 mod tests {
     use super::*;
     use crate::breakdown::testing::sample;
+    use worstcase_probe::policy::ProbePolicy;
 
     fn said(preempt: &str, mechanism: Mechanism) -> String {
         let peer = |preempt: &str, maximum| Peer {
@@ -189,6 +190,12 @@ mod tests {
         assert!(advice(Mechanism::OtherThread).starts_with("ordinary threads take turns"));
         assert!(advice(Mechanism::WakeUpPath).contains("PR_SET_TIMERSLACK"));
         assert!(advice(Mechanism::InterruptsOff).contains("PREEMPT_RT"));
+        for mechanism in [Mechanism::OtherThread, Mechanism::WakeUpPath] {
+            let advice = advice(mechanism);
+            let (_, named) = advice.split_once("--policy ").unwrap();
+            let (policy, _) = named.split_once(')').unwrap();
+            assert!(policy.parse::<ProbePolicy>().is_ok(), "{policy}");
+        }
     }
 
     #[test]
