@@ -17,7 +17,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use rustix::fs::{FlockOperation, flock, syncfs};
+use crate::lock::Lock;
+use rustix::fs::syncfs;
 
 use crate::format::plain;
 use crate::trust::{self, Others};
@@ -100,17 +101,11 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// Held while an entry is built; released when dropped.
-#[derive(Debug)]
-pub struct Lock {
-    _file: File,
-}
-
 /// A folder for what is not kept; removed when dropped, or by the next command if this one is killed.
 #[derive(Debug)]
 pub struct Scratch {
     folder: tempfile::TempDir,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Scratch {
@@ -186,20 +181,13 @@ impl Cache {
     /// Waits until no other process builds this entry, and keeps others away until the lock is dropped.
     pub fn lock(&self, area: &str, key: &str) -> Result<Lock, CacheError> {
         let (path, file) = self.lock_file(area, key)?;
-        loop {
-            match flock(&file, FlockOperation::LockExclusive) {
-                Ok(()) => return Ok(Lock { _file: file }),
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(e) => return Err(CacheError::from_io(&path, e.into())),
-            }
-        }
+        Lock::exclusive(file).map_err(|e| CacheError::from_io(&path, e))
     }
 
     /// The same, if nobody holds it now.
     pub(crate) fn try_lock(&self, area: &str, key: &str) -> Option<Lock> {
         let (_, file) = self.lock_file(area, key).ok()?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Lock { _file: file })
+        Lock::try_exclusive(file).ok()?
     }
 
     fn lock_file(&self, area: &str, key: &str) -> Result<(PathBuf, File), CacheError> {
@@ -315,8 +303,7 @@ impl Cache {
         remove_unlocked(&area);
         let make = || -> io::Result<Scratch> {
             let folder = tempfile::tempdir_in(&area)?;
-            let lock = File::open(folder.path())?;
-            flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            let lock = Lock::try_exclusive(File::open(folder.path())?)?.ok_or(io::ErrorKind::WouldBlock)?;
             Ok(Scratch { folder, _lock: lock })
         };
         make().map_err(|e| CacheError::from_io(&area, e))
@@ -391,8 +378,8 @@ fn remove_leftovers(parent: &Path, prefix: &str) {
 /// A folder that nobody has locked belongs to a process that is gone.
 fn remove_unlocked(area: &Path) {
     for entry in fs::read_dir(area).into_iter().flatten().flatten() {
-        let free = File::open(entry.path()).is_ok_and(|f| flock(&f, FlockOperation::NonBlockingLockExclusive).is_ok());
-        if free {
+        let lock = File::open(entry.path()).and_then(Lock::try_exclusive);
+        if lock.is_ok_and(|lock| lock.is_some()) {
             // Best effort, as above.
             let _ = fs::remove_dir_all(entry.path());
         }

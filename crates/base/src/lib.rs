@@ -9,6 +9,7 @@ pub mod duration;
 mod exit;
 pub mod files;
 pub mod format;
+pub mod lock;
 pub mod room;
 pub mod sealed;
 pub mod trust;

@@ -7,14 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use rustix::fs::{FlockOperation, flock};
-
 use crate::cache::{Cache, CacheError, discard};
+use crate::lock::Lock;
 
 /// An entry in use: it stays until this is dropped.
 #[derive(Debug)]
 pub struct Held {
-    _folder: File,
+    _folder: Lock,
 }
 
 impl Cache {
@@ -22,12 +21,11 @@ impl Cache {
     pub fn hold(&self, area: &str, key: &str) -> Result<Option<Held>, CacheError> {
         let path = self.path(area, key);
         let hold = || -> io::Result<Option<Held>> {
-            let folder = File::open(&path)?;
-            flock(&folder, FlockOperation::LockShared)?;
+            let folder = Lock::shared(File::open(&path)?)?;
             // A cache that is only read tells nobody of its use.
-            let _ = folder.set_modified(SystemTime::now());
-            let is_there =
-                fs::metadata(&path).is_ok_and(|now| folder.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
+            let _ = folder.file().set_modified(SystemTime::now());
+            let ours = folder.file().metadata()?;
+            let is_there = fs::metadata(&path).is_ok_and(|now| ours.ino() == now.ino());
             Ok(is_there.then_some(Held { _folder: folder }))
         };
         match hold() {
@@ -60,8 +58,7 @@ impl Cache {
     fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
         let path = self.path(area, key);
         let _lock = self.try_lock(area, key)?;
-        let folder = File::open(&path).ok()?;
-        flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
+        let _folder = Lock::try_exclusive(File::open(&path).ok()?).ok()??;
         discard(&path).ok()
     }
 }

@@ -4,11 +4,11 @@ use crate::BisectError;
 use crate::criterion::Criterion;
 use crate::figures::{self, Figure};
 use crate::search::{Next, Order, Word, steps};
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use worstcase_base::lock::Lock;
 use worstcase_plan::Experiment;
 
 /// The state's file.
@@ -106,7 +106,7 @@ pub struct Bisection {
     ends: [String; 2],
     state: State,
     /// Held, so that two never write.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl std::fmt::Debug for State {
@@ -152,8 +152,9 @@ impl Bisection {
             Err(e) => return Err(BisectError::io(&path)(e)),
         };
         fs::create_dir_all(folder).map_err(BisectError::io(folder))?;
-        let lock = File::open(folder).map_err(BisectError::io(folder))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| BisectError::Busy(folder.to_path_buf()))?;
+        let lock = File::open(folder).and_then(Lock::try_exclusive);
+        let lock = lock.map_err(BisectError::io(folder))?;
+        let lock = lock.ok_or_else(|| BisectError::Busy(folder.to_path_buf()))?;
         let bisection = Bisection {
             folder: folder.to_path_buf(),
             criterion,

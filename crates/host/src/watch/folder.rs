@@ -1,12 +1,12 @@
 //! A watch folder: `watch.json`, and a run folder for each segment.
 
 use super::file::{SCHEMA, WATCH_FILE, WatchFile};
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use worstcase_base::Exit;
+use worstcase_base::lock::Lock;
 use worstcase_base::trust::{self, Others};
 use worstcase_base::utc::Utc;
 use worstcase_plan::Experiment;
@@ -83,7 +83,7 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WatchE
 #[derive(Debug)]
 pub struct WatchFolder {
     dir: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl WatchFolder {
@@ -100,8 +100,9 @@ impl WatchFolder {
             _ => {}
         }
         fs::create_dir_all(dir).map_err(failed("create", dir))?;
-        let lock = File::open(dir).map_err(failed("open", dir))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| WatchError::Busy(dir.to_path_buf()))?;
+        let lock = File::open(dir).and_then(Lock::try_exclusive);
+        let lock = lock.map_err(failed("lock", dir))?;
+        let lock = lock.ok_or_else(|| WatchError::Busy(dir.to_path_buf()))?;
         let there = is_watch.then(|| read(&dir.join(WATCH_FILE))).transpose()?;
         let folder = WatchFolder {
             dir: dir.to_path_buf(),

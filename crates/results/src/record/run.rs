@@ -8,10 +8,10 @@
 use super::folder::{self, FolderError, io_error};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use worstcase_base::Exit;
+use worstcase_base::lock::Lock;
 use worstcase_base::trust::{self, Others};
 
 /// Name of the plan.
@@ -24,7 +24,7 @@ pub struct Run {
     dir: PathBuf,
     plan: RunPlan,
     /// Held while cells may be written, so that two writers never meet.
-    lock: Option<File>,
+    lock: Option<Lock>,
 }
 
 /// Why a run folder cannot be made, read or written.
@@ -129,8 +129,9 @@ impl Run {
         if !occupied {
             write_plan(dir, &plan)?;
         }
-        let lock = File::open(dir).map_err(io_error("open", dir))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| RunError::Busy(dir.to_path_buf()))?;
+        let lock = File::open(dir).and_then(Lock::try_exclusive);
+        let lock = lock.map_err(io_error("lock", dir))?;
+        let lock = lock.ok_or_else(|| RunError::Busy(dir.to_path_buf()))?;
         let mut run = Run::open(dir)?;
         if let Some(difference) = run.plan.difference(&plan) {
             return Err(RunError::AnotherRun {
