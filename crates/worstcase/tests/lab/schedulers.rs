@@ -41,6 +41,18 @@ fn the_cost_of_a_choice_grows_with_the_tasks_under_o_n_alone() {
     assert_eq!(samples(&measure_disturbed(&words)), samples(&calm));
 }
 
+/// On two CPUs o-n's one lock is waited for, more than the locks of o-1's two queues, and the digests repeat.
+#[test]
+fn the_one_lock_of_o_n_is_waited_for_on_two_cpus() {
+    let words = cells("--load idle --probe hackbench:4x10x10 --samples 2 --cpus 2 --scheduler o-n,o-1");
+    let calm = shared().measure(&words);
+    let waited = |at: usize| counted(&calm[at], "lock_wait_ns") as f64 / counted(&calm[at], "picks") as f64;
+    let (o_n, o_1) = (waited(0), waited(1));
+    assert!(o_1 > 0.0 && o_n > 2.0 * o_1, "{o_n} {o_1} ns a pick");
+    assert!(counted(&calm[0], "migrations") > counted(&calm[1], "migrations"));
+    assert_eq!(samples(&measure_disturbed(&words)), samples(&calm));
+}
+
 /// An ordinary thread is due, its timer has a slack of 50 us to the nanosecond, others have their turn, and the policy's
 /// choice is named with the function that looked at all of them.
 #[test]
