@@ -25,6 +25,11 @@ impl ProbePolicy {
     /// The nice values that the kernel has.
     pub const NICE: std::ops::RangeInclusive<i8> = -20..=19;
 
+    /// Whether it is SCHED_OTHER: threads take turns.
+    pub fn is_ordinary(&self) -> bool {
+        matches!(self, ProbePolicy::Other { .. })
+    }
+
     /// Whether it is the usual one.
     pub fn is_usual(&self) -> bool {
         *self == ProbePolicy::default()

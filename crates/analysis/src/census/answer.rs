@@ -78,12 +78,13 @@ fn all(
         });
     }
     for Chosen { record, .. } in cells {
-        let last = record
-            .subject
-            .virtual_machine()
-            .map_or(0, |machine| machine.smp.cpus - 1);
+        let cell = record.id.clone();
+        let machine = record.subject.virtual_machine();
+        if machine.is_some_and(|machine| machine.policy.is_ordinary()) {
+            return Err(CensusError::Ordinary { cell });
+        }
+        let last = machine.map_or(0, |machine| machine.smp.cpus - 1);
         if let Some(cpu) = how.cpu.filter(|cpu| *cpu > last) {
-            let cell = record.id.clone();
             return Err(CensusError::NoCpu { cell, cpu, last });
         }
     }

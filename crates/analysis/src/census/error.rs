@@ -18,6 +18,14 @@ pub enum CensusError {
         /// The cell.
         cell: CellId,
     },
+    /// What it waits for is no section.
+    #[error(
+        "{cell}: an ordinary thread also waits for the turns of others, which a census does not count; take it of --policy fifo or rr"
+    )]
+    Ordinary {
+        /// The cell.
+        cell: CellId,
+    },
     /// A CPU that the machine has not.
     #[error("{cell}: --cpu {cpu}: its machine has CPUs 0 to {last}")]
     NoCpu {
@@ -65,7 +73,10 @@ impl CensusError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
-            CensusError::NoOther { .. } | CensusError::NoTimer { .. } | CensusError::NoCpu { .. } => Exit::Usage,
+            CensusError::NoOther { .. }
+            | CensusError::NoTimer { .. }
+            | CensusError::Ordinary { .. }
+            | CensusError::NoCpu { .. } => Exit::Usage,
             CensusError::Contradiction { .. } => Exit::Measured,
             CensusError::Lab(e) => e.exit(),
             CensusError::DebugInfo(e) => e.exit(),

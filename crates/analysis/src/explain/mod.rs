@@ -32,7 +32,6 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Details, Line};
-use worstcase_probe::policy::ProbePolicy;
 use worstcase_results::record::{Progress, Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// Where breakdowns are in the cache.
@@ -129,7 +128,7 @@ fn since(record: &Record, row: &SampleRow) -> Since {
 fn sleeps_as_ordinary(record: &Record) -> bool {
     match record.subject.virtual_machine() {
         // The lab's response is a signal's timer, which has no slack.
-        Some(machine) => matches!(machine.policy, ProbePolicy::Other { .. }) && record.cell.probe_name() == "wakeup",
+        Some(machine) => machine.policy.is_ordinary() && record.cell.probe_name() == "wakeup",
         None => {
             let method = record.cell.method.as_ref();
             method.is_some_and(|method| method.policy == "other" && method.timer == "nanosleep")

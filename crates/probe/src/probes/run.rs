@@ -252,7 +252,7 @@ fn measure(spec: &CellSpec, policy: ProbePolicy, load: &mut RunningLoad) -> Resu
     instrument.recorder().restart(schedule.start);
     clock::sleep_until(schedule.start - LEAD);
     let books = Books::open(spec, load)?;
-    if matches!(policy, ProbePolicy::Other { .. }) {
+    if policy.is_ordinary() {
         // Other tasks may have had the CPU for longer than the lead: what is due must not have been before it is waited for.
         let schedule = spec.schedule(clock::monotonic());
         instrument.recorder().restart(schedule.start);

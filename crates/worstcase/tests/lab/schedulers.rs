@@ -82,7 +82,7 @@ fn a_turn_that_an_ordinary_thread_waits_for_names_the_choice() {
             "{}",
             cause.sentence
         );
-        let looks = cause.sentence.contains("us of that in look called by choose");
+        let looks = cause.sentence.contains("us of that in look (called by choose)");
         assert_eq!(looks, !is_idle, "{}", cause.sentence);
     }
 }

@@ -126,6 +126,21 @@ fn cell(cpus: u32) -> CellResult {
 }
 
 #[test]
+fn a_census_of_an_ordinary_thread_is_refused() {
+    let mut subject = subject("6.1", "full");
+    if let Machine::Lab(lab) = &mut subject.machine {
+        lab.machine.policy = "other".parse().unwrap();
+    }
+    let cell = result(&subject, &raw(&spec("shm", 1), &[1_000, 2_000, 9_000]));
+    let dir = tempfile::tempdir().unwrap();
+    let run = Run::create(dir.path(), plan_of(std::slice::from_ref(&cell))).unwrap();
+    run.write_cell(&cell).unwrap();
+    let census = worstcase().arg("census").arg(dir.path()).assert();
+    let said = contains("--policy fifo or rr").and(contains('\n').count(1));
+    census.code(2).stdout("").stderr(said);
+}
+
+#[test]
 fn a_census_of_a_cpu_that_the_machine_has_not_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let cells = [cell(1), cell(4)];

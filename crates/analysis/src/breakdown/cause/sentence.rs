@@ -88,7 +88,7 @@ pub fn choice(sample: &Sample, spans: &[Span]) -> String {
         return String::new();
     };
     let most = longest.functions.first().map(|share| {
-        let caller = share.caller.as_ref().map(|caller| format!(" called by {caller}"));
+        let caller = share.caller.as_ref().map(|caller| format!(" (called by {caller})"));
         format!(
             ", {} us of that in {}{}",
             micros(share.self_ns),
