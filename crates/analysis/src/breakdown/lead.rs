@@ -156,4 +156,6 @@ fn pending(length: Nanos) -> Span {
 #[cfg(test)]
 mod pulse_tests;
 #[cfg(test)]
+mod slack_tests;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,54 @@
+use crate::breakdown::spans::{Sample, Since};
+use crate::breakdown::testing::{Machine, USER, sample};
+use crate::breakdown::{Around, tell};
+
+const PROBE: u32 = 9;
+
+/// A busy CPU whose timer interrupts so long after the probe was due, each time waking somebody; after the last one the
+/// probe has its turn. What is told until then, with lengths.
+fn told(interrupts: &[usize]) -> Vec<(String, u64)> {
+    let mut m = Machine::in_user(20, "load");
+    m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
+    m.work(10).due();
+    let due = m.count;
+    for after in interrupts {
+        m.work(*after - (m.count - due) as usize);
+        m.interrupt("asm_sysvec_apic_timer_interrupt").call("hrtimer_wakeup");
+        m.calls("try_to_wake_up", 5).ret().iret();
+    }
+    m.syscall().call("__schedule").work(6);
+    m.switch(PROBE, "probe", "").work(2).ret().work(4).sysret().work(3);
+    let (execution, symbols) = m.execution();
+    let sample = Sample {
+        since: Since::DueWithSlack,
+        ..sample("full", execution.latency.0)
+    };
+    let told = tell(&execution, &symbols, &(), sample, &Around::default()).unwrap();
+    let spans = told.breakdown.spans().iter();
+    let spans = spans.map(|s| (s.what.name().title.to_string(), s.length_ns.0));
+    spans
+        .take_while(|(title, _)| title == "timer slack" || title.contains("pending"))
+        .collect()
+}
+
+fn slack(length: u64) -> (String, u64) {
+    ("timer slack".to_string(), length)
+}
+
+#[test]
+fn the_slack_ends_with_its_own_interrupt_though_others_woke_somebody_before() {
+    assert_eq!(told(&[50_000]), [slack(50_000)]);
+    assert_eq!(told(&[20_000, 50_000]), [slack(50_000)]);
+    assert_eq!(told(&[20_000, 50_000, 70_000]), [slack(50_000)]);
+}
+
+#[test]
+fn another_timer_s_interrupt_within_the_slack_ends_it() {
+    assert_eq!(told(&[30_000]), [slack(30_000)]);
+    assert_eq!(told(&[20_000, 30_000]), [slack(30_000)]);
+}
+
+#[test]
+fn an_interrupt_that_came_after_the_slack_was_pending_since_its_end() {
+    assert_eq!(told(&[50_400]), [slack(50_000), ("interrupt pending".into(), 400)]);
+}
