@@ -25,6 +25,9 @@ pub struct Between {
     pub note: Option<String>,
 }
 
+/// More kernels than that are not named one by one.
+const MOST_NAMED: usize = 8;
+
 /// The series that both ends are of, if they are.
 pub fn series_of(good: &str, bad: &str) -> Option<(String, Flavour)> {
     let of = |name: &str| match KernelName::parse(name) {
@@ -50,7 +53,8 @@ pub fn of_series(
         aliases: vec![version.clone()],
     };
     let list: Vec<Listed> = all.iter().map(listed).collect();
-    let (from, to) = (place(&list, &version(good))?, place(&list, &version(bad))?);
+    let end = |asked: &str| place(&list, &version(asked), asked);
+    let (from, to) = (end(good)?, end(bad)?);
     // Another release of Debian has another compiler: then every other step of the list would be a change of it, too.
     let builds = [from, to].map(|place| rebuilt_for(&all[place]));
     let is_alike = |place: &usize| builds[0] != builds[1] || rebuilt_for(&all[*place]) == builds[0];
@@ -83,10 +87,8 @@ pub fn of_folder(folder: &Path, good: &str, bad: &str) -> Result<Between, Bisect
     let list: Vec<Listed> = listed.collect();
     let end = |name: &str| {
         let absolute = std::path::absolute(name).ok().filter(|path| path.exists());
-        place(
-            &list,
-            &absolute.map_or(name.to_string(), |path| path.display().to_string()),
-        )
+        let text = absolute.map_or(name.to_string(), |path| path.display().to_string());
+        place(&list, &text, name)
     };
     let (from, to) = (end(good)?, end(bad)?);
     let names = ordered(&list, from, to)?
@@ -95,31 +97,36 @@ pub fn of_folder(folder: &Path, good: &str, bad: &str) -> Result<Between, Bisect
     Ok(Between { names, note: None })
 }
 
-/// Where the one kernel stands that is meant.
-fn place(list: &[Listed], text: &str) -> Result<usize, BisectError> {
+/// Where the one kernel stands that is meant by a text, which was asked for in these words.
+fn place(list: &[Listed], text: &str, asked: &str) -> Result<usize, BisectError> {
     let whole = |listed: &Listed| listed.name == text || listed.aliases.iter().any(|alias| alias == text);
     let begins = |listed: &Listed| listed.aliases.iter().any(|alias| begins_with(alias, text));
     let fits = |is: &dyn Fn(&Listed) -> bool| (0..list.len()).filter(|p| is(&list[*p])).collect::<Vec<usize>>();
     let found = Some(fits(&whole))
         .filter(|found| !found.is_empty())
         .unwrap_or_else(|| fits(&begins));
-    let names = |places: &[usize]| {
-        places
+    let names = |places: &[usize]| match places {
+        [] => "none".to_string(),
+        [first, .., last] if places.len() > MOST_NAMED => {
+            let [first, last] = [first, last].map(|place| &list[*place].name);
+            format!("{}, from {first} to {last}", places.len())
+        }
+        _ => places
             .iter()
-            .map(|p| list[*p].name.clone())
+            .map(|place| list[*place].name.as_str())
             .collect::<Vec<_>>()
-            .join(", ")
+            .join(", "),
     };
     match found[..] {
         [place] => Ok(place),
         [] => {
             let all: Vec<usize> = (0..list.len()).collect();
             let hint = format!("there are {}", names(&all));
-            let name = text.to_string();
+            let name = asked.to_string();
             Err(KernelError::Unknown { name, hint }.into())
         }
         _ => Err(KernelError::SeveralVersions {
-            name: text.to_string(),
+            name: asked.to_string(),
             versions: names(&found),
         }
         .into()),
@@ -151,11 +158,24 @@ mod tests {
 
     #[test]
     fn an_end_is_one_kernel() {
-        assert_eq!(place(&list(), "6.12.7").unwrap(), 0);
-        assert_eq!(place(&list(), "6.12.73-2").unwrap(), 2);
-        let said = |text: &str| place(&list(), text).unwrap_err().to_string();
+        let end = |text: &str| place(&list(), text, &format!("debian:6.12@{text}"));
+        assert_eq!(end("6.12.7").unwrap(), 0);
+        assert_eq!(end("6.12.73-2").unwrap(), 2);
+        let said = |text: &str| end(text).unwrap_err().to_string();
+        assert!(said("6").starts_with("not one kernel, debian:6.12@6: it fits debian:6.12@6.12.7-1, "));
         assert!(said("6.12.73").contains("it fits debian:6.12@6.12.73-1, debian:6.12@6.12.73-2"));
-        assert!(said("6.12.8").contains("there are debian:6.12@6.12.7-1"));
+        assert!(said("6.12.8").starts_with("unknown kernel, debian:6.12@6.12.8; there are debian:6.12@6.12.7-1, "));
+    }
+
+    #[test]
+    fn a_long_list_is_told_by_its_ends() {
+        let listed = |n: usize| Listed {
+            name: format!("debian:6.1@6.1.{n}"),
+            aliases: Vec::new(),
+        };
+        let said = place(&(0..30).map(listed).collect::<Vec<_>>(), "7", "debian:6.1@7");
+        let line = "unknown kernel, debian:6.1@7; there are 30, from debian:6.1@6.1.0 to debian:6.1@6.1.29";
+        assert_eq!(said.unwrap_err().to_string(), line);
     }
 
     #[test]
