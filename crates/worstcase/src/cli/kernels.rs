@@ -201,7 +201,7 @@ pub fn run(command: KernelsCommand) -> Result<(), Error> {
 }
 
 /// The series of a name that stands for one.
-fn series(name: &str) -> Result<(String, Flavour), Error> {
+pub(super) fn series(name: &str) -> Result<(String, Flavour), Error> {
     match KernelName::parse(name)? {
         KernelName::Series {
             series,

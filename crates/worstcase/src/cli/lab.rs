@@ -3,6 +3,7 @@
 mod how;
 mod selection;
 mod sensitivity;
+mod versions;
 
 use super::asked::{Kept, LAB_RUN};
 use super::output::print;
@@ -56,6 +57,7 @@ const RUN_HELP: &str = "\
 Examples:
   worstcase lab run --kernel debian:6.1 --load shm,fork
   worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --seeds 10 -o two-kernels
+  worstcase lab run --kernel debian:6.12-cloud --all-versions --load fork -o versions
   worstcase lab run --kernel ./bzImage,config=.config --load fork --criterion 100us
   worstcase lab run --kernel debian:6.1 --probe switch:2/16x0/16k,inversion
   worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
@@ -75,6 +77,9 @@ Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict a
 pub struct RunArgs {
     #[command(flatten)]
     kernels: Kernels,
+    /// Every version of each series named with --kernel that the archive still has (see `worstcase history`)
+    #[arg(long)]
+    all_versions: bool,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -86,7 +91,14 @@ pub struct RunArgs {
 impl RunArgs {
     /// What is measured, and the run's folder.
     pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
-        let experiment = self.selection.experiment(&self.kernels.kernels, self.kept.criterion)?;
+        let kernels = match self.all_versions {
+            false => self.kernels.kernels.clone(),
+            true => versions::of_series(
+                &self.kernels.kernels,
+                &ResolveOptions::from_cache(&Terminal::default())?,
+            )?,
+        };
+        let experiment = self.selection.experiment(&kernels, self.kept.criterion)?;
         let plan = Plan::new("lab run", experiment);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(|| LAB_RUN.into())))
