@@ -19,12 +19,13 @@ pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<S
             .into_iter()
             .map(|e| e.version)
             .collect();
-        let Some(newest) = found.last() else {
+        let Some(newest) = found.last().cloned() else {
             let hint = "worstcase kernels list shows what there is".into();
             return Err(KernelError::Unknown { name: short, hint }.into());
         };
-        let kept: Vec<&String> = found.iter().filter(|v| rebuilt_for(v) == rebuilt_for(newest)).collect();
-        let (left_out, of) = (found.len() - kept.len(), found.len());
+        let of = found.len();
+        let kept = built_alike(found, &newest);
+        let left_out = of - kept.len();
         if left_out > 0 {
             options.observer.note(&format!(
                 "{short}: {left_out} of {of} versions left out: they are built for another release of Debian than {newest}, with another compiler; name them to have them"
@@ -33,4 +34,23 @@ pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<S
         all.extend(kept.into_iter().map(|version| format!("{short}@{version}")));
     }
     Ok(distinct(all.into_iter()))
+}
+
+/// Those that are built for the same release of Debian.
+fn built_alike(mut versions: Vec<String>, as_this: &str) -> Vec<String> {
+    versions.retain(|version| rebuilt_for(version) == rebuilt_for(as_this));
+    versions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_compiler_s_versions_are_one_line() {
+        let all = ["6.12.43-1~bpo12+1", "6.12.90-1", "6.12.111-1~deb12u1", "6.12.118-1"].map(String::from);
+        assert_eq!(built_alike(all.to_vec(), "6.12.118-1"), ["6.12.90-1", "6.12.118-1"]);
+        let older = built_alike(all.to_vec(), "6.12.111-1~deb12u1");
+        assert_eq!(older, ["6.12.43-1~bpo12+1", "6.12.111-1~deb12u1"]);
+    }
 }
