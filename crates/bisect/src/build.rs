@@ -16,11 +16,14 @@ const SPACE_MB: u64 = 4_000;
 
 /// Settings that every configuration gets: the commit must not be in the release.
 const ALWAYS: &str = "\n# CONFIG_LOCALVERSION_AUTO is not set\n";
-/// Settings that a distribution's configuration gets: keys that only it has, and debug information, which takes long.
+/// Settings that a distribution's configuration gets: keys that only it has.
 const OF_A_DISTRIBUTION: &str = "\
 CONFIG_SYSTEM_TRUSTED_KEYS=\"\"
 CONFIG_SYSTEM_REVOCATION_KEYS=\"\"
 # CONFIG_MODULE_SIG is not set
+";
+/// And where nothing here makes BTF of it: no debug information, which takes long.
+const WITHOUT_BTF: &str = "\
 # CONFIG_DEBUG_INFO_BTF is not set
 CONFIG_DEBUG_INFO_NONE=y
 # CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT is not set
@@ -41,9 +44,17 @@ pub struct Builder {
     pub jobs: NonZeroUsize,
 }
 
-/// A configuration as it is used: a user's as it is, a distribution's without what only it can build.
+/// A configuration as it is used: a user's as it is, a distribution's without what only it, or nothing here, can build.
 pub fn configuration(text: &str, of_a_distribution: bool) -> String {
-    let more = if of_a_distribution { OF_A_DISTRIBUTION } else { "" };
+    configured(text, of_a_distribution, is_on_path("pahole"))
+}
+
+fn configured(text: &str, of_a_distribution: bool, makes_btf: bool) -> String {
+    let more = match (of_a_distribution, makes_btf) {
+        (false, _) => "",
+        (true, true) => OF_A_DISTRIBUTION,
+        (true, false) => &format!("{OF_A_DISTRIBUTION}{WITHOUT_BTF}"),
+    };
     format!("{text}{ALWAYS}{more}")
 }
 
@@ -181,10 +192,14 @@ mod tests {
 
     #[test]
     fn a_distributions_keys_are_not_asked_for() {
-        let text = "CONFIG_SYSTEM_TRUSTED_KEYS=\"debian/certs/x.pem\"\nCONFIG_LOCALVERSION_AUTO=y";
-        let of = |distribution: bool| KernelConfig::parse(&configuration(text, distribution));
+        let text =
+            "CONFIG_SYSTEM_TRUSTED_KEYS=\"debian/certs/x.pem\"\nCONFIG_LOCALVERSION_AUTO=y\nCONFIG_DEBUG_INFO_BTF=y";
+        let of = |distribution: bool| KernelConfig::parse(&configured(text, distribution, true));
         assert_eq!(of(true).get("SYSTEM_TRUSTED_KEYS"), Some(""));
         assert_eq!(of(false).get("SYSTEM_TRUSTED_KEYS"), Some("debian/certs/x.pem"));
         assert_eq!(of(false).get("LOCALVERSION_AUTO"), Some("n"));
+        assert_eq!(of(true).get("DEBUG_INFO_BTF"), Some("y"));
+        let without_pahole = KernelConfig::parse(&configured(text, true, false));
+        assert_eq!(without_pahole.get("DEBUG_INFO_BTF"), Some("n"));
     }
 }

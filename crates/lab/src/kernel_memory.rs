@@ -47,7 +47,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         places.direct_map = memory.word(&places, variable)?;
     }
     let current = current_task(symbols).ok_or("it has no symbol current_task")?;
-    let list = symbol("__per_cpu_offset")?;
+    let list = per_cpu_list(symbols)?;
     places.per_cpu = physical(&places, list)?;
     let per_cpu = memory.word(&places, list + 8 * u64::from(cpu))?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
@@ -71,6 +71,12 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         prio,
         modules: btf.and_then(|btf| module_places(&btf, &places, symbols)),
     })
+}
+
+/// Where the kernel lists the distances of its CPUs' own memories.
+pub fn per_cpu_list(symbols: &SymbolTable) -> Result<u64, String> {
+    let list = symbols.data("__per_cpu_offset");
+    list.ok_or_else(|| "it was built without CONFIG_SMP, which a replay needs to know the current task".into())
 }
 
 /// Where the count of reasons not to preempt is, relative to a CPU's own memory.

@@ -22,7 +22,7 @@ pub fn mail(found: &Found) -> String {
     if let Some(commit) = found.commit {
         out.push(format!("commit {}", commit.id));
         out.push(format!("Author: {}", one_line(&commit.author)));
-        out.push(format!("Date:   {}", commit.date));
+        out.push(format!("Date:   {}\n", commit.date));
         out.push(format!("    {}\n", one_line(&commit.subject)));
     }
     out.extend(found.table());
