@@ -2,10 +2,16 @@
 //! builds it, when, and which commit it is are not in it.
 
 use crate::BisectError;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
 use std::num::NonZeroUsize;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
 use worstcase_kernels::config::KernelConfig;
 use worstcase_kernels::needs;
 
@@ -42,6 +48,8 @@ pub struct Builder {
     pub config: String,
     /// Compilers at once.
     pub jobs: NonZeroUsize,
+    /// Becomes true when the user wants an end.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A configuration as it is used: a user's as it is, a distribution's without what only it, or nothing here, can build.
@@ -135,8 +143,9 @@ impl Builder {
             ("LOCALVERSION", ""),
             ("LC_ALL", "C"),
         ]);
-        let status = make.stdin(Stdio::null()).stdout(file).stderr(errors).status();
-        match status.map_err(BisectError::io("make"))?.success() {
+        make.stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
+        let status = self.ends(make.spawn().map_err(BisectError::io("make"))?)?;
+        match status.success() {
             true => Ok(Ok(())),
             false => {
                 let text = fs::read(&log).map_err(BisectError::io(&log))?;
@@ -146,6 +155,22 @@ impl Builder {
                 )))
             }
         }
+    }
+
+    /// Waits for make, or ends it and all that it started when an end is asked for.
+    fn ends(&self, mut make: Child) -> Result<ExitStatus, BisectError> {
+        while !self.stop.load(Ordering::Relaxed) {
+            if let Some(status) = make.try_wait().map_err(BisectError::io("make"))? {
+                return Ok(status);
+            }
+            sleep(Duration::from_millis(100));
+        }
+        if let Some(group) = i32::try_from(make.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended meanwhile.
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+        make.wait().map_err(BisectError::io("make"))?;
+        Err(BisectError::Stopped)
     }
 
     /// Appears whole.
@@ -201,5 +226,34 @@ mod tests {
         assert_eq!(of(true).get("DEBUG_INFO_BTF"), Some("y"));
         let without_pahole = KernelConfig::parse(&configured(text, true, false));
         assert_eq!(without_pahole.get("DEBUG_INFO_BTF"), Some("n"));
+    }
+
+    #[test]
+    fn a_build_ends_when_that_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let makefile = format!(
+            "bzImage:\n\techo $$$$ > {0}\n\tsleep 1000; true\n",
+            at("began").display()
+        );
+        fs::write(at("Makefile"), makefile).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let builder = Builder {
+            source: dir.path().into(),
+            build: dir.path().into(),
+            kept: at("kept"),
+            config: String::new(),
+            jobs: NonZeroUsize::MIN,
+            stop: stop.clone(),
+        };
+        let began = at("began");
+        let asks = std::thread::spawn(move || {
+            while !began.exists() {
+                sleep(Duration::from_millis(10));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(matches!(builder.make("bzImage"), Err(BisectError::Stopped)));
+        asks.join().unwrap();
     }
 }

@@ -117,7 +117,7 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     };
     let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
-    let mut kernels = Kernels::of(args, &output, &options)?;
+    let mut kernels = Kernels::of(args, &output, &options, &bench.stop)?;
     let question = Question {
         source: kernels.source(),
         good: typed(&args.good),

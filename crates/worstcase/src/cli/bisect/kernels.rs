@@ -3,6 +3,8 @@
 use super::BisectArgs;
 use crate::cli::Error;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::build::{self, Builder};
 use worstcase_bisect::candidates::{of_folder, of_series, series_of};
@@ -28,7 +30,12 @@ enum From {
 
 impl Kernels {
     /// Of what the user names.
-    pub fn of(args: &BisectArgs, output: &Path, options: &ResolveOptions<'_>) -> Result<Kernels, Error> {
+    pub fn of(
+        args: &BisectArgs,
+        output: &Path,
+        options: &ResolveOptions<'_>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Kernels, Error> {
         let [good, bad] = [&args.good, &args.bad].map(|end| end.clone().unwrap_or_default());
         let from = match (&args.tree, &args.kernels) {
             (Some(source), _) => {
@@ -40,6 +47,7 @@ impl Kernels {
                     kept: output.join("kernels"),
                     config: config(args.config.as_deref().unwrap_or_default(), options)?,
                     jobs: args.jobs.count(),
+                    stop: stop.clone(),
                 };
                 From::Tree(Box::new((tree, builder)))
             }
