@@ -37,10 +37,12 @@ test: prepare
 	scripts/prepare-tests
 	scripts/test
 
-# Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two.
+# Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a commit planted in a
+# kernel's git tree, and found (needs flex, bison, bc and pahole).
 bench: build
 	scripts/bench
 	scripts/bench-host
+	scripts/bench-bisect
 
 lint:
 	$(CARGO) fmt --all --check
