@@ -18,6 +18,10 @@ fn told(interrupts: &[usize]) -> Vec<(String, u64)> {
     }
     m.syscall().call("__schedule").work(6);
     m.switch(PROBE, "probe", "").work(2).ret().work(4).sysret().work(3);
+    before_its_interrupt(&m)
+}
+
+fn before_its_interrupt(m: &Machine) -> Vec<(String, u64)> {
     let (execution, symbols) = m.execution();
     let sample = Sample {
         since: Since::DueWithSlack,
@@ -51,4 +55,28 @@ fn another_timer_s_interrupt_within_the_slack_ends_it() {
 #[test]
 fn an_interrupt_that_came_after_the_slack_was_pending_since_its_end() {
     assert_eq!(told(&[50_400]), [slack(50_000), ("interrupt pending".into(), 400)]);
+}
+
+/// A CPU that idles until the probe's own interrupt; a timer of somebody else interrupts it once more before the probe's turn.
+#[test]
+fn an_idle_cpu_s_slack_ends_with_the_interrupt_at_its_end_and_no_later_one() {
+    let mut m = Machine::in_user(20, "load");
+    m.park(0, &[("cpu_startup_entry", 50), ("do_idle", 90)]);
+    m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
+    m.work(10).due();
+    let due = m.count;
+    m.syscall().call("__schedule").work(6).switch(0, "swapper", "do_idle");
+    m.work(50_000 - (m.count - due) as usize);
+    m.interrupt("asm_sysvec_apic_timer_interrupt").call("hrtimer_wakeup");
+    m.calls("try_to_wake_up", 5).ret().iret();
+    m.call("schedule_idle")
+        .call("__schedule")
+        .work(6)
+        .switch(20, "load", "");
+    m.work(70_000 - (m.count - due) as usize);
+    m.interrupt("asm_sysvec_apic_timer_interrupt").call("hrtimer_wakeup");
+    m.calls("try_to_wake_up", 5).ret().iret();
+    m.call("__schedule").work(6);
+    m.switch(PROBE, "probe", "").work(2).ret().work(4).sysret().work(3);
+    assert_eq!(before_its_interrupt(&m), [slack(50_000)]);
 }
