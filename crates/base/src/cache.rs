@@ -17,10 +17,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::lock::Lock;
 use rustix::fs::syncfs;
 
 use crate::format::plain;
+use crate::lock::Lock;
 use crate::trust::{self, Others};
 use crate::{Exit, sealed};
 
@@ -303,7 +303,7 @@ impl Cache {
         remove_unlocked(&area);
         let make = || -> io::Result<Scratch> {
             let folder = tempfile::tempdir_in(&area)?;
-            let lock = Lock::try_exclusive(File::open(folder.path())?)?.ok_or(io::ErrorKind::WouldBlock)?;
+            let lock = Lock::try_open(folder.path())?.ok_or(io::ErrorKind::WouldBlock)?;
             Ok(Scratch { folder, _lock: lock })
         };
         make().map_err(|e| CacheError::from_io(&area, e))
@@ -378,8 +378,7 @@ fn remove_leftovers(parent: &Path, prefix: &str) {
 /// A folder that nobody has locked belongs to a process that is gone.
 fn remove_unlocked(area: &Path) {
     for entry in fs::read_dir(area).into_iter().flatten().flatten() {
-        let lock = File::open(entry.path()).and_then(Lock::try_exclusive);
-        if lock.is_ok_and(|lock| lock.is_some()) {
+        if Lock::try_open(&entry.path()).is_ok_and(|lock| lock.is_some()) {
             // Best effort, as above.
             let _ = fs::remove_dir_all(entry.path());
         }

@@ -58,7 +58,7 @@ impl Cache {
     fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
         let path = self.path(area, key);
         let _lock = self.try_lock(area, key)?;
-        let _folder = Lock::try_exclusive(File::open(&path).ok()?).ok()??;
+        let _folder = Lock::try_open(&path).ok()??;
         discard(&path).ok()
     }
 }

@@ -152,8 +152,7 @@ impl Bisection {
             Err(e) => return Err(BisectError::io(&path)(e)),
         };
         fs::create_dir_all(folder).map_err(BisectError::io(folder))?;
-        let lock = File::open(folder).and_then(Lock::try_exclusive);
-        let lock = lock.map_err(BisectError::io(folder))?;
+        let lock = Lock::try_open(folder).map_err(BisectError::io(folder))?;
         let lock = lock.ok_or_else(|| BisectError::Busy(folder.to_path_buf()))?;
         let bisection = Bisection {
             folder: folder.to_path_buf(),

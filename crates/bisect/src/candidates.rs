@@ -3,6 +3,7 @@
 use crate::BisectError;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use worstcase_kernels::catalog::Entry;
 use worstcase_kernels::folder::kernels_in;
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::version::{begins_with, rebuilt_for};
@@ -44,20 +45,18 @@ pub fn of_series(
     bad: &str,
     options: &ResolveOptions<'_>,
 ) -> Result<Between, BisectError> {
-    let short = worstcase_kernels::catalog::short_name(series, flavour);
-    let entries = versions(series, flavour, options)?;
-    let all: Vec<String> = entries.into_iter().map(|entry| entry.version).collect();
+    let all = versions(series, flavour, options)?;
     let version = |text: &str| text.split_once('@').map_or(text, |(_, version)| version).to_string();
-    let listed = |version: &String| Listed {
-        name: format!("{short}@{version}"),
-        aliases: vec![version.clone()],
+    let listed = |entry: &Entry| Listed {
+        name: entry.version_name(),
+        aliases: vec![entry.version.clone()],
     };
     let list: Vec<Listed> = all.iter().map(listed).collect();
     let end = |asked: &str| place(&list, &version(asked), asked);
     let (from, to) = (end(good)?, end(bad)?);
     // Another release of Debian has another compiler: then every other step of the list would be a change of it, too.
-    let builds = [from, to].map(|place| rebuilt_for(&all[place]));
-    let is_alike = |place: &usize| builds[0] != builds[1] || rebuilt_for(&all[*place]) == builds[0];
+    let builds = [from, to].map(|place| rebuilt_for(&all[place].version));
+    let is_alike = |place: &usize| builds[0] != builds[1] || rebuilt_for(&all[*place].version) == builds[0];
     let between = ordered(&list, from, to)?;
     let kept: Vec<usize> = between.clone().filter(is_alike).collect();
     let left_out = between.count() - kept.len();

@@ -4,11 +4,11 @@
 //! temporary one with the user's number in its name.
 
 use super::HostError;
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use worstcase_base::lock::Lock;
 use worstcase_base::trust;
 
 const SUFFIX: &str = ".journal";
@@ -59,14 +59,9 @@ impl StateFolder {
     }
 
     /// Held while a journal is made, or looked at by others: one that is half made has no owner yet.
-    pub(super) fn lock(&self) -> Result<File, HostError> {
-        let path = self.path.join("lock");
-        let take = || -> io::Result<File> {
-            let file = File::options().create(true).append(true).open(&path)?;
-            lock_blocking(&file)?;
-            Ok(file)
-        };
-        take().map_err(|e| self.failed(e))
+    pub(super) fn lock(&self) -> Result<Lock, HostError> {
+        let file = File::options().create(true).append(true).open(self.path.join("lock"));
+        file.and_then(Lock::exclusive).map_err(|e| self.failed(e))
     }
 
     /// A new, empty journal file of a name of its own.
@@ -107,25 +102,6 @@ impl StateFolder {
 /// Whether a folder or a file is this user's, and nobody else can write to it.
 pub(super) fn is_only_ours(is: &fs::Metadata) -> bool {
     is.uid() == rustix::process::geteuid().as_raw() && is.mode() & 0o022 == 0
-}
-
-/// Waits for a lock, whatever signals come.
-pub(super) fn lock_blocking(file: &File) -> io::Result<()> {
-    loop {
-        match flock(file, FlockOperation::LockExclusive) {
-            Err(rustix::io::Errno::INTR) => continue,
-            other => return Ok(other?),
-        }
-    }
-}
-
-/// Takes a lock if nobody holds it.
-pub(super) fn try_lock(file: &File) -> io::Result<bool> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(e) => Err(e.into()),
-    }
 }
 
 /// This boot of the machine: what was set, and where the kernel's code lies, hold for one.

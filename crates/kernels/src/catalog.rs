@@ -70,6 +70,11 @@ impl Entry {
     pub fn short_name(&self) -> String {
         short_name(&self.series, self.flavour)
     }
+
+    /// The name of this version of its series, `debian:6.1-rt@6.1.192-2`.
+    pub fn version_name(&self) -> String {
+        format!("{}@{}", self.short_name(), self.version)
+    }
 }
 
 /// `debian:6.1` or `debian:6.1-rt`.

@@ -32,13 +32,14 @@ pub use undo::{UndoResult, Undone, failures};
 
 use super::HostError;
 use super::guard::Guard;
-use super::state::{StateFolder, is_only_ours, lock_blocking, try_lock};
+use super::state::{StateFolder, is_only_ours};
 use crate::loads::Traces;
 use entry::Entry;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use worstcase_base::lock;
 use worstcase_probe::priorities::{self, KernelThread};
 use worstcase_probe::sys::sched::Policy;
 
@@ -74,7 +75,7 @@ impl Journal {
             guard: None,
             finished: false,
         };
-        lock_blocking(&journal.file).map_err(|e| journal.failed(e))?;
+        lock::exclusive(&journal.file).map_err(|e| journal.failed(e))?;
         journal.append(&entry::line(&Owner::this(command)))?;
         Ok(journal)
     }
@@ -193,8 +194,7 @@ impl Journal {
         self.finished = true;
         let undone = undo_file(&mut self.file, &self.path).map_err(|e| self.failed(e));
         // The guard, when it is let go, looks at the journal once more.
-        let unlocked = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
-        unlocked.map_err(|e| self.failed(e.into()))?;
+        lock::let_go(&self.file).map_err(|e| self.failed(e))?;
         if let Some(guard) = self.guard.take() {
             guard.let_go();
         }
@@ -258,9 +258,9 @@ pub(super) fn undo_left_over(path: &Path, wait: bool) -> io::Result<Found> {
         ));
     }
     if wait {
-        lock_blocking(&file)?;
+        lock::exclusive(&file)?;
     }
-    let ours = wait || try_lock(&file)?;
+    let ours = wait || lock::try_exclusive(&file)?;
     if file.metadata()?.nlink() == 0 {
         return Ok(Found::Nothing);
     }

@@ -100,8 +100,7 @@ impl WatchFolder {
             _ => {}
         }
         fs::create_dir_all(dir).map_err(failed("create", dir))?;
-        let lock = File::open(dir).and_then(Lock::try_exclusive);
-        let lock = lock.map_err(failed("lock", dir))?;
+        let lock = Lock::try_open(dir).map_err(failed("lock", dir))?;
         let lock = lock.ok_or_else(|| WatchError::Busy(dir.to_path_buf()))?;
         let there = is_watch.then(|| read(&dir.join(WATCH_FILE))).transpose()?;
         let folder = WatchFolder {

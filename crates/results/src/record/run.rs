@@ -8,7 +8,7 @@
 use super::folder::{self, FolderError, io_error};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_base::Exit;
 use worstcase_base::lock::Lock;
@@ -129,8 +129,7 @@ impl Run {
         if !occupied {
             write_plan(dir, &plan)?;
         }
-        let lock = File::open(dir).and_then(Lock::try_exclusive);
-        let lock = lock.map_err(io_error("lock", dir))?;
+        let lock = Lock::try_open(dir).map_err(io_error("lock", dir))?;
         let lock = lock.ok_or_else(|| RunError::Busy(dir.to_path_buf()))?;
         let mut run = Run::open(dir)?;
         if let Some(difference) = run.plan.difference(&plan) {

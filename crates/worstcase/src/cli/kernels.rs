@@ -287,7 +287,7 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
             "incomplete".into()
         };
         let name = if usable(entry) && args.all_versions {
-            format!("{}@{}", entry.short_name(), entry.version)
+            entry.version_name()
         } else if usable(entry) {
             entry.short_name()
         } else {
