@@ -335,7 +335,11 @@ impl Tracker {
             return;
         };
         if kind == Kind::NonPreemptible {
-            for Asked { end: asked, over } in std::mem::take(&mut self.asked) {
+            // An end that is known later only comes before what was asked meanwhile: that is of the next section.
+            let asked = std::mem::take(&mut self.asked).into_iter();
+            let (asked, of_the_next): (Vec<_>, Vec<_>) = asked.partition(|asked| asked.end.now <= end.now);
+            self.asked = of_the_next;
+            for Asked { end: asked, over } in asked {
                 // From the question on, only what followed the soft interrupt would have been left to wait for.
                 if let Some(over) = over {
                     let rest = (end.now - over.now, end.nested - over.nested);

@@ -162,6 +162,28 @@ fn what_they_return_to_may_have_to_go_on() {
     );
 }
 
+/// It is known only later that the scheduler could have gone on with the probe: what was asked meanwhile is of the section that
+/// begins there.
+#[test]
+fn soft_interrupts_in_the_scheduler_ask_in_the_section_that_it_begins() {
+    let mut t = Tracker::in_user(false, IN_PROBE);
+    t.enter(1, 9);
+    t.sti(6, 9);
+    t.schedule(8, 2);
+    soft_interrupts(&mut t, 0);
+    t.runs(300, 3, thread(0x30, Role::Below));
+    t.leave(400, 10, true, false);
+    assert_eq!(
+        sites(&t, Kind::NonPreemptible),
+        [
+            (2, 5, 1, 70 - 8 + 190),
+            (5, 5, 1, 100 + 190),
+            (5, 10, 1, 400 - 170),
+            (9, 2, 1, 8 - 1)
+        ]
+    );
+}
+
 #[test]
 fn a_thread_that_allows_soft_interrupts_again_holds_one_count() {
     for (others, cuts) in [(1, true), (2, false)] {
