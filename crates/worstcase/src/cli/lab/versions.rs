@@ -5,11 +5,12 @@ use crate::cli::kernels::series;
 use worstcase_base::distinct;
 use worstcase_kernels::catalog::{Entry, short_name};
 use worstcase_kernels::version::rebuilt_for;
-use worstcase_kernels::{KernelError, ResolveOptions, versions};
+use worstcase_kernels::{KernelError, ResolveOptions, resolve, versions};
 
 /// The names of all versions that the archive has of these series, the oldest of each first.
 ///
 /// Only those built for the Debian of the newest: another one has another compiler, and every other step would be its.
+/// Each is fetched if it is not here; what the archive lists but has no more is left out.
 pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for name in names {
@@ -30,9 +31,29 @@ pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<S
                 newest.version
             ));
         }
-        all.extend(kept);
+        all.extend(those_to_be_had(kept, options)?);
     }
     Ok(distinct(all.into_iter()))
+}
+
+/// Without those that the archive cannot give; its words if it can give none.
+fn those_to_be_had(names: Vec<String>, options: &ResolveOptions<'_>) -> Result<Vec<String>, Error> {
+    let mut had = Vec::new();
+    let mut refused = None;
+    for name in names {
+        match resolve(&name, options) {
+            Ok(_) => had.push(name),
+            Err(error @ (KernelError::AptFailed { .. } | KernelError::Incomplete { .. })) => {
+                options.observer.note(&format!("{name} left out: {error}"));
+                refused = Some(error);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match refused {
+        Some(error) if had.is_empty() => Err(error.into()),
+        _ => Ok(had),
+    }
 }
 
 /// Whether they are built for the same release of Debian.
