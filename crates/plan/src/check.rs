@@ -67,6 +67,23 @@ impl Experiment {
             .flat_map(|part| part.probes(self.venue).unwrap_or_default());
         grammar::usual_criterion(probes)
     }
+
+    /// Whether a census can be taken of every cell.
+    pub fn check_census(&self) -> Result<(), Problem> {
+        for part in &self.parts {
+            if part.method.policy == Some(Policy::Other) {
+                let what = "an ordinary thread also waits for the turns of others, which a census does not count; take it of --policy fifo or rr";
+                return Err(Problem::new("census", what));
+            }
+            if let Some(probe) = part.probes(self.venue)?.iter().find(|probe| !probe.awaits_timer()) {
+                let what = format!(
+                    "the census asks what a timer's wake-up meets, and nothing of {probe} is due by a timer; take it of wakeup or response"
+                );
+                return Err(Problem::new("census", what));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Part {

@@ -86,6 +86,14 @@ impl std::fmt::Display for Choice {
 }
 
 impl Choice {
+    /// What compares with it in another cell: a number names a sample of one cell alone.
+    pub fn of_another(self) -> Choice {
+        match self {
+            Choice::Worst | Choice::Number(_) => Choice::Worst,
+            Choice::Percentile(_) => self,
+        }
+    }
+
     /// Whether a percentile of so many samples is another one than the latest, as every percentage but all of them says.
     pub fn is_below_the_latest_of(self, count: usize) -> bool {
         match self {
@@ -113,6 +121,14 @@ mod tests {
     use super::*;
     use worstcase_probe::Nanos;
     use worstcase_results::stats::{Distribution, Percentile};
+
+    #[test]
+    fn another_cell_has_the_same_percentile_but_no_such_number() {
+        let of_another = |text: &str| text.parse::<Choice>().unwrap().of_another();
+        assert_eq!(of_another("p50"), "p50".parse().unwrap());
+        assert_eq!(of_another("worst"), Choice::Worst);
+        assert_eq!(of_another("17"), Choice::Worst);
+    }
 
     #[test]
     fn a_percentile_is_what_the_tables_call_it() {

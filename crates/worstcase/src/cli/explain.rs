@@ -50,7 +50,7 @@ pub struct ExplainArgs {
     /// Which sample: worst, its number, or a percentile such as p99.9
     #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
     sample: Choice,
-    /// Lay the worst sample of another cell beside it
+    /// Lay a sample of another cell beside it: the same percentile, else the worst
     #[arg(long, value_name = "ID", add = completions::cells(), conflicts_with = "all")]
     compare: Option<String>,
     /// Group the worst samples of every cell by cause
@@ -241,7 +241,7 @@ fn one(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Resu
     }
     let explained = explain::one(means, run, records, &record, args.sample)?;
     let other = match &compared {
-        Some(other) => Some(explain::one(means, run, records, other, Choice::Worst)?),
+        Some(other) => Some(explain::one(means, run, records, other, args.sample.of_another())?),
         None => None,
     };
     write_files(args, &explained, other.as_ref())?;

@@ -137,6 +137,9 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
 
 /// Measures into the run folder and shows what came out.
 pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
+    if how.census {
+        plan.experiment.check_census()?;
+    }
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = how.qemu.find(&options)?;

@@ -91,3 +91,33 @@ fn the_right_qemu_must_be_there() {
         .code(3)
         .stderr(contains("no qemu-system-x86_64 found at /no/such/qemu").and(contains('\n').count(1)));
 }
+
+#[test]
+fn what_has_no_census_is_refused_before_anything_is_measured() {
+    for (words, says) in [
+        (
+            ["--policy", "other"],
+            "an ordinary thread also waits for the turns of others",
+        ),
+        (["--probe", "switch:2x0"], "nothing of switch:2x0 is due by a timer"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("run");
+        let mut command = Command::cargo_bin("worstcase").unwrap();
+        command
+            .args([
+                "lab",
+                "run",
+                "--kernel",
+                "debian:6.1",
+                "--load",
+                "idle",
+                "--census",
+                "-o",
+            ])
+            .arg(&run)
+            .args(words);
+        command.assert().code(2).stdout("").stderr(contains(says));
+        assert!(!run.exists());
+    }
+}
