@@ -37,11 +37,12 @@ test: prepare
 	scripts/prepare-tests
 	scripts/test
 
-# Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a commit planted in a
-# kernel's git tree, and found (needs flex, bison, bc and pahole).
+# Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a gate asked again and
+# again on a busy machine; a commit planted in a kernel's git tree, and found (needs flex, bison, bc and pahole).
 bench: build
 	scripts/bench
 	scripts/bench-host
+	scripts/bench-gate
 	scripts/bench-bisect
 
 lint:

@@ -7,8 +7,6 @@
 #
 # Usage: comment.sh latency/gate.md
 set -eu
-[ -s "$1" ] || { echo "comment: $1 is empty or not there" >&2; exit 1; }
-
 if [ -n "${CI_MERGE_REQUEST_IID:-}" ]; then
     auth="PRIVATE-TOKEN: ${GITLAB_TOKEN:?a project access token with the scope api}"
     thread=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
@@ -22,6 +20,7 @@ else
     echo "comment: this is no merge request or pull request"
     exit 0
 fi
+[ -s "$1" ] || { echo "comment: $1 is empty or not there" >&2; exit 1; }
 call() { curl --silent --show-error --fail --header "$auth" "$@"; }
 
 work=$(mktemp -d)

@@ -17,7 +17,9 @@ mkdir -p "$OUT"
 worstcase $MEASURE --output "$OUT/run"
 worstcase gate "$OUT/run" --write-baseline "$OUT/baseline.json"
 if [ ! -e "$BASELINE" ]; then
-    echo "gate: there is no $BASELINE; look at the run, and commit $OUT/baseline.json as $BASELINE" >&2
+    told="there is no $BASELINE; look at the run, and commit $OUT/baseline.json as $BASELINE"
+    echo "gate: $told" >&2
+    printf '### worstcase gate: no baseline\n\n%s\n' "$told" > "$OUT/gate.md"
     exit 2
 fi
 # shellcheck disable=SC2086

@@ -8,7 +8,7 @@ pub mod terminal;
 use super::compare::figures::{probability, ratio, ratio_interval, times, value};
 use worstcase_results::compare::Side;
 use worstcase_results::compare::gate::{Cell, Gate};
-use worstcase_results::compare::judged::{Judged, LEVEL};
+use worstcase_results::compare::judged::{Judged, LEVEL, Limits};
 use worstcase_results::record::Record;
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
@@ -23,6 +23,8 @@ pub struct Shown<'a> {
     pub baseline: &'a Side,
     /// The run.
     pub run: &'a Side,
+    /// The run's folder, as it was typed.
+    pub folder: &'a str,
     /// The command that asks again.
     pub command: String,
     /// With a criterion: what it said of each subject, and the records that it judged.
@@ -45,19 +47,34 @@ impl Shown<'_> {
         )
     }
 
+    /// Why a cell has its outcome, a line each.
+    fn why(&self, cell: &Cell) -> Vec<String> {
+        why(cell, &self.gate.limits)
+    }
+
     /// What decided.
     fn rule(&self) -> String {
+        let limits = &self.gate.limits;
         let percent = |share: f64| {
             times(share * 100.0)
                 .trim_end_matches('0')
                 .trim_end_matches('.')
                 .to_string()
         };
+        if limits.exact {
+            let by = match limits.worst_seed {
+                0.0 => String::new(),
+                share => format!(" by more than {} %", percent(share)),
+            };
+            return format!(
+                "worse: the highest maximum of the seeds, or their missed periods, above the baseline's{by}"
+            );
+        }
         format!(
             "worse: the typical seed (Hodges-Lehmann) more than {} % above the baseline and p at most {LEVEL} (exact one-sided rank test, Holm's correction for {} tests); or, in the lab, the worst seed more than {} % above the baseline's worst",
-            percent(self.gate.limits.tolerance),
+            percent(limits.tolerance),
             self.gate.tests,
-            percent(self.gate.limits.worst_seed),
+            percent(limits.worst_seed),
         )
     }
 
@@ -74,7 +91,7 @@ impl Shown<'_> {
 }
 
 /// Why a cell has its outcome, a line each: regressions first, then worst seeds above their limit.
-fn why(cell: &Cell) -> Vec<String> {
+fn why(cell: &Cell, limits: &Limits) -> Vec<String> {
     let mut lines: Vec<String> = cell
         .measures
         .iter()
@@ -84,6 +101,10 @@ fn why(cell: &Cell) -> Vec<String> {
     let (beyond, within): (Vec<&Judged>, Vec<&Judged>) = cell.measures.iter().partition(|m| m.worst_seed.beyond);
     lines.extend(beyond.into_iter().map(|m| worst_seed(m, &cell.unit)));
     lines.extend(cell.reasons.iter().cloned());
+    if limits.exact {
+        lines.extend(within.into_iter().map(|m| values_of_worst(m, &cell.unit)));
+        return lines;
+    }
     let rest: Vec<String> = cell.measures.iter().filter(|m| !m.regression).map(at_most).collect();
     if !rest.is_empty() {
         lines.push(rest.join(", "));
@@ -97,15 +118,23 @@ fn why(cell: &Cell) -> Vec<String> {
 
 /// A worst seed above its limit.
 fn worst_seed(m: &Judged, unit: &str) -> String {
+    format!(
+        "{}, above its limit (seed {})",
+        values_of_worst(m, unit),
+        m.worst_seed.seed
+    )
+}
+
+/// A worst seed with its values.
+fn values_of_worst(m: &Judged, unit: &str) -> String {
     let (worst, measure) = (&m.worst_seed, m.change.measure);
     let by = worst.ratio.map_or(String::new(), |r| format!(", x{}", times(r)));
     format!(
-        "worst seed: {} {} -> {} {}{by}, above its limit (seed {})",
+        "worst seed: {} {} -> {} {}{by}",
         m.name,
         value(measure, worst.baseline),
         value(measure, worst.run),
-        m.unit(unit),
-        worst.seed
+        m.unit(unit)
     )
 }
 

@@ -1,6 +1,6 @@
 //! The gate for people: the worst cells first.
 
-use super::{Shown, why};
+use super::Shown;
 use crate::terminal::{Style, verdict_heading, verdict_lines};
 use worstcase_base::format::plain;
 
@@ -21,7 +21,7 @@ pub fn lines(shown: &Shown, style: Style) -> String {
         .max()
         .unwrap_or(0);
     for cell in &shown.gate.cells {
-        let mut lines = why(cell).into_iter();
+        let mut lines = shown.why(cell).into_iter();
         let first = lines.next().unwrap_or_default();
         out.push(format!(
             "  {:width$}  {}  {}",

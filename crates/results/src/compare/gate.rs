@@ -5,6 +5,8 @@
 //! stays below the level. The worst seed: is it above its limit? No test can ask that of one seed among six. But the lab
 //! is exact, so what one seed gave is a fact, and a FAIL; on a host others may have caused it, so there it is INCONCLUSIVE.
 //! What is worse and could not be tested is INCONCLUSIVE too, never a PASS.
+//!
+//! An exact gate asks the second question alone, of maxima and missed periods, over the same seeds on both sides.
 
 use super::change::{Change, Measure, Pair};
 use super::judged::{Judged, LEVEL, Limits, Tests};
@@ -66,12 +68,18 @@ pub struct Gate {
 /// Judges a run.
 pub fn gate(baseline: &Side, run: &Side, mapped: &[Mapped], limits: &Limits) -> Result<Gate, CompareError> {
     let pairing = pair(baseline, run, mapped, false)?;
+    if limits.exact
+        && let Some(subject) = run.subjects.iter().find(|s| !run.in_lab(&s.id()))
+    {
+        return Err(CompareError::NotExact(subject.id()));
+    }
     let pairs: Vec<Found> = pairing
         .pairs
         .iter()
-        .map(|(a, b)| Found::new(baseline, a, run, b))
+        .map(|(a, b)| Found::new(baseline, a, run, b, limits))
         .collect();
-    let tests = Tests::of(&pairs.iter().flat_map(Found::judged).collect::<Vec<_>>());
+    let tested = pairs.iter().filter(|_| !limits.exact).flat_map(Found::judged);
+    let tests = Tests::of(&tested.collect::<Vec<_>>());
     let mut corrected = tests.corrected.iter().copied();
     let mut cells: Vec<Cell> = pairs
         .iter()
@@ -136,9 +144,13 @@ struct Found {
 }
 
 impl Found {
-    fn new(baseline: &Side, of_baseline: &Group, run: &Side, of_run: &Group) -> Found {
+    fn new(baseline: &Side, of_baseline: &Group, run: &Side, of_run: &Group, limits: &Limits) -> Found {
+        let mut pair = Pair::new(baseline, of_baseline, run, of_run);
+        if limits.exact {
+            pair.changes.retain(|change| limits.judge(change));
+        }
         let mut found = Found {
-            pair: Pair::new(baseline, of_baseline, run, of_run),
+            pair,
             run_seeds: of_run.seeds.iter().map(|s| s.seed).collect(),
             proven: None,
             doubts: doubts(of_baseline, of_run),
@@ -193,16 +205,37 @@ impl Found {
         let several = self.pair.several();
         let judge =
             |(change, p): (&Change, Option<f64>)| Judged::new(change, change.name(several), p, &self.run_seeds, limits);
-        cell.measures = self.judged().zip(corrected).map(judge).collect();
+        cell.measures = match limits.exact {
+            true => self.judged().map(|change| judge((change, None))).collect(),
+            false => self.judged().zip(corrected).map(judge).collect(),
+        };
         let exact = self.pair.exact.is_some();
         let proof = |m: &Judged| m.regression || (exact && m.worst_seed.beyond);
-        cell.reasons = self.open(&cell.measures, tests);
+        cell.reasons = match limits.exact {
+            true => self.other_seeds(),
+            false => self.open(&cell.measures, tests),
+        };
         cell.outcome = match cell.measures.iter().any(proof) {
             true => Outcome::Fail,
             false if !cell.reasons.is_empty() => Outcome::Inconclusive,
             false => Outcome::Pass,
         };
         cell
+    }
+
+    /// Why the maxima of both sides are not of the same seeds: a maximum grows with their number.
+    fn other_seeds(&self) -> Vec<String> {
+        let common = self.pair.exact.as_ref().map_or(0, |exact| exact.common);
+        let mut open = Vec::new();
+        if self.pair.seeds != [common; 2] {
+            let [a, b] = self.pair.seeds;
+            open.push(format!(
+                "an exact gate needs the same seeds: {a} in the baseline, {b} in the run, {common} in both"
+            ));
+        }
+        let maxima = self.pair.lacking.iter().filter(|name| name.ends_with("max"));
+        open.extend(maxima.map(|name| format!("some seeds have no {name}")));
+        open
     }
 
     /// Why nothing here may be a PASS, in words.

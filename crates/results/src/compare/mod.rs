@@ -22,7 +22,7 @@ pub use pair::Mapped;
 pub use side::{Group, How, Side};
 pub use words::{Comparison, compare};
 
-use crate::record::{CellId, RunError};
+use crate::record::{CellId, RunError, SubjectId};
 use std::path::PathBuf;
 use worstcase_base::Exit;
 
@@ -81,6 +81,11 @@ pub enum CompareError {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// Only the lab is exact.
+    #[error(
+        "--exact is for runs of the lab, and {0} was measured on a real machine; leave it out: then a test over the seeds decides"
+    )]
+    NotExact(SubjectId),
     /// No cell of one is in the other.
     #[error("no cell of the one side compares with one of the other{}; see `worstcase compare --help`", why.as_ref().map_or(String::new(), |w| format!(": {w}")))]
     NothingInCommon {

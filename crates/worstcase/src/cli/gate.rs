@@ -26,6 +26,7 @@ Examples:
   worstcase gate RUN --write-baseline baseline.json
   worstcase gate RUN --baseline baseline.json --junit gate.xml --markdown gate.md
   worstcase gate RUN --baseline baseline.json --tolerance 25% --criterion 200us
+  worstcase gate RUN --baseline baseline.json --exact
 
 Exit code: 0 PASS, 1 a cell is worse (FAIL) or above the criterion, 2 INCONCLUSIVE, or the input is wrong.
 A cell FAILs if a median, p99, maximum or count of missed periods is higher by more than the tolerance and an exact rank
@@ -34,7 +35,10 @@ if the worst seed is above the baseline's worst by more than its own limit, or m
 In the lab the same inputs give the same samples: a rerun always PASSes.
 INCONCLUSIVE: too few seeds to tell, a worst seed of a host above its limit, cells that are missing or were not measured
 alike, interference, new warnings.
-With 6 seeds on each side up to 46 tests can tell (3 to 4 for each cell); see docs/ci.md.")]
+With 6 seeds on each side up to 46 tests can tell (3 to 4 for each cell); see docs/ci.md.
+With --exact a cell of the lab FAILs if its maximum, of all seeds, is above the baseline's by as little as 1 ns (or by more
+than --worst-seed, if that is given), or if more periods were missed; else it PASSes. It needs the same seeds on both sides;
+one is enough.")]
 pub struct GateArgs {
     /// The run's folder
     run: PathBuf,
@@ -42,14 +46,17 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE", required_unless_present = "write_baseline")]
     baseline: Option<PathBuf>,
     /// Write a baseline of this run, to be kept in the repository
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "junit", "markdown", "json", "criterion", "map"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "junit", "markdown", "json", "criterion", "map", "exact"])]
     write_baseline: Option<PathBuf>,
     /// What the typical seed's median, p99, maximum and missed periods may be higher by
     #[arg(long, value_name = "SHARE", default_value_t = Share(Limits::default().tolerance))]
     tolerance: Share,
-    /// What the worst seed's may be higher by than those of the baseline's worst
-    #[arg(long, value_name = "SHARE", default_value_t = Share(Limits::default().worst_seed))]
-    worst_seed: Share,
+    /// What the worst seed's may be higher by than those of the baseline's worst [default: 50%; with --exact 0%]
+    #[arg(long, value_name = "SHARE")]
+    worst_seed: Option<Share>,
+    /// Lab: no test over the seeds; the maximum may not be above the baseline's
+    #[arg(long, conflicts_with = "tolerance")]
+    exact: bool,
     /// No latency above this either, e.g. 100us
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
@@ -135,10 +142,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
     }
     let path = args.baseline.as_ref().expect("clap asks for one of both");
     let baseline = Side::open(path)?;
-    let limits = Limits {
-        tolerance: args.tolerance.0,
-        worst_seed: args.worst_seed.0,
-    };
+    let limits = limits(args);
     let gated = gate(&baseline, &side, &args.map, &limits)?;
     let records = run.records()?;
     let criterion = args.criterion.map(|limit| judge(&run, &records, limit));
@@ -151,6 +155,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
         gate: &gated,
         baseline: &baseline,
         run: &side,
+        folder: &args.run.display().to_string(),
         command: again(args),
         criterion: criterion.map(|(criterion, verdicts)| (criterion, verdicts, records.as_slice())),
     };
@@ -165,6 +170,16 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
         false => terminal::lines(&shown, Style::of_stdout()),
     })?;
     Ok(ExitCode::from(Outcome::exit_code(outcome)))
+}
+
+/// What was asked; an exact gate allows nothing.
+fn limits(args: &GateArgs) -> Limits {
+    let worst_seed = if args.exact { 0.0 } else { Limits::default().worst_seed };
+    Limits {
+        tolerance: args.tolerance.0,
+        worst_seed: args.worst_seed.map_or(worst_seed, |share| share.0),
+        exact: args.exact,
+    }
 }
 
 fn judge(run: &Run, records: &[Record], limit: Nanos) -> (Criterion, Vec<Verdict>) {
@@ -205,14 +220,17 @@ fn again(args: &GateArgs) -> String {
     if args.tolerance != Share(default.tolerance) {
         option("--tolerance", args.tolerance.to_string());
     }
-    if args.worst_seed != Share(default.worst_seed) {
-        option("--worst-seed", args.worst_seed.to_string());
+    if let Some(share) = args.worst_seed {
+        option("--worst-seed", share.to_string());
     }
     if let Some(limit) = args.criterion {
         option("--criterion", format!("{}ns", limit.0));
     }
     for mapped in &args.map {
         option("--map", format!("{}={}", mapped.a, mapped.b));
+    }
+    if args.exact {
+        words.push("--exact".to_string());
     }
     shell(&words)
 }

@@ -1,13 +1,13 @@
 //! `worstcase gate`, as CI types it.
 
-use crate::fixture::{ensemble, host_raw, latencies, on_cpu, raw, result, spec, write_cells};
+use crate::fixture::{ensemble, host_raw, latencies, on_cpu, raw, result, spec, subject, write_cells};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_probe::prng::SplitMix64;
-use worstcase_results::record::CellResult;
+use worstcase_results::record::{CellResult, Machine};
 
 fn gate(run: &Path) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();
@@ -232,7 +232,7 @@ fn a_worst_seed_has_its_own_line_and_its_own_limit() {
     let line = "worst seed: max 83.0 -> 800 virtual us at 1000 MIPS, x9.64, above its limit (seed 4)";
     command.assert().code(1).stdout(contains(line));
     assert!(fs::read_to_string(xml).unwrap().contains(&line.replace("->", "-&gt;")));
-    let row = "| max of the worst seed (virtual us at 1000 MIPS) | 83.0 | 800 | x9.64 | - |";
+    let row = ", x1.01 | **83.0 → 800, x9.64** |";
     assert!(fs::read_to_string(markdown).unwrap().contains(row));
     let out = controller.gate().arg("--json").assert().code(1);
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
@@ -245,6 +245,68 @@ fn a_worst_seed_has_its_own_line_and_its_own_limit() {
     );
     // Every figure of that seed is higher: only a limit above all of them lets it pass.
     controller.gate().args(["--worst-seed", "1000%"]).assert().code(0);
+}
+
+/// One seed under `shm` whose latest sample is so late; so many periods passed meanwhile, and the kernel is of this key.
+fn latest(key: &str, seed: u64, ns: u64, missed: usize) -> Vec<CellResult> {
+    let mut late = latencies(seed, 9_000);
+    late[417] = ns;
+    late.truncate(late.len() - missed);
+    let mut subject = subject("6.1", "full");
+    if let Machine::Lab(lab) = &mut subject.machine {
+        lab.key = key.repeat(64);
+    }
+    vec![result(&subject, &raw(&spec("shm", seed), &late))]
+}
+
+#[test]
+fn an_exact_gate_fails_by_a_nanosecond_and_needs_one_seed() {
+    let baseline = latest("a", 1, 80_000, 0);
+    for (ns, missed, code) in [
+        (80_000, 0, 0),
+        (79_999, 0, 0),
+        (80_001, 0, 1),
+        (20_000, 1, 1),
+        (79_000, 0, 0),
+    ] {
+        let controller = Controller::new(&baseline, &latest("b", 1, ns, missed));
+        let mut command = controller.gate();
+        command.arg("--exact").assert().code(code);
+    }
+    let later = Controller::new(&baseline, &latest("b", 1, 83_000, 0));
+    let line = "FAIL          worst seed: max 80.0 -> 83.0 virtual us at 1000 MIPS, x1.04, above its limit (seed 1)";
+    let rule = "worse: the highest maximum of the seeds, or their missed periods, above the baseline's";
+    let markdown = later.run.with_file_name("gate.md");
+    let mut command = later.gate();
+    command.arg("--exact").arg("--markdown").arg(&markdown);
+    command.assert().code(1).stdout(contains(line).and(contains(rule)));
+    let place = later.run.parent().unwrap().display().to_string();
+    let markdown = fs::read_to_string(markdown).unwrap().replace(&place, "PLACE");
+    insta::assert_snapshot!("gate_exact_markdown", markdown);
+    let allowed = later.gate().args(["--exact", "--worst-seed", "5%"]).assert().code(0);
+    allowed.stdout(contains("PASS          worst seed: max 80.0 -> 83.0").and(contains("by more than 5 %")));
+    // Without it one seed cannot tell.
+    later.gate().assert().code(2);
+}
+
+#[test]
+fn an_exact_gate_needs_the_same_seeds_and_the_lab() {
+    let baseline = latest("a", 1, 80_000, 0);
+    let other = Controller::new(&baseline, &latest("b", 2, 70_000, 0));
+    let why = contains("an exact gate needs the same seeds: 1 in the baseline, 1 in the run, 0 in both");
+    other.gate().arg("--exact").assert().code(2).stdout(why);
+    // What other seeds of the run show is a fact all the same.
+    let later = Controller::new(&baseline, &latest("b", 2, 90_000, 0));
+    later.gate().arg("--exact").assert().code(1);
+    // The same machine gave another answer: no PASS, even if it is a lower one.
+    let doubtful = Controller::new(&baseline, &latest("a", 1, 70_000, 0));
+    doubtful.gate().arg("--exact").assert().code(2);
+    let host = Controller::new(&host(20_000, 0), &host(20_000, 9));
+    let why = contains("--exact is for runs of the lab, and ").and(contains("real machine"));
+    host.gate().arg("--exact").assert().code(2).stdout("").stderr(why);
+    for arguments in [["--exact", "--tolerance", "5%"], ["--exact", "--write-baseline", "x"]] {
+        host.gate().args(arguments).assert().code(2).stdout("");
+    }
 }
 
 #[test]

@@ -353,3 +353,23 @@ fn the_documents_commands_can_be_typed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(seen > 20, "{seen}");
 }
+
+/// What the recipes of contrib/ci measure, and which options they give.
+#[test]
+fn what_the_recipes_for_ci_measure_can_be_typed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/ci");
+    let mut seen = Vec::new();
+    for recipe in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = fs::read_to_string(&recipe).unwrap();
+        let values = text.lines().filter_map(|line| {
+            let line = line.trim().trim_start_matches(": \"${").trim_end_matches("}\"");
+            line.strip_prefix("MEASURE: ").or(line.strip_prefix("MEASURE:="))
+        });
+        for value in values {
+            assert_eq!(refused(&format!("worstcase {value}")), None, "{}", recipe.display());
+            seen.push(value.to_string());
+        }
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 1, "the recipes do not all measure the same: {seen:?}");
+}
