@@ -2,6 +2,7 @@
 //! with its checksums, bounded reading of files, whom root trusts, moments of the calendar.
 
 pub mod cache;
+pub mod child;
 pub mod defect;
 pub mod digest;
 mod distinct;

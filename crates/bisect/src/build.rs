@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
+use worstcase_base::child::ends_with_us;
 use worstcase_kernels::config::KernelConfig;
 use worstcase_kernels::needs;
 
@@ -144,6 +145,7 @@ impl Builder {
             ("LC_ALL", "C"),
         ]);
         make.stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
+        ends_with_us(&mut make, Signal::TERM);
         let status = self.ends(make.spawn().map_err(BisectError::io("make"))?)?;
         match status.success() {
             true => Ok(Ok(())),

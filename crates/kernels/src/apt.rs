@@ -11,7 +11,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use worstcase_base::cache::{Cache, CacheError};
+use worstcase_base::child::ends_with_us;
 use worstcase_base::files;
 
 use super::archive::Archive;
@@ -186,6 +188,7 @@ impl<'a> Apt<'a> {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        ends_with_us(&mut command, Signal::TERM);
         let mut child = command.spawn().map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => KernelError::NoApt,
             _ => KernelError::AptFailed {
