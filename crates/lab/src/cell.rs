@@ -1,7 +1,7 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
-use super::fork::{Fork, LEFTOVERS, LONGEST_MESSAGE};
+use super::fork::{Asked, Fork, LEFTOVERS, LONGEST_MESSAGE};
 use super::plugin_log;
 use super::process::last_lines;
 use super::snapshot::{BOOT, Snapshot};
@@ -84,16 +84,16 @@ pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
 
 /// Runs the cell with its files in `folder`.
 pub fn execute(run: &Run, folder: &Path) -> Result<Raw, LabError> {
-    execute_watched(run, folder, "")
+    execute_watched(run, folder, &Asked::default())
 }
 
-/// Runs the cell with more arguments for the plugin, each with a comma before it.
-pub fn execute_watched(run: &Run, folder: &Path, plugin: &str) -> Result<Raw, LabError> {
+/// Runs the cell and asks the plugin for more.
+pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result<Raw, LabError> {
     let fork = Fork {
         prepared: run.prepared,
         snapshot: run.snapshot,
         text: &text(run.prepared, run.spec)?,
-        plugin,
+        asked,
         limits: Limits::new(most_instructions(run), run.limit),
         what: describe(run),
     };

@@ -2,9 +2,10 @@
 
 use super::LabError;
 use super::cell::{self, Raw, Run};
-use super::machine::quoted;
+use super::fork::Asked;
+use super::place::ERRORS;
 use super::process::last_lines;
-use super::replay::{MODULES, module_arguments, modules_in, same_again};
+use super::replay::{MODULES, modules_asked, modules_in, same_again};
 use super::symbols::KernelSymbols;
 use crate::execution::Symbols;
 use std::path::Path;
@@ -14,6 +15,11 @@ use worstcase_probe::census::log::{self, Census};
 
 /// Where they are in the cache.
 const AREA: &str = "census";
+
+/// The file that the plugin leaves it in.
+const CENSUS: &str = "census";
+/// The file of what the plugin has to know of the kernel.
+const FACTS: &str = "facts";
 
 /// What happens to one that is damaged.
 const AGAIN: &str = "the census is taken again";
@@ -52,7 +58,7 @@ pub fn take(
         let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
         observe(run, raw, kernel, &text, audit, scratch.path(), building)
     })?;
-    let path = folder.join("census");
+    let path = folder.join(CENSUS);
     let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     let census = log::decode(&bytes).map_err(|e| LabError::Damaged {
         folder: folder.clone(),
@@ -76,26 +82,25 @@ fn observe(
     folder: &Path,
     out: &Path,
 ) -> Result<(), LabError> {
-    let census = folder.join("census");
-    let facts_file = folder.join("facts");
-    std::fs::write(&facts_file, facts).map_err(LabError::io(&facts_file))?;
-    let plugin = format!(
-        ",census={},facts={},memory={}{}{}{}",
-        quoted(&census),
-        quoted(&facts_file),
-        quoted(&run.snapshot.memory()),
-        if audit { ",audit=on" } else { "" },
-        kernel.follow_arguments(run.prepared),
-        module_arguments(kernel, folder)
-    );
-    same_again(run, raw, folder, &plugin)?;
+    let asked = Asked {
+        arguments: format!(
+            ",census={CENSUS},facts={FACTS}{}{}",
+            if audit { ",audit=on" } else { "" },
+            kernel.follow_arguments(run.prepared)
+        ),
+        reads: vec![(FACTS, facts.to_string())],
+        writes: vec![CENSUS],
+        memory: true,
+    };
+    same_again(run, raw, folder, &asked.and(modules_asked(kernel)))?;
+    let census = folder.join(CENSUS);
     let bytes = worstcase_base::files::read(&census).map_err(LabError::io(&census))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
         reason: e.to_string(),
-        console: last_lines(&folder.join("errors"), 5),
+        console: last_lines(&folder.join(ERRORS), 5),
     })?;
-    for file in ["census", MODULES] {
+    for file in [CENSUS, MODULES] {
         match std::fs::rename(folder.join(file), out.join(file)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(LabError::io(out.join(file))(e)),
             _ => {}

@@ -1,17 +1,22 @@
-//! What a QEMU may touch of the controller: everything may be read as the user may read it, only its own files be written.
+//! What a QEMU may touch of the controller: what its user may read can be read, only its own files be written.
 //!
-//! Landlock does it, whoever runs worstcase: no other file can be written, made or removed, no TCP port be used, no other
-//! process be sent a signal, as far as the controller's kernel knows these (the first from Linux 5.13 on, TCP from 6.7,
-//! signals from 6.12). A QEMU of root's also loses root's capabilities, but for those that let it open files.
+//! A QEMU of root's runs as the user `nobody`, without root's rights. Where that cannot be, it stays root and keeps only the
+//! capabilities that let it open files.
+//!
+//! Landlock does the rest, whoever runs worstcase: no other file can be written, no file be made or removed, no TCP port be
+//! used, no other process be sent a signal, as far as the controller's kernel knows these (the first from Linux 5.13 on, TCP
+//! from 6.7, signals from 6.12).
 
 use super::LabError;
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, Scope,
+    ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    Scope,
 };
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, lchown};
+use std::path::{Path, PathBuf};
 
 /// What the kernel is asked for; one that knows less does less.
 const ASKED: ABI = ABI::V6;
@@ -23,13 +28,65 @@ const CAP_DAC_READ_SEARCH: libc::c_ulong = 2;
 /// Numbers beyond the kernel's last one are refused.
 const MOST_CAPABILITIES: libc::c_ulong = 64;
 
+/// User and group `nobody`: what they own, and who else is in that group, does not matter on any distribution.
+const NOBODY: libc::uid_t = 65_534;
+
+/// Who a QEMU is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum User {
+    /// Who runs worstcase. Root, too, where QEMU cannot be anybody else.
+    Caller,
+    /// Nobody: root runs worstcase.
+    Nobody,
+}
+
+impl User {
+    /// Lets this user read a file or open a folder of root's, or write to it. Others are let do nothing.
+    pub fn lend(self, path: &Path, access: Access) -> io::Result<()> {
+        if self == User::Caller {
+            return Ok(());
+        }
+        let mode = match access {
+            Access::Read => 0o640,
+            Access::Write => 0o660,
+            Access::Pass => 0o710,
+        };
+        lchown(path, Some(0), Some(NOBODY))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    }
+
+    /// Takes back what was lent.
+    pub fn take_back(self, path: &Path) -> io::Result<()> {
+        if self == User::Caller {
+            return Ok(());
+        }
+        let mode = if path.is_dir() { 0o700 } else { 0o644 };
+        lchown(path, Some(0), Some(0))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    }
+}
+
+/// What a user is let do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read a file.
+    Read,
+    /// Read and write it.
+    Write,
+    /// Find files in a folder whose names it knows.
+    Pass,
+}
+
 /// A rule set that a process can be put under.
 #[derive(Debug)]
-pub struct Confinement(Option<OwnedFd>);
+pub struct Confinement {
+    landlock: Option<OwnedFd>,
+    user: User,
+}
 
 impl Confinement {
-    /// For a process that may write to these files, and do anything in these folders.
-    pub fn to(writable: &[&Path]) -> Result<Confinement, LabError> {
+    /// For a process of this user's that may write to these files.
+    pub fn to(user: User, writable: &[PathBuf]) -> Result<Confinement, LabError> {
         let failed = |e: RulesetError| LabError::Qemu(format!("it cannot be kept from other files (Landlock): {e}"));
         let writes = AccessFs::from_write(ASKED);
         let mut rules = Ruleset::default()
@@ -38,33 +95,41 @@ impl Confinement {
             .and_then(|rules| rules.scope(Scope::from_all(ASKED)))
             .and_then(Ruleset::create)
             .map_err(failed)?;
-        let null = (Path::new("/dev/null"), BitFlags::from(AccessFs::WriteFile));
-        let own = writable.iter().map(|path| match path.is_dir() {
-            true => (*path, writes),
-            false => (*path, AccessFs::WriteFile.into()),
-        });
-        for (path, access) in own.chain([null]) {
+        for path in writable.iter().map(PathBuf::as_path).chain([Path::new("/dev/null")]) {
             let file = PathFd::new(path).map_err(|e| LabError::Qemu(e.to_string()))?;
+            let access = AccessFs::WriteFile | AccessFs::Truncate;
             rules = rules.add_rule(PathBeneath::new(file, access)).map_err(failed)?;
         }
-        Ok(Confinement(rules.into()))
+        Ok(Confinement {
+            landlock: rules.into(),
+            user,
+        })
     }
 
     /// Whether this kernel has Landlock, and uses it.
     pub fn is_possible() -> Result<bool, LabError> {
-        Ok(Confinement::to(&[])?.0.is_some())
+        Ok(Confinement::to(User::Caller, &[])?.landlock.is_some())
     }
 
-    /// Puts the calling process, and all that it starts, under it. Calls nothing but prctl and landlock_restrict_self, so
-    /// that it may be called between fork and exec.
+    /// Puts the calling process, and all that it starts, under it. Calls nothing but prctl, setgroups, setresgid, setresuid
+    /// and landlock_restrict_self, so that it may be called between fork and exec.
     pub fn enter(&self) -> io::Result<()> {
         for capability in (0..MOST_CAPABILITIES).filter(|capability| !KEPT.contains(capability)) {
             // SAFETY: no pointers are passed. Refused to whoever has no capabilities to lose.
             unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         }
+        if self.user == User::Nobody {
+            // By their numbers: the C library's functions would change the other threads, which this process does not have.
+            // SAFETY: the list of groups is empty, so that its address is not used.
+            unsafe {
+                check(libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()))?;
+                check(libc::syscall(libc::SYS_setresgid, NOBODY, NOBODY, NOBODY))?;
+                check(libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY))?;
+            }
+        }
         // SAFETY: no pointers are passed.
         check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
-        match &self.0 {
+        match &self.landlock {
             // SAFETY: no pointers are passed; the descriptor is open.
             Some(rules) => check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) }),
             None => Ok(()),
@@ -85,15 +150,16 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    /// What a shell under it comes to, with an `own` and a `foreign` folder to work in.
-    fn shell(text: &str) -> (bool, tempfile::TempDir) {
+    /// What a shell under it comes to, which may write to `own` and knows of `foreign`, both of them the caller's.
+    fn shell(user: User, text: &str) -> (bool, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["own", "foreign"] {
-            std::fs::create_dir(at(name)).unwrap();
-            std::fs::write(at(name).join("file"), "as it was").unwrap();
+            fs::write(at(name), "as it was").unwrap();
         }
-        let confinement = Confinement::to(&[&at("own")]).unwrap();
+        user.lend(folder.path(), Access::Pass).unwrap();
+        user.lend(&at("own"), Access::Write).unwrap();
+        let confinement = Confinement::to(user, &[at("own")]).unwrap();
         let mut command = Command::new("sh");
         command
             .args(["-c", text])
@@ -104,32 +170,96 @@ mod tests {
         (command.status().unwrap().success(), folder)
     }
 
-    #[test]
-    fn only_its_own_files_are_written() {
-        let (done, folder) = shell("cat foreign/file > own/new && : > /dev/null && rm own/file");
-        assert!(done && !folder.path().join("own/file").exists());
-        for text in [
-            ": > foreign/file",
-            ": > foreign/new",
-            "rm foreign/file",
-            "mkdir foreign/more",
-            "mv foreign/file own",
-        ] {
-            let (done, folder) = shell(text);
-            assert!(!done, "{text}");
-            let file = std::fs::read_to_string(folder.path().join("foreign/file"));
-            assert_eq!(file.unwrap(), "as it was", "{text}");
+    /// Root can be both.
+    fn users() -> Vec<User> {
+        match rustix::process::geteuid().is_root() {
+            true => vec![User::Caller, User::Nobody],
+            false => vec![User::Caller],
         }
     }
 
     #[test]
-    fn root_keeps_only_what_opens_files() {
-        let (done, folder) =
-            shell("grep CapEff: /proc/self/status > own/new && grep NoNewPrivs: /proc/self/status >> own/new");
+    fn only_its_own_files_are_written() {
+        for user in users() {
+            let (done, folder) = shell(user, "echo new > own && : > /dev/null");
+            assert!(
+                done && fs::read_to_string(folder.path().join("own")).unwrap() == "new\n",
+                "{user:?}"
+            );
+            for text in [
+                ": > foreign",
+                "echo more >> foreign",
+                ": > new",
+                "rm foreign",
+                "rm own",
+                "mkdir more",
+                "ln -s /etc/passwd link",
+                "mv own foreign",
+            ] {
+                let (done, folder) = shell(user, text);
+                assert!(!done, "{user:?}: {text}");
+                let mut names: Vec<_> = fs::read_dir(folder.path())
+                    .unwrap()
+                    .map(|e| e.unwrap().file_name())
+                    .collect();
+                names.sort();
+                assert_eq!(names, ["foreign", "own"], "{user:?}: {text}");
+                let file = fs::read_to_string(folder.path().join("foreign"));
+                assert_eq!(file.unwrap(), "as it was", "{user:?}: {text}");
+            }
+        }
+    }
+
+    /// The words of its status.
+    fn status(user: User) -> Vec<String> {
+        let (done, folder) = shell(
+            user,
+            "grep -E '^(Uid|Gid|Groups|CapEff|NoNewPrivs):' /proc/self/status > own",
+        );
         assert!(done);
-        let found = std::fs::read_to_string(folder.path().join("own/new")).unwrap();
-        let words: Vec<&str> = found.split_whitespace().collect();
-        let held = u64::from_str_radix(words[1], 16).unwrap();
-        assert_eq!((held & !0b110, words[3]), (0, "1"), "{found}");
+        let found = fs::read_to_string(folder.path().join("own")).unwrap();
+        found
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    }
+
+    #[test]
+    fn root_keeps_only_what_opens_files() {
+        let words = status(User::Caller);
+        let held = u64::from_str_radix(words[3].strip_prefix("CapEff: ").unwrap(), 16).unwrap();
+        assert_eq!((held & !0b110, words[4].as_str()), (0, "NoNewPrivs: 1"), "{words:?}");
+    }
+
+    #[test]
+    fn nobody_keeps_nothing_and_reads_nothing_of_roots() {
+        if !users().contains(&User::Nobody) {
+            return;
+        }
+        let nobody = [
+            "Uid: 65534 65534 65534 65534",
+            "Gid: 65534 65534 65534 65534",
+            "Groups:",
+            "CapEff: 0000000000000000",
+            "NoNewPrivs: 1",
+        ];
+        assert_eq!(status(User::Nobody), nobody);
+        assert!(shell(User::Caller, "cat /etc/shadow > /dev/null").0);
+        for text in ["cat /etc/shadow", "ls", "kill -0 $PPID"] {
+            assert!(!shell(User::Nobody, text).0, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_lent_comes_back() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mode = || fs::metadata(file.path()).unwrap().permissions().mode() & 0o777;
+        for user in users() {
+            let before = mode();
+            user.lend(file.path(), Access::Write).unwrap();
+            assert_eq!(mode() == 0o660, user == User::Nobody);
+            user.take_back(file.path()).unwrap();
+            assert_eq!(mode(), if user == User::Nobody { 0o644 } else { before });
+        }
     }
 }

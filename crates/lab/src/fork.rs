@@ -1,14 +1,15 @@
 //! One fork of a snapshot: resumed with a text that asks something of the guest, run to its end.
 
 use super::LabError;
-use super::machine::{self, Files, Memory};
-use super::process::Process;
+use super::handed::Handed;
+use super::machine::{self, CELL, Memory, PLUGIN, PROGRESS, RECORD, WRITTEN};
+use super::place::Place;
+use super::process::{Process, Start};
 use super::snapshot::{Snapshot, console_end};
 use super::subject::Prepared;
 use super::watchdog::Limits;
 use serde_json::json;
-use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
 use worstcase_probe::spec::MAX_LEN;
 
@@ -20,6 +21,30 @@ pub(super) const LONGEST_MESSAGE: u64 = 256 << 20;
 
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
+/// What a plugin is asked for beyond its event log.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Its arguments, each with a comma before it.
+    pub arguments: String,
+    /// What it reads: the names of files, and what is in them.
+    pub reads: Vec<(&'static str, String)>,
+    /// The names of the files that it writes.
+    pub writes: Vec<&'static str>,
+    /// Whether it looks at the guest's memory.
+    pub memory: bool,
+}
+
+impl Asked {
+    /// Both.
+    pub fn and(mut self, more: Asked) -> Asked {
+        self.arguments += &more.arguments;
+        self.reads.extend(more.reads);
+        self.writes.extend(more.writes);
+        self.memory |= more.memory;
+        self
+    }
+}
+
 /// A fork to be run.
 pub struct Fork<'a> {
     /// The subject.
@@ -28,8 +53,8 @@ pub struct Fork<'a> {
     pub snapshot: &'a Snapshot,
     /// What the guest is asked for; shorter than [`MAX_LEN`].
     pub text: &'a str,
-    /// The plugin's arguments beyond the event log, each with a comma before it.
-    pub plugin: &'a str,
+    /// What the plugin is asked for beyond the event log.
+    pub asked: &'a Asked,
     /// What it may take.
     pub limits: Limits,
     /// What it is, for messages.
@@ -39,61 +64,59 @@ pub struct Fork<'a> {
 impl Fork<'_> {
     /// Runs it with its files in `folder` (the plugin's events in `events`), and gives what the guest sent.
     pub fn run(&self, folder: &Path) -> Result<Vec<u8>, LabError> {
-        let at = |name: &str| folder.join(name);
-        let write = |name: &str, data: &[u8]| std::fs::write(at(name), data).map_err(LabError::io(at(name)));
-        write("cell", format!("{:<MAX_LEN$}", self.text).as_bytes())?;
-        write("plugin.so", self.prepared.qemu.plugin)?;
-        let errors = File::create(at("errors")).map_err(LabError::io(at("errors")))?;
-        let timer_entry = self
-            .snapshot
-            .ready
-            .get("timer_entry")
-            .map(String::as_str)
-            .unwrap_or_default();
-        let files = Files {
-            kernel: &self.prepared.subject.kernel.bzimage,
-            initrd: &self.snapshot.initrd(),
-            memory: &self.snapshot.memory(),
-            plugin: &at("plugin.so"),
-            events: &at("events"),
-            progress: &at("progress"),
-            plugin_arguments: &format!(",timer_entry={timer_entry}{}", self.plugin),
-            cell: &at("cell"),
-            record: &at("record"),
-            console: &at("console"),
-        };
-        let subject = &self.prepared.subject;
-        let args = machine::arguments(subject, &self.prepared.command_line, Memory::Private, &files);
-        let program = &self.prepared.qemu.program;
+        let qemu = &self.prepared.qemu;
+        let place = Place::new(folder, qemu.program.user);
+        place.read(CELL, format!("{:<MAX_LEN$}", self.text).as_bytes())?;
+        place.read(PLUGIN, qemu.plugin)?;
+        for (name, text) in &self.asked.reads {
+            place.read(name, text.as_bytes())?;
+        }
+        let written = WRITTEN.iter().chain(&self.asked.writes);
+        let mut writable: Vec<PathBuf> = written.map(|name| place.written(name)).collect::<Result<_, _>>()?;
+        // QEMU opens the memory to write, though it maps it privately.
+        writable.push(self.snapshot.memory());
+        let given = self.snapshot.given(self.prepared)?;
         let state = self.snapshot.state();
-        let state = File::open(&state).map_err(LabError::io(state))?;
-        let ended = Process::start(
-            program,
-            &args,
-            // QEMU opens the memory to write, though it maps it privately.
-            &[folder, &self.snapshot.memory()],
-            errors.into(),
-            Some(&at("progress")),
-            Some(&state),
-            self.limits,
-        )
-        .and_then(|qemu| resume(qemu, &machine::restore_uri(&self.prepared.qemu)));
-        let message = read_most(&at("record"), LONGEST_MESSAGE).unwrap_or_default();
+        let state = Handed::as_is(&state).map_err(LabError::io(state))?;
+        let ready = self.snapshot.ready.get("timer_entry").map(String::as_str);
+        let memory = match self.asked.memory {
+            true => format!(",memory={}", given.memory.path().display()),
+            false => String::new(),
+        };
+        let plugin = format!(
+            ",timer_entry={}{}{memory}",
+            ready.unwrap_or_default(),
+            self.asked.arguments
+        );
+        let started = Process::start(Start {
+            qemu: &qemu.program,
+            args: machine::arguments(self.prepared, Memory::Private, &given, &plugin),
+            folder,
+            handed: &[&given.kernel, &given.initrd, &given.memory, &state],
+            writable,
+            stderr: place.errors()?,
+            progress: Some(&folder.join(PROGRESS)),
+            limits: self.limits,
+        });
+        let ended = started.and_then(|process| resume(process, &machine::restore_uri(qemu, &state)));
+        place.take_back()?;
+        self.snapshot.is_as_it_was()?;
+        let message = read_most(&folder.join(RECORD), LONGEST_MESSAGE).unwrap_or_default();
         if let Some(words) = guest_error(&message) {
             return Err(LabError::Guest {
                 what: self.what.clone(),
                 message: words,
             });
         }
-        ended.map_err(|e| self.no_result(folder, e.to_string()))?;
+        ended.map_err(|e| self.no_result(folder, e))?;
         Ok(message)
     }
 
     /// The error for a fork that ended but left nothing that can be used.
-    pub fn no_result(&self, folder: &Path, reason: String) -> LabError {
+    pub fn no_result(&self, folder: &Path, reason: impl ToString) -> LabError {
         LabError::NoResult {
             what: self.what.clone(),
-            reason,
+            reason: reason.to_string(),
             console: console_end(folder),
         }
     }

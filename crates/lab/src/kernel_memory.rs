@@ -49,7 +49,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
     let current = current_task(symbols).ok_or("it has no symbol current_task")?;
     let list = per_cpu_list(symbols)?;
     places.per_cpu = physical(&places, list)?;
-    let per_cpu = memory.word(&places, list + 8 * u64::from(cpu))?;
+    let per_cpu = memory.word(&places, list.wrapping_add(8 * u64::from(cpu)))?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
     places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
     let bytes = btf(memory, &places, symbols)?;
@@ -83,7 +83,7 @@ pub fn per_cpu_list(symbols: &SymbolTable) -> Result<u64, String> {
 pub fn preempt_count(symbols: &SymbolTable) -> Result<u64, String> {
     // Between 6.2 and 6.14 the second member of pcpu_hot, behind a pointer.
     let count = symbols.data("__preempt_count");
-    let count = count.or_else(|| symbols.data("pcpu_hot").map(|hot| hot + 8));
+    let count = count.or_else(|| symbols.data("pcpu_hot").map(|hot| hot.wrapping_add(8)));
     count.ok_or_else(|| "it has no symbol __preempt_count".into())
 }
 
@@ -159,10 +159,15 @@ pub struct KernelMemory {
 }
 
 impl KernelMemory {
+    /// Memory in an open file.
+    pub fn of(file: File) -> KernelMemory {
+        KernelMemory { file }
+    }
+
     /// Opens a snapshot's memory file.
     pub fn open(memory_file: &Path) -> Result<KernelMemory, LabError> {
         let file = File::open(memory_file).map_err(LabError::io(memory_file))?;
-        Ok(KernelMemory { file })
+        Ok(KernelMemory::of(file))
     }
 
     /// Fills `bytes` from a virtual address of the kernel's.
@@ -226,7 +231,7 @@ fn table_of_init(
         return Err("its BTF does not describe where a task's page table is".into());
     };
     let current_of = |cpu: usize| {
-        let per_cpu = memory.word(places, per_cpu_list + 8 * cpu as u64)?;
+        let per_cpu = memory.word(places, per_cpu_list.wrapping_add(8 * cpu as u64))?;
         memory.word(places, current.wrapping_add(per_cpu))
     };
     let is_init = |task: &u64| {
@@ -241,25 +246,28 @@ fn table_of_init(
 }
 
 /// Offsets of a structure's members, from the kernel's BTF; those of structures without a name within are its own.
-fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
+pub fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
     let types = btf.resolve_types_by_name(structure).ok()?;
     let structure = types.into_iter().find_map(|t| match t {
         btf_rs::Type::Struct(found) => Some(found),
         _ => None,
     })?;
-    let offset = |name| bit_offset(btf, &structure.members, name).map(|bits| bits / 8);
+    let offset = |name| bit_offset(btf, &structure.members, name, 0).map(|bits| bits / 8);
     let offsets: Option<Vec<u64>> = members.into_iter().map(offset).collect();
     offsets?.try_into().ok()
 }
 
-fn bit_offset(btf: &Btf, members: &[btf_rs::Member], name: &str) -> Option<u64> {
+/// Structures without a name within such structures; the kernel's have two or three. More are a circle.
+const DEEPEST: u32 = 16;
+
+fn bit_offset(btf: &Btf, members: &[btf_rs::Member], name: &str, depth: u32) -> Option<u64> {
     members.iter().find_map(|member| {
         let own = u64::from(member.bit_offset());
         match btf.resolve_name(member).unwrap_or_default() {
             found if found == name => Some(own),
-            unnamed if unnamed.is_empty() => match btf.resolve_chained_type(member).ok()? {
+            unnamed if unnamed.is_empty() && depth < DEEPEST => match btf.resolve_chained_type(member).ok()? {
                 btf_rs::Type::Struct(inner) | btf_rs::Type::Union(inner) => {
-                    bit_offset(btf, &inner.members, name).map(|within| own + within)
+                    bit_offset(btf, &inner.members, name, depth + 1).map(|within| own + within)
                 }
                 _ => None,
             },
@@ -268,43 +276,51 @@ fn bit_offset(btf: &Btf, members: &[btf_rs::Member], name: &str) -> Option<u64> 
     })
 }
 
+/// BTF made by hand (Documentation/bpf/btf.rst): int at 1, `struct task_struct { int state; int pid; int comm; }`, at 3
+/// `struct { int state; int pgd; }`, and `struct mm_struct { int pid; struct { ... }; }`.
+pub fn sample_btf() -> Vec<u8> {
+    let strings = b"\0int\0task_struct\0state\0pid\0comm\0mm_struct\0pgd\0";
+    let at = |name: &str| {
+        let name = format!("\0{name}\0");
+        strings.windows(name.len()).position(|w| w == name.as_bytes()).unwrap() as u32 + 1
+    };
+    let mut types: Vec<u32> = vec![at("int"), 1 << 24, 4, 32];
+    types.extend([at("task_struct"), 4 << 24 | 3, 12]);
+    for (name, bits) in [("state", 0), ("pid", 32), ("comm", 64)] {
+        types.extend([at(name), 1, bits]);
+    }
+    types.extend([0, 4 << 24 | 2, 8, at("state"), 1, 0, at("pgd"), 1, 32]);
+    types.extend([at("mm_struct"), 4 << 24 | 2, 12, at("pid"), 1, 0, 0, 3, 32]);
+    let len = types.len() as u32 * 4;
+    let mut bytes = vec![0x9f, 0xeb, 1, 0];
+    for word in [24, 0, len, len, strings.len() as u32].into_iter().chain(types) {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.extend(strings);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// BTF by hand (Documentation/bpf/btf.rst): int at 1, `struct task_struct { int state; int pid; int comm; }`, at 3
-    /// `struct { int state; int pgd; }`, and `struct mm_struct { int pid; struct { ... }; }`.
-    fn btf() -> Vec<u8> {
-        let strings = b"\0int\0task_struct\0state\0pid\0comm\0mm_struct\0pgd\0";
-        let at = |name: &str| {
-            let name = format!("\0{name}\0");
-            strings.windows(name.len()).position(|w| w == name.as_bytes()).unwrap() as u32 + 1
-        };
-        let mut types: Vec<u32> = vec![at("int"), 1 << 24, 4, 32];
-        types.extend([at("task_struct"), 4 << 24 | 3, 12]);
-        for (name, bits) in [("state", 0), ("pid", 32), ("comm", 64)] {
-            types.extend([at(name), 1, bits]);
-        }
-        types.extend([0, 4 << 24 | 2, 8, at("state"), 1, 0, at("pgd"), 1, 32]);
-        types.extend([at("mm_struct"), 4 << 24 | 2, 12, at("pid"), 1, 0, 0, 3, 32]);
-        let len = types.len() as u32 * 4;
-        let mut bytes = vec![0x9f, 0xeb, 1, 0];
-        for word in [24, 0, len, len, strings.len() as u32].into_iter().chain(types) {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(strings);
-        bytes
-    }
 
     #[test]
     fn offsets_come_from_btf() {
         fn offsets<const N: usize>(bytes: &[u8], structure: &str, members: [&str; N]) -> Option<[u64; N]> {
             super::offsets(&Btf::from_bytes(bytes).ok()?, structure, members)
         }
-        assert_eq!(offsets(&btf(), "task_struct", ["pid", "comm"]), Some([4, 8]));
-        assert_eq!(offsets(&btf(), "mm_struct", ["pid", "pgd"]), Some([0, 8]));
-        assert_eq!(offsets(&btf(), "task_struct", ["pid", "prio"]), None);
-        assert_eq!(offsets(&btf()[..40], "task_struct", ["pid"]), None);
+        assert_eq!(offsets(&sample_btf(), "task_struct", ["pid", "comm"]), Some([4, 8]));
+        assert_eq!(offsets(&sample_btf(), "mm_struct", ["pid", "pgd"]), Some([0, 8]));
+        assert_eq!(offsets(&sample_btf(), "task_struct", ["pid", "prio"]), None);
+        assert_eq!(offsets(&sample_btf()[..40], "task_struct", ["pid"]), None);
         assert_eq!(offsets(&[], "task_struct", ["pid"]), None);
+        // The structure within mm_struct is mm_struct itself.
+        let mut circle = sample_btf();
+        let within = circle
+            .windows(12)
+            .rposition(|w| w == [[0; 4], [3, 0, 0, 0], [32, 0, 0, 0]].concat());
+        circle[within.unwrap() + 4] = 4;
+        assert_eq!(offsets(&circle, "mm_struct", ["pid"]), Some([0]));
+        assert_eq!(offsets(&circle, "mm_struct", ["pgd"]), None);
     }
 }

@@ -6,7 +6,8 @@
 //! additions what the user puts into the machines: programs, kernel modules of his own
 //! image     the initramfs: guest, modules, additions
 //! Subject   kernel + preemption model + VirtualMachine + image
-//! confine   what a QEMU may touch of the controller
+//! confine   who a QEMU is, and what it may touch of the controller
+//! place     the folder that it works in; handed: files that it has open
 //! watchdog  when a QEMU that does not get on is given up
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
@@ -35,6 +36,9 @@ pub mod cpio;
 pub mod execution;
 pub mod executor;
 mod fork;
+#[doc(hidden)]
+pub mod fuzz;
+mod handed;
 pub mod image;
 mod kernel_facts;
 mod kernel_memory;
@@ -45,6 +49,7 @@ pub mod models;
 pub mod moments;
 pub mod own_module;
 mod payload;
+mod place;
 mod plugin_log;
 mod process;
 pub mod qemu;

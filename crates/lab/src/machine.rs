@@ -1,11 +1,10 @@
 //! The virtual machine: what it is, and QEMU's arguments for it.
 
 use super::LabError;
-use super::process::STATE_FD;
+use super::handed::Handed;
 use super::qemu::Qemu;
-use super::subject::Subject;
+use super::subject::Prepared;
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 use worstcase_plan::{CpuModel, Device, VirtualMachine};
 use worstcase_probe::Nanos;
@@ -169,32 +168,37 @@ pub enum Memory {
     Private,
 }
 
-/// The files that one machine reads and writes.
-pub struct Files<'a> {
+/// The files that one machine is given open.
+#[derive(Debug)]
+pub struct Given {
     /// The kernel image.
-    pub kernel: &'a Path,
+    pub kernel: Handed,
     /// The initramfs.
-    pub initrd: &'a Path,
+    pub initrd: Handed,
     /// Guest memory.
-    pub memory: &'a Path,
-    /// The plugin.
-    pub plugin: &'a Path,
-    /// The plugin's log.
-    pub events: &'a Path,
-    /// Where the plugin tells how far the machine has come.
-    pub progress: &'a Path,
-    /// The plugin's other arguments, each with a comma before it.
-    pub plugin_arguments: &'a str,
-    /// The cell's padded text.
-    pub cell: &'a Path,
-    /// What leaves the guest through the debug port.
-    pub record: &'a Path,
-    /// The kernel's console.
-    pub console: &'a Path,
+    pub memory: Handed,
 }
 
-/// All arguments of one QEMU.
-pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &Files) -> Vec<String> {
+/// The cell's padded text.
+pub const CELL: &str = "cell";
+/// The plugin.
+pub const PLUGIN: &str = "plugin.so";
+/// The plugin's log.
+pub const EVENTS: &str = "events";
+/// Where the plugin tells how far the machine has come.
+pub const PROGRESS: &str = "progress";
+/// What leaves the guest through the debug port.
+pub const RECORD: &str = "record";
+/// The kernel's console.
+pub const CONSOLE: &str = "console";
+/// What a machine reads in its folder.
+pub const READ: [&str; 2] = [CELL, PLUGIN];
+/// What every machine writes in its folder.
+pub const WRITTEN: [&str; 4] = [EVENTS, PROGRESS, RECORD, CONSOLE];
+
+/// All arguments of one QEMU that works in its folder, with the plugin's further arguments, each with a comma before it.
+pub fn arguments(prepared: &Prepared, memory: Memory, given: &Given, plugin_arguments: &str) -> Vec<String> {
+    let subject = &prepared.subject;
     let mut args = shape(&subject.machine, subject.mips);
     let share = if memory == Memory::Shared { "on" } else { "off" };
     let mut option = |flag: &str, value: String| args.extend([flag.to_string(), value]);
@@ -203,34 +207,28 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
         format!(
             "memory-backend-file,id=ram,size={}M,mem-path={},share={share}",
             subject.machine.memory_mb,
-            quoted(files.memory)
+            given.memory.path().display()
         ),
     );
     option("-sandbox", SANDBOX.into());
-    option("-kernel", files.kernel.display().to_string());
-    option("-initrd", files.initrd.display().to_string());
-    option("-append", command_line.to_string());
-    option(
-        "-fw_cfg",
-        format!("name=opt/worstcase/cell,file={}", quoted(files.cell)),
-    );
+    option("-kernel", given.kernel.path().display().to_string());
+    option("-initrd", given.initrd.path().display().to_string());
+    option("-append", prepared.command_line.clone());
+    option("-fw_cfg", format!("name=opt/worstcase/cell,file={CELL}"));
     if let Some(disk) = &subject.disk {
         option("-fw_cfg", format!("name=opt/worstcase/disk,string={disk}"));
     }
-    option("-chardev", format!("file,id=record,path={}", quoted(files.record)));
+    option("-chardev", format!("file,id=record,path={RECORD}"));
     option("-device", "isa-debugcon,iobase=0xe9,chardev=record".into());
-    option("-chardev", format!("file,id=console,path={}", quoted(files.console)));
+    option("-chardev", format!("file,id=console,path={CONSOLE}"));
     option("-serial", "chardev:console".into());
     option(
         "-plugin",
         format!(
-            "{},quantum={}{},log={},progress={}{}",
-            quoted(files.plugin),
+            // Without a folder it would be looked for among the system's libraries.
+            "./{PLUGIN},quantum={}{},log={EVENTS},progress={PROGRESS}{plugin_arguments}",
             subject.machine.smp.quantum.0,
             disk_arguments(&subject.machine),
-            quoted(files.events),
-            quoted(files.progress),
-            files.plugin_arguments
         ),
     );
     option("-qmp", "stdio".into());
@@ -243,17 +241,12 @@ pub fn arguments(subject: &Subject, command_line: &str, memory: Memory, files: &
 /// What QEMU may not do (`-sandbox`, seccomp): start programs, gain rights, change its scheduling, use obsolete calls.
 const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
-/// Where a QEMU reads the devices' state: the file that [`Process`](super::process::Process) hands over.
-pub fn restore_uri(qemu: &Qemu) -> String {
+/// Where a QEMU reads the devices' state from.
+pub fn restore_uri(qemu: &Qemu, state: &Handed) -> String {
     match qemu.restores_from_paths() {
-        true => format!("file:/proc/self/fd/{STATE_FD}"),
-        false => format!("fd:{STATE_FD}"),
+        true => format!("file:{}", state.path().display()),
+        false => format!("fd:{}", state.number()),
     }
-}
-
-/// A path inside an option: QEMU reads two commas as one.
-pub fn quoted(path: &Path) -> String {
-    path.display().to_string().replace(',', ",,")
 }
 
 #[cfg(test)]
@@ -281,10 +274,5 @@ mod tests {
         };
         assert_eq!(disks(&[Device::Virtio]), ",disk=50000");
         assert_eq!(disks(&[Device::Virtio, Device::IdePio]), ",disk=50000,port=120");
-    }
-
-    #[test]
-    fn special_characters_in_paths_are_quoted() {
-        assert_eq!(quoted(Path::new("/a,b")), "/a,,b");
     }
 }

@@ -1,70 +1,73 @@
 //! A QEMU process: its arguments, its end, and that it never outlives us.
 
 use super::LabError;
-use super::confine::Confinement;
+use super::confine::{Confinement, User};
+use super::handed::Handed;
 use super::qmp::Qmp;
 use super::watchdog::{Limits, Watchdog};
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A running QEMU with its QMP session; killed when dropped.
 pub struct Process {
-    child: Child,
+    group: Group,
     /// The machine protocol.
     pub qmp: Qmp,
 }
 
-/// The number under which QEMU has the file of the devices' state; no other file of a starting process has it.
-pub const STATE_FD: i32 = 200;
-
 /// No file that a machine writes to grows beyond this, whatever its kernel says on its console.
 const LONGEST_FILE: libc::rlim_t = 8 << 30;
 
-impl Process {
-    /// Starts QEMU within these limits; `progress` is where the plugin, if there is one, tells how far it has come. What
-    /// QEMU says on standard error goes to `stderr`. It has `state` open as [`STATE_FD`], and writes to no file but what is
-    /// `writable`, or in such a folder.
-    pub fn start(
-        program: &Path,
-        args: &[String],
-        writable: &[&Path],
-        stderr: Stdio,
-        progress: Option<&Path>,
-        state: Option<&File>,
-        limits: Limits,
-    ) -> Result<Process, LabError> {
-        let mut command = Command::new(program);
-        command
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .env_clear();
+/// What a QEMU is started with.
+pub struct Start<'a> {
+    /// The program, and who it is to be.
+    pub qemu: &'a Program,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it works: names of files without a folder are of this one.
+    pub folder: &'a Path,
+    /// What it has open.
+    pub handed: &'a [&'a Handed],
+    /// The files that it may write to.
+    pub writable: Vec<PathBuf>,
+    /// Where it says what is wrong.
+    pub stderr: Stdio,
+    /// Where the plugin, if there is one, tells how far it has come.
+    pub progress: Option<&'a Path>,
+    /// What it may take.
+    pub limits: Limits,
+}
+
+/// A program that is QEMU, or executes it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Where it is, from the root on.
+    pub path: PathBuf,
+    /// Who it is to be.
+    pub user: User,
+}
+
+impl Program {
+    /// It, to be started confined, with an empty environment and in a process group of its own.
+    pub fn command(&self, writable: &[PathBuf], handed: &[i32]) -> Result<Command, LabError> {
+        let mut command = Command::new(&self.path);
+        command.env_clear().process_group(0);
         // The plugin and QEMU read no setting from the environment: results must not depend on it.
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
-        let confinement = Confinement::to(writable)?;
+        let confinement = Confinement::to(self.user, writable)?;
         let parent = std::process::id();
-        let state = state.map(AsRawFd::as_raw_fd);
-        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, dup2, setrlimit, _exit, and
-        // what `enter` calls. The file behind `state` is borrowed until the process has started.
+        let handed = handed.to_vec();
+        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, fcntl, setrlimit, _exit, and
+        // what `enter` calls. What is handed over is borrowed until the process has started.
         unsafe {
             command.pre_exec(move || {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                if libc::getppid() as u32 != parent {
-                    libc::_exit(1);
-                }
-                if let Some(state) = state
-                    && libc::dup2(state, STATE_FD) < 0
-                {
-                    return Err(std::io::Error::last_os_error());
-                }
+                handed.iter().try_for_each(|number| Handed::keep_over_exec(*number))?;
                 let none = libc::rlimit {
                     rlim_cur: 0,
                     rlim_max: 0,
@@ -75,38 +78,57 @@ impl Process {
                     rlim_max: LONGEST_FILE,
                 };
                 libc::setrlimit(libc::RLIMIT_FSIZE, &raw const longest);
-                confinement.enter()
+                confinement.enter()?;
+                // A change of user takes it back, so it comes last.
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() as u32 != parent {
+                    libc::_exit(1);
+                }
+                Ok(())
             });
         }
-        let mut child = command
-            .spawn()
-            .map_err(|e| LabError::Qemu(format!("{}: {e}", program.display())))?;
+        Ok(command)
+    }
+}
+
+impl Process {
+    /// Starts QEMU.
+    pub fn start(start: Start) -> Result<Process, LabError> {
+        let handed: Vec<i32> = start.handed.iter().map(|file| file.number()).collect();
+        let mut command = start.qemu.command(&start.writable, &handed)?;
+        command
+            .args(&start.args)
+            .current_dir(start.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(start.stderr);
+        let mut child = command.spawn().map_err(|source| LabError::QemuStart {
+            program: start.qemu.path.clone(),
+            source,
+        })?;
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        let watchdog = Watchdog::new(child.id(), progress, limits);
+        let watchdog = Watchdog::new(child.id(), start.progress, start.limits);
+        let mut group = Group { child, ended: None };
         match Qmp::start(input, output, watchdog) {
-            Ok(qmp) => Ok(Process { child, qmp }),
-            Err(error) => {
-                let error = with_status(error, &mut child);
-                end(&mut child);
-                Err(error)
-            }
+            Ok(qmp) => Ok(Process { group, qmp }),
+            Err(error) => Err(with_status(error, &mut group)),
         }
     }
 
     /// Talks with QEMU. When it ended meanwhile, the error tells how.
     pub fn talk<T>(&mut self, words: impl FnOnce(&mut Qmp) -> Result<T, LabError>) -> Result<T, LabError> {
-        words(&mut self.qmp).map_err(|error| with_status(error, &mut self.child))
+        words(&mut self.qmp).map_err(|error| with_status(error, &mut self.group))
     }
 
     /// Its number.
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.group.child.id()
     }
 
     /// Waits until QEMU has ended by itself, as it does when the guest powers off.
     pub fn wait(mut self) -> Result<(), LabError> {
         self.qmp.wait_end()?;
-        let status = self.child.wait().map_err(|e| LabError::Qemu(e.to_string()))?;
+        let status = self.group.end().map_err(|e| LabError::Qemu(e.to_string()))?;
         if status.success() {
             Ok(())
         } else {
@@ -121,25 +143,66 @@ impl Process {
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        end(&mut self.child);
-    }
-}
-
 /// Who closed the session ends soon; who does not is not waited for.
 const END: Duration = Duration::from_secs(2);
 
-fn with_status(error: LabError, child: &mut Child) -> LabError {
+fn with_status(error: LabError, group: &mut Group) -> LabError {
     if !matches!(error, LabError::QemuEnded(_)) {
         return error;
     }
     let begin = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return LabError::QemuEnded(how(status)),
-            Ok(None) if begin.elapsed() < END => std::thread::sleep(Duration::from_millis(5)),
-            _ => return LabError::QemuEnded(": it closed its protocol and goes on".into()),
+    while begin.elapsed() < END {
+        if group.has_ended() {
+            return match group.end() {
+                Ok(status) => LabError::QemuEnded(how(status)),
+                Err(e) => LabError::Qemu(e.to_string()),
+            };
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    LabError::QemuEnded(": it closed its protocol and goes on".into())
+}
+
+/// A program, and what it has started in its process group, as a wrapper starts QEMU; ended when dropped.
+struct Group {
+    child: Child,
+    ended: Option<ExitStatus>,
+}
+
+impl Group {
+    fn has_ended(&self) -> bool {
+        self.ended.is_some() || self.look(WaitIdOptions::NOHANG).is_some_and(|found| found.is_some())
+    }
+
+    /// Waits for the program to end, and ends the others. The group's number is not given to anybody else before that.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.ended {
+            return Ok(status);
+        }
+        self.look(WaitIdOptions::empty());
+        self.kill();
+        let status = self.child.wait()?;
+        self.ended = Some(status);
+        Ok(status)
+    }
+
+    fn kill(&self) {
+        // An error means that all have ended.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+    }
+
+    fn look(&self, how: WaitIdOptions) -> Option<Option<WaitIdStatus>> {
+        let id = WaitId::Pid(Pid::from_child(&self.child));
+        waitid(id, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | how).ok()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            self.kill();
+            // There is nobody to tell.
+            let _ = self.end();
         }
     }
 }
@@ -156,12 +219,6 @@ fn how(status: ExitStatus) -> String {
         (None, Some(libc::SIGXFSZ)) => ", by signal 25 (SIGXFSZ): a file of the machine grew beyond all bounds".into(),
         (None, signal) => format!(", by signal {}", signal.unwrap_or_default()),
     }
-}
-
-fn end(child: &mut Child) {
-    // Errors mean that it has ended already.
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 /// The last lines of a file of console or error output, for messages.
@@ -182,4 +239,23 @@ fn end_of(path: &Path, bytes: &mut Vec<u8>) -> std::io::Result<()> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(END_BYTES)))?;
     file.take(END_BYTES).read_to_end(bytes).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn of_a_console_without_an_end_the_end_is_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let length = 100 << 30;
+        file.as_file()
+            .write_all_at(b"first\n\nlast but one  \nlast\n", length)
+            .unwrap();
+        assert_eq!(last_lines(file.path(), 2), "last but one\nlast");
+        let mut bytes = Vec::new();
+        end_of(file.path(), &mut bytes).unwrap();
+        assert_eq!(bytes.len() as u64, END_BYTES);
+    }
 }

@@ -1,9 +1,10 @@
 //! Which QEMU is here, and which build of the plugin fits it.
 
+use super::process::Program;
 use super::{LabError, qemu_files};
-use crate::confine::Confinement;
+use crate::confine::{Confinement, User};
 use crate::payload;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use worstcase_base::cache::Cache;
@@ -15,8 +16,8 @@ const PROGRAM: &str = "qemu-system-x86_64";
 /// A QEMU that the lab can work with.
 #[derive(Clone, Debug)]
 pub struct Qemu {
-    /// Where it is.
-    pub program: PathBuf,
+    /// Where it is, and who it is to be.
+    pub program: Program,
     /// The first line of `--version`, with the distribution's revision.
     pub version: String,
     /// Of its executable, modules and firmware: part of every result's key.
@@ -36,19 +37,8 @@ impl Qemu {
             );
         }
         let program = program.unwrap_or(Path::new(PROGRAM));
-        let output = Command::new(program)
-            .arg("--version")
-            .output()
-            .map_err(|e| match e.kind() {
-                ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu(String::new()),
-                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
-                    LabError::NoQemu(format!(" at {} ({e})", program.display()))
-                }
-                _ => LabError::QemuStart {
-                    program: program.to_path_buf(),
-                    source: e,
-                },
-            })?;
+        let output = Command::new(program).arg("--version").output();
+        let output = output.map_err(|e| cannot_start(program, e))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_string();
         let plugin = parse_version(&version)
@@ -61,13 +51,90 @@ impl Qemu {
                     version.clone()
                 },
             })?;
+        let path = on_search_path(program);
+        let path = std::path::absolute(&path).map_err(|e| cannot_start(&path, e))?;
+        let (program, digest) = as_whom(path, &version, cache, observer)?;
         Ok(Qemu {
-            program: program.to_path_buf(),
-            digest: qemu_files::digest(program, &version, cache)?,
+            program,
+            digest,
             version,
             plugin,
         })
     }
+}
+
+fn cannot_start(program: &Path, error: io::Error) -> LabError {
+    match error.kind() {
+        ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu(String::new()),
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
+            LabError::NoQemu(format!(" at {} ({error})", program.display()))
+        }
+        _ => LabError::QemuStart {
+            program: program.to_path_buf(),
+            source: error,
+        },
+    }
+}
+
+/// The program as `nobody` if root runs this and it can be; with the digest of its files.
+fn as_whom(
+    path: PathBuf,
+    version: &str,
+    cache: &Cache,
+    observer: &dyn Observer,
+) -> Result<(Program, String), LabError> {
+    let as_user = |user| Program {
+        path: path.clone(),
+        user,
+    };
+    if !rustix::process::geteuid().is_root() {
+        let program = as_user(User::Caller);
+        let digest = qemu_files::of(&program, version, cache)?.digest();
+        return Ok((program, digest));
+    }
+    let reason = match says_version(&as_user(User::Nobody), version) {
+        Ok(()) => {
+            let program = as_user(User::Nobody);
+            let files = qemu_files::of(&program, version, cache)?;
+            match files.closed_to_others() {
+                None => return Ok((program, files.digest())),
+                Some(file) => format!("{} is for root alone", file.display()),
+            }
+        }
+        Err(reason) => reason,
+    };
+    observer.note(&format!(
+        "QEMU cannot be the user nobody ({reason}), so it stays root, without most of root's capabilities: it may read \
+         every file; name a QEMU that all users can execute (--qemu) before you run a kernel that you do not trust",
+    ));
+    let program = as_user(User::Caller);
+    let digest = qemu_files::of(&program, version, cache)?.digest();
+    Ok((program, digest))
+}
+
+/// An error, in words, if this user cannot execute it.
+fn says_version(program: &Program, version: &str) -> Result<(), String> {
+    let mut command = program.command(&[], &[]).map_err(|e| e.to_string())?;
+    let output = command.arg("--version").output().map_err(|e| e.to_string())?;
+    match String::from_utf8_lossy(&output.stdout).lines().next() {
+        Some(line) if line == version => Ok(()),
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(said.lines().next().unwrap_or("it says no version").to_string())
+        }
+    }
+}
+
+/// The file that is executed for this name.
+fn on_search_path(program: &Path) -> PathBuf {
+    if program.components().count() > 1 {
+        return program.to_path_buf();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
+    places
+        .find(|place| place.is_file())
+        .unwrap_or_else(|| program.to_path_buf())
 }
 
 impl Qemu {

@@ -9,7 +9,7 @@
 //! file's size, time or inode changes. Shared libraries are left out: nothing of the machine is computed in them.
 
 use super::LabError;
-use super::process::Process;
+use super::process::{Process, Program, Start};
 use super::watchdog::Limits;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -32,7 +32,7 @@ const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -ac
 /// What was found out of one QEMU.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Found {
+pub struct Found {
     /// The program that was asked.
     program: File,
     /// Executable and modules.
@@ -57,33 +57,43 @@ struct File {
     sha256: String,
 }
 
-/// The digest of QEMU's files; `version` is what the program says of itself.
-pub fn digest(program: &Path, version: &str, cache: &Cache) -> Result<String, LabError> {
+/// The files of this QEMU; `version` is what the program says of itself.
+pub fn of(program: &Program, version: &str, cache: &Cache) -> Result<Found, LabError> {
     let failed = |reason: String| LabError::QemuFiles {
-        program: program.to_path_buf(),
+        program: program.path.clone(),
         reason,
     };
-    let asked = on_search_path(program);
-    let key = Digest::new("worstcase-qemu/1").text(&asked.to_string_lossy()).hex();
+    let key = Digest::new("worstcase-qemu/1")
+        .text(&program.path.to_string_lossy())
+        .hex();
     let kept = cache.path(AREA, &key).with_extension("json");
     if let Some(found) = read(&kept).filter(Found::is_unchanged) {
-        return Ok(found.digest());
+        return Ok(found);
     }
-    let found = look(&asked, version).map_err(failed)?;
+    let found = look(program, version).map_err(failed)?;
     let json = serde_json::to_vec(&found).expect("paths and digests are plain data");
     // A cache that cannot be written costs the next command the same look again.
     let _ = cache.write_file(&kept, &json);
-    Ok(found.digest())
+    Ok(found)
 }
 
 fn read(kept: &Path) -> Option<Found> {
     serde_json::from_slice(&std::fs::read(kept).ok()?).ok()
 }
 
-fn look(program: &Path, version: &str) -> Result<Found, String> {
+fn look(program: &Program, version: &str) -> Result<Found, String> {
     let args: Vec<String> = ALONE.split(' ').map(str::to_string).collect();
-    let limits = Limits::new(Instructions(0), None);
-    let qemu = Process::start(program, &args, &[], Stdio::null(), None, None, limits).map_err(|e| e.to_string())?;
+    let qemu = Process::start(Start {
+        qemu: program,
+        args: args.clone(),
+        folder: Path::new("/"),
+        handed: &[],
+        writable: Vec::new(),
+        stderr: Stdio::null(),
+        progress: None,
+        limits: Limits::new(Instructions(0), None),
+    })
+    .map_err(|e| e.to_string())?;
     let process = procfs::process::Process::new(qemu.id().cast_signed()).map_err(|e| e.to_string())?;
     let executable = process.exe().map_err(|e| e.to_string())?;
     let maps = process.maps().map_err(|e| e.to_string())?;
@@ -102,13 +112,16 @@ fn look(program: &Path, version: &str) -> Result<Found, String> {
         _ => None,
     }));
     code.dedup();
-    let folders: Vec<PathBuf> = output(program, &["-L", "help"])?.lines().map(PathBuf::from).collect();
+    let folders: Vec<PathBuf> = output(&program.path, &["-L", "help"])?
+        .lines()
+        .map(PathBuf::from)
+        .collect();
     let files = |paths: Vec<PathBuf>| -> Result<Vec<File>, String> {
         let read = |path: PathBuf| File::read(&path).map_err(|e| format!("{}: {e}", path.display()));
         paths.into_iter().map(read).collect()
     };
     Ok(Found {
-        program: files(vec![program.to_path_buf()])?.remove(0),
+        program: files(vec![program.path.clone()])?.remove(0),
         code: files(code)?,
         arguments: command_line
             .into_iter()
@@ -138,13 +151,20 @@ fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 }
 
 impl Found {
+    /// One that not every user may read.
+    pub fn closed_to_others(&self) -> Option<&Path> {
+        let mut all = self.code.iter().chain(&self.firmware).map(|file| file.path.as_path());
+        all.find(|path| !is_open_to_all(path))
+    }
+
     fn is_unchanged(&self) -> bool {
         let mut all = self.code.iter().chain(&self.firmware).chain([&self.program]);
         let paths = self.firmware.iter().map(|file| file.path.clone());
         all.all(File::is_unchanged) && firmware(&self.folders) == Ok(paths.collect())
     }
 
-    fn digest(&self) -> String {
+    /// The digest of them all.
+    pub fn digest(&self) -> String {
         let mut digest = Digest::new("worstcase-qemu/1");
         for file in self.code.iter().chain(&self.firmware) {
             digest.text(&file.sha256);
@@ -184,16 +204,11 @@ impl File {
     }
 }
 
-/// The file that is executed for this name.
-fn on_search_path(program: &Path) -> PathBuf {
-    if program.components().count() > 1 {
-        return program.to_path_buf();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
-    places
-        .find(|place| place.is_file())
-        .unwrap_or_else(|| program.to_path_buf())
+/// Whether every user may read it, and pass the folders above it.
+fn is_open_to_all(path: &Path) -> bool {
+    let mode = |path: &Path| std::fs::metadata(path).map_or(0, |is| is.mode());
+    let Ok(path) = path.canonicalize() else { return false };
+    mode(&path) & 0o004 != 0 && path.ancestors().skip(1).all(|above| mode(above) & 0o001 != 0)
 }
 
 fn output(program: &Path, args: &[&str]) -> Result<String, String> {

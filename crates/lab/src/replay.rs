@@ -8,7 +8,8 @@
 
 use super::LabError;
 use super::cell::{self, Raw, Run};
-use super::machine::{Mips, quoted};
+use super::fork::Asked;
+use super::machine::Mips;
 use super::moments::{self, Moment};
 use super::symbols::KernelSymbols;
 use crate::execution::{Elsewhere, Execution, Step, Symbols};
@@ -179,16 +180,18 @@ fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resul
 
 /// Runs the cell with the windows logged, and makes sure that it is the same execution.
 fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, folder: &Path) -> Result<Log, LabError> {
-    let path = folder.join("windows");
-    let plugin = format!(
-        ",windows={windows},window_log={},tasks={},memory={}{}{}",
-        quoted(&path),
-        kernel.tasks,
-        quoted(&run.snapshot.memory()),
-        kernel.follow_arguments(run.prepared),
-        module_arguments(kernel, folder)
-    );
-    same_again(run, raw, folder, &plugin)?;
+    let asked = Asked {
+        arguments: format!(
+            ",windows={windows},window_log={WINDOWS},tasks={}{}",
+            kernel.tasks,
+            kernel.follow_arguments(run.prepared)
+        ),
+        writes: vec![WINDOWS],
+        memory: true,
+        ..Asked::default()
+    };
+    same_again(run, raw, folder, &asked.and(modules_asked(kernel)))?;
+    let path = folder.join(WINDOWS);
     let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
@@ -197,13 +200,21 @@ fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, fold
     })
 }
 
+/// The file of the plugin's log of what ran in windows.
+const WINDOWS: &str = "windows";
+
 /// The file of the plugin's list of modules' functions.
 pub(super) const MODULES: &str = "modules";
 
-/// What asks the plugin for the modules' functions, beside `memory=`.
-pub(super) fn module_arguments(kernel: &KernelSymbols, folder: &Path) -> String {
-    let asked = |places| format!(",modules={places},module_log={}", quoted(&folder.join(MODULES)));
-    kernel.modules.map_or(String::new(), asked)
+/// What asks the plugin for the modules' functions.
+pub(super) fn modules_asked(kernel: &KernelSymbols) -> Asked {
+    let asked = |places| Asked {
+        arguments: format!(",modules={places},module_log={MODULES}"),
+        writes: vec![MODULES],
+        memory: true,
+        ..Asked::default()
+    };
+    kernel.modules.map_or_else(Asked::default, asked)
 }
 
 /// The functions of modules that the plugin listed; none if it found none.
@@ -216,9 +227,9 @@ pub(super) fn modules_in(folder: &Path) -> Result<Symbols, LabError> {
     }
 }
 
-/// Runs the cell with more arguments for the plugin, and makes sure that it is the same execution.
-pub(super) fn same_again(run: &Run, raw: &Raw, folder: &Path, plugin: &str) -> Result<(), LabError> {
-    let again = cell::execute_watched(run, folder, plugin)?;
+/// Runs the cell, asks the plugin for more, and makes sure that it is the same execution.
+pub(super) fn same_again(run: &Run, raw: &Raw, folder: &Path, asked: &Asked) -> Result<(), LabError> {
+    let again = cell::execute_watched(run, folder, asked)?;
     let differs = |what| Err(LabError::OtherExecution(cell::describe(run), what));
     if again.record != raw.record {
         return differs("the records");

@@ -9,16 +9,21 @@
 use super::LabError;
 use super::boot_state::BootState;
 use super::cell::{self, Run};
+use super::confine::{Access, User};
 use super::fork::{LONGEST_MESSAGE, guest_error};
-use super::machine::{self, Files, Memory};
+use super::handed::Handed;
+use super::machine::{self, CELL, CONSOLE, EVENTS, Given, Memory, PLUGIN, PROGRESS, READ, RECORD, WRITTEN};
+use super::place::{ERRORS, Place};
 use super::plugin_log;
-use super::process::{Process, last_lines};
+use super::process::{Process, Start, last_lines};
 use super::subject::Prepared;
 use super::watchdog::Limits;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +39,12 @@ use worstcase_probe::{Instructions, Nanos};
 
 /// Where snapshots are in the cache.
 pub const AREA: &str = "snapshots";
+
+const MEMORY: &str = "memory";
+const INITRD: &str = "initrd";
+const STATE: &str = "state";
+/// Where QEMU sends the devices' state.
+const SOCKET: &str = "socket";
 
 /// What happens to a snapshot that is damaged.
 pub(super) const AGAIN: &str = "the subject is booted again";
@@ -56,6 +67,8 @@ const SPACE_FOR_THE_REST: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     folder: PathBuf,
+    /// When its memory was written to.
+    written: [i64; 5],
     /// It stays in the cache as long as somebody works with it.
     _held: Option<Arc<Held>>,
     /// What the guest said of itself before the stop.
@@ -105,30 +118,55 @@ impl Snapshot {
         let text = std::fs::read_to_string(folder.join("ready")).unwrap_or_default();
         let ready = parse_ready(&text).ok_or_else(|| damaged("its file 'ready' is cut short"))?;
         let length = |name: &str| std::fs::metadata(folder.join(name)).map_or(0, |file| file.len());
-        if length("memory") != memory_bytes(prepared) || length("initrd") != prepared.initrd.len() as u64 {
+        if length(MEMORY) != memory_bytes(prepared) || length(INITRD) != prepared.initrd.len() as u64 {
             return Err(damaged("its memory or its image is cut short"));
         }
         Ok(Snapshot {
             folder: folder.to_path_buf(),
+            written: written(&folder.join(MEMORY))?,
             _held: held.map(Arc::new),
             ready,
         })
     }
 
-    /// The initramfs, which QEMU wants to read again for each fork.
-    pub fn initrd(&self) -> PathBuf {
-        self.folder.join("initrd")
+    /// What a fork of it is given.
+    pub(super) fn given(&self, prepared: &Prepared) -> Result<Given, LabError> {
+        given(&self.folder, prepared)
+    }
+
+    /// An error if its memory was written to since it was opened: no cell that ran since then counts.
+    pub(super) fn is_as_it_was(&self) -> Result<(), LabError> {
+        match written(&self.memory())? {
+            now if now == self.written => Ok(()),
+            _ => Err(LabError::Damaged {
+                folder: self.folder.clone(),
+                reason: "its memory was written to while a machine ran".into(),
+                again: AGAIN,
+            }),
+        }
     }
 
     /// Guest memory.
     pub fn memory(&self) -> PathBuf {
-        self.folder.join("memory")
+        self.folder.join(MEMORY)
     }
 
     /// The devices' state.
     pub fn state(&self) -> PathBuf {
-        self.folder.join("state")
+        self.folder.join(STATE)
     }
+}
+
+/// When a file was written to: its length, and the times of the last change, which no user can set at will (ctime).
+fn written(path: &Path) -> Result<[i64; 5], LabError> {
+    let is = std::fs::metadata(path).map_err(LabError::io(path))?;
+    Ok([
+        is.size().cast_signed(),
+        is.mtime(),
+        is.mtime_nsec(),
+        is.ctime(),
+        is.ctime_nsec(),
+    ])
 }
 
 fn memory_bytes(prepared: &Prepared) -> u64 {
@@ -141,7 +179,7 @@ fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<B
         let instructions = boot(folder, prepared, limit)?;
         gap = gap_of(&Snapshot::open(folder, None, prepared)?, prepared, limit)?;
         if gap <= LARGEST_GAP {
-            let state = BootState::of(instructions, &folder.join("memory"))?;
+            let state = BootState::of(instructions, &folder.join(MEMORY))?;
             state.write(folder)?;
             return Ok(state);
         }
@@ -179,32 +217,35 @@ fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> 
 fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<Instructions, LabError> {
     let at = |name: &str| folder.join(name);
     let write = |name: &str, data: &[u8]| std::fs::write(at(name), data).map_err(LabError::io(at(name)));
-    write("initrd", &prepared.initrd)?;
-    write("cell", " ".repeat(MAX_LEN).as_bytes())?;
-    write("plugin.so", prepared.qemu.plugin)?;
-    let memory = File::create(at("memory")).map_err(LabError::io(at("memory")))?;
-    memory
-        .set_len(memory_bytes(prepared))
-        .map_err(LabError::io(at("memory")))?;
-    let errors = File::create(at("errors")).map_err(LabError::io(at("errors")))?;
-    let files = Files {
-        kernel: &prepared.subject.kernel.bzimage,
-        initrd: &at("initrd"),
-        memory: &at("memory"),
-        plugin: &at("plugin.so"),
-        events: &at("events"),
-        progress: &at("progress"),
-        plugin_arguments: "",
-        cell: &at("cell"),
-        record: &at("message"),
-        console: &at("console"),
-    };
-    let args = machine::arguments(&prepared.subject, &prepared.command_line, Memory::Shared, &files);
-    let (program, limits) = (&prepared.qemu.program, Limits::new(BOOT, limit));
-    let (progress, own) = (at("progress"), [folder]);
-    let booted = Process::start(program, &args, &own, errors.into(), Some(&progress), None, limits)
-        .and_then(|qemu| save(qemu, &at("state")));
-    let message = read_most(&at("message"), LONGEST_MESSAGE).unwrap_or_default();
+    let (qemu, user) = (&prepared.qemu.program, prepared.qemu.program.user);
+    let place = Place::new(folder, user);
+    write(INITRD, &prepared.initrd)?;
+    place.read(CELL, " ".repeat(MAX_LEN).as_bytes())?;
+    place.read(PLUGIN, prepared.qemu.plugin)?;
+    let memory = File::create(at(MEMORY)).map_err(LabError::io(at(MEMORY)))?;
+    let length = memory.set_len(memory_bytes(prepared));
+    length.map_err(LabError::io(at(MEMORY)))?;
+    let lent = user.lend(&at(MEMORY), Access::Write);
+    lent.map_err(LabError::io(at(MEMORY)))?;
+    let mut writable: Vec<PathBuf> = WRITTEN
+        .iter()
+        .map(|name| place.written(name))
+        .collect::<Result<_, _>>()?;
+    writable.push(at(MEMORY));
+    let given = given(folder, prepared)?;
+    let started = Process::start(Start {
+        qemu,
+        args: machine::arguments(prepared, Memory::Shared, &given, ""),
+        folder,
+        handed: &[&given.kernel, &given.initrd, &given.memory],
+        writable,
+        stderr: place.errors()?,
+        progress: Some(&at(PROGRESS)),
+        limits: Limits::new(BOOT, limit),
+    });
+    let booted = started.and_then(|process| save(process, folder, user));
+    place.take_back()?;
+    let message = read_most(&at(RECORD), LONGEST_MESSAGE).unwrap_or_default();
     if let Err(error) = booted {
         return Err(no_result(prepared, &message, &error, folder));
     }
@@ -219,38 +260,44 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     })?;
     check_preempt(prepared, &ready)?;
     check_cpus(prepared, &ready)?;
-    let logged = plugin_log::read(&at("events")).and_then(|events| plugin_log::stop(&events));
+    let logged = plugin_log::read(&at(EVENTS)).and_then(|events| plugin_log::stop(&events));
     let instructions = logged.map_err(|reason| no_result(prepared, &[], &LabError::Qemu(reason), folder))?;
     write("ready", text.as_bytes())?;
-    for name in [
-        "cell",
-        "plugin.so",
-        "message",
-        "console",
-        "errors",
-        "events",
-        "progress",
-    ] {
+    for name in READ.iter().chain(&WRITTEN).chain(&[ERRORS]) {
         std::fs::remove_file(at(name)).map_err(LabError::io(at(name)))?;
     }
     Ok(instructions)
 }
 
-fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
+/// The files that a machine is given: the kernel, and of the snapshot in this folder image and memory.
+fn given(folder: &Path, prepared: &Prepared) -> Result<Given, LabError> {
+    let to_read = |path: &Path| Handed::to_read(path, prepared.qemu.program.user).map_err(LabError::io(path));
+    let memory = folder.join(MEMORY);
+    Ok(Given {
+        kernel: to_read(&prepared.subject.kernel.bzimage)?,
+        initrd: to_read(&folder.join(INITRD))?,
+        memory: Handed::as_is(&memory).map_err(LabError::io(memory))?,
+    })
+}
+
+fn save(mut qemu: Process, folder: &Path, user: User) -> Result<(), LabError> {
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
     qemu.talk(|qmp| {
         qmp.wait_event("STOP")?;
         qmp.execute("migrate-set-capabilities", capability)
     })?;
-    // QEMU may not start a program that writes the file, and takes no open one by its number: it sends the state here. The
-    // folder's name is short, as a socket's must be.
-    let folder = tempfile::tempdir().map_err(LabError::io(std::env::temp_dir()))?;
-    let socket = folder.path().join("state");
-    let listener = UnixListener::bind(&socket).map_err(LabError::io(&socket))?;
-    let file = File::create(state).map_err(LabError::io(state))?;
+    // QEMU may not start a program that writes the file, and takes no open one by its number: it sends the state here. A
+    // socket's name must be short.
+    let state = folder.join(STATE);
+    let socket = folder.join(SOCKET);
+    let opened = File::open(folder).map_err(LabError::io(folder))?;
+    let listener = UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET}", opened.as_raw_fd()));
+    let listener = listener.map_err(LabError::io(&socket))?;
+    user.lend(&socket, Access::Write).map_err(LabError::io(&socket))?;
+    let file = File::create(&state).map_err(LabError::io(&state))?;
     let received = std::thread::spawn(move || io::copy(&mut listener.accept()?.0, &mut &file));
     qemu.talk(|qmp| {
-        qmp.execute("migrate", json!({"uri": format!("unix:{}", socket.display())}))?;
+        qmp.execute("migrate", json!({"uri": format!("unix:{SOCKET}")}))?;
         qmp.poll("query-migrate", |answer| match answer["status"].as_str() {
             Some("completed") => Ok(true),
             Some("failed" | "cancelled") => Err(LabError::Qemu(format!(
@@ -261,6 +308,7 @@ fn save(mut qemu: Process, state: &Path) -> Result<(), LabError> {
     })?;
     let received = received.join().expect("copying does not panic");
     received.map_err(LabError::io(state))?;
+    std::fs::remove_file(&socket).map_err(LabError::io(socket))?;
     qemu.quit()
 }
 
@@ -316,7 +364,7 @@ fn parse_ready(text: &str) -> Option<BTreeMap<String, String>> {
 
 /// The end of what QEMU and the kernel said, for messages.
 pub(super) fn console_end(folder: &Path) -> String {
-    let parts = ["errors", "console"].map(|name| last_lines(&folder.join(name), 60));
+    let parts = [ERRORS, CONSOLE].map(|name| last_lines(&folder.join(name), 60));
     let said: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
     if said.is_empty() {
         "(neither QEMU nor the kernel said anything)".into()

@@ -4,7 +4,7 @@
 //! fork of the snapshot sends them, once for each subject and set of modules; then they are in the cache.
 
 use super::LabError;
-use super::fork::Fork;
+use super::fork::{Asked, Fork};
 use super::kernel_facts;
 use super::kernel_memory::{self, KernelMemory};
 use super::snapshot::{BOOT, Snapshot};
@@ -60,7 +60,7 @@ impl KernelSymbols {
                 prepared,
                 snapshot,
                 text: &text,
-                plugin: "",
+                asked: &Asked::default(),
                 limits: LIMITS,
                 what: format!("{}, symbols", prepared.subject.label()),
             };

@@ -20,7 +20,11 @@ impl GuestMemory {
     /// Finds the mapping of this file. QEMU makes it after it loads plugins, and keeps it until it ends.
     fn of_file(file: &Path) -> Result<GuestMemory, String> {
         let not_found = |why: &dyn std::fmt::Display| format!("the guest's memory, {}: {why}", file.display());
-        let path = file.canonicalize().map_err(|e| not_found(&e))?;
+        // Of an open file, in /proc: its user may not be allowed to pass the folders in which it is.
+        let path = file
+            .read_link()
+            .or_else(|_| file.canonicalize())
+            .map_err(|e| not_found(&e))?;
         let maps = std::fs::read_to_string("/proc/self/maps").map_err(|e| not_found(&e))?;
         let (base, len) = find(&maps, &path.to_string_lossy()).ok_or_else(|| not_found(&"not mapped by QEMU"))?;
         Ok(GuestMemory {

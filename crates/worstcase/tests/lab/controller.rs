@@ -2,6 +2,7 @@
 
 use assert_cmd::Command;
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -36,7 +37,10 @@ pub fn shared() -> &'static Controller {
 
 /// An empty folder on the disk of the build, which has room for a machine's memory.
 pub fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // A QEMU of root's is another user, and may be in it.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    folder
 }
 
 /// A kernel's files, as `worstcase kernels show --json` names them; downloaded if this machine has none yet.
@@ -152,7 +156,6 @@ pub fn newest() -> Option<(String, (u32, u32))> {
 
 /// An executable shell script.
 pub fn script(path: &Path, text: &str) {
-    use std::os::unix::fs::PermissionsExt;
     fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }

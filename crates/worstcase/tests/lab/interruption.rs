@@ -22,23 +22,16 @@ fn start(controller: &Controller, words: &str) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Processes that have this folder on their command line: where /proc has them, and that line.
-fn found_at(folder: &Path) -> Vec<(PathBuf, String)> {
+/// QEMUs that work below this folder: where /proc has them.
+fn found_at(folder: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let lines = all.filter_map(|process| Some((process.clone(), fs::read(process.join("cmdline")).ok()?)));
-    let lines = lines.map(|(process, line)| (process, String::from_utf8_lossy(&line).replace('\0', " ")));
-    lines
-        .filter(|(_, line)| line.contains(folder.to_str().unwrap()))
-        .collect()
-}
-
-fn processes_at(folder: &Path) -> Vec<String> {
-    found_at(folder).into_iter().map(|(_, line)| line).collect()
+    let works_there = |process: &PathBuf| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+    all.filter(works_there).collect()
 }
 
 /// Whether one of them may only make the system calls that a filter lets pass (seccomp).
 fn is_filtered(folder: &Path) -> bool {
-    let status = |(process, _): &(PathBuf, String)| fs::read_to_string(process.join("status")).unwrap_or_default();
+    let status = |process: &PathBuf| fs::read_to_string(process.join("status")).unwrap_or_default();
     found_at(folder)
         .iter()
         .any(|found| status(found).contains("\nSeccomp:\t2\n"))
@@ -60,8 +53,8 @@ fn kill(mut child: Child, controller: &Controller) {
     child.wait().unwrap();
     // The kernel needs a moment to take a machine's memory down; a QEMU that lives on has all the time in the world.
     let begin = Instant::now();
-    while !processes_at(controller.cache()).is_empty() {
-        let left = processes_at(controller.cache());
+    while !found_at(controller.cache()).is_empty() {
+        let left = found_at(controller.cache());
         assert!(begin.elapsed() < Duration::from_secs(600), "still there: {left:?}");
         sleep(Duration::from_millis(5));
     }
@@ -76,7 +69,7 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
 
     let mut child = start(&controller, &words);
     wait_until("a boot", &mut child, || {
-        !processes_at(&controller.cache().join("snapshots")).is_empty()
+        !found_at(&controller.cache().join("snapshots")).is_empty()
     });
     wait_until("its sandbox", &mut child, || {
         is_filtered(&controller.cache().join("snapshots"))
@@ -159,7 +152,7 @@ fn what_a_killed_verification_leaves_is_removed_by_the_next() {
     let scratch = controller.cache().join("scratch");
     let words = format!("lab verify --kernel {GENERIC} --preempt full --samples 200 --seed 1 --fresh-boots");
     let mut child = start(&controller, &format!("{words} --runs 2"));
-    wait_until("a boot", &mut child, || !processes_at(&scratch).is_empty());
+    wait_until("a boot", &mut child, || !found_at(&scratch).is_empty());
     kill(child, &controller);
     assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
     controller.worstcase(&words).args(["--runs", "1"]).assert().success();

@@ -1,9 +1,10 @@
 //! QEMUs that the lab cannot work with.
 
-use crate::controller::{Controller, GENERIC, folder, qemu_that, script, shared};
+use crate::controller::{Controller, GENERIC, KernelFiles, folder, kernel, qemu_that, script, shared};
 use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::Silent;
@@ -101,9 +102,11 @@ fn it_writes_to_no_file_but_its_own() {
     let (controller, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     fs::write(at("file"), "as it was").unwrap();
+    // Its own folder, too: what is in it is read afterwards.
     let tries = format!(
-        "for file in {0}/file {0}/new; do if (: > $file) 2> /dev/null; then exit 1; fi; done\n\
-         if rm -f {0}/file 2> /dev/null; then exit 1; fi\n\
+        "for file in {0}/file {0}/new new; do if (: > $file) 2> /dev/null; then exit 1; fi; done\n\
+         for file in {0}/file console; do if rm -f $file 2> /dev/null; then exit 1; fi; done\n\
+         if ln -s /etc/passwd link 2> /dev/null; then exit 1; fi\n\
          exec qemu-system-x86_64 \"$@\"",
         folder.path().display()
     );
@@ -113,32 +116,147 @@ fn it_writes_to_no_file_but_its_own() {
     assert!(!at("new").exists());
 }
 
+/// Whose rights it has when root runs worstcase, of a kernel that only root may read.
 #[test]
-fn it_ends_before_the_machine_is_ready() {
+fn of_root_it_is_nobody_or_the_user_is_told() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
     let (controller, folder) = (Controller::fresh(), folder());
-    let (run, broken) = (folder.path().join("run"), folder.path().join("qemu"));
-    qemu_that("echo 'qemu: no such device' >&2; exit 1", &broken);
-    machine_failed(
-        cell(&controller, &broken, &run),
-        &["QEMU ended unexpectedly"],
-        "qemu: no such device",
-    );
-    assert_eq!(
-        crate::controller::entries(&controller.cache().join("snapshots")),
-        Vec::<String>::new()
+    let at = |name: &str| folder.path().join(name);
+    let closed = tempfile::tempdir_in(folder.path()).unwrap();
+    let KernelFiles { bzimage, config, .. } = kernel(GENERIC);
+    for (from, to) in [(bzimage, "vmlinuz"), (config, "config")] {
+        fs::copy(from, closed.path().join(to)).unwrap();
+        fs::set_permissions(closed.path().join(to), Permissions::from_mode(0o600)).unwrap();
+    }
+    let of_closed = |qemu: &Path, run: &str| {
+        let at = closed.path().display();
+        let words = format!("--kernel {at}/vmlinuz,config={at}/config --preempt full --samples 200 --seeds 1");
+        let mut command = controller.run(&words, &at(run));
+        command.arg("--qemu").arg(qemu);
+        command.assert().success().get_output().clone()
+    };
+    let is_nobody =
+        "[ $(id -u) = 65534 ] && ! cat /etc/shadow > /dev/null 2>&1 || exit 1; exec qemu-system-x86_64 \"$@\"";
+    qemu_that(is_nobody, &at("qemu"));
+    let said = of_closed(&at("qemu"), "as-nobody");
+    assert!(!String::from_utf8_lossy(&said.stderr).contains("nobody"));
+
+    let hidden = closed.path().join("qemu");
+    qemu_that("[ $(id -u) = 0 ] || exit 1; exec qemu-system-x86_64 \"$@\"", &hidden);
+    let said = of_closed(&hidden, "as-root");
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(
+        said.contains("QEMU cannot be the user nobody (Permission denied"),
+        "{said}"
     );
 }
 
 #[test]
-fn it_says_nothing() {
+fn a_snapshot_that_was_written_to_makes_no_result() {
     let (controller, folder) = (Controller::fresh(), folder());
-    let (run, silent) = (folder.path().join("run"), folder.path().join("qemu"));
-    qemu_that("exec sleep 1000", &silent);
-    let mut command = cell(&controller, &silent, &run);
-    command.args(["--timeout", "1"]);
-    machine_failed(
-        command,
-        &["time limit of 1 s", "--timeout"],
-        "neither QEMU nor the kernel said anything",
+    let at = |name: &str| folder.path().join(name);
+    // A fork is given its memory open, as a boot is; it has an argument more.
+    let writes = "case \"$*\" in *-incoming*) file=${*##*mem-path=}; file=${file%%,*}\n\
+                  printf x | dd of=$file bs=1 seek=4096 conv=notrunc 2> /dev/null || exit 1;; esac\n\
+                  exec qemu-system-x86_64 \"$@\"";
+    let run = |qemu: &Path| cell(&controller, qemu, &at("run"));
+    run(Path::new("qemu-system-x86_64")).assert().success();
+    fs::remove_dir_all(controller.cache().join("cells")).unwrap();
+    fs::remove_dir_all(at("run")).unwrap();
+    qemu_that(writes, &at("qemu"));
+    one_line(
+        run(&at("qemu")),
+        5,
+        &[
+            "damaged in the cache",
+            "its memory was written to while a machine ran",
+            "booted again",
+        ],
     );
+    assert_eq!(
+        crate::controller::entries(&controller.cache().join("cells")),
+        Vec::<String>::new()
+    );
+    run(Path::new("qemu-system-x86_64")).assert().success();
+}
+
+/// What a wrapper has started goes with it.
+#[test]
+fn a_wrapper_that_does_not_end_with_exec_leaves_nothing_at_the_time_limit() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let (run, wrapper) = (folder.path().join("run"), folder.path().join("qemu"));
+    let left = "worstcase-test-left-by-a-wrapper";
+    let path = folder.path().join(left);
+    fs::copy("/bin/sleep", &path).unwrap();
+    qemu_that(&format!("{} 1000; exit 0", path.display()), &wrapper);
+    let mut command = cell(&controller, &wrapper, &run);
+    command.args(["--timeout", "1"]);
+    machine_failed(command, &["time limit of 1 s"], "");
+    let is_left = |process: &Path| fs::read_link(process.join("exe")).is_ok_and(|exe| exe.ends_with(left));
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    assert_eq!(all.filter(|process| is_left(process)).count(), 0);
+}
+
+#[test]
+fn how_it_ended_is_told() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let (run, dying) = (folder.path().join("run"), folder.path().join("qemu"));
+    for (end, says) in [
+        ("exit 3", "QEMU ended unexpectedly, with exit code 3"),
+        ("kill -SEGV $$", "QEMU ended unexpectedly, by signal 11"),
+        ("kill -KILL $$", "by signal 9 (SIGKILL)"),
+        ("kill -SYS $$", "by signal 31 (SIGSYS): its sandbox does not allow"),
+    ] {
+        qemu_that(end, &dying);
+        machine_failed(
+            cell(&controller, &dying, &run),
+            &[says],
+            "neither QEMU nor the kernel said anything",
+        );
+    }
+}
+
+/// Within little memory, which a flood would leave.
+#[test]
+fn what_it_floods_its_controller_with_is_bounded() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let (run, talking) = (folder.path().join("run"), folder.path().join("qemu"));
+    let greeting = "echo '{\"QMP\": {}}'; read x; echo '{\"return\": {}}'";
+    for (flood, says) in [
+        (
+            "yes '{\"event\": \"X\", \"data\": {}}'",
+            "it sends more than 1000 events",
+        ),
+        ("yes | tr -d '\\n'", "a line of its protocol has no end"),
+        ("yes", "time limit"),
+    ] {
+        qemu_that(&format!("{greeting}; {flood}"), &talking);
+        let worstcase = assert_cmd::cargo::cargo_bin("worstcase");
+        let words = format!("lab run --kernel {GENERIC} --preempt full --samples 200 --seeds 1 --jobs 1 --timeout 1");
+        let mut command = Command::new("prlimit");
+        command
+            .arg(format!("--as={}", 1 << 30))
+            .arg(worstcase)
+            .args(words.split(' '))
+            .args([Path::new("--qemu"), &talking, Path::new("--output"), &run])
+            .env("WORSTCASE_CACHE", controller.cache());
+        machine_failed(command, &[says], "");
+    }
+}
+
+/// Five open files are not enough for any QEMU, which is there.
+#[test]
+fn a_low_limit_of_open_files_is_no_missing_qemu() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let mut command = Command::new("prlimit");
+    let words = format!("lab run --kernel {GENERIC} --preempt full --samples 200 --seeds 1 --jobs 1 --output");
+    command
+        .arg("--nofile=5")
+        .arg(assert_cmd::cargo::cargo_bin("worstcase"))
+        .args(words.split(' '))
+        .arg(folder.path().join("run"))
+        .env("WORSTCASE_CACHE", controller.cache());
+    one_line(command, 3, &["Too many open files", "ulimit"]);
 }

@@ -31,16 +31,12 @@ pub fn samples(records: &[Record]) -> Vec<(String, String)> {
     records.iter().map(of).collect()
 }
 
-/// The QEMUs that have this folder on their command line.
+/// The QEMUs that work below this folder.
 fn machines(folder: &Path) -> Vec<u32> {
-    let has = |id: &u32| {
-        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        line.starts_with("qemu-system") && line.contains(folder.to_str().unwrap())
-    };
+    let works_there = |id: &u32| fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
     let ids = fs::read_dir("/proc").unwrap().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    ids.filter(has).collect()
+    ids.filter(works_there).collect()
 }
 
 fn signal(id: u32, signal: i32) {
