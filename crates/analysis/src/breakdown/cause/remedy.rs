@@ -7,7 +7,7 @@ use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
 
 /// Who waits so long for a thread of lower priority waits for the share of each second that ordinary threads have.
-const SHARE: Nanos = Nanos(10_000_000);
+const SHARE: Nanos = Nanos(1_000_000);
 
 /// In words; cites the run's other subjects where they show it. `by` is the thread whose doing it is.
 pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
