@@ -105,9 +105,11 @@ fn worst(m: &Judged) -> String {
 fn changed(m: &Judged, values: [u64; 2], by: Option<String>, decided: bool) -> String {
     let [before, now] = values.map(|v| value(m.change.measure, v));
     let by = by.map_or(String::new(), |by| format!(", {by}"));
+    // Spaces that do not break: a value stays in its line.
+    let change = format!("{before} → {now}{by}").replace(' ', "\u{a0}");
     match decided {
-        true => format!("**{before} → {now}{by}**"),
-        false => format!("{before} → {now}{by}"),
+        true => format!("**{change}**"),
+        false => change,
     }
 }
 
