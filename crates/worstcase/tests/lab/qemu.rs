@@ -131,8 +131,8 @@ fn of_root_it_is_nobody_or_the_user_is_told() {
         fs::set_permissions(closed.path().join(to), Permissions::from_mode(0o600)).unwrap();
     }
     let of_closed = |qemu: &Path, run: &str| {
-        let at = closed.path().display();
-        let words = format!("--kernel {at}/vmlinuz,config={at}/config --preempt full --samples 200 --seeds 1");
+        let place = closed.path().display();
+        let words = format!("--kernel {place}/vmlinuz,config={place}/config --preempt full --samples 200 --seeds 1");
         let mut command = controller.run(&words, &at(run));
         command.arg("--qemu").arg(qemu);
         command.assert().success().get_output().clone()
