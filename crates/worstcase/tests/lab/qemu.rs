@@ -125,6 +125,7 @@ fn of_root_it_is_nobody_or_the_user_is_told() {
     let (controller, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     let closed = tempfile::tempdir_in(folder.path()).unwrap();
+    fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
     let KernelFiles { bzimage, config, .. } = kernel(GENERIC);
     for (from, to) in [(bzimage, "vmlinuz"), (config, "config")] {
         fs::copy(from, closed.path().join(to)).unwrap();
@@ -223,7 +224,7 @@ fn how_it_ended_is_told() {
 fn what_it_floods_its_controller_with_is_bounded() {
     let (controller, folder) = (Controller::fresh(), folder());
     let (run, talking) = (folder.path().join("run"), folder.path().join("qemu"));
-    let greeting = "echo '{\"QMP\": {}}'; read x; echo '{\"return\": {}}'";
+    let greeting = "echo '{\"QMP\": {}}'; head -c 1 > /dev/null; echo '{\"return\": {}}'";
     for (flood, says) in [
         (
             "yes '{\"event\": \"X\", \"data\": {}}'",
@@ -232,12 +233,15 @@ fn what_it_floods_its_controller_with_is_bounded() {
         ("yes | tr -d '\\n'", "a line of its protocol has no end"),
         ("yes", "time limit"),
     ] {
+        // A real QEMU, of which the real one's files are asked, takes more.
         qemu_that(&format!("{greeting}; {flood}"), &talking);
+        let text = fs::read_to_string(&talking).unwrap();
+        script(&talking, &format!("ulimit -S -v unlimited\n{text}"));
         let worstcase = assert_cmd::cargo::cargo_bin("worstcase");
         let words = format!("lab run --kernel {GENERIC} --preempt full --samples 200 --seeds 1 --jobs 1 --timeout 1");
         let mut command = Command::new("prlimit");
         command
-            .arg(format!("--as={}", 1 << 30))
+            .arg(format!("--as={}:", 1 << 30))
             .arg(worstcase)
             .args(words.split(' '))
             .args([Path::new("--qemu"), &talking, Path::new("--output"), &run])
@@ -259,4 +263,34 @@ fn a_low_limit_of_open_files_is_no_missing_qemu() {
         .arg(folder.path().join("run"))
         .env("WORSTCASE_CACHE", controller.cache());
     one_line(command, 3, &["Too many open files", "ulimit"]);
+}
+
+#[test]
+fn it_ends_before_the_machine_is_ready() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let (run, broken) = (folder.path().join("run"), folder.path().join("qemu"));
+    qemu_that("echo 'qemu: no such device' >&2; exit 1", &broken);
+    machine_failed(
+        cell(&controller, &broken, &run),
+        &["QEMU ended unexpectedly"],
+        "qemu: no such device",
+    );
+    assert_eq!(
+        crate::controller::entries(&controller.cache().join("snapshots")),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn it_says_nothing() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let (run, silent) = (folder.path().join("run"), folder.path().join("qemu"));
+    qemu_that("exec sleep 1000", &silent);
+    let mut command = cell(&controller, &silent, &run);
+    command.args(["--timeout", "1"]);
+    machine_failed(
+        command,
+        &["time limit of 1 s", "--timeout"],
+        "neither QEMU nor the kernel said anything",
+    );
 }
