@@ -179,6 +179,11 @@ pub enum KernelError {
 }
 
 impl KernelError {
+    /// Whether the archive lists the kernel, but does not give it: of a series the others can still be had.
+    pub fn is_listed_in_vain(&self) -> bool {
+        matches!(self, KernelError::Incomplete { .. } | KernelError::AptFailed { .. })
+    }
+
     /// Which exit code this is.
     pub fn exit(&self) -> Exit {
         use KernelError::*;

@@ -65,7 +65,7 @@ impl Fork<'_> {
     /// Runs it with its files in `folder` (the plugin's events in `events`), and gives what the guest sent.
     pub fn run(&self, folder: &Path) -> Result<Vec<u8>, LabError> {
         let qemu = &self.prepared.qemu;
-        let place = Place::new(folder, qemu.program.user);
+        let mut place = Place::new(folder, qemu.program.user);
         place.read(CELL, format!("{:<MAX_LEN$}", self.text).as_bytes())?;
         place.read(PLUGIN, qemu.plugin)?;
         for (name, text) in &self.asked.reads {

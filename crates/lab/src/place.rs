@@ -3,9 +3,7 @@
 
 use super::LabError;
 use super::confine::{Access, User};
-use std::cell::RefCell;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -16,32 +14,35 @@ pub const ERRORS: &str = "errors";
 pub struct Place<'a> {
     folder: &'a Path,
     user: User,
-    lent: RefCell<Vec<PathBuf>>,
+    lent: Vec<PathBuf>,
 }
 
 impl Place<'_> {
     /// In this folder, for a QEMU of this user's.
     pub fn new(folder: &Path, user: User) -> Place<'_> {
-        let lent = RefCell::default();
-        Place { folder, user, lent }
+        Place {
+            folder,
+            user,
+            lent: Vec::new(),
+        }
     }
 
     /// A file that QEMU reads.
-    pub fn read(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
+    pub fn read(&mut self, name: &str, content: &[u8]) -> Result<(), LabError> {
         let path = self.folder.join(name);
         fs::write(&path, content).map_err(LabError::io(&path))?;
         self.lend(path, Access::Read).map(drop)
     }
 
     /// A file that QEMU writes, empty so far; where it is.
-    pub fn written(&self, name: &str) -> Result<PathBuf, LabError> {
+    pub fn written(&mut self, name: &str) -> Result<PathBuf, LabError> {
         let path = self.folder.join(name);
         File::create(&path).map_err(LabError::io(&path))?;
         self.lend(path, Access::Write)
     }
 
     /// Where it writes what is wrong.
-    pub fn errors(&self) -> Result<Stdio, LabError> {
+    pub fn errors(&mut self) -> Result<Stdio, LabError> {
         let path = self.folder.join(ERRORS);
         let file = File::create(&path).map_err(LabError::io(path))?;
         self.lend(self.folder.to_path_buf(), Access::Pass)?;
@@ -51,13 +52,12 @@ impl Place<'_> {
     /// Once QEMU has ended: everything is the caller's own again.
     pub fn take_back(self) -> Result<(), LabError> {
         let back = |path: &PathBuf| self.user.take_back(path).map_err(LabError::io(path));
-        self.lent.borrow().iter().try_for_each(back)
+        self.lent.iter().try_for_each(back)
     }
 
-    fn lend(&self, path: PathBuf, access: Access) -> Result<PathBuf, LabError> {
-        let lent: io::Result<()> = self.user.lend(&path, access);
-        lent.map_err(LabError::io(&path))?;
-        self.lent.borrow_mut().push(path.clone());
+    fn lend(&mut self, path: PathBuf, access: Access) -> Result<PathBuf, LabError> {
+        self.user.lend(&path, access).map_err(LabError::io(&path))?;
+        self.lent.push(path.clone());
         Ok(path)
     }
 }

@@ -11,6 +11,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use worstcase_base::child::ends_with_us;
 
 /// A running QEMU with its QMP session; killed when dropped.
 pub struct Process {
@@ -61,10 +62,9 @@ impl Program {
             command.env("PATH", path);
         }
         let confinement = Confinement::to(self.user, writable)?;
-        let parent = std::process::id();
         let handed = handed.to_vec();
-        // SAFETY: between fork and exec only async-signal-safe calls are made: prctl, getppid, fcntl, setrlimit, _exit, and
-        // what `enter` calls. What is handed over is borrowed until the process has started.
+        // SAFETY: between fork and exec only async-signal-safe calls are made: fcntl, setrlimit, and what `enter` calls.
+        // What is handed over is borrowed until the process has started.
         unsafe {
             command.pre_exec(move || {
                 handed.iter().try_for_each(|number| Handed::keep_over_exec(*number))?;
@@ -78,15 +78,11 @@ impl Program {
                     rlim_max: LONGEST_FILE,
                 };
                 libc::setrlimit(libc::RLIMIT_FSIZE, &raw const longest);
-                confinement.enter()?;
-                // A change of user takes it back, so it comes last.
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                if libc::getppid() as u32 != parent {
-                    libc::_exit(1);
-                }
-                Ok(())
+                confinement.enter()
             });
         }
+        // A change of user takes it back, so it comes last.
+        ends_with_us(&mut command, Signal::KILL);
         Ok(command)
     }
 }

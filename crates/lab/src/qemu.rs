@@ -83,33 +83,32 @@ fn as_whom(
     cache: &Cache,
     observer: &dyn Observer,
 ) -> Result<(Program, String), LabError> {
-    let as_user = |user| Program {
-        path: path.clone(),
-        user,
-    };
-    if !rustix::process::geteuid().is_root() {
-        let program = as_user(User::Caller);
-        let digest = qemu_files::of(&program, version, cache)?.digest();
-        return Ok((program, digest));
-    }
-    let reason = match says_version(&as_user(User::Nobody), version) {
-        Ok(()) => {
-            let program = as_user(User::Nobody);
-            let files = qemu_files::of(&program, version, cache)?;
-            match files.closed_to_others() {
-                None => return Ok((program, files.digest())),
-                Some(file) => format!("{} is for root alone", file.display()),
+    if rustix::process::geteuid().is_root() {
+        let nobody = Program {
+            path: path.clone(),
+            user: User::Nobody,
+        };
+        let reason = match says_version(&nobody, version) {
+            Ok(()) => {
+                let files = qemu_files::of(&nobody, version, cache)?;
+                match files.closed_to_others() {
+                    None => return Ok((nobody, files.digest())),
+                    Some(file) => format!("{} is for root alone", file.display()),
+                }
             }
-        }
-        Err(reason) => reason,
+            Err(reason) => reason,
+        };
+        observer.note(&format!(
+            "QEMU cannot be the user nobody ({reason}), so it stays root, without most of root's capabilities: it may read \
+             every file; name a QEMU that all users can execute (--qemu) before you run a kernel that you do not trust",
+        ));
+    }
+    let caller = Program {
+        path,
+        user: User::Caller,
     };
-    observer.note(&format!(
-        "QEMU cannot be the user nobody ({reason}), so it stays root, without most of root's capabilities: it may read \
-         every file; name a QEMU that all users can execute (--qemu) before you run a kernel that you do not trust",
-    ));
-    let program = as_user(User::Caller);
-    let digest = qemu_files::of(&program, version, cache)?.digest();
-    Ok((program, digest))
+    let digest = qemu_files::of(&caller, version, cache)?.digest();
+    Ok((caller, digest))
 }
 
 /// An error, in words, if this user cannot execute it.

@@ -218,7 +218,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     let at = |name: &str| folder.join(name);
     let write = |name: &str, data: &[u8]| std::fs::write(at(name), data).map_err(LabError::io(at(name)));
     let (qemu, user) = (&prepared.qemu.program, prepared.qemu.program.user);
-    let place = Place::new(folder, user);
+    let mut place = Place::new(folder, user);
     write(INITRD, &prepared.initrd)?;
     place.read(CELL, " ".repeat(MAX_LEN).as_bytes())?;
     place.read(PLUGIN, prepared.qemu.plugin)?;

@@ -2,6 +2,7 @@
 
 use crate::virtual_machine::is_on_parport;
 use crate::{CpuList, CpuScheduler, Experiment, Length, Method, Part, Policy, Subject, Subjects, Venue, grammar};
+use std::fmt::Display;
 use worstcase_base::duration;
 use worstcase_probe::bench::{Bench, Line};
 use worstcase_probe::policy::ProbePolicy;
@@ -72,14 +73,10 @@ impl Experiment {
     pub fn check_census(&self) -> Result<(), Problem> {
         for part in &self.parts {
             if part.method.policy == Some(Policy::Other) {
-                let what = "an ordinary thread also waits for the turns of others, which a census does not count; take it of --policy fifo or rr";
-                return Err(Problem::new("census", what));
+                return Err(Problem::new("census", NO_CENSUS_OF_ORDINARY));
             }
             if let Some(probe) = part.probes(self.venue)?.iter().find(|probe| !probe.awaits_timer()) {
-                let what = format!(
-                    "the census asks what a timer's wake-up meets, and nothing of {probe} is due by a timer; take it of wakeup or response"
-                );
-                return Err(Problem::new("census", what));
+                return Err(Problem::new("census", no_census_without_timer(probe)));
             }
         }
         Ok(())
@@ -283,6 +280,16 @@ fn check_schedulers(kernels: &[Subject]) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// Why an ordinary thread has no census.
+pub const NO_CENSUS_OF_ORDINARY: &str = "an ordinary thread also waits for the turns of others, which a census does not count; take it of --policy fifo or rr";
+
+/// Why a probe has no census that no timer wakes.
+pub fn no_census_without_timer(probe: impl Display) -> String {
+    format!(
+        "the census asks what a timer's wake-up meets, and nothing of {probe} is due by a timer; take it of wakeup or response"
+    )
 }
 
 fn not_empty(len: usize, field: &'static str) -> Result<(), Problem> {

@@ -5,23 +5,20 @@ use worstcase_base::Exit;
 use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
+use worstcase_plan::{NO_CENSUS_OF_ORDINARY, no_census_without_timer};
 use worstcase_results::record::{CellId, RunError};
 
 /// Why there is no census.
 #[derive(Debug, thiserror::Error)]
 pub enum CensusError {
     /// No timer is due.
-    #[error(
-        "{cell}: the census asks what a timer's wake-up meets, and nothing of this probe is due by a timer; take it of wakeup or response"
-    )]
+    #[error("{cell}: {}", no_census_without_timer("this probe"))]
     NoTimer {
         /// The cell.
         cell: CellId,
     },
     /// What it waits for is no section.
-    #[error(
-        "{cell}: an ordinary thread also waits for the turns of others, which a census does not count; take it of --policy fifo or rr"
-    )]
+    #[error("{cell}: {NO_CENSUS_OF_ORDINARY}")]
     Ordinary {
         /// The cell.
         cell: CellId,

@@ -153,11 +153,39 @@ fn kernels_of_the_lab_are_in_the_order_of_their_versions() {
         write_cells(&dir.path().join(label), &ensemble(label, "shm", 1..=3, factor));
     }
     let said = history(dir.path()).arg("--fail-on-change").assert().code(1);
-    said.stdout(contains("from 6.6.9-amd64 to 6.12.1-amd64"))
+    // The largest comes first.
+    said.stdout(contains("rose from").and(contains("from 6.6.9-amd64 to 6.12.1-amd64\n")))
+        .stdout(contains("no step above").not())
         .stdout(contains(
             "1 of its kernels are identical to the bit with the one before",
         ))
         .stdout(contains("identical\n"));
+}
+
+#[test]
+fn small_steps_of_kernels_are_told_as_none() {
+    let of = |factor: f64| {
+        let dir = tempfile::tempdir().unwrap();
+        for (label, factor) in [("6.1.0-56-amd64", 1.0), ("6.6.9-amd64", factor)] {
+            write_cells(&dir.path().join(label), &ensemble(label, "shm", 1..=3, factor));
+        }
+        let said = history(dir.path()).assert().success();
+        String::from_utf8(said.get_output().stdout.clone()).unwrap()
+    };
+    let small = of(1.05);
+    assert!(
+        small.contains("wakeup under shm, full: no step above 10 %; the largest: "),
+        "{small}"
+    );
+    assert!(of(1.0).contains("wakeup under shm, full: the same of all kernels"));
+    let large = of(1.2);
+    assert!(!large.contains("no step above"), "{large}");
+    let sentences = large.lines().take_while(|line| !line.is_empty());
+    assert_eq!(
+        sentences.filter(|line| line.contains(" rose from ")).count(),
+        2,
+        "{large}"
+    );
 }
 
 #[test]

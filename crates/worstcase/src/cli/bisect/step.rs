@@ -54,17 +54,19 @@ fn answer(args: &BisectArgs, kernel: &str, terminal: &Terminal) -> Result<u8, Er
     }
 }
 
-/// Whether an error is the kernel's, so that another kernel may do better: it does not boot, or is none.
+/// Whether an error is the kernel's, so that another kernel may do better: it does not boot, is none, or cannot be had.
 pub fn of_the_kernel(error: &Error) -> bool {
     match error {
-        Error::Kernel(e) | Error::Lab(LabError::Kernel(e)) => matches!(
-            e,
-            KernelError::NotAKernel { .. }
-                | KernelError::BadDeb { .. }
-                | KernelError::Incomplete { .. }
-                | KernelError::Lacks { .. }
-                | KernelError::ModelNotInKernel { .. }
-        ),
+        Error::Kernel(e) | Error::Lab(LabError::Kernel(e)) => {
+            e.is_listed_in_vain()
+                || matches!(
+                    e,
+                    KernelError::NotAKernel { .. }
+                        | KernelError::BadDeb { .. }
+                        | KernelError::Lacks { .. }
+                        | KernelError::ModelNotInKernel { .. }
+                )
+        }
         Error::Lab(e) => matches!(
             e,
             LabError::Guest { .. }
@@ -75,5 +77,18 @@ pub fn of_the_kernel(error: &Error) -> bool {
                 | LabError::OtherPreempt { .. }
         ),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_the_archive_does_not_give_is_skipped_and_a_lost_network_is_not() {
+        let (what, why) = (String::new(), String::new());
+        assert!(of_the_kernel(&KernelError::AptFailed { what, why }.into()));
+        let (what, why) = (String::new(), String::new());
+        assert!(!of_the_kernel(&KernelError::NoNetwork { what, why }.into()));
     }
 }

@@ -43,7 +43,7 @@ fn those_to_be_had(names: Vec<String>, options: &ResolveOptions<'_>) -> Result<V
     for name in names {
         match resolve(&name, options) {
             Ok(_) => had.push(name),
-            Err(error @ (KernelError::AptFailed { .. } | KernelError::Incomplete { .. })) => {
+            Err(error) if error.is_listed_in_vain() => {
                 options.observer.note(&format!("{name} left out: {error}"));
                 refused = Some(error);
             }
