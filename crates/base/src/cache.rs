@@ -5,11 +5,14 @@
 //!   <area>/<key>/          a finished entry: it is there whole, or not at all; [`Cache::keep`] adds checksums of its files
 //!   <area>/.<key>.*.tmp/   an entry under construction; what a killed process left is removed by the next that uses the area
 //!   locks/<area>.<key>     flock files: one builder of an entry at a time, others wait for it
-//!   scratch/*/             folders of running commands, locked by them; one without its process is removed by the next
+//!   scratch/<machine>/*/   folders of running commands, locked by them; one without its process is removed by the next
 //! ```
 //!
 //! An entry is built in a temporary sibling, written out to the disk, and renamed into place, so that a process
 //! that is killed, or a machine that loses power, never leaves something half-usable behind.
+//!
+//! Several machines may share the folder. Where their locks do not reach each other two may build the same entry: the
+//! first that is published stays, and one that must be equal is compared ([`Cache::keep_equal`]).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -22,7 +25,7 @@ use rustix::fs::syncfs;
 use crate::format::plain;
 use crate::lock::Lock;
 use crate::trust::{self, Others};
-use crate::{Exit, sealed};
+use crate::{Exit, machine, sealed};
 
 /// Why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +62,23 @@ pub enum CacheError {
         /// What could not be written.
         path: PathBuf,
     },
+    /// Two machines made one entry, and not the same.
+    #[error(
+        "{what}: {first} and {second} do not agree, their files '{file}' differ; one of them computes wrongly, or has \
+         another build of something. Find out which, remove {} and ask again", path.display()
+    )]
+    Differs {
+        /// What it is of.
+        what: String,
+        /// Who made what is in the cache.
+        first: String,
+        /// Who made it again.
+        second: String,
+        /// The file that differs.
+        file: String,
+        /// The entry.
+        path: PathBuf,
+    },
     /// Any other failure below the cache directory.
     #[error("the cache failed, {}: {source}; check the disk", path.display())]
     Io {
@@ -82,11 +102,12 @@ impl CacheError {
         }
     }
 
-    /// Every failure of the cache is one of storage, except not knowing where it is.
+    /// Every failure of the cache is one of storage, except not knowing where it is, and machines that do not agree.
     pub fn exit(&self) -> Exit {
         match self {
             CacheError::NoPlace => Exit::Missing,
             CacheError::NotOurs { .. } => Exit::Usage,
+            CacheError::Differs { .. } => Exit::Measured,
             _ => Exit::Storage,
         }
     }
@@ -228,7 +249,7 @@ impl Cache {
         let path = self.path(area, key);
         match path.exists() {
             true => Ok(path),
-            false => self.build(area, key, build),
+            false => self.build(area, key, build, |_| Ok(())),
         }
     }
 
@@ -243,32 +264,104 @@ impl Cache {
     ) -> Result<PathBuf, E> {
         self.sweep_once(area);
         let _lock = self.lock(area, key)?;
-        let path = self.path(area, key);
-        if path.exists() {
-            match check_once(&path) {
-                Ok(()) => return Ok(path),
-                Err(reason) => {
-                    let place = path.display();
-                    eprintln!(
-                        "worstcase: {}",
-                        plain(&format!("damaged in the cache, {place}: {reason}; {again}"))
-                    );
-                    discard(&path).map_err(|e| CacheError::from_io(&path, e))?;
-                }
-            }
+        match self.whole(area, key, again)? {
+            Some(path) => Ok(path),
+            None => self.build(area, key, |building| seal_built(build, building), |_| Ok(())),
         }
-        self.build(area, key, |building| {
-            build(building)?;
-            Ok(sealed::seal(building).map_err(|e| CacheError::from_io(building, e))?)
-        })
     }
 
-    /// Under the entry's lock.
+    /// The same for what must be equal whoever makes it: where locks do not reach another machine, which publishes this
+    /// entry meanwhile, both are compared. `what` names it in an error.
+    pub fn keep_equal<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        again: &str,
+        what: &str,
+        build: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        self.sweep_once(area);
+        let _lock = self.lock(area, key)?;
+        match self.whole(area, key, again)? {
+            Some(path) => Ok(path),
+            None => self.build_equal(area, key, what, build),
+        }
+    }
+
+    /// An entry with checksums that it fits; one that does not is told of and removed, as by [`Cache::keep`].
+    pub fn kept(&self, area: &str, key: &str, again: &str) -> Result<Option<PathBuf>, CacheError> {
+        if self.get(area, key).is_none() {
+            return Ok(None);
+        }
+        let _lock = self.lock(area, key)?;
+        self.whole(area, key, again)
+    }
+
+    /// Takes in what another machine made; if the entry exists, both must be equal. `fill` writes it, with
+    /// [`sealed::MADE_BY`] if it is not this machine's.
+    pub fn take_in<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        again: &str,
+        what: &str,
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        self.sweep_once(area);
+        let _lock = self.lock(area, key)?;
+        self.whole(area, key, again)?;
+        self.build_equal(area, key, what, fill)
+    }
+
+    fn build_equal<E: From<CacheError>>(
+        &self,
+        area: &str,
+        key: &str,
+        what: &str,
+        build: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let path = self.path(area, key);
+        let compare = |building: &Path| {
+            let difference = sealed::difference(&path, building).map_err(|e| CacheError::from_io(&path, e))?;
+            match difference {
+                None => Ok(()),
+                Some(file) => Err(CacheError::Differs {
+                    what: what.into(),
+                    first: sealed::made_by(&path),
+                    second: sealed::made_by(building),
+                    file,
+                    path: path.clone(),
+                }),
+            }
+        };
+        self.build(area, key, |building| seal_built(build, building), compare)
+    }
+
+    /// An entry that fits its checksums; one that does not is removed. Under its lock.
+    fn whole(&self, area: &str, key: &str, again: &str) -> Result<Option<PathBuf>, CacheError> {
+        let path = self.path(area, key);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let Err(reason) = check_once(&path) else {
+            return Ok(Some(path));
+        };
+        let place = path.display();
+        eprintln!(
+            "worstcase: {}",
+            plain(&format!("damaged in the cache, {place}: {reason}; {again}"))
+        );
+        discard(&path).map_err(|e| CacheError::from_io(&path, e))?;
+        Ok(None)
+    }
+
+    /// Under the entry's lock; `meets` is given what was built if the entry is there when it is done.
     fn build<E: From<CacheError>>(
         &self,
         area: &str,
         key: &str,
         build: impl FnOnce(&Path) -> Result<(), E>,
+        meets: impl FnOnce(&Path) -> Result<(), CacheError>,
     ) -> Result<PathBuf, E> {
         let path = self.path(area, key);
         let parent = self.area(area)?;
@@ -289,9 +382,16 @@ impl Cache {
             fs::rename(building.path(), &path)?;
             File::open(&parent)?.sync_all()
         };
-        stored().map_err(|e| CacheError::from_io(&path, e))?;
-        // The directory has moved: nothing is left for TempDir to delete.
-        let _ = building.keep();
+        match stored() {
+            Ok(()) => {
+                // The directory has moved: nothing is left for TempDir to delete.
+                let _ = building.keep();
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
+                meets(building.path())?;
+            }
+            Err(e) => return Err(CacheError::from_io(&path, e).into()),
+        }
         Ok(path)
     }
 
@@ -299,7 +399,8 @@ impl Cache {
     pub fn scratch(&self) -> Result<Scratch, CacheError> {
         // Between making a folder and locking it, it looks like a leftover.
         let _making = self.lock("scratch", "making")?;
-        let area = self.area("scratch")?;
+        // Locks of folders do not reach other machines: each has a place of its own.
+        let area = self.area(&format!("scratch/{}", machine::name()))?;
         remove_unlocked(&area);
         let make = || -> io::Result<Scratch> {
             let folder = tempfile::tempdir_in(&area)?;
@@ -326,6 +427,11 @@ impl Cache {
         };
         stored().map_err(|e| CacheError::from_io(path, e))
     }
+}
+
+fn seal_built<E: From<CacheError>>(build: impl FnOnce(&Path) -> Result<(), E>, building: &Path) -> Result<(), E> {
+    build(building)?;
+    Ok(sealed::seal(building).map_err(|e| CacheError::from_io(building, e))?)
 }
 
 /// Whether an entry fits its checksums; looked at once in a process.
@@ -393,10 +499,12 @@ mod tests {
     fn scratch_of_the_living_stays_and_of_the_dead_goes() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
-        let dead = dir.path().join("scratch/left");
+        let dead = dir.path().join("scratch").join(machine::name()).join("left");
+        let of_another = dir.path().join("scratch/another machine/left");
+        fs::create_dir_all(&of_another).unwrap();
         fs::create_dir_all(dead.join("inside")).unwrap();
         let first = cache.scratch().unwrap();
-        assert!(!dead.exists());
+        assert!(!dead.exists() && of_another.exists());
         let second = cache.scratch().unwrap();
         assert!(first.path().is_dir() && second.path().is_dir());
         let path = first.path().to_path_buf();
@@ -479,6 +587,56 @@ mod tests {
         assert_eq!(keep(dir.path()), b"whole");
         assert_eq!(built.get(), 2);
         assert_eq!(fs::read_dir(dir.path().join("area")).unwrap().count(), 1);
+    }
+
+    /// As a machine does whose locks do not reach this one.
+    fn publish_behind_the_lock(root: &Path, bytes: &[u8]) {
+        let path = root.join("area/key");
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("f"), bytes).unwrap();
+        fs::write(path.join(sealed::MADE_BY), "board7").unwrap();
+        sealed::seal(&path).unwrap();
+    }
+
+    #[test]
+    fn two_machines_that_build_one_entry_must_agree() {
+        for (there, agree) in [("same", true), ("other", false)] {
+            let dir = tempfile::tempdir().unwrap();
+            let cache = Cache::at(dir.path());
+            let kept = cache.keep_equal::<CacheError>("area", "key", "again", "cell x", |path| {
+                publish_behind_the_lock(dir.path(), there.as_bytes());
+                fs::write(path.join("f"), b"same").unwrap();
+                Ok(())
+            });
+            match agree {
+                true => assert_eq!(sealed::made_by(&kept.unwrap()), "board7", "the first stays"),
+                false => {
+                    let said = kept.unwrap_err().to_string();
+                    let both = format!("cell x: board7 and {} do not agree", machine::name());
+                    assert!(said.starts_with(&both) && said.contains("'f'"), "{said}");
+                }
+            }
+            assert_eq!(fs::read_dir(dir.path().join("area")).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_another_machine_made_is_taken_in_once_and_compared_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let take = |bytes: &'static str, by: &'static str| {
+            cache.take_in::<CacheError>("area", "key", "again", "cell x", |path| {
+                fs::write(path.join("f"), bytes).unwrap();
+                fs::write(path.join(sealed::MADE_BY), by).unwrap();
+                Ok(())
+            })
+        };
+        let path = take("same", "board1").unwrap();
+        take("same", "board2").unwrap();
+        assert_eq!(sealed::made_by(&path), "board1");
+        let said = take("other", "board3").unwrap_err().to_string();
+        assert!(said.starts_with("cell x: board1 and board3 do not agree"), "{said}");
+        assert_eq!(fs::read(path.join("f")).unwrap(), b"same");
     }
 
     #[test]

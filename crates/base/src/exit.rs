@@ -18,3 +18,13 @@ pub enum Exit {
     /// A defect of worstcase: it says where, in one line to be reported.
     Defect = 6,
 }
+
+impl Exit {
+    /// The one with this number, of a process that said it.
+    pub fn of(number: u8) -> Option<Exit> {
+        use Exit::{Defect, Fail, Measured, Missing, Storage, Usage};
+        [Fail, Usage, Missing, Measured, Storage, Defect]
+            .into_iter()
+            .find(|exit| *exit as u8 == number)
+    }
+}

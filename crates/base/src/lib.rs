@@ -11,6 +11,7 @@ mod exit;
 pub mod files;
 pub mod format;
 pub mod lock;
+pub mod machine;
 pub mod room;
 pub mod sealed;
 pub mod trust;

@@ -13,7 +13,7 @@ use crate::lock::Lock;
 /// An entry in use: it stays until this is dropped.
 #[derive(Debug)]
 pub struct Held {
-    _folder: Lock,
+    _lock: Lock,
 }
 
 impl Cache {
@@ -21,12 +21,14 @@ impl Cache {
     pub fn hold(&self, area: &str, key: &str) -> Result<Option<Held>, CacheError> {
         let path = self.path(area, key);
         let hold = || -> io::Result<Option<Held>> {
-            let folder = Lock::shared(File::open(&path)?)?;
+            let folder = File::open(&path)?;
+            // A lock of the folder would not reach other machines that share the cache.
+            let lock = Lock::shared(self.use_file(area, key)?)?;
             // A cache that is only read tells nobody of its use.
-            let _ = folder.file().set_modified(SystemTime::now());
-            let ours = folder.file().metadata()?;
+            let _ = folder.set_modified(SystemTime::now());
+            let ours = folder.metadata()?;
             let is_there = fs::metadata(&path).is_ok_and(|now| ours.ino() == now.ino());
-            Ok(is_there.then_some(Held { _folder: folder }))
+            Ok(is_there.then_some(Held { _lock: lock }))
         };
         match hold() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -58,8 +60,16 @@ impl Cache {
     fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
         let path = self.path(area, key);
         let _lock = self.try_lock(area, key)?;
-        let _folder = Lock::try_open(&path).ok()??;
+        let _unused = Lock::try_exclusive(self.use_file(area, key).ok()?).ok()??;
         discard(&path).ok()
+    }
+
+    /// Locked by all who use an entry.
+    fn use_file(&self, area: &str, key: &str) -> io::Result<File> {
+        let folder = self.path("locks", "");
+        fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("{area}.{key}.used"));
+        File::options().read(true).append(true).create(true).open(path)
     }
 }
 

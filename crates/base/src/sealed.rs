@@ -16,13 +16,21 @@ use twox_hash::XxHash3_128;
 
 /// Name of the file with the checksums.
 pub const FILE: &str = "CHECKSUMS";
+/// Name of the file that says which machine made the folder. It is under no checksum: equal folders may be of two machines.
+pub const MADE_BY: &str = "MADE_BY";
+
+const LONGEST_NAME: u64 = 1 << 10;
 
 /// A block that holds only zeros counts for nothing, whether it was written or not.
 const BLOCK: usize = 1 << 16;
 static ZEROS: [u8; BLOCK] = [0; BLOCK];
 
-/// Seals the folder as it is.
+/// Seals the folder as it is; of this machine, if it does not say that it is of another.
 pub fn seal(folder: &Path) -> io::Result<()> {
+    let made_by = folder.join(MADE_BY);
+    if !made_by.exists() {
+        fs::write(made_by, crate::machine::name())?;
+    }
     fs::write(folder.join(FILE), checksums(folder)?)
 }
 
@@ -35,13 +43,36 @@ pub fn check(folder: &Path) -> Result<(), String> {
     }
     let of = |text: &str| -> Vec<String> { text.lines().map(str::to_string).collect() };
     let (kept, found) = (of(&kept), of(&found));
-    let name = |line: &String| line.splitn(3, "  ").nth(2).unwrap_or("?").to_string();
     let other = kept.iter().find(|line| !found.contains(line));
     let other = other.or_else(|| found.iter().find(|line| !kept.contains(line)));
     Err(match other {
         Some(line) => format!("its file '{}' does not fit its checksum", name(line)),
         None => format!("its {FILE} is not as it was written"),
     })
+}
+
+/// Which machine made a sealed folder, in words.
+pub fn made_by(folder: &Path) -> String {
+    match crate::files::read_most(&folder.join(MADE_BY), LONGEST_NAME) {
+        Ok(name) => String::from_utf8_lossy(&name).trim().to_string(),
+        Err(_) => "an unknown machine".into(),
+    }
+}
+
+/// A file that two sealed folders both have, and that differs; files that one of them lacks are of another version.
+pub fn difference(first: &Path, second: &Path) -> io::Result<Option<String>> {
+    let read = |folder: &Path| crate::files::read_to_string(&folder.join(FILE));
+    let (first, second) = (read(first)?, read(second)?);
+    let other = first.lines().find(|line| {
+        let same_name = |other: &&str| name(other) == name(line);
+        second.lines().find(same_name).is_some_and(|other| other != *line)
+    });
+    Ok(other.map(|line| name(line).to_string()))
+}
+
+/// The file that a line of checksums is of.
+fn name(line: &str) -> &str {
+    line.splitn(3, "  ").nth(2).unwrap_or("?")
 }
 
 fn checksums(folder: &Path) -> io::Result<String> {
@@ -63,7 +94,7 @@ fn find(root: &Path, below: &Path, names: &mut Vec<PathBuf>) -> io::Result<()> {
         let name = below.join(entry.file_name());
         match entry.file_type()?.is_dir() {
             true => find(root, &name, names)?,
-            false if name != Path::new(FILE) => names.push(name),
+            false if name != Path::new(FILE) && name != Path::new(MADE_BY) => names.push(name),
             false => {}
         }
     }
@@ -146,6 +177,24 @@ mod tests {
         );
         fs::remove_file(at(FILE)).unwrap();
         assert!(check(dir.path()).unwrap_err().starts_with("its CHECKSUMS: "));
+    }
+
+    #[test]
+    fn folders_of_two_machines_are_equal_when_their_files_are() {
+        let (one, other) = (sealed(), sealed());
+        let at = |name: &str| other.path().join(name);
+        fs::write(at(MADE_BY), "board7\n").unwrap();
+        check(other.path()).unwrap();
+        assert_eq!(made_by(other.path()), "board7");
+        assert_eq!(made_by(one.path()), crate::machine::name());
+        assert_eq!(difference(one.path(), other.path()).unwrap(), None);
+        fs::write(at("more"), b"of a later version").unwrap();
+        seal(other.path()).unwrap();
+        assert_eq!(difference(one.path(), other.path()).unwrap(), None);
+        fs::write(at("in/a"), b"some other").unwrap();
+        seal(other.path()).unwrap();
+        assert_eq!(difference(one.path(), other.path()).unwrap().unwrap(), "in/a");
+        assert_eq!(made_by(other.path()), "board7");
     }
 
     #[test]

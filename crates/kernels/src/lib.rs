@@ -53,7 +53,7 @@ pub use error::KernelError;
 use name::KernelName;
 
 /// A kernel that can be booted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {
     /// As the user asked for it.
     pub name: String,

@@ -13,14 +13,14 @@
 //!   dropped them has no line for PREEMPT_NONE, neither set nor "is not set". Asked for `preempt=none`, it answers
 //!   "unsupported mode" and runs its default.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub use worstcase_plan::Model;
 
 use super::config::KernelConfig;
 use super::{Kernel, KernelError};
 
 /// How a kernel comes to run a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Chosen {
     /// By `preempt=<model>` on the kernel command line.
@@ -30,7 +30,7 @@ pub enum Chosen {
 }
 
 /// A model that a kernel can boot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreemptModel {
     /// The model.
     pub model: Model,

@@ -59,7 +59,7 @@ impl Again {
             limit,
         };
         let raw = cell::obtain(&options.cache, &run)?;
-        if matrix::result(prepared, &snapshot, &raw)?.record.digest != record.digest {
+        if matrix::result(prepared, &snapshot.ready, &raw)?.record.digest != record.digest {
             return Err(other("it gave other samples"));
         }
         let kernel = KernelSymbols::obtain(&options.cache, prepared, &snapshot, &planned.spec.load)?;

@@ -7,11 +7,14 @@ use super::process::last_lines;
 use super::snapshot::{BOOT, Snapshot};
 use super::subject::Prepared;
 use super::watchdog::Limits;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_base::files::read_most;
+use worstcase_base::sealed;
 use worstcase_probe::loads::{self, LoadKind, LoadSpec};
 use worstcase_probe::spec::CellSpec;
 use worstcase_probe::trace::Event;
@@ -68,10 +71,67 @@ pub fn is_cached(cache: &Cache, key: &str) -> bool {
     cache.get(AREA, key).is_some()
 }
 
+/// A result as it goes from one machine to another: its files, and which machine made them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parts {
+    /// By name: `record`, `events`, `console`.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The machine.
+    pub made_by: String,
+}
+
+/// The files of a result.
+const FILES: [&str; 3] = ["record", "events", "console"];
+
+impl Parts {
+    /// Of a result that is in the cache.
+    pub fn kept(cache: &Cache, key: &str) -> Result<Parts, LabError> {
+        let folder = cache.path(AREA, key);
+        let read = |name: &str| {
+            let path = folder.join(name);
+            let bytes = worstcase_base::files::read(&path).map_err(LabError::io(path))?;
+            Ok::<_, LabError>((name.to_string(), bytes))
+        };
+        Ok(Parts {
+            files: FILES.into_iter().map(read).collect::<Result<_, _>>()?,
+            made_by: sealed::made_by(&folder),
+        })
+    }
+
+    /// Keeps them; a result that is there already must be the same. What cannot be read as a result is none.
+    pub fn keep(&self, cache: &Cache, key: &str, what: &str) -> Result<(), LabError> {
+        cache.take_in(AREA, key, AGAIN, what, |building| {
+            let write = |name: &str, bytes: &[u8]| {
+                let path = building.join(name);
+                std::fs::write(&path, bytes).map_err(LabError::io(path))
+            };
+            for name in FILES {
+                let bytes = self.files.get(name).map(Vec::as_slice).unwrap_or_default();
+                write(name, bytes)?;
+            }
+            write(sealed::MADE_BY, self.made_by.as_bytes())?;
+            decode(building).map(drop).map_err(|reason| LabError::NoResult {
+                what: format!("{what}, from {}", self.made_by),
+                reason,
+                console: last_lines(&building.join("console"), CONSOLE_LINES),
+            })
+        })?;
+        Ok(())
+    }
+}
+
+/// The result that the cache has; none if there is none, or if it is damaged, which is told.
+pub fn kept(cache: &Cache, key: &str) -> Result<Option<Raw>, LabError> {
+    match cache.kept(AREA, key, AGAIN)? {
+        Some(folder) => read_raw(&folder).map(Some),
+        None => Ok(None),
+    }
+}
+
 /// Takes the result from the cache, or runs the cell and keeps what it gave.
 pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
     let key = key(run.prepared, run.spec)?;
-    let folder = cache.keep(AREA, &key, AGAIN, |building| {
+    let folder = cache.keep_equal(AREA, &key, AGAIN, &describe(run), |building| {
         execute(run, building)?;
         for name in LEFTOVERS {
             let path = building.join(name);
@@ -103,10 +163,14 @@ pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result
 
 /// The cell, for messages.
 pub fn describe(run: &Run) -> String {
-    let spec = run.spec;
+    described(run.prepared, run.spec)
+}
+
+/// The same before there is a snapshot.
+pub fn described(prepared: &Prepared, spec: &CellSpec) -> String {
     format!(
         "{}, load {}, probe {}, seed {}",
-        run.prepared.subject.label(),
+        prepared.subject.label(),
         spec.load,
         spec.probe,
         spec.seed

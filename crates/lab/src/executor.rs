@@ -6,6 +6,7 @@
 use super::LabError;
 use super::cell::{self, Run as CellRun};
 use super::matrix::{self, Matrix};
+use super::planned::Planned;
 use super::snapshot::Snapshot;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -16,9 +17,7 @@ use worstcase_results::record::{CellResult, Executor, Progress, Record, Run, Tas
 
 /// Runs a matrix.
 pub struct LabExecutor<'a> {
-    matrix: Matrix,
-    /// One a cell.
-    tasks: Vec<Task>,
+    planned: Planned,
     how: How<'a>,
     /// By the index of their subject.
     snapshots: BTreeMap<usize, Snapshot>,
@@ -37,32 +36,16 @@ pub struct How<'a> {
 impl<'a> LabExecutor<'a> {
     /// For these cells.
     pub fn new(matrix: Matrix, how: How<'a>) -> LabExecutor<'a> {
-        let task = |cell: &matrix::MatrixCell| Task {
-            cells: vec![cell.entry.clone()],
-        };
         LabExecutor {
-            tasks: matrix.cells().iter().map(task).collect(),
-            matrix,
+            planned: Planned::new(matrix),
             how,
             snapshots: BTreeMap::new(),
         }
     }
 
-    fn subject_of(&self, task: usize) -> usize {
-        self.matrix.cells[task].subject
-    }
-
-    /// The subjects of these tasks, each once.
-    fn subjects(&self, tasks: &[usize]) -> Vec<usize> {
-        let mut subjects: Vec<usize> = tasks.iter().map(|task| self.subject_of(*task)).collect();
-        subjects.sort_unstable();
-        subjects.dedup();
-        subjects
-    }
-
     /// Measures all tasks without a run folder; their records, in order.
     pub fn records(&mut self, progress: &dyn Progress) -> Result<Vec<Record>, LabError> {
-        let all: Vec<usize> = (0..self.tasks.len()).collect();
+        let all: Vec<usize> = (0..self.planned.tasks().len()).collect();
         progress.begin(self.preparations(&all), all.len());
         self.begin(&all, progress)?;
         parallel(self.how.jobs, &all, |task| {
@@ -74,23 +57,22 @@ impl<'a> LabExecutor<'a> {
 
     /// What a task gives, from the cache or from running it; its subject is booted.
     fn result(&self, task: usize) -> Result<CellResult, LabError> {
-        let cell = &self.matrix.cells[task];
-        let prepared = self.matrix.subject(cell);
-        let snapshot = &self.snapshots[&cell.subject];
+        let (prepared, spec) = self.planned.cell(task);
+        let snapshot = &self.snapshots[&self.planned.subject_of(task)];
         let raw = cell::obtain(
             self.how.cache,
             &CellRun {
                 prepared,
                 snapshot,
-                spec: &cell.spec,
+                spec,
                 limit: self.how.limit,
             },
         )?;
-        matrix::result(prepared, snapshot, &raw)
+        matrix::result(prepared, &snapshot.ready, &raw)
     }
 
     fn is_booted(&self, subject: usize) -> bool {
-        Snapshot::is_cached(self.how.cache, &self.matrix.subjects[subject])
+        Snapshot::is_cached(self.how.cache, self.planned.subject(subject))
     }
 }
 
@@ -98,7 +80,7 @@ impl Executor for LabExecutor<'_> {
     type Error = LabError;
 
     fn tasks(&self) -> &[Task] {
-        &self.tasks
+        self.planned.tasks()
     }
 
     fn jobs(&self) -> NonZeroUsize {
@@ -106,20 +88,18 @@ impl Executor for LabExecutor<'_> {
     }
 
     fn preparations(&self, missing: &[usize]) -> usize {
-        let subjects = self.subjects(missing);
+        let subjects = self.planned.subjects(missing);
         subjects.into_iter().filter(|subject| !self.is_booted(*subject)).count()
     }
 
     fn changed(&self, record: &Record) -> Option<String> {
-        let subject = record.subject.id();
-        let cell = self.matrix.cells.iter().find(|cell| cell.entry.subject == subject)?;
-        self.matrix.subject(cell).changed_since(record)
+        self.planned.changed(record)
     }
 
     fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), LabError> {
         let this: &LabExecutor<'_> = self;
-        let snapshots = parallel(this.how.jobs, &this.subjects(missing), |subject| {
-            let prepared = &this.matrix.subjects[*subject];
+        let snapshots = parallel(this.how.jobs, &this.planned.subjects(missing), |subject| {
+            let prepared = this.planned.subject(*subject);
             let cached = this.is_booted(*subject);
             let snapshot = Snapshot::obtain(this.how.cache, prepared, this.how.limit)?;
             if !cached {

@@ -20,6 +20,9 @@
 //! replay    a cell again, with every block logged around chosen samples: what explain reads
 //! again     a recorded cell, ready to be run again
 //! matrix    many cells, with the subjects that they run on
+//! planned   the cells of a matrix as an executor sees them: their tasks, keys and records, without a machine
+//! parcel    a Subject on its way to another machine, and the cells that are measured there
+//! ready     what a machine said of itself when it was ready            (kept in the cache, by content)
 //! models    an experiment's cells, once the models that its kernels can boot are known
 //! executor  boots the subjects and runs the cells, several QEMUs at once
 //! ```
@@ -46,13 +49,16 @@ pub mod matrix;
 pub mod models;
 pub mod moments;
 pub mod own_module;
+pub mod parcel;
 mod payload;
 mod place;
+pub mod planned;
 mod plugin_log;
 mod process;
 pub mod qemu;
 mod qemu_files;
 mod qmp;
+pub mod ready;
 pub mod replay;
 mod scheduler;
 pub mod snapshot;
@@ -209,6 +215,16 @@ pub enum LabError {
         /// What is missing, and what would help.
         reason: String,
     },
+    /// A machine on which a subject would be another.
+    #[error("{what}: {machine} would measure another machine: {reason}")]
+    OtherMachine {
+        /// The subject.
+        what: String,
+        /// The machine's name.
+        machine: String,
+        /// What is not the same there, and the remedy.
+        reason: String,
+    },
     /// Files of ours.
     #[error("{}: {source}", path.display())]
     Io {
@@ -234,6 +250,7 @@ impl LabError {
         match self {
             LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
             LabError::NoQemu(_)
+            | LabError::OtherMachine { .. }
             | LabError::QemuStart { .. }
             | LabError::QemuVersion { .. }
             | LabError::QemuFiles { .. } => Exit::Missing,

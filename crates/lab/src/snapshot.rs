@@ -16,6 +16,7 @@ use super::machine::{self, CELL, CONSOLE, EVENTS, Given, Memory, PLUGIN, PROGRES
 use super::place::{ERRORS, Place};
 use super::plugin_log;
 use super::process::{Process, Start, last_lines};
+use super::ready::{self, Ready};
 use super::subject::Prepared;
 use super::watchdog::Limits;
 use serde_json::json;
@@ -92,7 +93,9 @@ impl Snapshot {
                 make(building, prepared, limit)?.agree(cache, prepared)
             })?;
             if let Some(held) = cache.hold(AREA, &prepared.key)? {
-                return Snapshot::open(&folder, Some(held), prepared);
+                let snapshot = Snapshot::open(&folder, Some(held), prepared)?;
+                Ready::of(&folder)?.keep(cache, &prepared.key, &prepared.subject.label())?;
+                return Ok(snapshot);
             }
         }
     }
@@ -115,8 +118,7 @@ impl Snapshot {
             reason: reason.into(),
             again: AGAIN,
         };
-        let text = std::fs::read_to_string(folder.join("ready")).unwrap_or_default();
-        let ready = parse_ready(&text).ok_or_else(|| damaged("its file 'ready' is cut short"))?;
+        let ready = Ready::of(folder)?.said;
         let length = |name: &str| std::fs::metadata(folder.join(name)).map_or(0, |file| file.len());
         if length(MEMORY) != memory_bytes(prepared) || length(INITRD) != prepared.initrd.len() as u64 {
             return Err(damaged("its memory or its image is cut short"));
@@ -250,7 +252,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
         return Err(no_result(prepared, &message, &error, folder));
     }
     let text = String::from_utf8_lossy(&message);
-    let ready = parse_ready(&text).ok_or_else(|| {
+    let ready = ready::parse(&text).ok_or_else(|| {
         no_result(
             prepared,
             &message,
@@ -351,17 +353,6 @@ fn check_cpus(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(
     }
 }
 
-/// `WCREADY`, `key=value` lines, an empty line.
-fn parse_ready(text: &str) -> Option<BTreeMap<String, String>> {
-    let body = text.strip_prefix("WCREADY\n")?.split_once("\n\n")?.0;
-    Some(
-        body.lines()
-            .filter_map(|l| l.split_once('='))
-            .map(|(k, v)| (k.to_string(), v.to_string()))
-            .collect(),
-    )
-}
-
 /// The end of what QEMU and the kernel said, for messages.
 pub(super) fn console_end(folder: &Path) -> String {
     let parts = [ERRORS, CONSOLE].map(|name| last_lines(&folder.join(name), 60));
@@ -370,18 +361,5 @@ pub(super) fn console_end(folder: &Path) -> String {
         "(neither QEMU nor the kernel said anything)".into()
     } else {
         said.join("\n")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ready_message_is_read_only_when_it_is_whole() {
-        let ready = parse_ready("WCREADY\nrelease=6.1\ntimer_entry=0xff\n\n").unwrap();
-        assert_eq!(ready["release"], "6.1");
-        assert_eq!(parse_ready("WCREADY\nrelease=6.1\n"), None);
-        assert_eq!(parse_ready("SeaBIOS"), None);
     }
 }

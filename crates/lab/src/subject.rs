@@ -63,12 +63,17 @@ impl Subject {
 
     /// Builds the image and computes the key.
     pub fn prepare(self, qemu: &Qemu) -> Result<Prepared, LabError> {
+        let initrd = image::build(&self)?;
+        Ok(self.with_image(initrd, qemu))
+    }
+
+    /// With an image that was built before.
+    pub(super) fn with_image(self, initrd: Vec<u8>, qemu: &Qemu) -> Prepared {
         let mut command_line = COMMAND_LINE.to_string();
         let append = Some(self.machine.append.to_string()).filter(|words| !words.is_empty());
         for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
         }
-        let initrd = image::build(&self)?;
         let mut digest = Digest::new("worstcase-subject/3");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
@@ -85,13 +90,13 @@ impl Subject {
         if let Some(disk) = &self.disk {
             digest.text(disk);
         }
-        Ok(Prepared {
+        Prepared {
             key: digest.hex(),
             subject: self,
             qemu: qemu.clone(),
             command_line,
             initrd,
-        })
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
 //! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
-//! of the probes with parameters, [`io`] those of work with files, [`trimmed`] the statistics of `switch` as they were published; [`scheduled`] what loaded schedulers counted; [`ranking`] a verdict with its cost, [`demands`] who meets what uses need; [`then_now`] published figures and ours; [`compare`] and [`mod@gate`] tell of two runs; [`verdict`] says how sure a verdict is, [`tail`]
+//! of the probes with parameters, [`io`] those of work with files, [`trimmed`] the statistics of `switch` as they were published; [`scheduled`] what loaded schedulers counted; [`ranking`] a verdict with its cost, [`demands`] who meets what uses need; [`then_now`] published figures and ours; [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says how sure a verdict is, [`tail`]
 //! what the largest samples say of larger ones.
 //! [`html`] is the page that people open: pictures, breakdowns, all of it in one file.
 
@@ -24,6 +24,7 @@ pub mod html;
 mod io;
 pub mod isolate;
 pub mod json;
+pub mod machines;
 pub mod markdown;
 pub mod metrics;
 mod noise;

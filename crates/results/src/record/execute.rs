@@ -1,7 +1,7 @@
 //! The loop that fills a run: what is recorded is skipped, the rest is measured, and whoever asks for an end gets one.
 //!
-//! It knows nothing of how a cell is measured: that is an [`Executor`]'s. The lab and this machine are two; a batch
-//! system, or another machine, would be a third.
+//! It knows nothing of how a cell is measured: that is an [`Executor`]'s. The lab and this machine are two; Slurm and
+//! machines that ssh reaches measure for the lab elsewhere.
 
 use super::{CellEntry, CellId, Record, Run, RunError};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub struct Task {
     pub cells: Vec<CellEntry>,
 }
 
-/// Measures tasks. [`execute`] calls [`Executor::begin`] once, [`Executor::measure`] for each task that is missing, and
+/// Measures tasks. [`execute`] calls [`Executor::begin`] once, [`Executor::measure_all`] for the tasks that are missing, and
 /// [`Executor::end`] once, whatever happened in between.
 pub trait Executor: Sync {
     /// What can go wrong.
@@ -43,6 +43,26 @@ pub trait Executor: Sync {
     /// then or with nothing.
     fn measure(&self, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), Self::Error>;
 
+    /// Measures these tasks; the first error ends it. Who does not decide what is measured when, as a batch system does,
+    /// takes what comes in another order.
+    fn measure_all(
+        &self,
+        missing: &[usize],
+        run: &Run,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), Self::Error> {
+        parallel(self.jobs(), missing, |task| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            self.measure(*task, run, stop)?;
+            progress.measured(&self.tasks()[*task].cells[0].id);
+            Ok(())
+        })
+        .map(drop)
+    }
+
     /// Puts back what [`Executor::begin`] changed, after its failure too.
     fn end(&mut self) -> Result<(), Self::Error>;
 }
@@ -55,6 +75,8 @@ pub trait Progress: Sync {
     fn prepared(&self, what: &str);
     /// A task is done; its first cell.
     fn measured(&self, cell: &CellId);
+    /// What goes on elsewhere, in words.
+    fn state(&self, _what: &str) {}
 }
 
 /// Tells nobody.
@@ -89,16 +111,7 @@ pub fn execute<E: Executor>(
     let missing: Vec<usize> = all.filter(|(_, task)| !is_measured(task)).map(|(nth, _)| nth).collect();
     progress.begin(executor.preparations(&missing), missing.len());
     let begun = executor.begin(&missing, progress);
-    let measured = begun.and_then(|()| {
-        parallel(executor.jobs(), &missing, |task| {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            executor.measure(*task, run, stop)?;
-            progress.measured(&executor.tasks()[*task].cells[0].id);
-            Ok(())
-        })
-    });
+    let measured = begun.and_then(|()| executor.measure_all(&missing, run, progress, stop));
     let ended = executor.end();
     match measured {
         // Ctrl-C reaches what the executor started, too: it ends with an error of its own.

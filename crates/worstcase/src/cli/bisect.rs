@@ -4,7 +4,7 @@ mod kernels;
 mod step;
 
 use super::compare::{breakdown, worsening};
-use super::lab::{Jobs, QemuArgs, Selection, run_cells};
+use super::lab::{self, ExecutorArgs, Jobs, QemuArgs, Selection, run_cells};
 use super::output::{print, write};
 use super::progress::Terminal;
 use super::{Error, stop};
@@ -25,7 +25,6 @@ use worstcase_bisect::figures::{self, Figure};
 use worstcase_bisect::search::{Word, steps};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::executor;
 use worstcase_lab::qemu::Qemu;
 use worstcase_plan::Plan;
 use worstcase_report::bisect::{Found, mail, markdown};
@@ -78,6 +77,8 @@ pub struct BisectArgs {
     output: PathBuf,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    executor: ExecutorArgs,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -161,13 +162,17 @@ impl Bench<'_> {
     fn measure(&self, kernel: &str, folder: &Path) -> Result<Outcome, Error> {
         let experiment = self.args.selection.experiment(&[kernel.to_string()], None)?;
         let additions = Additions::of(&experiment)?;
-        let how = executor::How {
-            cache: &self.options.cache,
+        let means = lab::Means {
+            executor: &self.args.executor.executor,
             jobs: self.args.jobs.count(),
+            qemu: self.qemu,
+            named: self.args.qemu.path(),
             limit: self.args.qemu.limit(),
+            options: self.options,
+            stop: &self.stop,
         };
         let plan = Plan::new("lab run", experiment);
-        match run_cells(plan, folder, &additions, self.qemu, how, self.options, &self.stop) {
+        match run_cells(plan, folder, &additions, &means) {
             Ok((_, outcome)) if outcome.measured < outcome.of => Err(BisectError::Stopped.into()),
             Ok((run, _)) => Ok(Outcome::Measured(figures::of_run(&run, self.criterion.measure())?)),
             Err(error) => match step::of_the_kernel(&error) {

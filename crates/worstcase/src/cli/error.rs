@@ -39,6 +39,9 @@ pub enum Error {
     /// Measuring in the lab.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// Measuring on other machines.
+    #[error(transparent)]
+    Remote(#[from] worstcase_remote::RemoteError),
     /// Showing a run.
     #[error(transparent)]
     Show(#[from] ShowError),
@@ -103,6 +106,7 @@ impl Error {
             Error::Cache(e) => e.exit(),
             Error::Bisect(e) => e.exit(),
             Error::Lab(e) => e.exit(),
+            Error::Remote(e) => e.exit(),
             Error::Show(e) => e.exit(),
             Error::Report(e) => e.exit(),
             Error::Verdict(e) => e.exit(),

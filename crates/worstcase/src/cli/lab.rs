@@ -1,5 +1,6 @@
 //! `worstcase lab run|sensitivity|verify`.
 
+mod elsewhere;
 mod how;
 mod selection;
 mod sensitivity;
@@ -9,24 +10,24 @@ use super::asked::{Kept, LAB_RUN};
 use super::output::print;
 use super::progress::{Bar, Terminal};
 use super::{census, show, stop};
-use crate::cli::Error;
+use crate::cli::{Error, VERSION};
 use clap::{Args, Subcommand};
+pub use elsewhere::Means;
 use how::positive;
-pub use how::{How, Jobs, QemuArgs};
+pub use how::{ExecutorArgs, How, Jobs, QemuArgs};
 pub use selection::{Kernels, Selection};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use worstcase_base::cache::Cache;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::executor::{self, LabExecutor};
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::models::planned;
-use worstcase_lab::qemu::Qemu;
 use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_plan::Plan;
-use worstcase_results::record::{Completed, Run, RunPlan, execute};
+use worstcase_remote::{slurm, ssh};
+use worstcase_results::record::{Completed, Run, RunPlan};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -64,6 +65,7 @@ Examples:
   worstcase lab run --kernel debian:6.1 --preempt full --cpus 4 --probe remote,shootdown:0/1/3
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
   worstcase lab run --kernel debian:6.1 --preempt full --module './driver.ko budget=64' --load idle
+  worstcase lab run --kernel debian:6.1 --load fork --executor slurm:partition=short,time=01:00:00
 
 A run that was interrupted (Ctrl-C ends it) goes on where it stopped when the same is asked again.
 Times are virtual: instructions at a stated rate. A cell that was measured before, with the same
@@ -123,6 +125,37 @@ pub struct VerifyArgs {
     qemu: QemuArgs,
 }
 
+/// Arguments of `lab-node`.
+#[derive(Debug, Args)]
+pub struct NodeArgs {
+    /// The job's folder
+    folder: PathBuf,
+    /// Which task
+    task: usize,
+}
+
+/// Runs `lab-node`.
+pub fn run_node(args: &NodeArgs) -> Result<ExitCode, Error> {
+    let cache = Cache::open()?;
+    slurm::node::run(&args.folder, args.task, &cache, &Terminal::default())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Arguments of `lab-worker`.
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The QEMU to use
+    #[arg(long, value_name = "PATH")]
+    qemu: Option<PathBuf>,
+}
+
+/// Runs `lab-worker`.
+pub fn run_worker(args: &WorkerArgs) -> Result<ExitCode, Error> {
+    let cache = Cache::open()?;
+    ssh::worker::run(VERSION, args.qemu.as_deref(), &cache, &Terminal::default())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Runs a subcommand.
 pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
     match command {
@@ -145,12 +178,16 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     let qemu = how.qemu.find(&options)?;
     let additions = Additions::of(&plan.experiment)?;
     let stop = stop::on_signals()?;
-    let executed = executor::How {
-        cache: &options.cache,
+    let means = Means {
+        executor: &how.executor.executor,
         jobs: how.jobs.count(),
+        qemu: &qemu,
+        named: how.qemu.path(),
         limit: how.qemu.limit(),
+        options: &options,
+        stop: &stop,
     };
-    let (run, outcome) = run_cells(plan, output, &additions, &qemu, executed, &options, &stop)?;
+    let (run, outcome) = run_cells(plan, output, &additions, &means)?;
     stop::tell(outcome, &run);
     let shown = show::summary(output)?;
     if how.census && outcome.measured == outcome.of {
@@ -168,21 +205,13 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
 }
 
 /// Measures what a plan's run folder lacks.
-pub fn run_cells(
-    plan: Plan,
-    output: &Path,
-    additions: &Additions,
-    qemu: &Qemu,
-    how: executor::How,
-    options: &ResolveOptions,
-    stop: &AtomicBool,
-) -> Result<(Run, Completed), Error> {
-    let matrix = Matrix::prepare(&planned(&plan.experiment, options)?, additions, qemu, options)?;
+pub fn run_cells(plan: Plan, output: &Path, additions: &Additions, means: &Means) -> Result<(Run, Completed), Error> {
+    let cells = planned(&plan.experiment, means.options)?;
+    let matrix = Matrix::prepare(&cells, additions, means.qemu, means.options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(output, RunPlan::new(plan, entries))?;
-    let mut executor = LabExecutor::new(matrix, how);
     let bar = Bar::new();
-    let outcome = execute(&mut executor, &run, &bar, stop);
+    let outcome = means.execute(matrix, &run, &bar);
     bar.finish();
     Ok((run, outcome?))
 }

@@ -109,6 +109,12 @@ pub enum Command {
     /// Restores this machine when the worstcase that started it is killed
     HostGuard(host::GuardArgs),
     #[command(hide = true)]
+    /// Measures a task of a Slurm job, as the worstcase that submitted it says
+    LabNode(lab::NodeArgs),
+    #[command(hide = true)]
+    /// Measures cells for the worstcase that started it through ssh
+    LabWorker(lab::WorkerArgs),
+    #[command(hide = true)]
     /// Keeps CPUs busy for the worstcase that started it
     HostOccupant(host::OccupantArgs),
     #[command(hide = true)]
@@ -138,6 +144,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Completions(args) => completions::run(&args),
         Command::HostGuard(args) => host::run_guard(&args),
         Command::HostOccupant(args) => host::run_occupant(&args),
+        Command::LabNode(args) => lab::run_node(&args),
+        Command::LabWorker(args) => lab::run_worker(&args),
         Command::HostWorker => host::run_worker(),
     }
 }

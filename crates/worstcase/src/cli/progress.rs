@@ -42,6 +42,11 @@ impl Bar {
         self.bar.finish_and_clear();
     }
 
+    /// Does something that writes to the terminal.
+    pub fn suspended<T>(&self, what: impl FnOnce() -> T) -> T {
+        self.bar.suspend(what)
+    }
+
     fn say(&self, last: &str) {
         let (done, cells) = (self.done.load(Ordering::Relaxed), self.cells.load(Ordering::Relaxed));
         self.bar.set_message(format!("{done}/{cells} cells; {last}"));
@@ -72,6 +77,10 @@ impl Progress for Bar {
         self.bar.inc(1);
         self.done.fetch_add(1, Ordering::Relaxed);
         self.say(&format!("measured {}", cell));
+    }
+
+    fn state(&self, what: &str) {
+        self.say(what);
     }
 }
 

@@ -149,7 +149,7 @@ fn combined_loads_run_at_once() {
 #[test]
 fn what_a_killed_verification_leaves_is_removed_by_the_next() {
     let controller = Controller::fresh();
-    let scratch = controller.cache().join("scratch");
+    let scratch = controller.cache().join("scratch").join(worstcase_base::machine::name());
     let words = format!("lab verify --kernel {GENERIC} --preempt full --samples 200 --seed 1 --fresh-boots");
     let mut child = start(&controller, &format!("{words} --runs 2"));
     wait_until("a boot", &mut child, || !found_at(&scratch).is_empty());

@@ -27,5 +27,7 @@ mod qemu;
 mod rtc;
 mod schedulers;
 mod shape;
+mod slurm;
 mod smp;
+mod ssh;
 mod storage;

@@ -76,6 +76,7 @@ pub fn of_the_kernel(error: &Error) -> bool {
                 | LabError::Endless(_)
                 | LabError::OtherPreempt { .. }
         ),
+        Error::Remote(e) => e.is_of_the_cell(),
         _ => false,
     }
 }

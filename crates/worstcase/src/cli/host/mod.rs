@@ -8,6 +8,7 @@ mod how;
 mod isolate;
 mod lines;
 mod live;
+mod on;
 mod restore;
 mod run;
 mod show;

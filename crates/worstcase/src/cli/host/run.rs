@@ -7,6 +7,7 @@ use super::hooks::{self, HookArgs, Hooks};
 use super::how::How;
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
+use super::on::{self, OnArgs};
 use crate::cli::Error;
 use crate::cli::asked::{Asked, Kept, judged};
 use crate::cli::{show, stop};
@@ -35,6 +36,7 @@ Examples:
   worstcase host run --probe remote,shootdown:0/1 --samples 100
   worstcase host run --load desktop --seeds 3 --output mine --resume
   worstcase host run -a 2-3 -p 90 -i 1ms -D 10m -b 100us --on-break 'logger late'
+  worstcase host run --on board1,root@board2 --load desktop --time 10m -o boards
 
 Each run has a folder of its own; --resume goes on with one. Ctrl-C ends a measurement early; what was
 taken until then is kept whole.
@@ -69,6 +71,8 @@ pub struct RunArgs {
     resume: bool,
     #[command(flatten)]
     view: View,
+    #[command(flatten)]
+    on: OnArgs,
 }
 
 /// What is shown meanwhile; changes nothing of the result.
@@ -108,6 +112,9 @@ impl RunArgs {
 /// Runs the command.
 pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let (plan, dir) = args.plan()?;
+    if !args.on.boards.is_empty() {
+        return on::run(&args.on, &plan, args.kept.output.as_deref());
+    }
     let resume = args.resume;
     let hooks = args.hooks.parsed()?;
     if hooks.on_break.is_some() && args.break_at.is_none() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
+use worstcase_remote::Choice;
 
 /// Which QEMU, and how long it may take.
 #[derive(Debug, Args)]
@@ -28,12 +29,23 @@ pub struct Jobs {
     jobs: Option<NonZeroUsize>,
 }
 
+/// Which machines measure.
+#[derive(Debug, Args)]
+pub struct ExecutorArgs {
+    /// Which machines measure: local, slurm[:NAME=VALUE,...] or ssh:HOSTS-FILE (see docs/cluster.md)
+    #[arg(long, value_name = "EXECUTOR", default_value = "local")]
+    pub executor: Choice,
+}
+
 /// How to run a matrix; changes nothing of the result.
 #[derive(Debug, Args)]
 pub struct How {
     /// How many at once.
     #[command(flatten)]
     pub jobs: Jobs,
+    /// On which machines.
+    #[command(flatten)]
+    pub executor: ExecutorArgs,
     /// Take the census of every cell, too (see `worstcase census --help`)
     #[arg(long)]
     pub census: bool,

@@ -1,0 +1,117 @@
+//! A subject on its way to another machine: what it is, its image and its kernel. Nothing else has to be there but QEMU and
+//! worstcase, of which the same key must come out.
+
+use super::LabError;
+use super::additions::Additions;
+use super::cell::{self, Run};
+use super::qemu::Qemu;
+use super::ready::Ready;
+use super::snapshot::Snapshot;
+use super::subject::{Prepared, Subject};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_base::machine;
+use worstcase_kernels::Kernel;
+use worstcase_kernels::preempt::PreemptModel;
+use worstcase_plan::VirtualMachine;
+use worstcase_probe::CellSpec;
+
+/// What a subject is, without its image and its kernel's file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parcel {
+    kernel: Kernel,
+    preempt: PreemptModel,
+    machine: VirtualMachine,
+    disk: Option<String>,
+    /// Of the QEMU that the controller has.
+    qemu: String,
+    /// Of the subject.
+    pub key: String,
+}
+
+impl Parcel {
+    /// Of a subject of this machine.
+    pub fn of(prepared: &Prepared) -> Parcel {
+        let subject = &prepared.subject;
+        Parcel {
+            kernel: Kernel {
+                bzimage: PathBuf::new(),
+                modules_dir: None,
+                system_map: None,
+                config: None,
+                ..subject.kernel.clone()
+            },
+            preempt: subject.preempt.clone(),
+            machine: subject.machine.clone(),
+            disk: subject.disk.clone(),
+            qemu: prepared.qemu.version.clone(),
+            key: prepared.key.clone(),
+        }
+    }
+
+    /// The subject on this machine, with the kernel in the file `bzimage`; an error if it would be another here.
+    pub fn open(&self, bzimage: PathBuf, initrd: Vec<u8>, qemu: &Qemu) -> Result<Prepared, LabError> {
+        let subject = Subject {
+            kernel: Kernel {
+                bzimage,
+                ..self.kernel.clone()
+            },
+            preempt: self.preempt.clone(),
+            mips: self.machine.mips.to_string().parse()?,
+            machine: self.machine.clone(),
+            disk: self.disk.clone(),
+            scheduler: None,
+            additions: Additions::default(),
+        };
+        let prepared = subject.with_image(initrd, qemu);
+        if prepared.key == self.key {
+            return Ok(prepared);
+        }
+        let reason = match prepared.qemu.version == self.qemu {
+            false => format!(
+                "its QEMU is {}, the controller has {}; install the same on both, or name it with --qemu",
+                prepared.qemu.version, self.qemu
+            ),
+            true => {
+                "QEMU's files, or worstcase itself, are not those of the controller; install the same on both".into()
+            }
+        };
+        Err(LabError::OtherMachine {
+            what: prepared.subject.label(),
+            machine: machine::name(),
+            reason,
+        })
+    }
+}
+
+/// Measures a cell into the cache, if it is not there, and gives its key; its subject is booted if nobody has done so.
+pub fn measure(
+    cache: &Cache,
+    prepared: &Prepared,
+    spec: &CellSpec,
+    limit: Option<Duration>,
+) -> Result<String, LabError> {
+    let key = cell::key(prepared, spec)?;
+    if Ready::kept(cache, &prepared.key).is_some() && cell::kept(cache, &key)?.is_some() {
+        return Ok(key);
+    }
+    let snapshot = Snapshot::obtain(cache, prepared, limit)?;
+    cell::obtain(
+        cache,
+        &Run {
+            prepared,
+            snapshot: &snapshot,
+            spec,
+            limit,
+        },
+    )?;
+    Ok(key)
+}
+
+/// The kernel's file of a subject of this machine.
+pub fn bzimage(prepared: &Prepared) -> &Path {
+    &prepared.subject.kernel.bzimage
+}

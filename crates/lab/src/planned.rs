@@ -1,0 +1,94 @@
+//! The cells of a matrix as an executor sees them: what is to be measured, by which key the cache has it, and the record
+//! that is made of it. No machine is needed for any of this.
+
+use super::LabError;
+use super::cell;
+use super::matrix::{self, Matrix, MatrixCell};
+use super::ready::Ready;
+use super::subject::Prepared;
+use worstcase_base::cache::Cache;
+use worstcase_probe::CellSpec;
+use worstcase_results::record::{CellResult, Record, Task};
+
+/// A matrix as tasks of one cell each; they are named by their place.
+pub struct Planned {
+    matrix: Matrix,
+    tasks: Vec<Task>,
+}
+
+impl Planned {
+    /// Of all cells, in order.
+    pub fn new(matrix: Matrix) -> Planned {
+        let task = |cell: &MatrixCell| Task {
+            cells: vec![cell.entry.clone()],
+        };
+        Planned {
+            tasks: matrix.cells().iter().map(task).collect(),
+            matrix,
+        }
+    }
+
+    /// All tasks.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// A task's subject and cell.
+    pub fn cell(&self, task: usize) -> (&Prepared, &CellSpec) {
+        let cell = &self.matrix.cells[task];
+        (self.matrix.subject(cell), &cell.spec)
+    }
+
+    /// The index of a task's subject.
+    pub fn subject_of(&self, task: usize) -> usize {
+        self.matrix.cells[task].subject
+    }
+
+    /// By its index.
+    pub fn subject(&self, index: usize) -> &Prepared {
+        &self.matrix.subjects[index]
+    }
+
+    /// The subjects of these tasks, each once.
+    pub fn subjects(&self, tasks: &[usize]) -> Vec<usize> {
+        let mut subjects: Vec<usize> = tasks.iter().map(|task| self.subject_of(*task)).collect();
+        subjects.sort_unstable();
+        subjects.dedup();
+        subjects
+    }
+
+    /// What is not as it was when this record was made.
+    pub fn changed(&self, record: &Record) -> Option<String> {
+        let subject = record.subject.id();
+        let cell = self.matrix.cells.iter().find(|cell| cell.entry.subject == subject)?;
+        self.matrix.subject(cell).changed_since(record)
+    }
+
+    /// The key of a task's cell.
+    pub fn key(&self, task: usize) -> Result<String, LabError> {
+        let (prepared, spec) = self.cell(task);
+        cell::key(prepared, spec)
+    }
+
+    /// A task's cell in words.
+    pub fn described(&self, task: usize) -> String {
+        let (prepared, spec) = self.cell(task);
+        cell::described(prepared, spec)
+    }
+
+    /// Whether the cache has all that a task's record is made of.
+    pub fn is_cached(&self, cache: &Cache, task: usize) -> Result<bool, LabError> {
+        let (prepared, _) = self.cell(task);
+        Ok(cell::is_cached(cache, &self.key(task)?) && Ready::kept(cache, &prepared.key).is_some())
+    }
+
+    /// What a task gave, of what is in the cache; none if it is not there.
+    pub fn result(&self, cache: &Cache, task: usize) -> Result<Option<CellResult>, LabError> {
+        let (prepared, _) = self.cell(task);
+        let Some(ready) = Ready::kept(cache, &prepared.key) else {
+            return Ok(None);
+        };
+        let raw = cell::kept(cache, &self.key(task)?)?;
+        raw.map(|raw| matrix::result(prepared, &ready.said, &raw)).transpose()
+    }
+}

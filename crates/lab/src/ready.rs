@@ -1,0 +1,99 @@
+//! What a machine said of itself when it was ready: its release, the model in force, what it did not understand.
+//!
+//! It is part of every record. The cache keeps it after the snapshot has gone, so that a record can be made of what a cell
+//! left without a boot, also where another machine booted.
+
+use super::LabError;
+use super::snapshot::AGAIN;
+use std::collections::BTreeMap;
+use std::path::Path;
+use worstcase_base::cache::Cache;
+use worstcase_base::files::read_to_string;
+
+/// Where they are in the cache, by the key of their subject.
+const AREA: &str = "ready";
+
+/// The file's name, in the cache and in the snapshot.
+const FILE: &str = "ready";
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// As the guest wrote it.
+    pub text: String,
+    /// By name.
+    pub said: BTreeMap<String, String>,
+}
+
+impl Ready {
+    /// Reads the message; none if it is not whole.
+    pub fn parse(text: String) -> Option<Ready> {
+        let said = parse(&text)?;
+        Some(Ready { text, said })
+    }
+
+    /// Of a snapshot, or of an entry of the cache.
+    pub fn of(folder: &Path) -> Result<Ready, LabError> {
+        let text = read_to_string(&folder.join(FILE)).unwrap_or_default();
+        Ready::parse(text).ok_or_else(|| LabError::Damaged {
+            folder: folder.to_path_buf(),
+            reason: format!("its file '{FILE}' is cut short"),
+            again: AGAIN,
+        })
+    }
+
+    /// What the cache has of a subject.
+    pub fn kept(cache: &Cache, subject: &str) -> Option<Ready> {
+        Ready::of(&cache.get(AREA, subject)?).ok()
+    }
+
+    /// Keeps it; what is kept already must be the same, whoever booted. `what` is the subject in words.
+    pub fn keep(&self, cache: &Cache, subject: &str, what: &str) -> Result<(), LabError> {
+        match Ready::kept(cache, subject) {
+            Some(kept) if kept == *self => return Ok(()),
+            _ => {}
+        }
+        cache.take_in(AREA, subject, AGAIN, what, |building| {
+            let path = building.join(FILE);
+            std::fs::write(&path, &self.text).map_err(LabError::io(path))
+        })?;
+        Ok(())
+    }
+}
+
+/// `WCREADY`, `key=value` lines, an empty line.
+pub fn parse(text: &str) -> Option<BTreeMap<String, String>> {
+    let body = text.strip_prefix("WCREADY\n")?.split_once("\n\n")?.0;
+    Some(
+        body.lines()
+            .filter_map(|l| l.split_once('='))
+            .map(|(k, v)| (k.to_string(), v.to_string()))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ready_message_is_read_only_when_it_is_whole() {
+        let ready = parse("WCREADY\nrelease=6.1\ntimer_entry=0xff\n\n").unwrap();
+        assert_eq!(ready["release"], "6.1");
+        assert_eq!(parse("WCREADY\nrelease=6.1\n"), None);
+        assert_eq!(parse("SeaBIOS"), None);
+    }
+
+    #[test]
+    fn two_machines_that_say_something_else_are_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let ready = |release: &str| Ready::parse(format!("WCREADY\nrelease={release}\n\n")).unwrap();
+        assert_eq!(Ready::kept(&cache, "key"), None);
+        ready("6.1").keep(&cache, "key", "6.1 full").unwrap();
+        ready("6.1").keep(&cache, "key", "6.1 full").unwrap();
+        assert_eq!(Ready::kept(&cache, "key").unwrap(), ready("6.1"));
+        let said = ready("6.2").keep(&cache, "key", "6.1 full").unwrap_err().to_string();
+        assert!(said.starts_with("6.1 full: "), "{said}");
+    }
+}

@@ -1,0 +1,146 @@
+//! What can go wrong on other machines, each with what to do.
+
+use std::path::PathBuf;
+use worstcase_base::Exit;
+use worstcase_base::cache::CacheError;
+use worstcase_lab::LabError;
+use worstcase_results::record::RunError;
+
+/// See the module.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// `--executor` with something else.
+    #[error("--executor {0}: {1}")]
+    Choice(String, String),
+    /// A program of Slurm or ssh is not here.
+    #[error("{program} is not there: {remedy}")]
+    NoProgram {
+        /// Its name.
+        program: String,
+        /// What to install.
+        remedy: &'static str,
+    },
+    /// One of Slurm's commands failed.
+    #[error("{command} failed: {said}")]
+    Slurm {
+        /// The command.
+        command: String,
+        /// Its own words.
+        said: String,
+    },
+    /// The job is gone, and results are missing.
+    #[error(
+        "Slurm's job {job} has ended, and {missing} cells were not measured, the first is {first}; ask again to measure what is \
+         missing. {said}"
+    )]
+    Ended {
+        /// Its number.
+        job: String,
+        /// How many.
+        missing: usize,
+        /// One of them.
+        first: String,
+        /// The end of its log.
+        said: String,
+    },
+    /// A node said that a cell is measured, but it cannot be seen here.
+    #[error(
+        "{machine} has measured {cell}, but {} does not show it; is the cache (WORSTCASE_CACHE) a folder that all machines share?",
+        folder.display()
+    )]
+    Unseen {
+        /// Who measured.
+        machine: String,
+        /// What.
+        cell: String,
+        /// The cache's folder.
+        folder: PathBuf,
+    },
+    /// A cell failed there.
+    #[error("on {machine}: {message}")]
+    Failed {
+        /// Where.
+        machine: String,
+        /// The error there.
+        message: String,
+        /// Its exit code there.
+        exit: Exit,
+    },
+    /// A machine cannot be used.
+    #[error("{host}: {reason}")]
+    Host {
+        /// Which.
+        host: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The hosts file.
+    #[error("{}: {reason}", path.display())]
+    Hosts {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// A file that both sides share.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The lab.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+impl RemoteError {
+    /// What a script needs to know of it.
+    pub fn exit(&self) -> Exit {
+        match self {
+            RemoteError::Choice(..) | RemoteError::Hosts { .. } => Exit::Usage,
+            RemoteError::NoProgram { .. } | RemoteError::Slurm { .. } | RemoteError::Host { .. } => Exit::Missing,
+            RemoteError::Ended { .. } => Exit::Measured,
+            RemoteError::Unseen { .. } | RemoteError::File { .. } => Exit::Storage,
+            RemoteError::Failed { exit, .. } => *exit,
+            RemoteError::Lab(e) => e.exit(),
+            RemoteError::Run(e) => e.exit(),
+            RemoteError::Cache(e) => e.exit(),
+        }
+    }
+
+    /// Whether a cell failed where another may do better, and not the machine that was to measure it.
+    pub fn is_of_the_cell(&self) -> bool {
+        matches!(
+            self,
+            RemoteError::Failed {
+                exit: Exit::Measured,
+                ..
+            }
+        )
+    }
+
+    /// About a file of the user's.
+    pub fn file(path: &std::path::Path, error: &std::io::Error) -> RemoteError {
+        RemoteError::File {
+            path: path.to_path_buf(),
+            reason: error.to_string(),
+        }
+    }
+
+    /// Names the file that a system error speaks of.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> RemoteError {
+        let path = path.into();
+        move |source| RemoteError::File {
+            path,
+            reason: source.to_string(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! worstcase itself, where other machines can execute it.
+
+use crate::RemoteError;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::sha256_hex;
+
+/// Where copies are, here and there.
+pub const AREA: &str = "executables";
+/// A copy's name in its folder.
+pub const NAME: &str = "worstcase";
+
+/// The program that runs now.
+pub struct Executable {
+    /// Where it is.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes.
+    pub digest: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+impl Executable {
+    /// Reads it, even if another has taken its place since.
+    pub fn own() -> Result<Executable, RemoteError> {
+        Executable::at("/proc/self/exe".into())
+    }
+
+    /// A file.
+    pub fn at(path: PathBuf) -> Result<Executable, RemoteError> {
+        let bytes = fs::read(&path).map_err(RemoteError::io(&path))?;
+        Ok(Executable {
+            digest: sha256_hex(&bytes),
+            bytes: bytes.len() as u64,
+            path,
+        })
+    }
+
+    /// A copy in the cache, which other machines see.
+    pub fn shared(&self, cache: &Cache) -> Result<PathBuf, RemoteError> {
+        let folder = cache.publish(AREA, &self.digest, |building| copy(&self.path, &building.join(NAME)))?;
+        Ok(folder.join(NAME))
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), RemoteError> {
+    let copied = || -> io::Result<()> {
+        io::copy(&mut File::open(from)?, &mut File::create(to)?)?;
+        fs::set_permissions(to, Permissions::from_mode(0o755))
+    };
+    copied().map_err(RemoteError::io(to))
+}

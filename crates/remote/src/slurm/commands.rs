@@ -1,0 +1,160 @@
+//! Slurm's own commands. Nothing but what squeue, sbatch, scancel and scontrol say is relied on: no accounting is needed.
+
+use crate::RemoteError;
+use std::io::{ErrorKind, Write};
+use std::process::{Command, Stdio};
+
+/// A batch system, as the executor sees it.
+pub trait Batch: Sync {
+    /// The largest number of tasks in an array.
+    fn most_tasks(&self) -> Result<usize, RemoteError>;
+    /// Submits a script with these arguments of sbatch, and gives the job's number.
+    fn submit(&self, arguments: &[String], script: &str) -> Result<String, RemoteError>;
+    /// What of these jobs waits or runs.
+    fn queue(&self, jobs: &[String]) -> Result<Queue, RemoteError>;
+    /// Ends them.
+    fn cancel(&self, jobs: &[String]) -> Result<(), RemoteError>;
+}
+
+/// What waits and runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Tasks that run, or begin or end.
+    pub running: usize,
+    /// Tasks that wait.
+    pub waiting: usize,
+    /// Why they wait, if Slurm says so: `Resources`, `ReqNodeNotAvail`.
+    pub reason: String,
+}
+
+impl Queue {
+    /// Whether nothing waits or runs.
+    pub fn is_empty(&self) -> bool {
+        self.running + self.waiting == 0
+    }
+
+    /// For the progress line.
+    pub fn words(&self) -> String {
+        match (self.waiting, self.reason.as_str()) {
+            (0, _) => format!("{} tasks run", self.running),
+            (waiting, "" | "None") => format!("{} tasks run, {waiting} wait", self.running),
+            (waiting, reason) => format!("{} tasks run, {waiting} wait ({reason})", self.running),
+        }
+    }
+}
+
+/// The Slurm that this machine is of.
+pub struct Slurm;
+
+/// Without it, as where there is no slurm.conf.
+const USUAL_ARRAY: usize = 1_001;
+
+impl Batch for Slurm {
+    fn most_tasks(&self) -> Result<usize, RemoteError> {
+        let config = run("scontrol", &["show".into(), "config".into()], None)?;
+        let size = value(&config, "MaxArraySize").and_then(|size| size.parse().ok());
+        // Slurm counts from 0 to one below it.
+        Ok(size.unwrap_or(USUAL_ARRAY).max(1))
+    }
+
+    fn submit(&self, arguments: &[String], script: &str) -> Result<String, RemoteError> {
+        let said = run("sbatch", arguments, Some(script))?;
+        // NUMBER, or NUMBER;CLUSTER.
+        let job = said.trim().split(';').next().unwrap_or_default().to_string();
+        match job.parse::<u64>() {
+            Ok(_) => Ok(job),
+            Err(_) => Err(RemoteError::Slurm {
+                command: "sbatch".into(),
+                said: format!("it gave no job's number but '{}'", said.trim()),
+            }),
+        }
+    }
+
+    fn queue(&self, jobs: &[String]) -> Result<Queue, RemoteError> {
+        let arguments = ["--noheader", "--array", "--format=%T|%r", "--jobs"];
+        let mut arguments = arguments.map(String::from).to_vec();
+        arguments.push(jobs.join(","));
+        match run("squeue", &arguments, None) {
+            Ok(text) => Ok(parse(&text)),
+            // What has ended some time ago is not known any more.
+            Err(RemoteError::Slurm { said, .. }) if said.contains("Invalid job id") => Ok(Queue::default()),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn cancel(&self, jobs: &[String]) -> Result<(), RemoteError> {
+        run("scancel", jobs, None).map(drop)
+    }
+}
+
+fn parse(text: &str) -> Queue {
+    let mut queue = Queue::default();
+    for line in text.lines() {
+        let (state, reason) = line.trim().split_once('|').unwrap_or((line.trim(), ""));
+        match state {
+            "" => {}
+            "PENDING" | "REQUEUED" | "REQUEUE_FED" | "REQUEUE_HOLD" | "SPECIAL_EXIT" => {
+                queue.waiting += 1;
+                queue.reason = reason.into();
+            }
+            // RUNNING, CONFIGURING, COMPLETING, SUSPENDED, and what ends.
+            _ => queue.running += 1,
+        }
+    }
+    queue
+}
+
+fn value<'a>(config: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = config.lines().filter_map(|line| line.split_once('='));
+    lines.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
+}
+
+/// Runs a command; what it says on standard output.
+fn run(program: &str, arguments: &[String], input: Option<&str>) -> Result<String, RemoteError> {
+    let started = Command::new(program)
+        .args(arguments)
+        .stdin(input.map_or_else(Stdio::null, |_| Stdio::piped()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let failed = |said: String| RemoteError::Slurm {
+        command: program.into(),
+        said,
+    };
+    let mut child = started.map_err(|e| match e.kind() {
+        ErrorKind::NotFound => RemoteError::NoProgram {
+            program: program.into(),
+            remedy: "install Slurm's commands (Debian: slurm-client), or use --executor ssh:HOSTS-FILE",
+        },
+        _ => failed(e.to_string()),
+    })?;
+    if let Some((text, mut stdin)) = input.zip(child.stdin.take()) {
+        // Who does not read it says why.
+        let _ = stdin.write_all(text.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|e| failed(e.to_string()))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let words: Vec<&str> = said.split_whitespace().collect();
+    Err(failed(match words.is_empty() {
+        true => output.status.to_string(),
+        false => words.join(" "),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_slurm_says_is_understood() {
+        let queue = parse("RUNNING|None\nPENDING|Resources\nPENDING|Resources\nCOMPLETING|None\n");
+        assert_eq!((queue.running, queue.waiting), (2, 2));
+        assert_eq!(queue.words(), "2 tasks run, 2 wait (Resources)");
+        assert!(parse("").is_empty());
+        let config = "Configuration data as of 2026\nMaxArraySize            = 4001\nMaxJobCount = 10000\n";
+        assert_eq!(value(config, "MaxArraySize"), Some("4001"));
+    }
+}

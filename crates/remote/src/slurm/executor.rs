@@ -1,0 +1,446 @@
+//! The lab's cells by Slurm: planned here, measured by its nodes into the shared cache, taken in as they appear.
+
+use super::chunks::chunks;
+use super::commands::Batch;
+use super::job::{AREA, JobCell, JobFolder, JobPlan, JobSubject, LOG, Offsets, SCHEMA};
+use super::options::Options;
+use crate::RemoteError;
+use crate::executable::Executable;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+use worstcase_base::Exit;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_base::format::shell;
+use worstcase_lab::matrix::Matrix;
+use worstcase_lab::parcel::{self, Parcel};
+use worstcase_lab::planned::Planned;
+use worstcase_results::record::{CellId, Executor, Progress, Record, Run, Task, parallel};
+
+/// What a node needs beside a machine's memory.
+const MORE_MEMORY_MB: u32 = 512;
+/// How often results are looked for: a listing of one folder.
+const LOOK: Duration = Duration::from_millis(500);
+/// How often Slurm is asked.
+const ASK_SLURM: Duration = Duration::from_secs(10);
+/// How long Slurm is waited for when a job is cancelled.
+const CANCELLED_AFTER: Duration = Duration::from_secs(10);
+/// What one machine wrote, another sees after so long at the latest: a shared file system may remember that a file was not there.
+const SEEN_AFTER: Duration = Duration::from_secs(60);
+
+/// What becomes of a job whose controller is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnStop {
+    /// It is cancelled.
+    Cancel,
+    /// It goes on.
+    Leave,
+}
+
+/// How to run it; nothing of it changes a result.
+pub struct How<'a> {
+    /// The cache, which all nodes share.
+    pub cache: &'a Cache,
+    /// Results that are taken in at once.
+    pub jobs: NonZeroUsize,
+    /// Real time for one machine, if not the default.
+    pub limit: Option<Duration>,
+    /// The QEMU to use, if it is named.
+    pub qemu: Option<PathBuf>,
+    /// What stands behind `slurm:`.
+    pub options: Options,
+    /// Asked when the user wants an end.
+    pub on_stop: &'a (dyn Fn(&str) -> OnStop + Sync),
+    /// Told what is worth a line.
+    pub tell: &'a (dyn Fn(&str) + Sync),
+}
+
+/// Tasks by the key of their cell; two kernels by two names may be one.
+type ByKey = BTreeMap<String, Vec<usize>>;
+
+/// Runs a matrix by a batch system.
+pub struct SlurmExecutor<'a, B: Batch> {
+    planned: Planned,
+    how: How<'a>,
+    batch: B,
+    folder: JobFolder,
+    /// The jobs that measure.
+    jobs: Vec<String>,
+}
+
+impl<'a, B: Batch> SlurmExecutor<'a, B> {
+    /// For these cells.
+    pub fn new(matrix: Matrix, how: How<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
+        let planned = Planned::new(matrix);
+        let mut id = Digest::new("worstcase-job");
+        for task in 0..planned.tasks().len() {
+            id.text(&planned.key(task)?);
+        }
+        let id = match how.options.dry_run {
+            true => format!("{}-dry-run", id.hex()),
+            false => id.hex(),
+        };
+        Ok(SlurmExecutor {
+            folder: JobFolder::of(how.cache, &id),
+            planned,
+            how,
+            batch,
+            jobs: Vec::new(),
+        })
+    }
+
+    /// Takes what is in the cache already out of these tasks.
+    fn not_cached(&self, missing: &[usize]) -> Result<Vec<usize>, RemoteError> {
+        let mut rest = Vec::new();
+        for task in missing {
+            if !self.planned.is_cached(self.how.cache, *task)? {
+                rest.push(*task);
+            }
+        }
+        rest.sort_by_key(|task| self.planned.subject_of(*task));
+        Ok(rest)
+    }
+
+    /// The same cells by a controller that is gone, or that is at it now: its jobs, if they still measure.
+    fn found(&self) -> Result<Vec<String>, RemoteError> {
+        let jobs = self.folder.submitted();
+        match jobs.is_empty() || self.batch.queue(&jobs)?.is_empty() {
+            true => Ok(Vec::new()),
+            false => Ok(jobs),
+        }
+    }
+
+    fn plan(&self, tasks: &[usize]) -> Result<JobPlan, RemoteError> {
+        let subjects = self.planned.subjects(tasks);
+        let place = |task: usize| {
+            subjects
+                .binary_search(&self.planned.subject_of(task))
+                .expect("listed above")
+        };
+        let cell = |task: &usize| {
+            let (_, spec) = self.planned.cell(*task);
+            Ok::<_, RemoteError>(JobCell {
+                subject: place(*task),
+                spec: spec
+                    .to_text()
+                    .map_err(|e| RemoteError::Choice("slurm".into(), e.to_string()))?,
+                key: self.planned.key(*task)?,
+            })
+        };
+        let mut counts = vec![0; subjects.len()];
+        tasks.iter().for_each(|task| counts[place(*task)] += 1);
+        let subject = |index: &usize| {
+            let prepared = self.planned.subject(*index);
+            let kernel = prepared.subject.kernel.digest.replace([':', '/'], "-");
+            JobSubject {
+                parcel: Parcel::of(prepared),
+                bzimage: format!("{kernel}.bzimage"),
+            }
+        };
+        Ok(JobPlan {
+            schema: SCHEMA.into(),
+            limit_s: self.how.limit.map(|limit| limit.as_secs()),
+            qemu: self
+                .how
+                .qemu
+                .as_ref()
+                .map(std::path::absolute)
+                .transpose()
+                .map_err(RemoteError::io("."))?,
+            subjects: subjects.iter().map(subject).collect(),
+            cells: tasks.iter().map(cell).collect::<Result<_, _>>()?,
+            tasks: chunks(&counts, self.how.options.chunk),
+        })
+    }
+
+    /// Writes the folder; bytes and files.
+    fn write(&self, plan: &JobPlan, tasks: &[usize]) -> Result<(u64, usize), RemoteError> {
+        self.folder.create()?;
+        let (mut bytes, mut files) = (0, 0);
+        for (index, subject) in self.planned.subjects(tasks).iter().zip(&plan.subjects) {
+            let prepared = self.planned.subject(*index);
+            let image = self.folder.initrd(&subject.parcel.key);
+            self.how.cache.write_file(&image, &prepared.initrd)?;
+            bytes += prepared.initrd.len() as u64;
+            files += 1;
+            let kernel = self.folder.path().join(&subject.bzimage);
+            if !kernel.exists() {
+                bytes += link_or_copy(parcel::bzimage(prepared), &kernel)?;
+                files += 1;
+            }
+        }
+        Ok((bytes + self.folder.begin(plan)?, files + 1))
+    }
+
+    fn submit(&mut self, missing: &[usize]) -> Result<(), RemoteError> {
+        let most = self.batch.most_tasks()?;
+        let plan = self.plan(missing)?;
+        let (bytes, files) = self.write(&plan, missing)?;
+        let executable = Executable::own()?.shared(self.how.cache)?;
+        let arrays = plan.tasks.len().div_ceil(most);
+        (self.how.tell)(&format!(
+            "{} cells of {} subjects in {} tasks: {files} files with {bytes} bytes in {}, {arrays} calls of sbatch",
+            plan.cells.len(),
+            plan.subjects.len(),
+            plan.tasks.len(),
+            self.folder.path().display()
+        ));
+        if self.how.options.dry_run {
+            return Ok(());
+        }
+        let memory = self.planned.subjects(missing).into_iter();
+        let memory = memory
+            .map(|index| self.planned.subject(index).subject.machine.memory_mb)
+            .max();
+        for first in (0..plan.tasks.len()).step_by(most) {
+            let last = plan.tasks.len().min(first + most) - 1;
+            let arguments = self.arguments(last - first, memory.unwrap_or_default() + MORE_MEMORY_MB);
+            let script = script(self.how.cache, &executable, self.folder.path(), first);
+            self.jobs.push(self.batch.submit(&arguments, &script)?);
+            self.folder.submit(&self.jobs)?;
+        }
+        Ok(())
+    }
+
+    fn arguments(&self, last: usize, memory_mb: u32) -> Vec<String> {
+        let log = self.folder.path().join(LOG).display().to_string();
+        let mut arguments = vec![
+            "--parsable".into(),
+            "--job-name=worstcase".into(),
+            "--requeue".into(),
+            "--open-mode=append".into(),
+            format!("--output={}", log.replace('%', "%%")),
+            format!("--mem={memory_mb}M"),
+            "--cpus-per-task=1".into(),
+        ];
+        arguments.extend(self.how.options.arguments());
+        arguments.push(format!("--array=0-{last}"));
+        arguments
+    }
+
+    /// Keeps what these tasks gave in the run; those that cannot be seen yet come back.
+    fn take_in(&self, tasks: &[usize], run: &Run, progress: &dyn Progress) -> Result<Vec<usize>, RemoteError> {
+        let left = parallel(self.how.jobs, tasks, |task| {
+            let Some(result) = self.planned.result(self.how.cache, *task)? else {
+                return Ok(Some(*task));
+            };
+            run.write_cell(&result)?;
+            progress.measured(self.id(*task));
+            Ok::<_, RemoteError>(None)
+        })?;
+        Ok(left.into_iter().flatten().collect())
+    }
+
+    fn id(&self, task: usize) -> &CellId {
+        &self.planned.tasks()[task].cells[0].id
+    }
+
+    fn check_failures(&self, by_key: &ByKey) -> Result<(), RemoteError> {
+        let Some((key, failure)) = self.folder.failure() else {
+            return Ok(());
+        };
+        let cell = by_key.get(&key).map(|tasks| format!(" ({})", self.id(tasks[0])));
+        Err(RemoteError::Failed {
+            machine: failure.machine,
+            message: format!("{}{}", failure.message, cell.unwrap_or_default()),
+            exit: Exit::of(failure.exit).unwrap_or(Exit::Measured),
+        })
+    }
+
+    /// Takes in what appears until everything has, or nothing more comes.
+    fn watch(
+        &self,
+        missing: &[usize],
+        run: &Run,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), RemoteError> {
+        let mut by_key = ByKey::new();
+        for task in missing {
+            by_key.entry(self.planned.key(*task)?).or_default().push(*task);
+        }
+        let mut left: BTreeSet<usize> = self.take_in(missing, run, progress)?.into_iter().collect();
+        let mut told: BTreeMap<usize, Instant> = BTreeMap::new();
+        let mut read = Offsets::new();
+        let mut asked = Instant::now();
+        while !left.is_empty() {
+            if stop.load(Ordering::Relaxed) {
+                return self.stopped();
+            }
+            std::thread::sleep(LOOK);
+            for key in self.folder.done_since(&mut read) {
+                for task in by_key.get(&key).into_iter().flatten() {
+                    if left.contains(task) {
+                        told.entry(*task).or_insert_with(Instant::now);
+                    }
+                }
+            }
+            let ready: Vec<usize> = told.keys().copied().collect();
+            let unseen = self.take_in(&ready, run, progress)?;
+            left.retain(|task| !told.contains_key(task) || unseen.contains(task));
+            told.retain(|task, _| unseen.contains(task));
+            self.refuse_unseen(&told)?;
+            self.check_failures(&by_key)?;
+            if asked.elapsed() >= ASK_SLURM && !left.is_empty() {
+                asked = Instant::now();
+                let queue = self.batch.queue(&self.jobs)?;
+                progress.state(&queue.words());
+                if queue.is_empty() {
+                    let left = self.last_look(left.into_iter().collect(), run, progress)?;
+                    self.check_failures(&by_key)?;
+                    return self.ended(&left);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing runs any more: what has been measured is there, or will be seen soon.
+    fn last_look(&self, mut left: Vec<usize>, run: &Run, progress: &dyn Progress) -> Result<Vec<usize>, RemoteError> {
+        let begin = Instant::now();
+        let done = |left: &[usize]| left.is_empty() || self.folder.failure().is_some();
+        left = self.take_in(&left, run, progress)?;
+        while !done(&left) && begin.elapsed() < SEEN_AFTER / 6 {
+            std::thread::sleep(LOOK);
+            left = self.take_in(&left, run, progress)?;
+        }
+        Ok(left)
+    }
+
+    fn refuse_unseen(&self, told: &BTreeMap<usize, Instant>) -> Result<(), RemoteError> {
+        match told.iter().find(|(_, since)| since.elapsed() > SEEN_AFTER) {
+            None => Ok(()),
+            Some((task, _)) => Err(RemoteError::Unseen {
+                machine: "a node".into(),
+                cell: self.planned.described(*task),
+                folder: self.how.cache.path("", ""),
+            }),
+        }
+    }
+
+    fn ended(&self, left: &[usize]) -> Result<(), RemoteError> {
+        match left.first() {
+            None => Ok(()),
+            Some(first) => Err(RemoteError::Ended {
+                job: self.jobs.join(", "),
+                missing: left.len(),
+                first: self.id(*first).to_string(),
+                said: self.folder.log_end(),
+            }),
+        }
+    }
+
+    fn stopped(&self) -> Result<(), RemoteError> {
+        match (self.how.on_stop)(&self.jobs.join(", ")) {
+            OnStop::Leave => Ok(()),
+            OnStop::Cancel => self.cancel(),
+        }
+    }
+
+    /// Ends the jobs, and waits for that as long as it usually takes.
+    fn cancel(&self) -> Result<(), RemoteError> {
+        if self.jobs.is_empty() {
+            return Ok(());
+        }
+        self.batch.cancel(&self.jobs)?;
+        let begin = Instant::now();
+        while begin.elapsed() < CANCELLED_AFTER && !self.batch.queue(&self.jobs)?.is_empty() {
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+impl<B: Batch> Executor for SlurmExecutor<'_, B> {
+    type Error = RemoteError;
+
+    fn tasks(&self) -> &[Task] {
+        self.planned.tasks()
+    }
+
+    fn preparations(&self, _: &[usize]) -> usize {
+        0
+    }
+
+    fn changed(&self, record: &Record) -> Option<String> {
+        self.planned.changed(record)
+    }
+
+    fn begin(&mut self, missing: &[usize], _: &dyn Progress) -> Result<(), RemoteError> {
+        let missing = self.not_cached(missing)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // Two controllers with the same cells submit them once.
+        let _submitting = self.how.cache.lock(AREA, "submitting")?;
+        self.jobs = match self.how.options.dry_run {
+            true => Vec::new(),
+            false => self.found()?,
+        };
+        if !self.jobs.is_empty() {
+            (self.how.tell)(&format!(
+                "Slurm's job {} measures these cells already: nothing was submitted",
+                self.jobs.join(", ")
+            ));
+            return Ok(());
+        }
+        self.submit(&missing)
+    }
+
+    fn measure(&self, _: usize, _: &Run, _: &AtomicBool) -> Result<(), RemoteError> {
+        unreachable!("measure_all takes them in")
+    }
+
+    fn measure_all(
+        &self,
+        missing: &[usize],
+        run: &Run,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), RemoteError> {
+        if self.how.options.dry_run {
+            return Ok(());
+        }
+        let watched = self.watch(missing, run, progress, stop);
+        if watched.is_err() {
+            // The error is what the user must know; tasks that cannot be cancelled end by themselves.
+            let _ = self.cancel();
+        }
+        watched
+    }
+
+    fn end(&mut self) -> Result<(), RemoteError> {
+        if self.folder.path().exists() && self.found().is_ok_and(|jobs| jobs.is_empty()) {
+            self.folder.remove();
+        }
+        Ok(())
+    }
+}
+
+/// What each task executes; the first of this array is the plan's task `first`.
+fn script(cache: &Cache, executable: &Path, folder: &Path, first: usize) -> String {
+    let word = |path: &Path| shell(&[path.display().to_string()]);
+    format!(
+        "#!/bin/sh\nexport WORSTCASE_CACHE={}\nexec {} lab-node {} \"$(({first} + SLURM_ARRAY_TASK_ID))\"\n",
+        word(&cache.path("", "")),
+        word(executable),
+        word(folder)
+    )
+}
+
+/// A kernel is on the disk of the cache as a rule. Its length.
+fn link_or_copy(from: &Path, to: &Path) -> Result<u64, RemoteError> {
+    let from = fs::canonicalize(from).map_err(RemoteError::io(from))?;
+    let linked = fs::hard_link(&from, to).or_else(|_| -> io::Result<()> {
+        let partial = to.with_extension("partial");
+        fs::copy(&from, &partial)?;
+        fs::rename(partial, to)
+    });
+    linked
+        .and_then(|()| Ok(fs::metadata(to)?.len()))
+        .map_err(RemoteError::io(to))
+}

@@ -1,0 +1,281 @@
+//! The folder that controller and nodes share, in the cache:
+//!
+//! ```text
+//! jobs/<id>/plan.json           all cells and tasks; written before anything is submitted, never changed
+//!           <subject>.initrd    the image of each subject
+//!           <kernel>.bzimage    each kernel
+//!           submitted           the numbers of the jobs, a line each
+//!           done/<task>         a line for each cell that the task has measured: its key
+//!           failed/<key>.json   what a cell failed with
+//!           log                 what tasks said
+//! ```
+//! A task that runs again goes on with the same files. What they say is only where to look: whether a cell is measured the
+//! cache alone tells.
+
+use crate::RemoteError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use worstcase_base::cache::Cache;
+use worstcase_base::files;
+use worstcase_lab::parcel::Parcel;
+
+/// Where they are in the cache.
+pub const AREA: &str = "jobs";
+const PLAN: &str = "plan.json";
+const SUBMITTED: &str = "submitted";
+const DONE: &str = "done";
+const FAILED: &str = "failed";
+/// What tasks say.
+pub const LOG: &str = "log";
+
+/// The form of plan.json.
+pub const SCHEMA: &str = "worstcase-job/1";
+
+/// What nodes are to measure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobPlan {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Real time for one machine, in seconds, if it is bounded.
+    pub limit_s: Option<u64>,
+    /// The QEMU to use, if it is named.
+    pub qemu: Option<PathBuf>,
+    /// Each once.
+    pub subjects: Vec<JobSubject>,
+    /// In the order of their subjects.
+    pub cells: Vec<JobCell>,
+    /// The cells of each task.
+    pub tasks: Vec<Range<usize>>,
+}
+
+/// A subject, and where its kernel is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobSubject {
+    /// What it is.
+    pub parcel: Parcel,
+    /// The file of its kernel, in the folder.
+    pub bzimage: String,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobCell {
+    /// Place of its subject.
+    pub subject: usize,
+    /// What is measured.
+    pub spec: String,
+    /// The key of the result.
+    pub key: String,
+}
+
+/// What a cell failed with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Where.
+    pub machine: String,
+    /// In words.
+    pub message: String,
+    /// As the process's exit code would say it.
+    pub exit: u8,
+}
+
+/// The folder.
+#[derive(Clone, Debug)]
+pub struct JobFolder {
+    cache: Cache,
+    path: PathBuf,
+}
+
+/// How far the files of [`DONE`] have been read.
+pub type Offsets = BTreeMap<std::ffi::OsString, u64>;
+
+impl JobFolder {
+    /// That of this id.
+    pub fn of(cache: &Cache, id: &str) -> JobFolder {
+        JobFolder {
+            path: cache.path(AREA, id),
+            cache: cache.clone(),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// An image's file.
+    pub fn initrd(&self, subject: &str) -> PathBuf {
+        self.path.join(format!("{subject}.initrd"))
+    }
+
+    /// Begins anew with this plan; images and kernels are written by the caller before.
+    pub fn begin(&self, plan: &JobPlan) -> Result<u64, RemoteError> {
+        for name in [DONE, FAILED] {
+            let folder = self.path.join(name);
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(&folder).map_err(RemoteError::io(&folder))?;
+        }
+        let json = serde_json::to_vec(plan).expect("a plan is plain data");
+        self.cache.write_file(&self.path.join(PLAN), &json)?;
+        Ok(json.len() as u64)
+    }
+
+    /// Makes the folder.
+    pub fn create(&self) -> Result<(), RemoteError> {
+        fs::create_dir_all(&self.path).map_err(RemoteError::io(&self.path))
+    }
+
+    /// Reads the plan, on a node.
+    pub fn plan(folder: &Path) -> Result<JobPlan, RemoteError> {
+        let path = folder.join(PLAN);
+        let wrong = |reason: String| RemoteError::File {
+            path: path.clone(),
+            reason,
+        };
+        let json = files::read(&path).map_err(|e| wrong(e.to_string()))?;
+        let plan: JobPlan = serde_json::from_slice(&json).map_err(|e| wrong(e.to_string()))?;
+        match plan.schema == SCHEMA {
+            true => Ok(plan),
+            false => Err(wrong(format!(
+                "it is {}, and this worstcase reads {SCHEMA}",
+                plan.schema
+            ))),
+        }
+    }
+
+    /// The jobs that were submitted for it.
+    pub fn submitted(&self) -> Vec<String> {
+        let text = files::read_to_string(&self.path.join(SUBMITTED)).unwrap_or_default();
+        text.lines().map(str::to_string).collect()
+    }
+
+    /// Keeps their numbers.
+    pub fn submit(&self, jobs: &[String]) -> Result<(), RemoteError> {
+        Ok(self
+            .cache
+            .write_file(&self.path.join(SUBMITTED), jobs.join("\n").as_bytes())?)
+    }
+
+    /// On a node: a cell is in the cache. Nobody may be there to read it any more.
+    pub fn tell_done(folder: &Path, task: usize, key: &str) {
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.join(DONE).join(task.to_string()));
+        let _ = file.and_then(|mut file| file.write_all(format!("{key}\n").as_bytes()));
+    }
+
+    /// On a node: a cell failed.
+    pub fn tell_failure(folder: &Path, key: &str, failure: &Failure) -> Result<(), RemoteError> {
+        let path = folder.join(FAILED).join(format!("{key}.json"));
+        let write = || -> std::io::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(&serde_json::to_vec(failure)?)?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        write().map_err(RemoteError::io(&path))
+    }
+
+    /// The keys that were told since the last look.
+    pub fn done_since(&self, read: &mut Offsets) -> Vec<String> {
+        let mut keys = Vec::new();
+        for entry in fs::read_dir(self.path.join(DONE)).into_iter().flatten().flatten() {
+            let from = read.entry(entry.file_name()).or_default();
+            let mut text = String::new();
+            let lines = File::open(entry.path()).and_then(|mut file| {
+                file.seek(SeekFrom::Start(*from))?;
+                file.read_to_string(&mut text)
+            });
+            // A line may be half there: it is read the next time.
+            if let (Ok(_), Some(end)) = (lines, text.rfind('\n')) {
+                *from += end as u64 + 1;
+                keys.extend(text[..end].lines().map(str::to_string));
+            }
+        }
+        keys
+    }
+
+    /// The first failure, and the key of its cell.
+    pub fn failure(&self) -> Option<(String, Failure)> {
+        let entries = fs::read_dir(self.path.join(FAILED)).ok()?.flatten();
+        let mut found = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let failure = serde_json::from_slice(&files::read(&entry.path()).ok()?).ok()?;
+            Some((name.strip_suffix(".json")?.to_string(), failure))
+        });
+        found.next()
+    }
+
+    /// The last lines of what tasks said.
+    pub fn log_end(&self) -> String {
+        let text = files::read(&self.path.join(LOG)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        match &lines[lines.len().saturating_sub(3)..] {
+            [] => "Its log is empty".into(),
+            last => format!("Its log ends: {}", last.join(" / ")),
+        }
+    }
+
+    /// Removes it all.
+    pub fn remove(&self) {
+        // Best effort: a leftover costs space, and the next run with these cells removes it.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_is_read_once_and_only_when_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = JobFolder::of(&Cache::at(dir.path()), "x");
+        let mut read = Offsets::new();
+        fs::create_dir_all(folder.path().join(DONE)).unwrap();
+        JobFolder::tell_done(folder.path(), 0, "aa");
+        JobFolder::tell_done(folder.path(), 3, "bb");
+        let torn = folder.path().join("done/3");
+        File::options()
+            .append(true)
+            .open(&torn)
+            .unwrap()
+            .write_all(b"c")
+            .unwrap();
+        let mut keys = folder.done_since(&mut read);
+        keys.sort();
+        assert_eq!(keys, ["aa", "bb"]);
+        File::options()
+            .append(true)
+            .open(&torn)
+            .unwrap()
+            .write_all(b"c\n")
+            .unwrap();
+        assert_eq!(folder.done_since(&mut read), ["cc"]);
+        assert!(folder.done_since(&mut read).is_empty());
+    }
+
+    #[test]
+    fn a_failure_names_its_cell() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = JobFolder::of(&Cache::at(dir.path()), "x");
+        fs::create_dir_all(folder.path().join(FAILED)).unwrap();
+        assert_eq!(folder.failure(), None);
+        let failure = Failure {
+            machine: "n1".into(),
+            message: "it panicked".into(),
+            exit: 4,
+        };
+        JobFolder::tell_failure(folder.path(), "aa", &failure).unwrap();
+        assert_eq!(folder.failure(), Some(("aa".into(), failure)));
+    }
+}

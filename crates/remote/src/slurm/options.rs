@@ -1,0 +1,93 @@
+//! What stands behind `slurm:`, as `partition=short,time=01:00:00,chunk=20`.
+
+use std::num::NonZeroUsize;
+
+/// How Slurm is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Cells of one task, if not as many as keep the tasks below a thousand.
+    pub chunk: Option<NonZeroUsize>,
+    /// What becomes of the job when the controller is asked to end.
+    pub interrupt: Interrupt,
+    /// Plan and say what would be done.
+    pub dry_run: bool,
+    /// For sbatch: name and value of long options.
+    pub sbatch: Vec<(String, String)>,
+}
+
+/// See [`Options::interrupt`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Ask on a terminal; else cancel.
+    #[default]
+    Ask,
+    /// Cancel it.
+    Cancel,
+    /// Leave it to Slurm; the same command finds it again.
+    Leave,
+}
+
+/// What worstcase itself says to sbatch.
+const OURS: [&str; 6] = ["array", "parsable", "output", "wrap", "export", "wait"];
+
+impl Options {
+    /// Reads them; the error says what is wrong.
+    pub fn parse(text: &str) -> Result<Options, String> {
+        let mut options = Options::default();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            match name {
+                "chunk" => {
+                    let number = value.parse();
+                    options.chunk =
+                        Some(number.map_err(|_| "chunk is a whole number of cells, at least 1".to_string())?);
+                }
+                "interrupt" => {
+                    options.interrupt = match value {
+                        "ask" => Interrupt::Ask,
+                        "cancel" => Interrupt::Cancel,
+                        "leave" => Interrupt::Leave,
+                        _ => return Err("interrupt is ask, cancel or leave".into()),
+                    };
+                }
+                "dry-run" if value.is_empty() => options.dry_run = true,
+                name if OURS.contains(&name) => return Err(format!("worstcase itself says --{name} to sbatch")),
+                name if is_option(name) => options.sbatch.push((name.into(), value.into())),
+                _ => return Err(format!("'{word}' is no option of sbatch; write NAME=VALUE,...")),
+            }
+        }
+        Ok(options)
+    }
+
+    /// As arguments of sbatch.
+    pub fn arguments(&self) -> impl Iterator<Item = String> {
+        self.sbatch.iter().map(|(name, value)| match value.is_empty() {
+            true => format!("--{name}"),
+            false => format!("--{name}={value}"),
+        })
+    }
+}
+
+fn is_option(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_are_ours_and_the_rest_is_for_sbatch() {
+        let options = Options::parse("partition=short,time=01:00:00,exclusive,chunk=20,interrupt=leave").unwrap();
+        assert_eq!(options.chunk, NonZeroUsize::new(20));
+        assert_eq!(options.interrupt, Interrupt::Leave);
+        let arguments: Vec<String> = options.arguments().collect();
+        assert_eq!(arguments, ["--partition=short", "--time=01:00:00", "--exclusive"]);
+        for wrong in ["chunk=0", "interrupt=maybe", "array=1-3", "--x=1", "a b=2", "=3"] {
+            assert!(Options::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

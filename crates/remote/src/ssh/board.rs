@@ -1,0 +1,104 @@
+//! `worstcase host run` on another machine: worstcase goes there, measures, its run comes back, and nothing stays.
+
+use super::command::Remote;
+use super::hosts::Host;
+use crate::RemoteError;
+use crate::executable::Executable;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use worstcase_base::format::shell;
+
+/// What the measurement's folder is called there, and in what comes back.
+const RUN: &str = "run";
+/// `--break`: a sample was above it, and the run is whole.
+const BROKE: i32 = 1;
+
+/// A machine, and what it is measured with.
+pub struct Board<'a> {
+    /// What ssh calls it.
+    pub name: &'a str,
+    /// For its architecture.
+    pub executable: &'a Executable,
+    /// Of worstcase, with the folder `run` for its output.
+    pub arguments: &'a [String],
+}
+
+/// Measures there, into the folder `into`, which must not exist; gives the exit code of a run that is kept. When `stop` becomes
+/// true the measurement is ended early, as by Ctrl-C there.
+pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, RemoteError> {
+    let host = Host {
+        name: board.name.into(),
+        ..Host::default()
+    };
+    let remote = Remote::new(&host)?;
+    let mut command = remote.command(&script(board));
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| remote.no_ssh(&e))?;
+    let (mut output, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let said = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        // What was said until then is told.
+        let _ = errors.read_to_end(&mut said);
+        String::from_utf8_lossy(&said).into_owned()
+    });
+    let mut input = child.stdin.take().expect("piped");
+    // An early end there is told by its exit code and its words.
+    let _ = File::open(&board.executable.path).and_then(|mut file| io::copy(&mut file, &mut input));
+    let received = std::thread::spawn(move || {
+        let mut archive = Vec::new();
+        output.read_to_end(&mut archive).map(|_| archive)
+    });
+    while !received.is_finished() {
+        std::thread::sleep(Duration::from_millis(50));
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    // It ends early when nobody is there any more.
+    drop(input);
+    let archive = received.join().expect("reading does not panic").unwrap_or_default();
+    let code = child.wait().ok().and_then(|status| status.code());
+    let said = said.join().expect("reading does not panic");
+    if archive.is_empty() || !matches!(code, Some(0 | BROKE)) {
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+        return Err(remote.error(
+            code,
+            last.unwrap_or("it said nothing").trim_start_matches("worstcase: "),
+        ));
+    }
+    unpack(&archive, into).map_err(RemoteError::io(into))?;
+    Ok(code.unwrap_or_default())
+}
+
+/// Its folder goes when the shell ends, however it does. Standard input is worstcase itself, and then an open end: as long as
+/// the controller is there.
+fn script(board: &Board) -> String {
+    let bytes = board.executable.bytes;
+    let arguments = shell(board.arguments);
+    format!(
+        "d=$(mktemp -d) || exit 3; trap 'rm -rf \"$d\"' EXIT; trap 'exit 3' HUP INT TERM PIPE\n\
+         exec 3<&0; head -c {bytes} <&3 > \"$d/worstcase\" && test $(wc -c < \"$d/worstcase\") -eq {bytes} && chmod 700 \"$d/worstcase\" && cd \"$d\" || exit 3\n\
+         ./worstcase {arguments} </dev/null 3<&- >/dev/null & m=$!\n\
+         {{ cat <&3 >/dev/null; kill -TERM $m; }} 2>/dev/null & w=$!\n\
+         exec 3<&-; wait $m; c=$?; kill $w 2>/dev/null\n\
+         test -d {RUN} && tar -cf - {RUN}; cd /; exit $c"
+    )
+}
+
+/// Only what is in the run's folder is taken.
+fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
+    let parent = into
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let folder = tempfile::Builder::new().prefix(".board-").tempdir_in(parent)?;
+    tar::Archive::new(archive).unpack(folder.path())?;
+    std::fs::rename(folder.path().join(RUN), into)
+}

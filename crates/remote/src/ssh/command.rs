@@ -1,0 +1,152 @@
+//! ssh, and the way a machine is made ready.
+
+use super::hosts::Host;
+use crate::RemoteError;
+use crate::executable::{AREA, Executable, NAME};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::process::{Command, Output, Stdio};
+use worstcase_base::format::shell;
+
+/// The variable with the ssh to use, with its options: `ssh -F boards.config`.
+pub const SSH: &str = "WORSTCASE_SSH";
+
+/// Nobody is there to type a password; a machine that does not answer is given up.
+const OPTIONS: [&str; 9] = [
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=15",
+    "-o",
+    "ServerAliveCountMax=4",
+];
+
+/// What ssh itself says when it cannot connect, or is cut off.
+const CONNECTION: i32 = 255;
+
+/// A machine that ssh reaches.
+pub struct Remote<'a> {
+    host: &'a Host,
+    ssh: Vec<String>,
+}
+
+impl<'a> Remote<'a> {
+    /// With the user's own ssh.
+    pub fn new(host: &'a Host) -> Result<Remote<'a>, RemoteError> {
+        let set = std::env::var(SSH).unwrap_or_default();
+        let words = shlex::split(&set).filter(|words| !words.is_empty() || set.is_empty());
+        let words = words.ok_or_else(|| RemoteError::Choice("ssh".into(), format!("{SSH} is no command: {set}")))?;
+        Ok(Remote {
+            host,
+            ssh: if words.is_empty() { vec!["ssh".into()] } else { words },
+        })
+    }
+
+    /// A command there, for the machine's own `sh`.
+    pub fn command(&self, script: &str) -> Command {
+        let mut command = Command::new(&self.ssh[0]);
+        command
+            .args(&self.ssh[1..])
+            .args(OPTIONS)
+            .arg("--")
+            .arg(&self.host.name);
+        command.arg(shell(&["sh".into(), "-c".into(), script.into()]));
+        command
+    }
+
+    /// Runs a command to its end; what it says on standard output.
+    pub fn run(&self, script: &str, input: Stdio) -> Result<Vec<u8>, RemoteError> {
+        let output = self
+            .command(script)
+            .stdin(input)
+            .output()
+            .map_err(|e| self.no_ssh(&e))?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(self.failed(&output)),
+        }
+    }
+
+    fn failed(&self, output: &Output) -> RemoteError {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+        self.error(output.status.code(), last.unwrap_or("it said nothing"))
+    }
+
+    /// The error of a command that ended with this code, and these as its last words.
+    pub fn error(&self, code: Option<i32>, said: &str) -> RemoteError {
+        let reason = match code {
+            Some(CONNECTION) | None => {
+                format!(
+                    "cannot be reached: {said}; check it with: {} {}",
+                    shell(&self.ssh),
+                    shell(std::slice::from_ref(&self.host.name))
+                )
+            }
+            Some(126 | 127) => format!(
+                "worstcase cannot be executed there: {said}; build it there and name it with worstcase=PATH in the hosts file"
+            ),
+            Some(code) => format!("it ended with exit code {code}: {said}"),
+        };
+        self.wrong(reason)
+    }
+
+    /// About this machine.
+    pub fn wrong(&self, reason: String) -> RemoteError {
+        RemoteError::Host {
+            host: self.host.name.clone(),
+            reason,
+        }
+    }
+
+    /// ssh could not be started.
+    pub fn no_ssh(&self, error: &std::io::Error) -> RemoteError {
+        match error.kind() {
+            ErrorKind::NotFound => RemoteError::NoProgram {
+                program: self.ssh[0].clone(),
+                remedy: "install it (Debian: openssh-client)",
+            },
+            _ => self.wrong(format!("{}: {error}", self.ssh[0])),
+        }
+    }
+
+    /// Brings worstcase there, unless it is there.
+    pub fn provide(&self, executable: &Executable) -> Result<(), RemoteError> {
+        if self.host.worstcase.is_some() {
+            return Ok(());
+        }
+        let (folder, digest) = (self.cache(), &executable.digest);
+        let at = format!("{folder}/{AREA}/{digest}");
+        let there = self.run(&format!("if test -x {at}/{NAME}; then echo there; fi"), Stdio::null())?;
+        if there == b"there\n" {
+            return Ok(());
+        }
+        let file = File::open(&executable.path).map_err(RemoteError::io(&executable.path))?;
+        let script = format!(
+            "set -e; umask 077; mkdir -p {at}; cat > {at}/.$$; test $(wc -c < {at}/.$$) -eq {}; chmod 700 {at}/.$$; mv {at}/.$$ {at}/{NAME}",
+            executable.bytes
+        );
+        self.run(&script, file.into()).map(drop)
+    }
+
+    /// What starts worstcase there with these arguments.
+    pub fn worstcase(&self, executable: &Executable, arguments: &[String]) -> String {
+        let folder = self.cache();
+        let program = match &self.host.worstcase {
+            Some(path) => shell(std::slice::from_ref(path)),
+            None => format!("{folder}/{AREA}/{}/{NAME}", executable.digest),
+        };
+        format!("export WORSTCASE_CACHE={folder}; exec {program} {}", shell(arguments))
+    }
+
+    /// The folder of its cache, as its shell finds it.
+    fn cache(&self) -> String {
+        match &self.host.cache {
+            Some(folder) => shell(std::slice::from_ref(folder)),
+            None => "\"${XDG_CACHE_HOME:-$HOME/.cache}\"/worstcase".into(),
+        }
+    }
+}

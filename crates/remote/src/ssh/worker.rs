@@ -1,0 +1,133 @@
+//! What runs on a machine that ssh reaches: it measures the cells that its controller names on standard input, one at a time.
+//!
+//! When the connection is gone it ends at once, and its QEMU with it.
+
+use super::message::{Answer, Ask, Hello, Measured, PROTOCOL, Work, read, write};
+use crate::RemoteError;
+use crate::slurm::Failure;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::sha256_hex;
+use worstcase_base::machine;
+use worstcase_kernels::Observer;
+use worstcase_lab::LabError;
+use worstcase_lab::cell::Parts;
+use worstcase_lab::parcel::{self, Parcel};
+use worstcase_lab::qemu::Qemu;
+use worstcase_lab::ready::Ready;
+
+/// Where kernels and images are in its cache.
+const AREA: &str = "parcels";
+/// All of them together, in bytes; each can be sent again.
+const MOST: u64 = 4 << 30;
+
+/// Answers until the controller is gone.
+pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, observer: &dyn Observer) -> Result<(), RemoteError> {
+    let asked = asked();
+    let mut out = io::stdout().lock();
+    let qemu = match Qemu::find(qemu, cache, observer) {
+        Ok(qemu) => qemu,
+        Err(error) => return answer(&mut out, &Answer::Failed(failure(&error.into()))),
+    };
+    answer(
+        &mut out,
+        &Answer::Hello(Hello {
+            protocol: PROTOCOL,
+            version: version.into(),
+            machine: machine::name(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        }),
+    )?;
+    while let Ok(ask) = asked.recv() {
+        // A file that nobody asked for is of a controller that gave up its cell.
+        let Ask::Measure(work) = ask else { continue };
+        let measured = bring(&work, cache, &asked, &mut out).and_then(|files| measure(&work, &files, cache, &qemu));
+        answer(
+            &mut out,
+            &match measured {
+                Ok(measured) => Answer::Done(measured),
+                Err(error) => Answer::Failed(failure(&error)),
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// What the controller says. At its end this process ends, whatever it does.
+fn asked() -> Receiver<Ask> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        while let Ok(ask) = read(&mut input) {
+            if sender.send(ask).is_err() {
+                break;
+            }
+        }
+        std::process::exit(0);
+    });
+    receiver
+}
+
+fn answer(out: &mut impl Write, what: &Answer) -> Result<(), RemoteError> {
+    write(out, what).map_err(RemoteError::io("standard output"))
+}
+
+fn failure(error: &RemoteError) -> Failure {
+    Failure {
+        machine: machine::name(),
+        message: error.to_string(),
+        exit: error.exit() as u8,
+    }
+}
+
+/// Kernel and image in the cache, from the controller if they are not there.
+fn bring(work: &Work, cache: &Cache, asked: &Receiver<Ask>, out: &mut impl Write) -> Result<[PathBuf; 2], RemoteError> {
+    let digests = [&work.bzimage, &work.initrd];
+    if let Some(wrong) = digests
+        .iter()
+        .find(|digest| !digest.bytes().all(|b| b.is_ascii_hexdigit()))
+    {
+        return Err(LabError::Request(format!("'{wrong}' is no digest")).into());
+    }
+    let missing: Vec<String> = digests
+        .iter()
+        .filter(|digest| cache.get(AREA, digest).is_none())
+        .map(|digest| digest.to_string())
+        .collect();
+    if !missing.is_empty() {
+        cache.bound(AREA, MOST);
+        answer(out, &Answer::Needs(missing.clone()))?;
+    }
+    for digest in &missing {
+        let bytes = match asked.recv() {
+            Ok(Ask::File(bytes)) if sha256_hex(&bytes) == *digest => bytes,
+            _ => return Err(LabError::Request("another file came than was asked for".into()).into()),
+        };
+        cache.publish(AREA, digest, |building| {
+            let path = building.join("file");
+            fs::write(&path, &bytes).map_err(RemoteError::io(path))
+        })?;
+    }
+    Ok(digests.map(|digest| cache.path(AREA, digest).join("file")))
+}
+
+fn measure(work: &Work, files: &[PathBuf; 2], cache: &Cache, qemu: &Qemu) -> Result<Measured, RemoteError> {
+    let [bzimage, initrd] = files;
+    let request = |what: String| RemoteError::from(LabError::Request(what));
+    let parcel: Parcel = serde_json::from_str(&work.parcel).map_err(|e| request(e.to_string()))?;
+    let spec = work.spec.parse().map_err(|e| request(format!("{}: {e}", work.spec)))?;
+    let _held = cache.hold(AREA, &work.bzimage)?;
+    let image = worstcase_base::files::read(initrd).map_err(RemoteError::io(initrd))?;
+    let prepared = parcel.open(bzimage.clone(), image, qemu)?;
+    let key = parcel::measure(cache, &prepared, &spec, work.limit_s.map(Duration::from_secs))?;
+    let ready = Ready::kept(cache, &prepared.key).expect("measuring keeps it");
+    Ok(Measured {
+        ready: ready.text,
+        parts: Parts::kept(cache, &key)?,
+        key,
+    })
+}

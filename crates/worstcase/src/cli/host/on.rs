@@ -1,0 +1,86 @@
+//! `worstcase host run --on`: the same measurement on other machines, at the same time.
+
+use super::folder;
+use crate::cli::output::print;
+use crate::cli::{Error, stop};
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use worstcase_base::format::{file_name, plain};
+use worstcase_plan::Plan;
+use worstcase_remote::ssh::{Board, measure_on};
+use worstcase_remote::{Executable, RemoteError};
+use worstcase_report::machines::{Measured, table};
+use worstcase_report::terminal::Style;
+use worstcase_results::record::{Run, parallel};
+
+/// Which machines.
+#[derive(Debug, Args)]
+pub struct OnArgs {
+    /// Measure on these machines instead, all at once, by ssh: worstcase is copied there, its run is brought back, and nothing
+    /// stays (docs/cluster.md)
+    #[arg(long = "on", value_name = "HOST,...", value_delimiter = ',', conflicts_with_all = ["resume", "on_break", "on_end"])]
+    pub boards: Vec<String>,
+    /// With --on: the worstcase to copy, for machines that cannot execute this one [default: this one]
+    #[arg(long, value_name = "FILE", requires = "boards")]
+    on_executable: Option<PathBuf>,
+}
+
+/// Measures on each machine, and shows a table of all.
+pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode, Error> {
+    if let Some(wrong) = args.boards.iter().find(|name| name.is_empty() || name.starts_with('-')) {
+        let what = "is no host; write --on HOST,HOST".to_string();
+        return Err(RemoteError::Choice(format!("'{wrong}'"), what).into());
+    }
+    let folder = output.map_or_else(|| folder::new("boards"), Path::to_path_buf);
+    let executable = match &args.on_executable {
+        Some(path) => Executable::at(path.clone())?,
+        None => Executable::own()?,
+    };
+    std::fs::create_dir_all(&folder).map_err(|e| RemoteError::file(&folder, &e))?;
+    for name in &args.boards {
+        Run::check_begun(&folder.join(file_name(name)), false)?;
+    }
+    let arguments = worstcase_plan::command(&plan.experiment, None, Path::new("run"));
+    let mut arguments = arguments[1..].to_vec();
+    arguments.push("--quiet".into());
+    let stop = stop::on_signals()?;
+    let all = NonZeroUsize::new(args.boards.len()).unwrap_or(NonZeroUsize::MIN);
+    let measured = parallel(all, &args.boards, |name| {
+        let into = folder.join(file_name(name));
+        let board = Board {
+            name,
+            executable: &executable,
+            arguments: &arguments,
+        };
+        let ended = measure_on(&board, &into, &stop);
+        match &ended {
+            Ok(_) => eprintln!("worstcase: {name}: kept in {}", into.display()),
+            Err(error) => eprintln!("worstcase: {}", plain(&error.to_string())),
+        }
+        Ok::<_, Error>((name.clone(), into, ended))
+    })?;
+    let mut machines = Vec::new();
+    let mut code = 0;
+    for (name, into, ended) in measured {
+        match ended {
+            Ok(broke) => {
+                code = code.max(broke as u8);
+                machines.push(Measured {
+                    machine: name,
+                    records: Run::open(&into)?.records()?,
+                });
+            }
+            Err(error) => code = code.max(error.exit() as u8),
+        }
+    }
+    if !machines.is_empty() {
+        print(&table(&machines, Style::of_stdout()))?;
+    }
+    if stop.load(Ordering::Relaxed) {
+        eprintln!("worstcase: ended early, what was taken until then is kept");
+    }
+    Ok(ExitCode::from(code))
+}

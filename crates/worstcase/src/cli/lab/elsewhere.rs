@@ -1,0 +1,108 @@
+//! The executor of a matrix: this machine, Slurm, or machines that ssh reaches.
+
+use crate::cli::progress::Bar;
+use crate::cli::{Error, VERSION};
+use std::io::{BufRead, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use worstcase_base::format::plain;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::executor::{How, LabExecutor};
+use worstcase_lab::matrix::Matrix;
+use worstcase_lab::qemu::Qemu;
+use worstcase_remote::Choice;
+use worstcase_remote::slurm::{self, Interrupt, OnStop, Options, Slurm, SlurmExecutor};
+use worstcase_remote::ssh::{self, SshExecutor};
+use worstcase_results::record::{Completed, Run, execute};
+
+/// What measures a matrix.
+pub struct Means<'a> {
+    /// Which machines.
+    pub executor: &'a Choice,
+    /// How many at once on this machine.
+    pub jobs: NonZeroUsize,
+    /// The QEMU of this machine.
+    pub qemu: &'a Qemu,
+    /// The one that was named, if one was.
+    pub named: Option<&'a Path>,
+    /// Real time for one machine, if it is bounded.
+    pub limit: Option<Duration>,
+    /// Where kernels and results are.
+    pub options: &'a ResolveOptions<'a>,
+    /// Becomes true when the user wants an end.
+    pub stop: &'a AtomicBool,
+}
+
+impl Means<'_> {
+    /// Measures what the run lacks.
+    pub fn execute(&self, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
+        match self.executor {
+            Choice::Local => {
+                let how = How {
+                    cache: &self.options.cache,
+                    jobs: self.jobs,
+                    limit: self.limit,
+                };
+                Ok(execute(&mut LabExecutor::new(matrix, how), run, bar, self.stop)?)
+            }
+            Choice::Slurm(options) => self.by_slurm(options, matrix, run, bar),
+            Choice::Ssh(hosts) => self.by_ssh(hosts, matrix, run, bar),
+        }
+    }
+
+    fn by_slurm(&self, options: &Options, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
+        let on_stop = |jobs: &str| bar.suspended(|| on_stop(options.interrupt, jobs));
+        let how = slurm::How {
+            cache: &self.options.cache,
+            jobs: self.jobs,
+            limit: self.limit,
+            qemu: self.named.map(Path::to_path_buf),
+            options: options.clone(),
+            on_stop: &on_stop,
+            tell: &|line| bar.suspended(|| eprintln!("worstcase: {line}")),
+        };
+        let mut executor = SlurmExecutor::new(matrix, how, Slurm)?;
+        Ok(execute(&mut executor, run, bar, self.stop)?)
+    }
+
+    fn by_ssh(&self, hosts: &Path, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
+        let how = ssh::How {
+            cache: &self.options.cache,
+            limit: self.limit,
+            hosts: ssh::read_hosts(hosts)?,
+            version: VERSION,
+            tell: &|line| bar.suspended(|| eprintln!("worstcase: {}", plain(line))),
+        };
+        Ok(execute(&mut SshExecutor::new(matrix, how), run, bar, self.stop)?)
+    }
+}
+
+/// What becomes of the job when its controller is asked to end.
+fn on_stop(interrupt: Interrupt, jobs: &str) -> OnStop {
+    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let answer = match interrupt {
+        Interrupt::Leave => OnStop::Leave,
+        Interrupt::Ask if asks => ask(jobs),
+        Interrupt::Ask | Interrupt::Cancel => OnStop::Cancel,
+    };
+    match answer {
+        OnStop::Leave => eprintln!("worstcase: Slurm's job {jobs} goes on; the same command takes in what it measures"),
+        OnStop::Cancel => eprintln!("worstcase: cancelling Slurm's job {jobs}"),
+    }
+    answer
+}
+
+/// A second Ctrl-C ends worstcase at once, and leaves the job.
+fn ask(jobs: &str) -> OnStop {
+    eprint!("Cancel Slurm's job {jobs}? It goes on otherwise, and the same command takes in what it measures. [y/N] ");
+    let mut answer = String::new();
+    // Who cannot be asked has not said yes.
+    let _ = std::io::stderr().flush();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => OnStop::Cancel,
+        _ => OnStop::Leave,
+    }
+}
