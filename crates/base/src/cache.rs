@@ -63,22 +63,8 @@ pub enum CacheError {
         path: PathBuf,
     },
     /// Two machines made one entry, and not the same.
-    #[error(
-        "{what}: {first} and {second} do not agree, their files '{file}' differ; one of them computes wrongly, or has \
-         another build of something. Find out which, remove {} and ask again", path.display()
-    )]
-    Differs {
-        /// What it is of.
-        what: String,
-        /// Who made what is in the cache.
-        first: String,
-        /// Who made it again.
-        second: String,
-        /// The file that differs.
-        file: String,
-        /// The entry.
-        path: PathBuf,
-    },
+    #[error(transparent)]
+    Differs(Box<Difference>),
     /// Any other failure below the cache directory.
     #[error("the cache failed, {}: {source}; check the disk", path.display())]
     Io {
@@ -87,6 +73,25 @@ pub enum CacheError {
         /// The system's answer.
         source: io::Error,
     },
+}
+
+/// Two machines that do not agree.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{what}: {first} and {second} do not agree, their files '{file}' differ; one of them computes wrongly, or has \
+     another build of something. Find out which, remove {} and ask again", path.display()
+)]
+pub struct Difference {
+    /// What it is of.
+    what: String,
+    /// Who made what is in the cache.
+    first: String,
+    /// Who made it again.
+    second: String,
+    /// The file that differs.
+    file: String,
+    /// The entry.
+    path: PathBuf,
 }
 
 impl CacheError {
@@ -107,7 +112,7 @@ impl CacheError {
         match self {
             CacheError::NoPlace => Exit::Missing,
             CacheError::NotOurs { .. } => Exit::Usage,
-            CacheError::Differs { .. } => Exit::Measured,
+            CacheError::Differs(_) => Exit::Measured,
             _ => Exit::Storage,
         }
     }
@@ -325,13 +330,13 @@ impl Cache {
             let difference = sealed::difference(&path, building).map_err(|e| CacheError::from_io(&path, e))?;
             match difference {
                 None => Ok(()),
-                Some(file) => Err(CacheError::Differs {
+                Some(file) => Err(CacheError::Differs(Box::new(Difference {
                     what: what.into(),
                     first: sealed::made_by(&path),
                     second: sealed::made_by(building),
                     file,
                     path: path.clone(),
-                }),
+                }))),
             }
         };
         self.build(area, key, |building| seal_built(build, building), compare)

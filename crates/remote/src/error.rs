@@ -10,7 +10,7 @@ use worstcase_results::record::RunError;
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// `--executor` with something else.
-    #[error("--executor {0}: {1}")]
+    #[error("{0}: {1}")]
     Choice(String, String),
     /// A program of Slurm or ssh is not here.
     #[error("{program} is not there: {remedy}")]

@@ -46,8 +46,8 @@ impl Queue {
 /// The Slurm that this machine is of.
 pub struct Slurm;
 
-/// Without it, as where there is no slurm.conf.
-const USUAL_ARRAY: usize = 1_001;
+/// The size that arrays have where nobody set another.
+pub const USUAL_ARRAY: usize = 1_001;
 
 impl Batch for Slurm {
     fn most_tasks(&self) -> Result<usize, RemoteError> {

@@ -1,7 +1,7 @@
 //! The lab's cells by Slurm: planned here, measured by its nodes into the shared cache, taken in as they appear.
 
 use super::chunks::chunks;
-use super::commands::Batch;
+use super::commands::{Batch, USUAL_ARRAY};
 use super::job::{AREA, JobCell, JobFolder, JobPlan, JobSubject, LOG, Offsets, SCHEMA};
 use super::options::Options;
 use crate::RemoteError;
@@ -176,22 +176,28 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         Ok((bytes + self.folder.begin(plan)?, files + 1))
     }
 
-    fn submit(&mut self, missing: &[usize]) -> Result<(), RemoteError> {
-        let most = self.batch.most_tasks()?;
+    fn submit(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), RemoteError> {
+        let most = match self.how.options.dry_run {
+            // A plan can be made where no Slurm is.
+            true => self.batch.most_tasks().unwrap_or(USUAL_ARRAY),
+            false => self.batch.most_tasks()?,
+        };
         let plan = self.plan(missing)?;
         let (bytes, files) = self.write(&plan, missing)?;
         let executable = Executable::own()?.shared(self.how.cache)?;
         let arrays = plan.tasks.len().div_ceil(most);
-        (self.how.tell)(&format!(
+        let what = format!(
             "{} cells of {} subjects in {} tasks: {files} files with {bytes} bytes in {}, {arrays} calls of sbatch",
             plan.cells.len(),
             plan.subjects.len(),
             plan.tasks.len(),
             self.folder.path().display()
-        ));
+        );
         if self.how.options.dry_run {
+            (self.how.tell)(&what);
             return Ok(());
         }
+        progress.state(&what);
         let memory = self.planned.subjects(missing).into_iter();
         let memory = memory
             .map(|index| self.planned.subject(index).subject.machine.memory_mb)
@@ -370,7 +376,7 @@ impl<B: Batch> Executor for SlurmExecutor<'_, B> {
         self.planned.changed(record)
     }
 
-    fn begin(&mut self, missing: &[usize], _: &dyn Progress) -> Result<(), RemoteError> {
+    fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), RemoteError> {
         let missing = self.not_cached(missing)?;
         if missing.is_empty() {
             return Ok(());
@@ -388,7 +394,7 @@ impl<B: Batch> Executor for SlurmExecutor<'_, B> {
             ));
             return Ok(());
         }
-        self.submit(&missing)
+        self.submit(&missing, progress)
     }
 
     fn measure(&self, _: usize, _: &Run, _: &AtomicBool) -> Result<(), RemoteError> {

@@ -337,11 +337,9 @@ fn what_a_node_cannot_do_is_one_line() {
     let cluster = Cluster::start();
     let (remote, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
-    // The nodes have no QEMU: it is not on their search path.
-    let mut command = cluster.run(&remote, "export-file=/dev/null", &at("no-option"));
-    command.env("SLURM_CONF", cluster.at("slurm.conf"));
-    one_line_last(command, 3, &["sbatch failed: "]);
-    // The same here, with another file's path: a QEMU that only the controller has.
+    let refused = cluster.run(&remote, "partition=nowhere", &at("refused"));
+    one_line(refused, 3, &["sbatch failed: ", "partition"]);
+    // A QEMU that only the controller has.
     let qemu = at("qemu");
     fs::write(
         &qemu,

@@ -12,8 +12,6 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use worstcase_base::sealed;
 
-const CELLS: usize = 8;
-
 fn matrix() -> String {
     format!("--kernel {GENERIC} --preempt full --load idle,fork --samples 50 --seeds 4")
 }

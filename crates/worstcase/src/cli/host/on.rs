@@ -8,13 +8,16 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use worstcase_base::format::{file_name, plain};
+use worstcase_base::format::{file_name, is_file_name, plain};
 use worstcase_plan::Plan;
 use worstcase_remote::ssh::{Board, measure_on};
 use worstcase_remote::{Executable, RemoteError};
 use worstcase_report::machines::{Measured, table};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Run, parallel};
+
+/// Longest name of a machine that its folder has, too.
+const LONGEST_NAME: usize = 64;
 
 /// Which machines.
 #[derive(Debug, Args)]
@@ -41,7 +44,7 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
     };
     std::fs::create_dir_all(&folder).map_err(|e| RemoteError::file(&folder, &e))?;
     for name in &args.boards {
-        Run::check_begun(&folder.join(file_name(name)), false)?;
+        Run::check_begun(&folder.join(folder_of(name)), false)?;
     }
     let arguments = worstcase_plan::command(&plan.experiment, None, Path::new("run"));
     let mut arguments = arguments[1..].to_vec();
@@ -49,7 +52,7 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
     let stop = stop::on_signals()?;
     let all = NonZeroUsize::new(args.boards.len()).unwrap_or(NonZeroUsize::MIN);
     let measured = parallel(all, &args.boards, |name| {
-        let into = folder.join(file_name(name));
+        let into = folder.join(folder_of(name));
         let board = Board {
             name,
             executable: &executable,
@@ -83,4 +86,12 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
         eprintln!("worstcase: ended early, what was taken until then is kept");
     }
     Ok(ExitCode::from(code))
+}
+
+/// A machine's folder has its name, if that is one of a file.
+fn folder_of(name: &str) -> String {
+    match is_file_name(name, LONGEST_NAME) {
+        true => name.to_string(),
+        false => file_name(name),
+    }
 }
