@@ -11,6 +11,11 @@ use worstcase_probe::units::Instructions;
 pub struct Log<W: Write = File> {
     out: BufWriter<W>,
     events: u64,
+    /// Count of the last event.
+    last: Instructions,
+    /// The end of measuring is in it. How long QEMU goes on after that is a matter of its controller, so nothing of it is
+    /// logged: the same cell gives the same log.
+    ended: bool,
     /// The first failure; nothing is written after it.
     failed: Option<io::Error>,
 }
@@ -29,22 +34,35 @@ impl<W: Write> Log<W> {
         Ok(Log {
             out,
             events: 0,
+            last: Instructions(0),
+            ended: false,
             failed: None,
         })
     }
 
-    /// Appends an event; a failure shows at [`Log::close`].
+    /// Appends an event, if measuring has not ended; a failure shows at [`Log::close`].
     pub fn push(&mut self, kind: EventKind, arg: u64, count: Instructions) {
-        if self.failed.is_none() {
-            self.failed = self.out.write_all(&Event { kind, arg, count }.encode()).err();
+        if !self.ended {
+            self.write(Event { kind, arg, count });
             self.events += 1;
+            self.last = count;
+            self.ended = kind == EventKind::MarkEnd;
         }
     }
 
-    /// Ends the log, with the number of instructions executed in all.
-    pub fn close(mut self, total: Instructions) -> io::Result<()> {
-        let events = self.events;
-        self.push(EventKind::Close, events, total);
+    fn write(&mut self, event: Event) {
+        if self.failed.is_none() {
+            self.failed = self.out.write_all(&event.encode()).err();
+        }
+    }
+
+    /// Ends the log.
+    pub fn close(mut self) -> io::Result<()> {
+        self.write(Event {
+            kind: EventKind::Close,
+            arg: self.events,
+            count: self.last,
+        });
         match self.failed {
             Some(error) => Err(error),
             None => self.out.flush(),
@@ -62,7 +80,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut log = Log::new(&mut bytes).unwrap();
         log.push(EventKind::MarkSample, 7, Instructions(9));
-        log.close(Instructions(10)).unwrap();
+        log.close().unwrap();
         let events = decode(&bytes).unwrap();
         assert_eq!(events.len(), 1);
         assert_eq!((events[0].arg, events[0].count), (7, Instructions(9)));
@@ -78,12 +96,28 @@ mod tests {
     }
 
     #[test]
+    fn nothing_after_the_end_of_measuring_is_in_it() {
+        let log = |more: u64| {
+            let mut bytes = Vec::new();
+            let mut log = Log::new(&mut bytes).unwrap();
+            log.push(EventKind::MarkEnd, 7, Instructions(9));
+            for count in 0..more {
+                log.push(EventKind::TimerEntry, 8, Instructions(10 + count));
+            }
+            log.close().unwrap();
+            bytes
+        };
+        assert_eq!(log(0), log(3));
+        assert_eq!(decode(&log(3)).unwrap().len(), 1);
+    }
+
+    #[test]
     fn a_full_disk_is_told_at_the_end() {
         let mut space = [0; 30];
         let mut log = Log::new(&mut space[..]).unwrap();
         for i in 0..10_000 {
             log.push(EventKind::MarkSample, i, Instructions(i));
         }
-        assert!(log.close(Instructions(0)).is_err());
+        assert!(log.close().is_err());
     }
 }

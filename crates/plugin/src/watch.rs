@@ -184,7 +184,7 @@ impl OnAccess for PortData {
 /// QEMU ends: closes the log.
 pub fn finish() {
     let log = lock().take().and_then(|watch| watch.log);
-    if let Some(Err(error)) = log.map(|log| log.close(Instructions(api::count()))) {
+    if let Some(Err(error)) = log.map(|log| log.close()) {
         eprintln!("worstcase-plugin: the event log is incomplete: {error}");
     }
 }

@@ -28,7 +28,7 @@ pub enum EventKind {
     TimerEntry = 3,
     /// A mark was made on a CPU that QEMU itself had scheduled: virtual time may be wrong. `arg` is as for the mark.
     Unscheduled = 4,
-    /// The log is complete; `arg` is the number of events before this one.
+    /// The log is complete; `arg` is the number of events before this one, and its count is the last one's.
     Close = 255,
 }
 

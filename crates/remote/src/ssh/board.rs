@@ -16,6 +16,8 @@ use worstcase_base::format::shell;
 const RUN: &str = "run";
 /// `--break`: a sample was above it, and the run is whole.
 const BROKE: i32 = 1;
+/// A run that comes back is smaller, in bytes: it is held in memory.
+const LARGEST: u64 = 1 << 30;
 
 /// A machine, and what it is measured with.
 pub struct Board<'a> {
@@ -41,7 +43,7 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| remote.no_ssh(&e))?;
-    let (mut output, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let (output, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let said = std::thread::spawn(move || {
         let mut said = Vec::new();
         // What was said until then is told.
@@ -53,7 +55,7 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
     let _ = File::open(&board.executable.path).and_then(|mut file| io::copy(&mut file, &mut input));
     let received = std::thread::spawn(move || {
         let mut archive = Vec::new();
-        output.read_to_end(&mut archive).map(|_| archive)
+        output.take(LARGEST).read_to_end(&mut archive).map(|_| archive)
     });
     while !received.is_finished() {
         std::thread::sleep(Duration::from_millis(50));
@@ -72,6 +74,9 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
             code,
             last.unwrap_or("it said nothing").trim_start_matches("worstcase: "),
         ));
+    }
+    if archive.len() as u64 == LARGEST {
+        return Err(remote.wrong(format!("its run is larger than {LARGEST} bytes")));
     }
     unpack(&archive, into).map_err(RemoteError::io(into))?;
     Ok(code.unwrap_or_default())
