@@ -5,45 +5,34 @@
 //! that unpacks to more than any real one, or whose checksums do not fit.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use worstcase_base::cache::CacheError;
 use worstcase_base::files;
 
 use super::debuginfo::kept::MODULES;
+use super::members::Members;
 use super::modules::name_of;
+use super::package_file::PackageInfo;
 use super::unpacked::{Packing, Unpacked, most_of};
 use super::{KernelError, ar, packages};
 
-/// What a .deb says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DebInfo {
-    /// Package name.
-    pub package: String,
-    /// Debian version.
-    pub version: String,
-    /// Names of the packages that it needs; of alternatives the first.
-    pub depends: Vec<String>,
-}
-
 /// Reads what a .deb says of itself; nothing is unpacked.
-pub fn info(deb: &Path) -> Result<DebInfo, KernelError> {
+pub fn info(deb: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|_| Ok(()))
 }
 
 /// Unpacks the kernel files of a .deb into a folder; `usr/lib/modules` becomes `lib/modules`.
-pub fn unpack(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
-    unpack_some(deb, into, &kernel_file)
+pub fn unpack(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
+    read_all(deb, &|reader| unpack_data(reader, Members::of_a_kernel(deb, into)))
 }
 
 /// Unpacks everything into a folder, links too.
-pub fn unpack_all(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
+pub fn unpack_all(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|reader| {
         let unpacked = tar::Archive::new(reader).unpack(into);
-        unpacked.map_err(|e| KernelError::BadDeb {
+        unpacked.map_err(|e| KernelError::BadPackage {
             path: deb.into(),
             why: e.to_string(),
         })
@@ -52,30 +41,21 @@ pub fn unpack_all(deb: &Path, into: &Path) -> Result<DebInfo, KernelError> {
 
 /// Unpacks the kernel's own debug file, as `vmlinux`, and those of some modules, as `modules/NAME.ko`; gives the kernel's.
 pub fn unpack_debug(deb: &Path, modules: &BTreeSet<String>, into: &Path) -> Result<PathBuf, KernelError> {
-    unpack_some(deb, into, &|path| {
-        debug_file(path).or_else(|| debug_module(path, modules))
-    })?;
+    let wanted = |path: &Path| debug_file(path).or_else(|| debug_module(path, modules));
+    read_all(deb, &|reader| unpack_data(reader, Members::new(deb, into, &wanted)))?;
     Some(into.join(VMLINUX))
         .filter(|p| p.is_file())
-        .ok_or_else(|| KernelError::BadDeb {
+        .ok_or_else(|| KernelError::BadPackage {
             path: deb.into(),
             why: "no vmlinux in it".into(),
         })
 }
 
-/// Says where a member of a package goes; nowhere if it is not wanted.
-type Wanted<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
-
-fn unpack_some(deb: &Path, into: &Path, wanted: Wanted<'_>) -> Result<DebInfo, KernelError> {
-    let bad = |why: String| KernelError::BadDeb { path: deb.into(), why };
-    read_all(deb, &|reader| unpack_data(reader, into, wanted, &bad))
-}
-
 /// What is done with the files of a package.
 type OfData<'a> = &'a dyn Fn(&mut dyn Read) -> Result<(), KernelError>;
 
-fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<DebInfo, KernelError> {
-    let bad = |why: String| KernelError::BadDeb { path: deb.into(), why };
+fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<PackageInfo, KernelError> {
+    let bad = |why: String| KernelError::BadPackage { path: deb.into(), why };
     let file = files::open(deb).map_err(|source| KernelError::Unreadable {
         path: deb.into(),
         source,
@@ -120,7 +100,7 @@ fn unpack_member<R: Read>(reader: R, packing: &str, most: u64) -> Result<Unpacke
 /// A control archive of Debian's largest packages, unpacked, has some MiB of checksums.
 const MOST_CONTROL: u64 = 16 << 20;
 
-fn read_control(reader: impl Read, packing: &str) -> Result<DebInfo, String> {
+fn read_control(reader: impl Read, packing: &str) -> Result<PackageInfo, String> {
     let mut reader = unpack_member(reader, packing, MOST_CONTROL)?;
     let mut info = Err("its control file names no package".to_string());
     for entry in tar::Archive::new(&mut reader).entries().map_err(|e| e.to_string())? {
@@ -136,7 +116,7 @@ fn read_control(reader: impl Read, packing: &str) -> Result<DebInfo, String> {
     info
 }
 
-fn info_of(control: &str) -> Result<DebInfo, String> {
+fn info_of(control: &str) -> Result<PackageInfo, String> {
     let fields = packages::fields(control);
     let field = |name: &str| {
         fields
@@ -147,64 +127,34 @@ fn info_of(control: &str) -> Result<DebInfo, String> {
     let (Some(package), Some(version)) = (field("Package"), field("Version")) else {
         return Err("its control file names no package".into());
     };
-    // Both are shown, and become names of folders.
-    let is_word =
-        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.~:_".contains(c));
-    if !is_word(&package) || !is_word(&version) {
-        return Err("its control file has no proper package name and version".into());
-    }
     let depends = field("Depends").unwrap_or_default();
     let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
-    Ok(DebInfo {
+    PackageInfo {
         package,
         version,
         depends: names.map(str::to_string).collect(),
-    })
+    }
+    .checked()
 }
 
-/// Debian's largest kernel has 9 000 files.
-const MOST_FILES: usize = 100_000;
-
-fn unpack_data(
-    reader: impl Read,
-    into: &Path,
-    wanted: Wanted<'_>,
-    bad: &impl Fn(String) -> KernelError,
-) -> Result<(), KernelError> {
+fn unpack_data(reader: impl Read, mut members: Members<'_>) -> Result<(), KernelError> {
     let mut archive = tar::Archive::new(reader);
-    let mut buffer = vec![0; 1 << 16];
-    let mut files = 0;
     let mut longer = LongName::default();
+    let bad = |members: &Members<'_>, e: io::Error| members.bad(e.to_string());
     // Raw, for tar keeps names of any length in memory.
-    for entry in archive.entries().map_err(|e| bad(e.to_string()))?.raw(true) {
-        let mut entry = entry.map_err(|e| bad(format!("cut short or damaged ({e})")))?;
-        if longer.take(&mut entry).map_err(|e| bad(e.to_string()))? {
+    for entry in archive.entries().map_err(|e| bad(&members, e))?.raw(true) {
+        let mut entry = entry.map_err(|e| members.cut(&e))?;
+        if longer.take(&mut entry).map_err(|e| bad(&members, e))? {
             continue;
         }
         let path = match longer.0.take() {
             Some(path) => path,
-            None => entry.header().path().map_err(|e| bad(e.to_string()))?.into_owned(),
+            None => entry.header().path().map_err(|e| bad(&members, e))?.into_owned(),
         };
-        let Some(wanted) = wanted(&path).filter(|_| entry.header().entry_type().is_file()) else {
-            continue;
-        };
-        files += 1;
-        if files > MOST_FILES {
-            return Err(bad(format!("it has more than {MOST_FILES} files")));
-        }
-        let target = into.join(wanted);
-        let stored = |e: io::Error| KernelError::from(CacheError::from_io(&target, e));
-        fs::create_dir_all(target.parent().unwrap_or(into)).map_err(stored)?;
-        let mut file = File::create(&target).map_err(stored)?;
-        // Not io::copy: a failing read is the package's fault, a failing write is the disk's.
-        loop {
-            let n = entry
-                .read(&mut buffer)
-                .map_err(|e| bad(format!("cut short or damaged ({e})")))?;
-            if n == 0 {
-                break;
-            }
-            file.write_all(&buffer[..n]).map_err(stored)?;
+        if entry.header().entry_type().is_file()
+            && let Some(target) = members.target(&path)?
+        {
+            members.write(&target, &mut entry)?;
         }
     }
     Ok(())
@@ -267,20 +217,6 @@ fn debug_module(path: &Path, modules: &BTreeSet<String>) -> Option<PathBuf> {
     (is_debug && modules.contains(&name)).then(|| Path::new(MODULES).join(format!("{name}.ko")))
 }
 
-/// Where a member goes, if it is part of a kernel.
-fn kernel_file(path: &Path) -> Option<PathBuf> {
-    let normal = |c: Component<'_>| match c {
-        Component::CurDir => None,
-        Component::Normal(name) => Some(Some(name.to_os_string())),
-        _ => Some(None),
-    };
-    let parts: Vec<_> = path.components().filter_map(normal).collect::<Option<Vec<_>>>()?;
-    let path: PathBuf = parts.iter().collect();
-    let path = path.strip_prefix("usr").unwrap_or(&path).to_path_buf();
-    let in_boot = path.starts_with("boot") && parts.len() == 2;
-    (in_boot || path.starts_with("lib/modules")).then_some(path)
-}
-
 /// A .deb made of the given files, for tests.
 #[cfg(test)]
 pub fn sample(package: &str, version: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -322,24 +258,7 @@ pub fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_kernel_files_inside_the_folder_are_wanted() {
-        let to = |path: &str| kernel_file(Path::new(path)).map(|p| p.display().to_string());
-        assert_eq!(to("./boot/vmlinuz-6.1"), Some("boot/vmlinuz-6.1".into()));
-        assert_eq!(
-            to("./usr/lib/modules/7.3/vmlinuz"),
-            Some("lib/modules/7.3/vmlinuz".into())
-        );
-        for path in [
-            "./usr/share/doc/x",
-            "./boot/../../etc/passwd",
-            "/etc/passwd",
-            "./boot/grub/grub.cfg",
-        ] {
-            assert_eq!(to(path), None, "{path}");
-        }
-    }
+    use std::fs;
 
     #[test]
     fn of_a_debug_package_only_the_kernel_itself_and_some_modules_are_wanted() {
@@ -390,8 +309,8 @@ mod tests {
         );
         for cut in (0..whole.len() - 1).step_by(97).chain([whole.len() - 2]) {
             fs::write(&path, &whole[..cut]).unwrap();
-            let error = unpack(&path, &dir.path().join("cut")).unwrap_err();
-            assert!(matches!(error, KernelError::BadDeb { .. }), "cut at {cut}: {error}");
+            let error = unpack(&path, &dir.path().join(format!("cut-{cut}"))).unwrap_err();
+            assert!(matches!(error, KernelError::BadPackage { .. }), "cut at {cut}: {error}");
         }
     }
 }

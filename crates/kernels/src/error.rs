@@ -42,16 +42,16 @@ pub enum KernelError {
         source: std::io::Error,
     },
     /// No bzImage where one is needed.
-    #[error("not a kernel image, {}: {why}; give an x86-64 bzImage (vmlinuz), a .deb or a folder that holds one", path.display())]
+    #[error("not a kernel image, {}: {why}; give an x86-64 bzImage (vmlinuz), a package (.deb, .rpm) or a folder that holds one", path.display())]
     NotAKernel {
         /// The file or folder.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// The .deb is truncated, damaged or no .deb.
+    /// A package file is truncated, damaged or none.
     #[error("damaged package, {}: {why}; fetch it again", path.display())]
-    BadDeb {
+    BadPackage {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -89,7 +89,9 @@ pub enum KernelError {
     #[error(transparent)]
     DebugInfo(#[from] DebugInfoError),
     /// apt-get is not installed.
-    #[error("apt-get is not here, PATH has none; use a Debian system, or name a .deb, an unpacked folder or a bzImage")]
+    #[error(
+        "apt-get is not here, PATH has none; use a Debian system, or name a package file, an unpacked folder or a bzImage"
+    )]
     NoApt,
     /// The system's sources do not name Debian's archive.
     #[error(
@@ -193,7 +195,7 @@ impl KernelError {
             | SeveralVersions { .. }
             | Unreadable { .. }
             | NotAKernel { .. }
-            | BadDeb { .. } => Exit::Usage,
+            | BadPackage { .. } => Exit::Usage,
             NoConfig { .. } | Lacks { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
             Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
             NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => Exit::Missing,

@@ -65,18 +65,7 @@ pub fn release_of(bzimage: &Path) -> Result<String, KernelError> {
 
 /// Finds the one kernel in an unpacked folder, a kernel's build tree, or a folder with just the files.
 pub fn in_folder(folder: &Path) -> Result<KernelFiles, KernelError> {
-    let mut images = Vec::new();
-    for dir in [folder.to_path_buf(), folder.join("boot"), folder.join("arch/x86/boot")] {
-        images.extend(entries(&dir).into_iter().filter(|p| is_image_name(p)));
-    }
-    for modules in [folder.join("lib/modules"), folder.join("usr/lib/modules")] {
-        images.extend(
-            entries(&modules)
-                .into_iter()
-                .map(|release| release.join("vmlinuz"))
-                .filter(|p| p.is_file()),
-        );
-    }
+    let images = images(folder);
     let not = |why: String| KernelError::NotAKernel {
         path: folder.into(),
         why,
@@ -89,6 +78,23 @@ pub fn in_folder(folder: &Path) -> Result<KernelFiles, KernelError> {
             several.len()
         ))),
     }
+}
+
+/// The images in the places of a folder where one may be.
+pub fn images(folder: &Path) -> Vec<PathBuf> {
+    let mut images = Vec::new();
+    for dir in [folder.to_path_buf(), folder.join("boot"), folder.join("arch/x86/boot")] {
+        images.extend(entries(&dir).into_iter().filter(|p| is_image_name(p)));
+    }
+    for modules in [folder.join("lib/modules"), folder.join("usr/lib/modules")] {
+        images.extend(
+            entries(&modules)
+                .into_iter()
+                .map(|release| release.join("vmlinuz"))
+                .filter(|p| p.is_file()),
+        );
+    }
+    images
 }
 
 /// Looks for what belongs to an image: beside it, and below `roots` and the folder that holds its folder.

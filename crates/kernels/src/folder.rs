@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{KernelError, deb, files, version};
+use super::{KernelError, files, package_file, siblings, version};
 
 /// One kernel of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,17 +40,16 @@ pub fn kernels_in(folder: &Path) -> Result<Vec<Found>, KernelError> {
 /// The version of what may be a kernel; none if it is something else.
 fn version_of(path: &Path) -> Result<Option<String>, KernelError> {
     if path.is_dir() {
-        return match files::in_folder(path) {
-            Ok(kernel) => Ok(Some(kernel.release)),
+        return match version_in(path) {
             Err(KernelError::NotAKernel { .. }) => Ok(None),
-            Err(other) => Err(other),
+            other => other,
         };
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if name.ends_with(".deb") {
-        let is_kernel = ["linux-image-", "linux-binary-"].iter().any(|p| name.starts_with(p)) && !name.contains("-dbg");
-        return match is_kernel {
-            true => Ok(Some(deb::info(path)?.version)),
+    if siblings::is_package(path) {
+        // Of several packages of a kernel the first stands for it.
+        let is_first = siblings::has_image(path) && siblings::beside(path)?.first().is_some_and(|first| first == path);
+        return match is_first {
+            true => Ok(Some(package_file::info(path)?.version)),
             false => Ok(None),
         };
     }
@@ -58,9 +57,18 @@ fn version_of(path: &Path) -> Result<Option<String>, KernelError> {
     Ok(files::release_of(path).ok())
 }
 
+/// The version of the one kernel in a folder.
+fn version_in(folder: &Path) -> Result<Option<String>, KernelError> {
+    match siblings::in_folder(folder)? {
+        Some(packages) if files::images(folder).is_empty() => Ok(Some(package_file::info(&packages[0])?.version)),
+        _ => Ok(Some(files::in_folder(folder)?.release)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deb;
 
     #[test]
     fn kernels_are_in_the_order_of_their_versions() {

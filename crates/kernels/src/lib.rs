@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! name ──parse──> KernelName ──┬─ Series, Package ─> debian: catalog (what the archive has) ─> apt ─> deb ─> store
-//!                              ├─ Deb ─────────────> deb ─> store
+//!                              ├─ Packages ────────> siblings ─> package_file (deb, rpm) ─> store
 //!                              └─ Folder, Image ───> files
 //!                                                       └──> Kernel ──> config, preempt, modules
 //! ```
@@ -13,7 +13,7 @@
 //! it can do follows from its files: [`config`], [`preempt`], [`modules`].
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -36,14 +36,20 @@ pub mod headers;
 #[cfg(test)]
 mod hostile;
 mod load_order;
+mod members;
 pub mod modinfo;
 pub mod modules;
 pub mod name;
 pub mod needs;
+mod package_file;
 mod packages;
 pub mod preempt;
+mod rpm;
 mod sandbox;
+mod siblings;
 mod sources;
+#[cfg(test)]
+mod split;
 mod store;
 mod unpacked;
 pub mod version;
@@ -61,7 +67,7 @@ pub struct Kernel {
     pub label: String,
     /// `uname -r`, read from the image.
     pub release: String,
-    /// Version of the Debian package, if it came from one.
+    /// Version of the package, if it came from one.
     pub package_version: Option<String>,
     /// generic, cloud or rt.
     pub flavour: Flavour,
@@ -222,12 +228,14 @@ fn resolve_one(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, Kerne
     let parsed = KernelName::parse(name)?;
     match &parsed {
         KernelName::Series { .. } | KernelName::Package(_) => debian::resolve(name, &parsed, options),
-        KernelName::Deb(path) => {
-            let store = store::Store::new(&options.cache);
-            let key = format!("deb-{}", &store::sha256(path)?[..16]);
-            store.build(&key, None, name, |_| Ok(vec![path.clone()]))
-        }
-        KernelName::Folder(path) => store::from_files(name, files::in_folder(path)?),
+        KernelName::Packages(paths) => match paths.as_slice() {
+            [one] => from_packages(name, siblings::beside(one)?, Some(one), options),
+            several => from_packages(name, several.to_vec(), None, options),
+        },
+        KernelName::Folder(path) => match siblings::in_folder(path)? {
+            Some(packages) if files::images(path).is_empty() => from_packages(name, packages, None, options),
+            _ => store::from_files(name, files::in_folder(path)?),
+        },
         KernelName::Image {
             bzimage,
             modules,
@@ -247,6 +255,28 @@ fn resolve_one(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, Kerne
             store::from_files(name, found)
         }
     }
+}
+
+/// The kernel in package files; `named` is the one that was named, if the others were found beside it.
+fn from_packages(
+    name: &str,
+    packages: Vec<PathBuf>,
+    named: Option<&Path>,
+    options: &ResolveOptions<'_>,
+) -> Result<Kernel, KernelError> {
+    let store = store::Store::new(&options.cache);
+    let key = store::key_of_files(&packages)?;
+    store.build(&key, None, name, |_| {
+        if let Some(named) = named {
+            let others = packages.iter().filter(|path| path.file_name() != named.file_name());
+            let others: Vec<_> = others.map(|path| path.display().to_string()).collect();
+            if !others.is_empty() {
+                let text = format!("{}: with {} beside it", named.display(), others.join(", "));
+                options.observer.note(&text);
+            }
+        }
+        Ok(packages)
+    })
 }
 
 /// Every version of a series that can be had, the oldest first.

@@ -5,15 +5,17 @@
 //! debian:6.12@6.12.74  debian:6.12-cloud@6.12.74-2 a version of a series; its beginning will do
 //! linux-image-6.1.0-56-amd64                       an exact Debian package, with or without "debian:"
 //! debian:6.1.0-56-amd64                            the same by its release
-//! ./linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb a package file
-//! ./unpacked/                                      a folder that holds one kernel
+//! ./linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb a package file; others of its kernel are looked for beside it
+//! core.rpm,modules.rpm                             package files of one kernel
+//! ./unpacked/                                      a folder that holds one kernel, or its packages
 //! /boot/vmlinuz-6.1.0-56-amd64                     a bzImage; what belongs to it is looked for beside it
 //! bzImage,modules=DIR,config=FILE,map=FILE         a bzImage and, each optional, what belongs to it
 //! old=./bzImage                                    any of these, with the name that tables show
 //! ```
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::siblings::is_package;
 use super::{Flavour, KernelError};
 
 /// A kernel's name, taken apart. Nothing has been looked up yet but whether a path is a folder.
@@ -30,8 +32,8 @@ pub enum KernelName {
     },
     /// An exact Debian package.
     Package(String),
-    /// A package file.
-    Deb(PathBuf),
+    /// Package files of one kernel, all that it has; or one, beside which the others may be.
+    Packages(Vec<PathBuf>),
     /// An unpacked folder.
     Folder(PathBuf),
     /// A bzImage and what was said to belong to it.
@@ -56,15 +58,18 @@ impl KernelName {
             });
         }
         if let Some((path, options)) = name.split_once(',') {
-            return image(name, path, options);
+            return match is_package(Path::new(path)) {
+                true => packages(name),
+                false => image(name, path, options),
+            };
         }
         let path = PathBuf::from(name);
         if path.is_dir() {
             Ok(KernelName::Folder(path))
-        } else if is_package(name) && !name.ends_with(".deb") && !path.exists() {
+        } else if is_package(&path) {
+            Ok(KernelName::Packages(vec![path]))
+        } else if is_debian_package(name) && !path.exists() {
             Ok(KernelName::Package(name.into()))
-        } else if name.ends_with(".deb") {
-            Ok(KernelName::Deb(path))
         } else if name.contains('/') || path.exists() {
             Ok(KernelName::Image {
                 bzimage: path,
@@ -77,7 +82,7 @@ impl KernelName {
         } else {
             Err(bad(
                 name,
-                "take debian:6.1, debian:6.1-rt, a package name, or the path of a .deb, a folder or a bzImage",
+                "take debian:6.1, debian:6.1-rt, a package name, or the path of a .deb, an .rpm, a folder or a bzImage",
             ))
         }
     }
@@ -98,12 +103,12 @@ fn bad(name: &str, hint: &str) -> KernelError {
     }
 }
 
-fn is_package(name: &str) -> bool {
+fn is_debian_package(name: &str) -> bool {
     name.starts_with("linux-image-") || name.starts_with("linux-binary-")
 }
 
 fn debian(rest: &str) -> Option<KernelName> {
-    if is_package(rest) {
+    if is_debian_package(rest) {
         return Some(KernelName::Package(rest.into()));
     }
     if rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with("-amd64") {
@@ -128,6 +133,17 @@ fn debian(rest: &str) -> Option<KernelName> {
         flavour,
         version: version.map(str::to_string),
     })
+}
+
+fn packages(name: &str) -> Result<KernelName, KernelError> {
+    let paths: Vec<PathBuf> = name.split(',').map(PathBuf::from).collect();
+    match paths.iter().all(|path| is_package(path)) {
+        true => Ok(KernelName::Packages(paths)),
+        false => Err(bad(
+            name,
+            "after a package file come other package files of the kernel (.deb, .rpm)",
+        )),
+    }
 }
 
 fn image(name: &str, path: &str, options: &str) -> Result<KernelName, KernelError> {
@@ -214,7 +230,11 @@ mod tests {
         );
         assert_eq!(
             KernelName::parse("x/linux.deb").unwrap(),
-            KernelName::Deb("x/linux.deb".into())
+            KernelName::Packages(vec!["x/linux.deb".into()])
+        );
+        assert_eq!(
+            KernelName::parse("x/core.rpm,y/modules.rpm").unwrap(),
+            KernelName::Packages(vec!["x/core.rpm".into(), "y/modules.rpm".into()])
         );
         let image = KernelName::parse("bzImage,modules=m,map=s").unwrap();
         let (modules, system_map) = (Some("m".into()), Some("s".into()));
@@ -236,6 +256,7 @@ mod tests {
             ("debian:6", "series"),
             ("debian:6.1-hot", "series"),
             ("b,x=1", "modules="),
+            ("a.deb,config=c", "other package files"),
         ] {
             let error = KernelName::parse(name).unwrap_err().to_string();
             assert!(error.contains(hint), "{error}");

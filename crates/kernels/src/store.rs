@@ -1,7 +1,7 @@
 //! Unpacked kernels in the cache: one folder a kernel, published whole, with the checksums of its files.
 //!
 //! ```text
-//! <cache>/kernels/<package>_<version>/   or deb-<start of the file's sha256>/
+//! <cache>/kernels/<package>_<version>/   or deb-, packages-<start of the files' sha256>/
 //!     manifest.json                      what it is, from which packages, sha256 of every file
 //!     tree/boot/... tree/lib/modules/... as in the packages, plus a modules.dep
 //! ```
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use worstcase_base::cache::{Cache, CacheError};
 
 use super::files::{self, KernelFiles};
-use super::{Flavour, Kernel, KernelError, deb, modules};
+use super::{Flavour, Kernel, KernelError, modules, package_file};
 
 const AREA: &str = "kernels";
 const SCHEMA: &str = "worstcase-kernel/1";
@@ -25,9 +25,9 @@ const SCHEMA: &str = "worstcase-kernel/1";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     schema: String,
-    /// The Debian package that stands for the kernel, or the one in the .deb.
+    /// The Debian package that stands for the kernel, or the first of the package files.
     pub package: String,
-    /// Debian version.
+    /// Its version.
     pub version: String,
     /// As `6.1.0-56-amd64`.
     pub release: String,
@@ -76,8 +76,8 @@ impl<'a> Store<'a> {
         self.cache.get(AREA, key).map(|dir| open(&dir, name)).transpose()
     }
 
-    /// Unpacks what `fetch` brings and publishes it. `fetch` gets a folder to download into and returns the .deb files;
-    /// that folder is part of what is under construction and vanishes with it. `package` names the kernel, if not the .deb.
+    /// Unpacks what `fetch` brings and publishes it. `fetch` gets a folder to download into and returns the package files;
+    /// that folder is part of what is under construction and vanishes with it. `package` names the kernel, if not the first of them.
     pub fn build(
         &self,
         key: &str,
@@ -103,7 +103,7 @@ fn fill(building: &Path, debs: &[PathBuf], package: Option<(&str, &str)>) -> Res
     fs::create_dir(&tree).map_err(|e| CacheError::from_io(&tree, e))?;
     let mut first = None;
     for path in debs {
-        let info = deb::unpack(path, &tree)?;
+        let info = package_file::unpack(path, &tree)?;
         first.get_or_insert(info);
     }
     let own = first
@@ -113,8 +113,7 @@ fn fill(building: &Path, debs: &[PathBuf], package: Option<(&str, &str)>) -> Res
     let release = match files::in_folder(&tree) {
         Ok(found) => found.release,
         Err(KernelError::NotAKernel { why, .. }) => {
-            let split =
-                "; from 7.0 on Debian keeps the image in linux-binary-*, unpack it and linux-modules-* into one folder";
+            let split = "; where a distribution splits its kernel into packages, name all of them with commas between, or put them into one folder";
             let path = debs.first().cloned().unwrap_or(tree);
             return Err(KernelError::NotAKernel {
                 path,
@@ -229,9 +228,18 @@ fn digest(files: &[FileSum]) -> String {
     hex(hasher)
 }
 
-/// The sha256 of a file, as hexadecimal digits.
-pub fn sha256(path: &Path) -> Result<String, KernelError> {
-    Ok(sum(path, String::new())?.sha256)
+/// The key of a kernel that is in these package files, in any order.
+pub fn key_of_files(packages: &[PathBuf]) -> Result<String, KernelError> {
+    let sums = packages.iter().map(|path| Ok(sum(path, String::new())?.sha256));
+    let mut sums = sums.collect::<Result<Vec<_>, KernelError>>()?;
+    if let [one] = sums.as_slice() {
+        return Ok(format!("deb-{}", &one[..16]));
+    }
+    sums.sort();
+    Ok(format!(
+        "packages-{}",
+        &worstcase_base::digest::sha256_hex(sums.concat().as_bytes())[..16]
+    ))
 }
 
 fn sum(path: &Path, name: String) -> Result<FileSum, KernelError> {
@@ -286,6 +294,7 @@ fn hex(hasher: Sha256) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deb;
 
     fn build(cache: &Cache, deb: Vec<u8>) -> Result<Kernel, KernelError> {
         let fetch = |into: &Path| {
@@ -336,7 +345,7 @@ mod tests {
         deb.truncate(deb.len() - 100);
         assert!(matches!(
             build(&Cache::at(dir.path()), deb),
-            Err(KernelError::BadDeb { .. })
+            Err(KernelError::BadPackage { .. })
         ));
         assert_eq!(fs::read_dir(dir.path().join("kernels")).unwrap().count(), 0);
     }

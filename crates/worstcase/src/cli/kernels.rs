@@ -68,7 +68,8 @@ A kernel's name is one of:
   debian:6.1  debian:6.1-rt  debian:7.2-cloud   the newest of a series in Debian's archive, by flavour
   debian:6.12@6.12.74                           one of its versions; the beginning will do, if it fits one alone
   linux-image-6.1.0-56-amd64                    an exact Debian package (debian:6.1.0-56-amd64 is the same)
-  FILE.deb                                      a package file
+  FILE.deb  FILE.rpm                            a package file, and those of the same kernel beside it
+  FILE.rpm,FILE.rpm                             package files that are one kernel together
   FOLDER                                        a folder that holds one unpacked kernel, or a kernel's build tree
   BZIMAGE[,modules=DIR][,config=FILE][,map=FILE]
                                                 an image; what is not said is looked for beside it

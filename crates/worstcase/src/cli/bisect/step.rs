@@ -62,7 +62,7 @@ pub fn of_the_kernel(error: &Error) -> bool {
                 || matches!(
                     e,
                     KernelError::NotAKernel { .. }
-                        | KernelError::BadDeb { .. }
+                        | KernelError::BadPackage { .. }
                         | KernelError::Lacks { .. }
                         | KernelError::ModelNotInKernel { .. }
                 )

@@ -1,0 +1,143 @@
+//! What is written of a package: its wanted members, into one folder.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use worstcase_base::cache::CacheError;
+
+use super::KernelError;
+
+/// Says where a member of a package goes; nowhere if it is not wanted.
+pub type Wanted<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
+
+/// Debian's largest kernel has 9 000 files.
+pub const MOST_FILES: usize = 100_000;
+
+/// Writes the wanted members of one package.
+pub struct Members<'a> {
+    package: &'a Path,
+    into: &'a Path,
+    wanted: Wanted<'a>,
+    once: bool,
+    files: usize,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Members<'a> {
+    /// Those that `wanted` finds a place for below `into`.
+    pub fn new(package: &'a Path, into: &'a Path, wanted: Wanted<'a>) -> Members<'a> {
+        Members {
+            package,
+            into,
+            wanted,
+            once: false,
+            files: 0,
+            buffer: vec![0; 1 << 16],
+        }
+    }
+
+    /// The files of a kernel, each of them once: two packages that both have one are not of one kernel.
+    pub fn of_a_kernel(package: &'a Path, into: &'a Path) -> Members<'a> {
+        Members {
+            once: true,
+            ..Members::new(package, into, &kernel_file)
+        }
+    }
+
+    /// Where a regular file of the package goes, if it is wanted; its folder is made.
+    pub fn target(&mut self, member: &Path) -> Result<Option<PathBuf>, KernelError> {
+        let Some(place) = (self.wanted)(member) else {
+            return Ok(None);
+        };
+        self.files += 1;
+        if self.files > MOST_FILES {
+            return Err(self.bad(format!("it has more than {MOST_FILES} files")));
+        }
+        let target = self.into.join(place);
+        let parent = target.parent().unwrap_or(self.into);
+        fs::create_dir_all(parent).map_err(|e| self.stored(&target, e))?;
+        Ok(Some(target))
+    }
+
+    /// Writes a member.
+    pub fn write(&mut self, target: &Path, content: &mut dyn Read) -> Result<(), KernelError> {
+        let mut options = File::options();
+        let options = match self.once {
+            true => options.write(true).create_new(true),
+            false => options.write(true).create(true).truncate(true),
+        };
+        let mut file = options.open(target).map_err(|e| self.stored(target, e))?;
+        // Not io::copy: a failing read is the package's fault, a failing write is the disk's.
+        loop {
+            let n = content.read(&mut self.buffer).map_err(|e| self.cut(&e))?;
+            if n == 0 {
+                return Ok(());
+            }
+            let written = file.write_all(&self.buffer[..n]);
+            written.map_err(|e| self.stored(target, e))?;
+        }
+    }
+
+    /// The package is at fault.
+    pub fn bad(&self, why: String) -> KernelError {
+        KernelError::BadPackage {
+            path: self.package.into(),
+            why,
+        }
+    }
+
+    /// It ends too early, or is damaged.
+    pub fn cut(&self, error: &io::Error) -> KernelError {
+        self.bad(format!("cut short or damaged ({error})"))
+    }
+
+    fn stored(&self, target: &Path, error: io::Error) -> KernelError {
+        // A name of a file where another member has a folder, or a file already.
+        if matches!(
+            error.kind(),
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory
+        ) {
+            let name = target.strip_prefix(self.into).unwrap_or(target).display();
+            return self.bad(format!("it has {name}, which it or another of the packages has, too"));
+        }
+        KernelError::from(CacheError::from_io(target, error))
+    }
+}
+
+/// Where a member goes, if it is part of a kernel.
+fn kernel_file(path: &Path) -> Option<PathBuf> {
+    let normal = |c: Component<'_>| match c {
+        Component::CurDir => None,
+        Component::Normal(name) => Some(Some(name.to_os_string())),
+        _ => Some(None),
+    };
+    let parts: Vec<_> = path.components().filter_map(normal).collect::<Option<Vec<_>>>()?;
+    let path: PathBuf = parts.iter().collect();
+    let path = path.strip_prefix("usr").unwrap_or(&path).to_path_buf();
+    let in_boot = path.starts_with("boot") && parts.len() == 2;
+    (in_boot || path.starts_with("lib/modules")).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_kernel_files_inside_the_folder_are_wanted() {
+        let to = |path: &str| kernel_file(Path::new(path)).map(|p| p.display().to_string());
+        assert_eq!(to("./boot/vmlinuz-6.1"), Some("boot/vmlinuz-6.1".into()));
+        assert_eq!(
+            to("./usr/lib/modules/7.3/vmlinuz"),
+            Some("lib/modules/7.3/vmlinuz".into())
+        );
+        for path in [
+            "./usr/share/doc/x",
+            "./boot/../../etc/passwd",
+            "/etc/passwd",
+            "./boot/grub/grub.cfg",
+        ] {
+            assert_eq!(to(path), None, "{path}");
+        }
+    }
+}
