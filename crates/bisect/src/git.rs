@@ -4,6 +4,7 @@ use crate::BisectError;
 use crate::search::{Next, Order, Word};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use worstcase_kernels::build::is_kernel_tree;
 
 /// The user's tree, and a clone of it that shares its objects.
 #[derive(Clone, Debug)]
@@ -38,9 +39,7 @@ impl Tree {
     /// A tree of the kernel; the clone is made in `clone` when it is needed.
     pub fn open(source: &Path, clone: PathBuf) -> Result<Tree, BisectError> {
         let source = std::path::absolute(source).map_err(BisectError::io(source))?;
-        let makefile = std::fs::read_to_string(source.join("Makefile")).unwrap_or_default();
-        let is_kernel =
-            makefile.lines().any(|line| line.starts_with("PATCHLEVEL =")) && source.join("Kconfig").is_file();
+        let is_kernel = is_kernel_tree(&source);
         let tree = Tree { source, clone };
         if tree.git(&tree.source, &["rev-parse", "--git-dir"]).is_err() {
             return Err(tree.refuse("it is no git tree; clone one, or bisect a folder of images with --kernels"));

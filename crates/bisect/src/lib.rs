@@ -7,12 +7,11 @@
 //! bisection  the loop over both, with its state on the disk
 //! candidates the list: versions of a series, or a folder            <- kernels
 //! git        the tree: its commits and a checkout of our own
-//! build      an image of each commit
+//! build      an image of each commit                              <- kernels
 //! ```
 //! How a kernel is measured is not known here: that is a function which the caller gives.
 
 pub mod bisection;
-pub mod build;
 pub mod candidates;
 pub mod criterion;
 pub mod figures;
@@ -22,6 +21,7 @@ pub mod search;
 use std::path::PathBuf;
 use worstcase_base::Exit;
 use worstcase_kernels::KernelError;
+use worstcase_kernels::build::BuildError;
 use worstcase_results::record::RunError;
 
 /// Why there is no answer.
@@ -78,11 +78,6 @@ pub enum BisectError {
     /// Ctrl-C.
     #[error("ended early; the same command goes on")]
     Stopped,
-    /// Tools that are not installed.
-    #[error(
-        "to build a kernel takes {0}, which PATH does not have; install Debian's build-essential, flex, bison, bc and libelf-dev"
-    )]
-    NoTools(String),
     /// git failed.
     #[error("git failed in {}: {why}", tree.display())]
     Git {
@@ -91,16 +86,9 @@ pub enum BisectError {
         /// Its own words.
         why: String,
     },
-    /// Not enough space.
-    #[error("{}: {free} MB are free, and building takes about {needed} MB; choose a folder with more space (-o)", folder.display())]
-    NoSpace {
-        /// Where.
-        folder: PathBuf,
-        /// What there is.
-        free: u64,
-        /// What it takes.
-        needed: u64,
-    },
+    /// No image of a commit.
+    #[error(transparent)]
+    Build(BuildError),
     /// Files of ours.
     #[error("{}: {source}", path.display())]
     Io {
@@ -117,6 +105,15 @@ pub enum BisectError {
     Run(#[from] RunError),
 }
 
+impl From<BuildError> for BisectError {
+    fn from(error: BuildError) -> BisectError {
+        match error {
+            BuildError::Stopped => BisectError::Stopped,
+            other => BisectError::Build(other),
+        }
+    }
+}
+
 impl BisectError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
@@ -124,8 +121,9 @@ impl BisectError {
         match self {
             Request(_) | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => Exit::Usage,
             End { .. } | Stopped => Exit::Measured,
-            NoTools(_) | Git { .. } => Exit::Missing,
-            Busy(_) | NoSpace { .. } | Io { .. } => Exit::Storage,
+            Git { .. } => Exit::Missing,
+            Busy(_) | Io { .. } => Exit::Storage,
+            Build(e) => e.exit(),
             Kernel(e) => e.exit(),
             Run(e) => e.exit(),
         }

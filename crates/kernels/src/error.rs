@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::build::BuildError;
 use crate::debuginfo::DebugInfoError;
 use worstcase_base::Exit;
 use worstcase_base::cache::CacheError;
@@ -175,6 +176,9 @@ pub enum KernelError {
         /// What is wrong with it.
         why: String,
     },
+    /// It could not be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// The cache directory failed.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -201,6 +205,7 @@ impl KernelError {
             NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => Exit::Missing,
             DebugInfo(e) => e.exit(),
             Damaged { .. } => Exit::Storage,
+            Build(e) => e.exit(),
             Cache(e) => e.exit(),
         }
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! name ──parse──> KernelName ──┬─ Series, Package ─> debian: catalog (what the archive has) ─> apt ─> deb ─> store
 //!                              ├─ Packages ────────> siblings ─> package_file (deb, rpm) ─> store
+//!                              ├─ Changed ─────────> build
 //!                              └─ Folder, Image ───> files
 //!                                                       └──> Kernel ──> config, preempt, modules
 //! ```
@@ -15,6 +16,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +26,7 @@ use worstcase_base::cache::{Cache, CacheError};
 mod apt;
 mod ar;
 pub mod archive;
+pub mod build;
 pub mod catalog;
 pub mod config;
 mod deb;
@@ -197,6 +201,8 @@ pub struct ResolveOptions<'a> {
     pub archives: Option<Vec<archive::Archive>>,
     /// Who is told.
     pub observer: &'a dyn Observer,
+    /// Becomes true when the user wants an end: a build then ends.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl<'a> ResolveOptions<'a> {
@@ -207,6 +213,7 @@ impl<'a> ResolveOptions<'a> {
             lists: Lists::IfMissing,
             archives: None,
             observer,
+            stop: Arc::default(),
         })
     }
 }
@@ -236,6 +243,11 @@ fn resolve_one(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, Kerne
             Some(packages) if files::images(path).is_empty() => from_packages(name, packages, None, options),
             _ => store::from_files(name, files::in_folder(path)?),
         },
+        KernelName::Changed {
+            tree,
+            config,
+            options: changed,
+        } => build::changed::resolve(name, tree, config.as_deref(), changed, options),
         KernelName::Image {
             bzimage,
             modules,

@@ -10,11 +10,14 @@
 //! ./unpacked/                                      a folder that holds one kernel, or its packages
 //! /boot/vmlinuz-6.1.0-56-amd64                     a bzImage; what belongs to it is looked for beside it
 //! bzImage,modules=DIR,config=FILE,map=FILE         a bzImage and, each optional, what belongs to it
+//! ./linux+CONFIG_PREEMPT=y                         a source tree, built with options changed
+//! ./linux,config=FILE+CONFIG_HZ_1000=y             and the configuration that is changed
 //! old=./bzImage                                    any of these, with the name that tables show
 //! ```
 
 use std::path::{Path, PathBuf};
 
+use super::build::options::Options;
 use super::siblings::is_package;
 use super::{Flavour, KernelError};
 
@@ -36,6 +39,15 @@ pub enum KernelName {
     Packages(Vec<PathBuf>),
     /// An unpacked folder.
     Folder(PathBuf),
+    /// A source tree, to be built with some options changed.
+    Changed {
+        /// The tree.
+        tree: PathBuf,
+        /// The configuration that is changed; the tree's own if none is named.
+        config: Option<PathBuf>,
+        /// What is changed.
+        options: Options,
+    },
     /// A bzImage and what was said to belong to it.
     Image {
         /// The image.
@@ -56,6 +68,9 @@ impl KernelName {
             return debian(rest).ok_or_else(|| {
                 bad(name, "after debian: comes a series and flavour (debian:6.1, debian:6.1-rt, debian:7.2-cloud), a version of it (debian:6.12@6.12.74), or a package name")
             });
+        }
+        if let Some((tree, options)) = changed(name) {
+            return with_options(name, tree, options);
         }
         if let Some((path, options)) = name.split_once(',') {
             return match is_package(Path::new(path)) {
@@ -93,7 +108,11 @@ pub fn labelled(name: &str) -> Option<(&str, &str)> {
     let (label, rest) = name.split_once('=')?;
     let in_label = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let is_label = label.starts_with(|c: char| c.is_ascii_alphanumeric()) && label.chars().all(in_label);
-    (is_label && !rest.is_empty() && !PathBuf::from(name).exists()).then_some((label, rest))
+    (is_label
+        && changed(name).is_none_or(|(tree, _)| tree.contains('='))
+        && !rest.is_empty()
+        && !PathBuf::from(name).exists())
+    .then_some((label, rest))
 }
 
 fn bad(name: &str, hint: &str) -> KernelError {
@@ -132,6 +151,32 @@ fn debian(rest: &str) -> Option<KernelName> {
         series: series.into(),
         flavour,
         version: version.map(str::to_string),
+    })
+}
+
+/// The tree and the options of `TREE+CONFIG_X=y+CONFIG_Y=n`, from the first `CONFIG_` on.
+fn changed(name: &str) -> Option<(&str, &str)> {
+    let at = name.find("+CONFIG_")?;
+    (!Path::new(name).exists()).then(|| (&name[..at], &name[at + 1..]))
+}
+
+fn with_options(name: &str, tree: &str, options: &str) -> Result<KernelName, KernelError> {
+    let (tree, config) = match tree.split_once(',') {
+        None => (tree, None),
+        Some((tree, more)) => match more.strip_prefix("config=") {
+            Some(config) => (tree, Some(PathBuf::from(config))),
+            None => {
+                return Err(bad(
+                    name,
+                    "between a tree and its options comes config=FILE, or nothing",
+                ));
+            }
+        },
+    };
+    Ok(KernelName::Changed {
+        tree: tree.into(),
+        config,
+        options: Options::parse(options).map_err(|why| bad(name, &why))?,
     })
 }
 
@@ -216,7 +261,16 @@ mod tests {
     fn a_label_stands_before_a_name() {
         assert_eq!(labelled("old=./bzImage,config=x"), Some(("old", "./bzImage,config=x")));
         assert_eq!(labelled("new=debian:6.1"), Some(("new", "debian:6.1")));
-        for none in ["bzImage,config=x", "./a=b/bzImage", "debian:6.1", "=x", "a="] {
+        assert_eq!(labelled("new=linux+CONFIG_A=y"), Some(("new", "linux+CONFIG_A=y")));
+        for none in [
+            "bzImage,config=x",
+            "./a=b/bzImage",
+            "debian:6.1",
+            "=x",
+            "a=",
+            "linux+CONFIG_A=y",
+            "6+x+CONFIG_A=y",
+        ] {
             assert_eq!(labelled(none), None, "{none}");
         }
     }
@@ -250,6 +304,21 @@ mod tests {
     }
 
     #[test]
+    fn options_stand_behind_a_tree() {
+        let parse = |name: &str| match KernelName::parse(name).unwrap() {
+            KernelName::Changed { tree, config, options } => (tree, config, options.to_string()),
+            other => panic!("{other:?}"),
+        };
+        let given = parse("./linux+CONFIG_PREEMPT=y+CONFIG_HZ=1000");
+        assert_eq!(
+            given,
+            ("./linux".into(), None, "+CONFIG_PREEMPT=y+CONFIG_HZ=1000".into())
+        );
+        let given = parse("a+b,config=c+d+CONFIG_A=n");
+        assert_eq!(given, ("a+b".into(), Some("c+d".into()), "+CONFIG_A=n".into()));
+    }
+
+    #[test]
     fn nonsense_is_refused_with_a_hint() {
         for (name, hint) in [
             ("6.1", "debian:6.1"),
@@ -257,6 +326,8 @@ mod tests {
             ("debian:6.1-hot", "series"),
             ("b,x=1", "modules="),
             ("a.deb,config=c", "other package files"),
+            ("l,map=x+CONFIG_A=y", "config=FILE"),
+            ("l+CONFIG_A", "CONFIG_A=y"),
         ] {
             let error = KernelName::parse(name).unwrap_err().to_string();
             assert!(error.contains(hint), "{error}");

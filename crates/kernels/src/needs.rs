@@ -5,7 +5,7 @@ use super::config::KernelConfig;
 use super::{Kernel, KernelError};
 
 /// Options that must be built in, and what for.
-const NEEDS: [(&str, &str); 15] = [
+pub(crate) const NEEDS: [(&str, &str); 15] = [
     ("64BIT", "the guest is a 64-bit program"),
     ("BINFMT_ELF", "the guest is an ELF program"),
     ("BLK_DEV_INITRD", "the guest is in an initramfs"),

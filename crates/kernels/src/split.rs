@@ -56,6 +56,7 @@ fn resolved(dir: &Path, name: &str) -> Result<Kernel, KernelError> {
         lists: Lists::IfMissing,
         archives: None,
         observer: &Silent,
+        stop: Default::default(),
     };
     resolve(name, &options)
 }

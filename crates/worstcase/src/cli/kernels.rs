@@ -61,7 +61,8 @@ Examples:
 const SHOW_HELP: &str = "\
 Examples:
   worstcase kernels show debian:6.12
-  worstcase kernels show ./bzImage,config=.config --json";
+  worstcase kernels show ./bzImage,config=.config --json
+  worstcase kernels show ./linux+CONFIG_PREEMPT=y";
 
 const NAMES: &str = "\
 A kernel's name is one of:
@@ -73,6 +74,7 @@ A kernel's name is one of:
   FOLDER                                        a folder that holds one unpacked kernel, or a kernel's build tree
   BZIMAGE[,modules=DIR][,config=FILE][,map=FILE]
                                                 an image; what is not said is looked for beside it
+  TREE[,config=FILE]+CONFIG_X=y[+CONFIG_Y=n]    a source tree, built with options changed, and kept
   LABEL=NAME                                    any of these, with the label that tables show: old=./bzImage";
 
 /// The subcommands.
@@ -189,6 +191,7 @@ pub fn run(command: KernelsCommand) -> Result<(), Error> {
             lists,
             archives,
             observer: &terminal,
+            stop: Default::default(),
         })
     };
     match command {

@@ -60,6 +60,7 @@ Examples:
   worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --seeds 10 -o two-kernels
   worstcase lab run --kernel debian:6.12-cloud --all-versions --load fork -o versions
   worstcase lab run --kernel ./bzImage,config=.config --load fork --criterion 100us
+  worstcase lab run --kernel ./linux+CONFIG_PREEMPT=n --kernel ./linux+CONFIG_PREEMPT=y --load fork
   worstcase lab run --kernel debian:6.1 --probe switch:2/16x0/16k,inversion
   worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
   worstcase lab run --kernel debian:6.1 --preempt full --cpus 4 --probe remote,shootdown:0/1/3
@@ -174,10 +175,13 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
         plan.experiment.check_census()?;
     }
     let terminal = Terminal::default();
-    let options = ResolveOptions::from_cache(&terminal)?;
+    let stop = stop::on_signals()?;
+    let options = ResolveOptions {
+        stop: stop.clone(),
+        ..ResolveOptions::from_cache(&terminal)?
+    };
     let qemu = how.qemu.find(&options)?;
     let additions = Additions::of(&plan.experiment)?;
-    let stop = stop::on_signals()?;
     let means = Means {
         executor: &how.executor.executor,
         jobs: how.jobs.count(),

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_bisect::BisectError;
-use worstcase_bisect::build::{self, Builder};
 use worstcase_bisect::candidates::{of_folder, of_series, series_of};
 use worstcase_bisect::git::{Commit, Tree};
 use worstcase_bisect::search::{List, Order};
+use worstcase_kernels::build::options::Options;
+use worstcase_kernels::build::{self, Builder};
 use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
 
 /// Digits of a commit in names.
@@ -40,12 +41,13 @@ impl Kernels {
         let from = match (&args.tree, &args.kernels) {
             (Some(source), _) => {
                 let tree = Tree::open(source, output.join("tree"))?;
-                build::check_machine(output)?;
+                build::check_machine(output).map_err(BisectError::from)?;
                 let builder = Builder {
                     source: output.join("tree"),
                     build: output.join("build"),
                     kept: output.join("kernels"),
                     config: config(args.config.as_deref().unwrap_or_default(), options)?,
+                    options: Options::default(),
                     jobs: args.jobs.count(),
                     stop: stop.clone(),
                 };

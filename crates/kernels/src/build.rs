@@ -1,7 +1,14 @@
-//! Builds the image of a commit, out of its tree, and keeps it. What is the same to the compiler gives the same image: who
-//! builds it, when, and which commit it is are not in it.
+//! Builds the image of a source tree, out of the tree, and keeps it. What is the same to the compiler gives the same image:
+//! who builds it, when, and which commit it is are not in it.
+//!
+//! ```text
+//! Builder   make, for a bisection (a commit) and for
+//! changed   a kernel named by a tree and options: ./linux+CONFIG_PREEMPT=y
+//! options   what is changed of a configuration, and whether it took effect
+//! kconfig   why an option did not
+//! tree      what a tree holds, as a digest, and a copy of it to build from
+//! ```
 
-use crate::BisectError;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
 use std::num::NonZeroUsize;
@@ -12,9 +19,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
+use worstcase_base::Exit;
 use worstcase_base::child::ends_with_us;
-use worstcase_kernels::config::KernelConfig;
-use worstcase_kernels::needs;
+
+use crate::config::KernelConfig;
+use crate::needs;
+use options::Options;
+
+pub(crate) mod changed;
+mod kconfig;
+pub mod options;
+mod tree;
 
 /// What must be on the search path.
 const TOOLS: [&str; 5] = ["make", "gcc", "flex", "bison", "bc"];
@@ -36,6 +51,93 @@ CONFIG_DEBUG_INFO_NONE=y
 # CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT is not set
 ";
 
+/// Why there is no image.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Tools that are not installed.
+    #[error(
+        "to build a kernel takes {0}, which PATH does not have; install Debian's build-essential, flex, bison, bc, libelf-dev and git"
+    )]
+    NoTools(String),
+    /// Not enough space.
+    #[error("{}: {free} MB are free, and building takes about {needed} MB; make room, or choose a folder with more", folder.display())]
+    NoSpace {
+        /// Where.
+        folder: PathBuf,
+        /// What there is.
+        free: u64,
+        /// What it takes.
+        needed: u64,
+    },
+    /// It would not boot in the lab.
+    #[error("the configuration lacks what the lab needs: {0}; set these to y")]
+    Lacks(String),
+    /// An option that has another value after all.
+    #[error("{tree}: {what}; see make menuconfig, which tells what an option needs (/)", tree = tree.display())]
+    NotTaken {
+        /// The tree.
+        tree: PathBuf,
+        /// Which, and why.
+        what: String,
+    },
+    /// Not a tree that can be built.
+    #[error("cannot build {}: {why}", tree.display())]
+    NoTree {
+        /// What was named.
+        tree: PathBuf,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// The compiler's first error, or git's.
+    #[error("{}: {why}; all that make said is in {}", tree.display(), log.display())]
+    Fails {
+        /// The tree.
+        tree: PathBuf,
+        /// The first error.
+        why: String,
+        /// The whole log.
+        log: PathBuf,
+    },
+    /// The user wants an end.
+    #[error("ended while a kernel was built; the same command goes on")]
+    Stopped,
+    /// Files of ours.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl BuildError {
+    /// Which exit code this is.
+    pub fn exit(&self) -> Exit {
+        match self {
+            BuildError::Lacks(_)
+            | BuildError::NotTaken { .. }
+            | BuildError::NoTree { .. }
+            | BuildError::Fails { .. } => Exit::Usage,
+            BuildError::NoTools(_) => Exit::Missing,
+            BuildError::Stopped => Exit::Measured,
+            BuildError::NoSpace { .. } | BuildError::Io { .. } => Exit::Storage,
+        }
+    }
+
+    /// Names the file that a system error speaks of.
+    fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> BuildError {
+        let path = path.as_ref().to_path_buf();
+        move |source| BuildError::Io { path, source }
+    }
+}
+
+/// Whether a folder is a kernel's source tree.
+pub fn is_kernel_tree(folder: &Path) -> bool {
+    let makefile = fs::read_to_string(folder.join("Makefile")).unwrap_or_default();
+    makefile.lines().any(|line| line.starts_with("PATCHLEVEL =")) && folder.join("Kconfig").is_file()
+}
+
 /// Builds images.
 #[derive(Debug)]
 pub struct Builder {
@@ -47,6 +149,8 @@ pub struct Builder {
     pub kept: PathBuf,
     /// The configuration.
     pub config: String,
+    /// What must be so in it after all.
+    pub options: Options,
     /// Compilers at once.
     pub jobs: NonZeroUsize,
     /// Becomes true when the user wants an end.
@@ -68,16 +172,16 @@ fn configured(text: &str, of_a_distribution: bool, makes_btf: bool) -> String {
 }
 
 /// Refuses a machine that cannot build.
-pub fn check_machine(folder: &Path) -> Result<(), BisectError> {
+pub fn check_machine(folder: &Path) -> Result<(), BuildError> {
     let lacking: Vec<&str> = TOOLS.into_iter().filter(|tool| !is_on_path(tool)).collect();
     if !lacking.is_empty() {
-        return Err(BisectError::NoTools(lacking.join(", ")));
+        return Err(BuildError::NoTools(lacking.join(", ")));
     }
     let there = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
-    let statistics = rustix::fs::statvfs(there).map_err(|e| BisectError::io(there)(e.into()))?;
+    let statistics = rustix::fs::statvfs(there).map_err(|e| BuildError::io(there)(e.into()))?;
     let free = statistics.f_bavail * statistics.f_frsize / 1_000_000;
     match free < SPACE_MB {
-        true => Err(BisectError::NoSpace {
+        true => Err(BuildError::NoSpace {
             folder: folder.to_path_buf(),
             free,
             needed: SPACE_MB,
@@ -98,36 +202,33 @@ impl Builder {
     }
 
     /// Builds what is checked out, and keeps it by this name; or the compiler's first error.
-    pub fn build(&self, name: &str) -> Result<Result<PathBuf, String>, BisectError> {
-        fs::create_dir_all(&self.build).map_err(BisectError::io(&self.build))?;
+    pub fn build(&self, name: &str) -> Result<Result<PathBuf, String>, BuildError> {
+        fs::create_dir_all(&self.build).map_err(BuildError::io(&self.build))?;
         let (config, asked) = (self.build.join(".config"), self.build.join("config.asked"));
         // Writing it anew would make everything be built again.
         if fs::read_to_string(&asked).ok().as_deref() != Some(&self.config) || !config.is_file() {
-            fs::write(&config, &self.config).map_err(BisectError::io(&config))?;
-            fs::write(&asked, &self.config).map_err(BisectError::io(&asked))?;
+            fs::write(&config, &self.config).map_err(BuildError::io(&config))?;
+            fs::write(&asked, &self.config).map_err(BuildError::io(&asked))?;
         }
         if let Err(why) = self.make("olddefconfig")? {
             return Ok(Err(why));
         }
-        let built = KernelConfig::read(&config).map_err(BisectError::io(&config))?;
+        let built = KernelConfig::read(&config).map_err(BuildError::io(&config))?;
         let lacking = needs::lacking(&built);
         if !lacking.is_empty() {
-            let what = format!(
-                "the configuration lacks what the lab needs: {}; set these to y",
-                lacking.join(", ")
-            );
-            return Err(BisectError::Request(what));
+            return Err(BuildError::Lacks(lacking.join(", ")));
         }
+        self.options.check(&built, &self.source)?;
         if let Err(why) = self.make("bzImage")? {
             return Ok(Err(why));
         }
         self.keep(name).map(Ok)
     }
 
-    fn make(&self, target: &str) -> Result<Result<(), String>, BisectError> {
+    fn make(&self, target: &str) -> Result<Result<(), String>, BuildError> {
         let log = self.build.join("build.log");
-        let file = File::create(&log).map_err(BisectError::io(&log))?;
-        let errors = file.try_clone().map_err(BisectError::io(&log))?;
+        let file = File::create(&log).map_err(BuildError::io(&log))?;
+        let errors = file.try_clone().map_err(BuildError::io(&log))?;
         let mut make = Command::new("make");
         make.arg("-C")
             .arg(&self.source)
@@ -146,11 +247,11 @@ impl Builder {
         ]);
         make.stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
         ends_with_us(&mut make, Signal::TERM);
-        let status = self.ends(make.spawn().map_err(BisectError::io("make"))?)?;
+        let status = self.ends(make.spawn().map_err(BuildError::io("make"))?)?;
         match status.success() {
             true => Ok(Ok(())),
             false => {
-                let text = fs::read(&log).map_err(BisectError::io(&log))?;
+                let text = fs::read(&log).map_err(BuildError::io(&log))?;
                 Ok(Err(format!(
                     "it does not build: {}",
                     first_error(&String::from_utf8_lossy(&text))
@@ -160,9 +261,9 @@ impl Builder {
     }
 
     /// Waits for make, or ends it and all that it started when an end is asked for.
-    fn ends(&self, mut make: Child) -> Result<ExitStatus, BisectError> {
+    fn ends(&self, mut make: Child) -> Result<ExitStatus, BuildError> {
         while !self.stop.load(Ordering::Relaxed) {
-            if let Some(status) = make.try_wait().map_err(BisectError::io("make"))? {
+            if let Some(status) = make.try_wait().map_err(BuildError::io("make"))? {
                 return Ok(status);
             }
             sleep(Duration::from_millis(100));
@@ -171,24 +272,24 @@ impl Builder {
             // It may have ended meanwhile.
             let _ = kill_process_group(group, Signal::TERM);
         }
-        make.wait().map_err(BisectError::io("make"))?;
-        Err(BisectError::Stopped)
+        make.wait().map_err(BuildError::io("make"))?;
+        Err(BuildError::Stopped)
     }
 
     /// Appears whole.
-    fn keep(&self, name: &str) -> Result<PathBuf, BisectError> {
+    fn keep(&self, name: &str) -> Result<PathBuf, BuildError> {
         let (folder, half) = (self.kept.join(name), self.kept.join(format!(".{name}")));
         let _ = fs::remove_dir_all(&half);
-        fs::create_dir_all(&half).map_err(BisectError::io(&half))?;
+        fs::create_dir_all(&half).map_err(BuildError::io(&half))?;
         for (file, kept) in [
             ("arch/x86/boot/bzImage", "bzImage"),
             (".config", "config"),
             ("System.map", "System.map"),
         ] {
             let from = self.build.join(file);
-            fs::copy(&from, half.join(kept)).map_err(BisectError::io(&from))?;
+            fs::copy(&from, half.join(kept)).map_err(BuildError::io(&from))?;
         }
-        fs::rename(&half, &folder).map_err(BisectError::io(&folder))?;
+        fs::rename(&half, &folder).map_err(BuildError::io(&folder))?;
         Ok(folder)
     }
 }
@@ -245,6 +346,7 @@ mod tests {
             build: dir.path().into(),
             kept: at("kept"),
             config: String::new(),
+            options: Options::default(),
             jobs: NonZeroUsize::MIN,
             stop: stop.clone(),
         };
@@ -255,7 +357,7 @@ mod tests {
             }
             stop.store(true, Ordering::Relaxed);
         });
-        assert!(matches!(builder.make("bzImage"), Err(BisectError::Stopped)));
+        assert!(matches!(builder.make("bzImage"), Err(BuildError::Stopped)));
         asks.join().unwrap();
     }
 }
