@@ -109,17 +109,17 @@ pub enum Command {
     /// Restores this machine when the worstcase that started it is killed
     HostGuard(host::GuardArgs),
     #[command(hide = true)]
-    /// Measures a task of a Slurm job, as the worstcase that submitted it says
-    LabNode(lab::NodeArgs),
-    #[command(hide = true)]
-    /// Measures cells for the worstcase that started it through ssh
-    LabWorker(lab::WorkerArgs),
-    #[command(hide = true)]
     /// Keeps CPUs busy for the worstcase that started it
     HostOccupant(host::OccupantArgs),
     #[command(hide = true)]
     /// Measures, as the worstcase that started it says
     HostWorker,
+    #[command(hide = true)]
+    /// Measures a task of a Slurm job, as the worstcase that submitted it says
+    LabNode(lab::NodeArgs),
+    #[command(hide = true)]
+    /// Measures cells for the worstcase that started it through ssh
+    LabWorker(lab::WorkerArgs),
 }
 
 /// Runs the command.

@@ -37,7 +37,7 @@ fn listed() -> Vec<Vec<String>> {
 }
 
 /// The commands that worstcase starts itself with, and the option that its tests alone use.
-const HIDDEN: [&str; 4] = ["host-guard", "host-occupant", "host-worker", "--root"];
+const HIDDEN: [&str; 6] = ["host-guard", "host-occupant", "host-worker", "lab-node", "lab-worker", "--root"];
 
 fn none_hidden(text: &str) {
     for hidden in HIDDEN {
@@ -55,7 +55,7 @@ fn hidden_are_those_that_the_tests_look_for() {
         .filter(|c| c.is_hide_set())
         .map(|c| c.get_name().to_string())
         .collect();
-    assert_eq!(hidden, HIDDEN[..3]);
+    assert_eq!(hidden, HIDDEN[..5]);
 }
 
 #[test]
