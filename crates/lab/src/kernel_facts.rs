@@ -49,7 +49,7 @@ pub fn find(
     model: Model,
 ) -> Result<Facts, String> {
     let preempt_offset = kernel_memory::preempt_count(table)?;
-    let base = memory.word(places, kernel_memory::per_cpu_list(table)? + 8 * u64::from(cpu))?;
+    let base = kernel_memory::per_cpu(memory, places, table, cpu)?;
     let current_offset = kernel_memory::current_task(table).ok_or("it has no symbol current_task")?;
     let functions = Functions::of(table);
     let entries = functions.starts(|name| {

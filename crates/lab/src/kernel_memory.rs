@@ -47,9 +47,10 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         places.direct_map = memory.word(&places, variable)?;
     }
     let current = current_task(symbols).ok_or("it has no symbol current_task")?;
-    let list = per_cpu_list(symbols)?;
-    places.per_cpu = physical(&places, list)?;
-    let per_cpu = memory.word(&places, list.wrapping_add(8 * u64::from(cpu)))?;
+    if let Some(list) = per_cpu_list(symbols) {
+        places.per_cpu = physical(&places, list)?;
+    }
+    let per_cpu = per_cpu(memory, &places, symbols, cpu)?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
     places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
     let bytes = btf(memory, &places, symbols)?;
@@ -64,7 +65,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
     places.page_table = match symbols.data("init_top_pgt") {
         Some(table) => physical(&places, table)?,
         // Gone from the symbols in 7.3.
-        None => table_of_init(memory, &places, btf.as_ref(), current, list)?,
+        None => table_of_init(memory, &places, btf.as_ref(), current, symbols)?,
     };
     Ok(Places {
         tasks: places,
@@ -73,10 +74,17 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
     })
 }
 
-/// Where the kernel lists the distances of its CPUs' own memories.
-pub fn per_cpu_list(symbols: &SymbolTable) -> Result<u64, String> {
-    let list = symbols.data("__per_cpu_offset");
-    list.ok_or_else(|| "it was built without CONFIG_SMP, which a replay needs to know the current task".into())
+/// Where the kernel lists the distances of its CPUs' own memories; a kernel without CONFIG_SMP does not.
+fn per_cpu_list(symbols: &SymbolTable) -> Option<u64> {
+    symbols.data("__per_cpu_offset")
+}
+
+/// The distance of a CPU's own memory from what symbols say; without CONFIG_SMP there is none.
+pub fn per_cpu(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable, cpu: u32) -> Result<u64, String> {
+    match per_cpu_list(symbols) {
+        Some(list) => memory.word(places, list.wrapping_add(8 * u64::from(cpu))),
+        None => Ok(0),
+    }
 }
 
 /// Where the count of reasons not to preempt is, relative to a CPU's own memory.
@@ -216,7 +224,7 @@ fn table_of_init(
     places: &TaskPlaces,
     btf: Option<&Btf>,
     current: u64,
-    per_cpu_list: u64,
+    symbols: &SymbolTable,
 ) -> Result<u64, String> {
     let offset = |structure, member| {
         btf.and_then(|btf| offsets(btf, structure, [member]))
@@ -225,8 +233,8 @@ fn table_of_init(
     let (Some(mm), Some(pgd)) = (offset("task_struct", "mm"), offset("mm_struct", "pgd")) else {
         return Err("its BTF does not describe where a task's page table is".into());
     };
-    let current_of = |cpu: usize| {
-        let per_cpu = memory.word(places, per_cpu_list.wrapping_add(8 * cpu as u64))?;
+    let current_of = |cpu: u32| {
+        let per_cpu = per_cpu(memory, places, symbols, cpu)?;
         memory.word(places, current.wrapping_add(per_cpu))
     };
     let is_init = |task: &u64| {
@@ -234,7 +242,7 @@ fn table_of_init(
         let read = memory.read(places, task.wrapping_add(places.pid), &mut pid);
         read.is_ok() && u32::from_le_bytes(pid) == 1
     };
-    let mut tasks = (0..MOST_CPUS).filter_map(|cpu| current_of(cpu).ok());
+    let mut tasks = (0..MOST_CPUS as u32).filter_map(|cpu| current_of(cpu).ok());
     let init = tasks.find(is_init).ok_or("no CPU runs its init")?;
     let mm = memory.word(places, init.wrapping_add(mm))?;
     physical(places, memory.word(places, mm.wrapping_add(pgd))?)

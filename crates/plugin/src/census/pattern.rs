@@ -1,5 +1,6 @@
 //! What an instruction means for the census.
 
+use crate::paging::USER_END;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use worstcase_probe::census::facts::Facts;
 
@@ -61,9 +62,10 @@ pub fn meaning(instructions: &[Instruction], facts: &Facts) -> Option<Meaning> {
     }
 }
 
-/// Whether the instruction's operand in memory is the CPU's own variable at this offset.
+/// Whether the instruction's operand in memory is the CPU's own variable at this offset. A kernel without CONFIG_SMP has it
+/// at that address, as any other.
 fn names(instruction: &Instruction, offset: u64) -> bool {
-    instruction.memory_segment() == Register::GS
+    (instruction.memory_segment() == Register::GS || offset >= USER_END)
         && matches!(instruction.memory_base(), Register::None | Register::RIP)
         && instruction.memory_index() == Register::None
         && has_memory(instruction)
@@ -191,6 +193,21 @@ mod tests {
         assert_eq!(of(&[&read]), None);
         let cmp = [0x65, 0x83, 0x3c, 0x25, 0x48, 0xf9, 0x01, 0x00, 0x01];
         assert_eq!(of(&[&cmp]), Some(Meaning::ComparesCount(1)));
+    }
+
+    #[test]
+    fn without_smp_both_are_where_their_symbols_say() {
+        let facts = Facts {
+            preempt_offset: 0xffff_ffff_8200_0000,
+            current_offset: 0xffff_ffff_8200_0008,
+            ..facts()
+        };
+        let of = |bytes: &[u8]| meaning(&[decode(bytes, 0xffff_ffff_8100_0001)], &facts);
+        // incl and decl of the count, absolute and relative; mov %rsi to the pointer, and from it.
+        assert_eq!(of(&[0xff, 0x04, 0x25, 0, 0, 0, 0x82]), Some(Meaning::WritesCount(4)));
+        assert_eq!(of(&[0xff, 0x0d, 0xf9, 0xff, 0xff, 0]), Some(Meaning::WritesCount(4)));
+        assert_eq!(of(&[0x48, 0x89, 0x34, 0x25, 8, 0, 0, 0x82]), Some(Meaning::WritesCurrent));
+        assert_eq!(of(&[0x48, 0x8b, 0x34, 0x25, 8, 0, 0, 0x82]), None);
     }
 
     #[test]
