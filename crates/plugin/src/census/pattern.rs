@@ -206,7 +206,10 @@ mod tests {
         // incl and decl of the count, absolute and relative; mov %rsi to the pointer, and from it.
         assert_eq!(of(&[0xff, 0x04, 0x25, 0, 0, 0, 0x82]), Some(Meaning::WritesCount(4)));
         assert_eq!(of(&[0xff, 0x0d, 0xf9, 0xff, 0xff, 0]), Some(Meaning::WritesCount(4)));
-        assert_eq!(of(&[0x48, 0x89, 0x34, 0x25, 8, 0, 0, 0x82]), Some(Meaning::WritesCurrent));
+        assert_eq!(
+            of(&[0x48, 0x89, 0x34, 0x25, 8, 0, 0, 0x82]),
+            Some(Meaning::WritesCurrent)
+        );
         assert_eq!(of(&[0x48, 0x8b, 0x34, 0x25, 8, 0, 0, 0x82]), None);
     }
 

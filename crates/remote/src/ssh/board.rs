@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tar::EntryType;
 use worstcase_base::format::shell;
 
 /// What the measurement's folder is called there, and in what comes back.
@@ -97,13 +98,65 @@ fn script(board: &Board) -> String {
     )
 }
 
-/// Only what is in the run's folder is taken.
+/// Only files and folders inside of the run's folder are taken.
 fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
     let parent = into
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let folder = tempfile::Builder::new().prefix(".board-").tempdir_in(parent)?;
-    tar::Archive::new(archive).unpack(folder.path())?;
+    for entry in tar::Archive::new(archive).entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.into_owned();
+        let is_ours = matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Directory);
+        if !is_ours || !name.starts_with(RUN) || !entry.unpack_in(folder.path())? {
+            let what = format!("it sent '{}', which is no part of a run", name.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+    }
     std::fs::rename(folder.path().join(RUN), into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tar::{Builder, Header};
+
+    fn archive(members: &[(&str, EntryType)]) -> Vec<u8> {
+        let mut archive = Builder::new(Vec::new());
+        for (name, kind) in members {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_mode(0o755);
+            header.set_size(0);
+            // By hand: the builder refuses what a hostile machine may send.
+            header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+            if *kind == EntryType::Symlink {
+                header.set_link_name("/etc/passwd").unwrap();
+            }
+            header.set_cksum();
+            archive.append(&header, io::empty()).unwrap();
+        }
+        archive.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_machine_writes_nothing_but_its_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let good = [("run/", EntryType::Directory), ("run/run.json", EntryType::Regular)];
+        unpack(&archive(&good), &at("good")).unwrap();
+        assert!(at("good/run.json").is_file());
+        for bad in [
+            ("run/run.json", EntryType::Symlink),
+            ("run/fifo", EntryType::Fifo),
+            ("run/../../out", EntryType::Regular),
+            ("other", EntryType::Regular),
+            ("/out", EntryType::Regular),
+        ] {
+            let said = unpack(&archive(&[good[0], bad]), &at("bad")).unwrap_err().to_string();
+            assert!(said.contains("no part of a run"), "{said}");
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left");
+    }
 }

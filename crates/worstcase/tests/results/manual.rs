@@ -37,7 +37,14 @@ fn listed() -> Vec<Vec<String>> {
 }
 
 /// The commands that worstcase starts itself with, and the option that its tests alone use.
-const HIDDEN: [&str; 6] = ["host-guard", "host-occupant", "host-worker", "lab-node", "lab-worker", "--root"];
+const HIDDEN: [&str; 6] = [
+    "host-guard",
+    "host-occupant",
+    "host-worker",
+    "lab-node",
+    "lab-worker",
+    "--root",
+];
 
 fn none_hidden(text: &str) {
     for hidden in HIDDEN {
