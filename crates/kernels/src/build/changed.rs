@@ -170,7 +170,7 @@ mod tests {
         let kernel = resolved(dir, "+CONFIG_HZ=1000").unwrap();
         assert_eq!(
             (kernel.label.as_str(), kernel.release.as_str()),
-            ("6.1.0+HZ=1000", "6.1.0")
+            ("6.1.0+HZ.1000", "6.1.0")
         );
         assert_eq!(kernel.read_config().unwrap().get("HZ"), Some("1000"));
         assert_eq!(resolved(dir, "+CONFIG_HZ=1000").unwrap(), kernel);

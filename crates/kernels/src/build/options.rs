@@ -71,11 +71,12 @@ impl Options {
         Ok(())
     }
 
-    /// In tables: `+PREEMPT`, `+HZ=1000`.
+    /// In tables and names of files: `+PREEMPT`, `-SMP`, `+HZ.1000`.
     pub fn label(&self) -> String {
         let one = |(option, value): &(String, String)| match value.as_str() {
             "y" => format!("+{option}"),
-            value => format!("+{option}={value}"),
+            "n" => format!("-{option}"),
+            value => format!("+{option}.{value}"),
         };
         self.0.iter().map(one).collect()
     }
@@ -101,7 +102,7 @@ mod tests {
         let expected = "CONFIG_PREEMPT_COUNT=y\nCONFIG_HZ_250=y\nCONFIG_PREEMPT=y\nCONFIG_HZ=1000\n\
             # CONFIG_A is not set\nCONFIG_LOCALVERSION=\"-mine\"\n";
         assert_eq!(options.apply(config), expected);
-        assert_eq!(options.label(), "+PREEMPT+HZ=1000+A=n+LOCALVERSION=-mine");
+        assert_eq!(options.label(), "+PREEMPT+HZ.1000-A+LOCALVERSION.-mine");
     }
 
     #[test]
