@@ -39,11 +39,17 @@ test: prepare
 
 # Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a gate asked again and
 # again on a busy machine; a commit planted in a kernel's git tree, and found (needs flex, bison, bc and pahole).
+# Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, and bytes that nobody chose.
 bench: build
 	scripts/bench
 	scripts/bench-host
 	scripts/bench-gate
 	scripts/bench-bisect
+	scripts/stop-qemu
+	scripts/kill-commands
+	scripts/kill-host
+	scripts/fill-disk
+	scripts/fuzz
 
 lint:
 	$(CARGO) fmt --all --check

@@ -72,6 +72,22 @@ fn parse(bytes: &[u8], format: Option<Format>, nanoseconds: bool) -> Result<Meas
     }
 }
 
+/// Reads bytes as a file that an import is given. For scripts/fuzz.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    for nanoseconds in [false, true] {
+        if let Ok(measured) = parse(bytes, None, nanoseconds) {
+            let source = Source {
+                file: "fuzz".into(),
+                digest: String::new(),
+                measured,
+            };
+            // What it becomes does not matter.
+            let _ = records(vec![source], &Given::default());
+        }
+    }
+}
+
 /// The records of several files, in their order; `given` is what they do not tell.
 pub fn records(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, ImportError> {
     record::of(sources, given)

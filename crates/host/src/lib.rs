@@ -25,6 +25,8 @@ pub mod cpus;
 pub mod doctor;
 mod error;
 pub mod facts;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod guard;
 pub mod isolate;
 pub mod journal;

@@ -28,6 +28,11 @@ pub fn unpack(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|reader| unpack_data(reader, Members::of_a_kernel(deb, into)))
 }
 
+/// Reads all of it as [`unpack`] does, and writes nothing. For scripts/fuzz.
+pub fn examine(deb: &Path) -> Result<PackageInfo, KernelError> {
+    read_all(deb, &|reader| unpack_data(reader, Members::unwritten(deb)))
+}
+
 /// Unpacks everything into a folder, links too.
 pub fn unpack_all(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|reader| {

@@ -36,6 +36,8 @@ pub mod debuginfo;
 mod error;
 mod files;
 pub mod folder;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod headers;
 #[cfg(test)]
 mod hostile;

@@ -45,6 +45,16 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// None: of a kernel's files only the place is found, and it must be inside of the folder.
+    pub fn unwritten(package: &'a Path) -> Members<'a> {
+        Members::new(package, Path::new(""), &|member| {
+            let place = kernel_file(member)?;
+            let inside = place.components().all(|part| matches!(part, Component::Normal(_)));
+            assert!(inside, "{place:?}");
+            None
+        })
+    }
+
     /// Where a regular file of the package goes, if it is wanted; its folder is made.
     pub fn target(&mut self, member: &Path) -> Result<Option<PathBuf>, KernelError> {
         let Some(place) = (self.wanted)(member) else {

@@ -121,7 +121,7 @@ impl ModuleIndex {
         Ok(ModuleIndex::parse(&dep, &builtin))
     }
 
-    fn parse(dep: &str, builtin: &str) -> ModuleIndex {
+    pub(super) fn parse(dep: &str, builtin: &str) -> ModuleIndex {
         let module = |line: &str| {
             let (path, depends) = line.split_once(':')?;
             let name = name_of(Path::new(path));
@@ -154,14 +154,14 @@ impl ModuleIndex {
     }
 
     /// The names that a module needs; none if there is no such module.
-    fn needs(&self, name: &str) -> Option<&[String]> {
+    pub(super) fn needs(&self, name: &str) -> Option<&[String]> {
         match self.modules.get(name) {
             Some(module) => Some(&module.depends),
             None => self.builtin.contains(name).then_some(&[]),
         }
     }
 
-    fn near(&self, name: &str) -> Option<&str> {
+    pub(super) fn near(&self, name: &str) -> Option<&str> {
         let scored = self.modules.keys().map(|k| (strsim::jaro_winkler(k, name), k.as_str()));
         scored
             .filter(|(score, _)| *score > 0.88)

@@ -46,6 +46,14 @@ pub fn unpack(package: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     }
 }
 
+/// Reads all of a package as [`unpack`] does, and writes nothing. For scripts/fuzz.
+pub fn examine(package: &Path) -> Result<PackageInfo, KernelError> {
+    match is_rpm(package)? {
+        true => rpm::examine(package),
+        false => deb::examine(package),
+    }
+}
+
 fn is_rpm(package: &Path) -> Result<bool, KernelError> {
     let begins = || {
         let mut begin = Vec::new();

@@ -44,6 +44,14 @@ pub fn unpack(rpm: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     Ok(info)
 }
 
+/// Reads all of it as [`unpack`] does, and writes nothing. For scripts/fuzz.
+pub fn examine(rpm: &Path) -> Result<PackageInfo, KernelError> {
+    let package = Package::open(rpm)?;
+    let info = package.info()?;
+    package.unpack(&mut Members::unwritten(rpm))?;
+    Ok(info)
+}
+
 /// A package whose headers were read.
 struct Package<'a> {
     path: &'a Path,

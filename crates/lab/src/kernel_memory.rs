@@ -167,10 +167,15 @@ pub struct KernelMemory {
 }
 
 impl KernelMemory {
+    /// Memory in an open file.
+    pub fn of(file: File) -> KernelMemory {
+        KernelMemory { file }
+    }
+
     /// Opens a snapshot's memory file.
     pub fn open(memory_file: &Path) -> Result<KernelMemory, LabError> {
         let file = File::open(memory_file).map_err(LabError::io(memory_file))?;
-        Ok(KernelMemory { file })
+        Ok(KernelMemory::of(file))
     }
 
     /// Fills `bytes` from a virtual address of the kernel's.
@@ -249,7 +254,7 @@ fn table_of_init(
 }
 
 /// Offsets of a structure's members, from the kernel's BTF; those of structures without a name within are its own.
-fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
+pub fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
     let types = btf.resolve_types_by_name(structure).ok()?;
     let structure = types.into_iter().find_map(|t| match t {
         btf_rs::Type::Struct(found) => Some(found),
@@ -282,43 +287,20 @@ fn bit_offset(btf: &Btf, members: &[btf_rs::Member], name: &str, depth: u32) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// BTF by hand (Documentation/bpf/btf.rst): int at 1, `struct task_struct { int state; int pid; int comm; }`, at 3
-    /// `struct { int state; int pgd; }`, and `struct mm_struct { int pid; struct { ... }; }`.
-    fn btf() -> Vec<u8> {
-        let strings = b"\0int\0task_struct\0state\0pid\0comm\0mm_struct\0pgd\0";
-        let at = |name: &str| {
-            let name = format!("\0{name}\0");
-            strings.windows(name.len()).position(|w| w == name.as_bytes()).unwrap() as u32 + 1
-        };
-        let mut types: Vec<u32> = vec![at("int"), 1 << 24, 4, 32];
-        types.extend([at("task_struct"), 4 << 24 | 3, 12]);
-        for (name, bits) in [("state", 0), ("pid", 32), ("comm", 64)] {
-            types.extend([at(name), 1, bits]);
-        }
-        types.extend([0, 4 << 24 | 2, 8, at("state"), 1, 0, at("pgd"), 1, 32]);
-        types.extend([at("mm_struct"), 4 << 24 | 2, 12, at("pid"), 1, 0, 0, 3, 32]);
-        let len = types.len() as u32 * 4;
-        let mut bytes = vec![0x9f, 0xeb, 1, 0];
-        for word in [24, 0, len, len, strings.len() as u32].into_iter().chain(types) {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(strings);
-        bytes
-    }
+    use crate::fuzz::sample_btf;
 
     #[test]
     fn offsets_come_from_btf() {
         fn offsets<const N: usize>(bytes: &[u8], structure: &str, members: [&str; N]) -> Option<[u64; N]> {
             super::offsets(&Btf::from_bytes(bytes).ok()?, structure, members)
         }
-        assert_eq!(offsets(&btf(), "task_struct", ["pid", "comm"]), Some([4, 8]));
-        assert_eq!(offsets(&btf(), "mm_struct", ["pid", "pgd"]), Some([0, 8]));
-        assert_eq!(offsets(&btf(), "task_struct", ["pid", "prio"]), None);
-        assert_eq!(offsets(&btf()[..40], "task_struct", ["pid"]), None);
+        assert_eq!(offsets(&sample_btf(), "task_struct", ["pid", "comm"]), Some([4, 8]));
+        assert_eq!(offsets(&sample_btf(), "mm_struct", ["pid", "pgd"]), Some([0, 8]));
+        assert_eq!(offsets(&sample_btf(), "task_struct", ["pid", "prio"]), None);
+        assert_eq!(offsets(&sample_btf()[..40], "task_struct", ["pid"]), None);
         assert_eq!(offsets(&[], "task_struct", ["pid"]), None);
         // The structure within mm_struct is mm_struct itself.
-        let mut circle = btf();
+        let mut circle = sample_btf();
         let within = circle
             .windows(12)
             .rposition(|w| w == [[0; 4], [3, 0, 0, 0], [32, 0, 0, 0]].concat());

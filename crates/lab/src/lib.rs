@@ -39,6 +39,8 @@ pub mod cpio;
 pub mod execution;
 pub mod executor;
 mod fork;
+#[doc(hidden)]
+pub mod fuzz;
 mod handed;
 pub mod image;
 mod kernel_facts;

@@ -304,5 +304,11 @@ fn undo_file(file: &mut File, path: &Path) -> io::Result<Vec<Undone>> {
     Ok(undone)
 }
 
+/// For scripts/fuzz.
+#[doc(hidden)]
+pub fn fuzz(text: &str) {
+    std::hint::black_box(entry::parse(text));
+}
+
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ enum Elsewhere {
 impl Field {
     /// Its value; integers of 1, 2, 4 or 8 bytes. `None` if the record is too short.
     pub fn number(&self, record: &[u8]) -> Option<i64> {
-        let bytes = record.get(self.offset..self.offset + self.size)?;
+        let bytes = self.bytes(record).filter(|bytes| !bytes.is_empty())?;
         let mut wide = [0u8; 8];
         wide.get_mut(..self.size)?.copy_from_slice(bytes);
         let value = i64::from_le_bytes(wide);
@@ -31,10 +31,14 @@ impl Field {
         Some(if self.signed { value << unused >> unused } else { value })
     }
 
+    fn bytes<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
+        record.get(self.offset..self.offset.checked_add(self.size)?)
+    }
+
     /// Its bytes, up to the first that is 0.
     pub fn text<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
         let bytes = match self.elsewhere {
-            None => record.get(self.offset..self.offset + self.size)?,
+            None => self.bytes(record)?,
             Some(from) => {
                 let at = self.number(record)? as u64;
                 let start = (at & 0xffff) as usize
@@ -109,6 +113,17 @@ fn field(line: &str) -> Option<(String, Field)> {
             elsewhere,
         },
     ))
+}
+
+/// See [`super::fuzz_format`].
+pub(super) fn fuzz(text: &str) {
+    let (text, record) = text.split_once("\n\n\n").unwrap_or((text, ""));
+    let Ok(format) = Format::parse("fuzz", text) else {
+        return;
+    };
+    for (_, field) in &format.fields {
+        std::hint::black_box((field.number(record.as_bytes()), field.text(record.as_bytes())));
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod selector;
 
 use crate::{Experiment, Plan, Venue};
 pub use demand::Demand;
+pub use file::parse;
 pub use published::Published;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

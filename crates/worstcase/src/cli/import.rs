@@ -95,7 +95,10 @@ impl ImportCliError {
 /// Runs the command.
 pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
     let output = args.output.clone().unwrap_or_else(|| usual(&args.files));
-    if std::fs::read_dir(&output).map_or(output.exists(), |mut entries| entries.next().is_some()) {
+    let is_taken = std::fs::read_dir(&output).map_or(output.exists(), |mut entries| entries.next().is_some());
+    // One that was killed goes on, if it is given again.
+    let is_unfinished = || Run::open(&output).is_ok_and(|run| run.missing().next().is_some());
+    if is_taken && !is_unfinished() {
         return Err(ImportCliError::Taken(output));
     }
     let read = args.files.iter().map(|file| read(file, args.format, args.nanoseconds));
@@ -109,7 +112,9 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
     let entries = cells.iter().map(entry).collect();
     let run = Run::create(&output, RunPlan::imported(title, args.imported()?, entries))?;
     for cell in &cells {
-        run.write_cell(cell)?;
+        if !run.has_cell(&cell.record.id) {
+            run.write_cell(cell)?;
+        }
     }
     drop(run);
     Ok(show::summary(&output)?)

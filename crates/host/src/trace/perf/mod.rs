@@ -4,4 +4,4 @@ mod counter;
 mod ring;
 
 pub use counter::{Counter, Request, Source};
-pub use ring::{Record, Ring};
+pub use ring::{Record, Ring, fuzz_records};

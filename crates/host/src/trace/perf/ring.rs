@@ -216,6 +216,19 @@ fn parse(kind: u32, body: &[u64]) -> Option<Record<'_>> {
     }
 }
 
+/// Takes a record apart in every way; the first word is its kind. For scripts/fuzz.
+pub fn fuzz_records(words: &[u64]) {
+    let Some((kind, body)) = words.split_first() else {
+        return;
+    };
+    if let Some(Record::Sample { mut rest, .. }) = parse(*kind as u32, body) {
+        for _ in 0..2 {
+            std::hint::black_box((rest.record(), rest.arguments()));
+            std::hint::black_box(rest.take_chain());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,157 @@
+//! Bytes that readers take, made here.
+
+use worstcase_probe::census::log::Row;
+use worstcase_probe::record::{Sample, SelfCost, Work};
+use worstcase_probe::symbols::SymbolTable;
+use worstcase_probe::trace::{self, Event, EventKind};
+use worstcase_probe::window::Block;
+use worstcase_probe::window::log::Writer;
+use worstcase_probe::{Instructions, Nanos, RawRecord, census};
+
+/// Only real files will do.
+pub fn none() -> Vec<Vec<u8>> {
+    Vec::new()
+}
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+pub fn packages() -> Vec<Vec<u8>> {
+    texts(&[
+        "Package: linux-image-6.1.0-9-amd64\nSource: linux-signed-amd64\nVersion: 6.1.27-1\nArchitecture: amd64\n\
+         Depends: kmod, linux-base (>= 4.3~), initramfs-tools (>= 0.120+deb11u2) | linux-initramfs-tool\nSize: 68000000\n\n",
+        "deb [signed-by=/usr/share/keyrings/a.gpg] http://a.example/debian bookworm main\n",
+        "Types: deb\nURIs: http://a.example/debian\nSuites: trixie trixie-updates\nComponents: main\nSigned-By: /a.gpg\n",
+    ])
+}
+
+pub fn config() -> Vec<Vec<u8>> {
+    texts(&["CONFIG_PREEMPT_DYNAMIC=y\n# CONFIG_PREEMPT_RT is not set\nCONFIG_HZ=250\nCONFIG_MQ_IOSCHED_DEADLINE=m\n"])
+}
+
+pub fn modules_dep() -> Vec<Vec<u8>> {
+    texts(&[
+        "kernel/fs/ext4/ext4.ko: kernel/fs/jbd2/jbd2.ko a.ko.xz\nkernel/fs/jbd2/jbd2.ko:\na.ko.xz: null_blk.ko\n\nkernel/lib/crc16.ko\n",
+    ])
+}
+
+pub fn kallsyms() -> Vec<Vec<u8>> {
+    texts(&[
+        "ffffffff81000000 T _stext\nffffffff81000ff0 t __pfx_do_it\nffffffff82000000 D current_task\n\
+         ffffffffc0200000 t null_init\t[null_blk]\n",
+    ])
+}
+
+pub fn symbols() -> Vec<Vec<u8>> {
+    let table = |text: Vec<u8>| SymbolTable::from_kallsyms(&String::from_utf8_lossy(&text)).encode();
+    kallsyms().into_iter().map(table).collect()
+}
+
+pub fn record_frame() -> Vec<Vec<u8>> {
+    let record = RawRecord {
+        spec: "worstcase-cell/1".into(),
+        start: Nanos(5_000_000_000),
+        expected: 3,
+        samples: vec![
+            Sample {
+                index: 0,
+                latency: Nanos(5_000),
+            },
+            Sample {
+                index: 2,
+                latency: Nanos(1_700_000),
+            },
+        ],
+        self_cost: SelfCost::default(),
+        work: vec![Work {
+            unit: "forks".into(),
+            count: 12,
+        }],
+        warnings: vec!["no rights".into()],
+        environment: [("release".to_string(), "6.1".to_string())].into(),
+        details: None,
+        counters: [("queued".to_string(), 7)].into(),
+    };
+    vec![record.encode()]
+}
+
+pub fn events() -> Vec<Vec<u8>> {
+    let event = |kind, arg| Event {
+        kind,
+        arg,
+        count: Instructions(arg * 10),
+    };
+    let mut log = trace::header().to_vec();
+    for event in [event(EventKind::MarkSample, 7), event(EventKind::Close, 1)] {
+        log.extend(event.encode());
+    }
+    vec![log]
+}
+
+pub fn windows() -> Vec<Vec<u8>> {
+    let mut log = Vec::new();
+    let mut writer = Writer::new(&mut log);
+    let block = writer.block(&Block {
+        address: 0xffff_ffff_8100_0000,
+        lengths: vec![1, 2],
+        code: vec![0x90; 3],
+    });
+    writer.task(1, "init");
+    writer.context(Some(3), true);
+    for count in [100, 102, 103] {
+        writer.step(block, Instructions(count));
+    }
+    writer.end(Instructions(105));
+    writer.close().expect("memory takes it");
+    vec![log]
+}
+
+pub fn census() -> Vec<Vec<u8>> {
+    let mut log = census::log::header().to_vec();
+    let close = Row::Close {
+        from: Instructions(1),
+        to: Instructions(9),
+        audited: 0,
+        rows: 0,
+    };
+    log.extend(close.encode());
+    vec![log]
+}
+
+pub fn studies() -> Vec<Vec<u8>> {
+    let all = worstcase_plan::study::built_in();
+    let text = |study: worstcase_plan::Study| worstcase_plan::study::text(&study.name).ok();
+    all.filter_map(text).map(String::into_bytes).collect()
+}
+
+pub fn words() -> Vec<Vec<u8>> {
+    texts(&[
+        "idle,shm,fork+compile,cpu:10,net:1k/s,find+compile+compile\nwakeup,response:fork,io:4k+readers=2,inversion:pi",
+        "0-3,5\nssd:read_us=90\no-n\nmq-deadline+bfq:low_latency=0\nisolcpus=1 nohz_full=1\n1h30m\n2.5 us\nnull_blk:50us",
+    ])
+}
+
+pub fn ring() -> Vec<Vec<u8>> {
+    let words = [
+        9u64,
+        7,
+        42 << 32 | 41,
+        1_000,
+        3,
+        2,
+        0xffff_8000,
+        0xffff_9000,
+        5 | 0x0403_0201 << 32,
+        5,
+    ];
+    vec![words.iter().flat_map(|word| word.to_le_bytes()).collect()]
+}
+
+pub fn timerlat() -> Vec<Vec<u8>> {
+    texts(&[
+        "          <idle>-0       [001] d.h1.   54.029328: #1     context    irq timer_latency       932 ns\n\
+         timerlat/1-1234 [001] .....   54.029339: #1     context thread timer_latency     11700 ns\n\
+         CPU:1 [LOST 12 EVENTS]\n",
+    ])
+}
