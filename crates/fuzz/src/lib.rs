@@ -65,7 +65,9 @@ pub static TARGETS: &[Target] = &[
         seeds::kallsyms,
     ),
     target("symbols", symbols, seeds::symbols),
-    target("btf", worstcase_lab::fuzz::btf, || vec![worstcase_lab::fuzz::sample_btf()]),
+    target("btf", worstcase_lab::fuzz::btf, || {
+        vec![worstcase_lab::fuzz::sample_btf()]
+    }),
     target("kernel-memory", worstcase_lab::fuzz::kernel_memory, seeds::none),
     target("record-frame", record_frame, seeds::record_frame),
     target("events", |b| drop(black_box(trace::decode(b))), seeds::events),

@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use worstcase_analysis::breakdown::lines::Lines;
 use worstcase_analysis::debuginfo::DebugInfo;
 use worstcase_base::digest::sha256_hex;
 use worstcase_lab::execution::Symbols;
@@ -37,7 +38,7 @@ pub fn module(bytes: &[u8]) {
 
 /// A kernel's image.
 pub fn image(bytes: &[u8]) {
-    with_file(bytes, |path| drop(black_box(worstcase_kernels::fuzz::release(path))));
+    with_file(bytes, worstcase_kernels::fuzz::release);
 }
 
 /// A kernel's or a module's debug file: opened, and asked for some addresses.
@@ -45,7 +46,7 @@ pub fn debug_info(bytes: &[u8]) {
     with_file(bytes, |path| {
         if let Ok(found) = DebugInfo::open(path, &Symbols::default()) {
             for address in [0, 0x10, 0x1000, u64::MAX] {
-                black_box(worstcase_analysis::breakdown::Lines::source(&found, address));
+                black_box(found.source(address));
             }
         }
     });
