@@ -5,6 +5,8 @@ use crate::format::plain;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 thread_local! {
     /// A panic here and now is an answer, not a defect.
@@ -28,6 +30,47 @@ pub fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, Panicked> {
 /// It ended by a panic.
 #[derive(Debug)]
 pub struct Panicked;
+
+/// As [`guarded`], and given up once it has computed for so long, however busy the machine is. The thread that does it then
+/// goes on until the process ends, for nothing can stop it.
+pub fn guarded_for<T: Send + 'static>(limit: Duration, read: impl FnOnce() -> T + Send + 'static) -> Result<T, Broken> {
+    let (sender, receiver) = channel();
+    let (tell_thread, thread) = channel();
+    std::thread::spawn(move || {
+        // Nobody listens any more where it was given up.
+        let _ = tell_thread.send(rustix::thread::gettid());
+        let _ = sender.send(guarded(read));
+    });
+    let mut known = None;
+    let mut computed = || {
+        known = known.or_else(|| thread.try_recv().ok());
+        let path = format!("/proc/self/task/{}/schedstat", known?.as_raw_nonzero());
+        let text = std::fs::read_to_string(path).ok()?;
+        Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
+    };
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(result) => return result.map_err(|Panicked| Broken::Panicked),
+            Err(RecvTimeoutError::Disconnected) => return Err(Broken::Panicked),
+            Err(RecvTimeoutError::Timeout) if computed().is_some_and(|time| time > limit) => {
+                return Err(Broken::TooLong);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// How often a thread is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// It ended by a panic.
+    Panicked,
+    /// It computed too long.
+    TooLong,
+}
 
 /// Where it happened, why, and what to do.
 fn line(message: &str, place: &str) -> String {
@@ -68,5 +111,22 @@ mod tests {
         assert!(guarded(|| panic!("of others")).is_err());
         assert_eq!(guarded(|| 7).unwrap(), 7);
         assert!(!GUARDED.get());
+    }
+
+    #[test]
+    fn who_computes_too_long_is_given_up_and_who_only_waits_is_not() {
+        let limit = Duration::from_millis(100);
+        assert_eq!(guarded_for(limit, || 7), Ok(7));
+        assert_eq!(
+            guarded_for(limit, || panic!("of others")).map(|()| 0),
+            Err(Broken::Panicked)
+        );
+        let waits = || std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(guarded_for(limit, waits), Ok(()));
+        let stop = std::sync::Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let computes = move || while !stopped.load(Ordering::Relaxed) {};
+        assert_eq!(guarded_for(limit, computes), Err(Broken::TooLong));
+        stop.store(true, Ordering::Relaxed);
     }
 }

@@ -17,7 +17,8 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
 use std::io::Write;
 use std::sync::Arc;
-use worstcase_base::defect;
+use std::time::Duration;
+use worstcase_base::defect::{self, Broken};
 use worstcase_probe::{Instructions, Nanos};
 
 /// The form of the file, in its metadata under `worstcase.schema`.
@@ -219,14 +220,14 @@ pub fn encode(rows: &[SampleRow], labels: &Labels, accounting: &Accounting) -> R
 
 /// Reads rows a group at a time.
 pub struct SamplesReader<R: ChunkReader + 'static> {
-    file: SerializedFileReader<R>,
+    file: Arc<SerializedFileReader<R>>,
     next_group: usize,
 }
 
 impl<R: ChunkReader + 'static> SamplesReader<R> {
     /// Opens a file (`std::fs::File`) or bytes (`bytes::Bytes`); refuses other forms, and other columns.
     pub fn new(input: R) -> Result<Self> {
-        let file = guarded(|| SerializedFileReader::new(input))?;
+        let file = Arc::new(guarded(|| SerializedFileReader::new(input))?);
         let reader = SamplesReader { file, next_group: 0 };
         match reader.says("worstcase.schema") {
             Some(SCHEMA) => {}
@@ -260,15 +261,16 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
 
     /// The next group of rows; nothing at the end.
     pub fn next_group(&mut self) -> Result<Option<Vec<SampleRow>>> {
-        guarded(|| self.read_group())
-    }
-
-    fn read_group(&mut self) -> Result<Option<Vec<SampleRow>>> {
         if self.next_group == self.file.num_row_groups() {
             return Ok(None);
         }
-        let group = self.file.get_row_group(self.next_group)?;
+        let (file, number) = (self.file.clone(), self.next_group);
         self.next_group += 1;
+        guarded(move || SamplesReader::read_group(&file, number)).map(Some)
+    }
+
+    fn read_group(file: &SerializedFileReader<R>, number: usize) -> Result<Vec<SampleRow>> {
+        let group = file.get_row_group(number)?;
         let rows = usize::try_from(group.metadata().num_rows())
             .ok()
             .filter(|n| *n <= GROUP_ROWS)
@@ -295,7 +297,7 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
                 jitter_ns: more[i].1,
             })
         };
-        (0..rows).map(row).collect::<Result<Vec<_>>>().map(Some)
+        (0..rows).map(row).collect()
     }
 }
 
@@ -312,11 +314,20 @@ fn same_columns(found: &SchemaDescriptor, expected: &SchemaDescriptor) -> bool {
     found.columns().iter().map(told).eq(expected.columns().iter().map(told))
 }
 
-/// The decoder trusts some counts within a page: what does not fit ends it by a panic.
-fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    let broken = |_| ParquetError::General("its pages contradict each other".into());
-    defect::guarded(read).map_err(broken)?
+/// The decoder trusts some counts: what does not fit ends it by a panic, and others make it count to 2^31 again and again.
+fn guarded<T: Send + 'static>(read: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let broken = |why| {
+        let why = match why {
+            Broken::Panicked => "its pages contradict each other",
+            Broken::TooLong => "its contents take too long to read",
+        };
+        ParquetError::General(why.into())
+    };
+    defect::guarded_for(LONGEST, read).map_err(broken)?
 }
+
+/// To compute; a group of samples takes some ten milliseconds, or some hundred where nothing is optimised.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Parts and jitter of each row.
 fn more_of_rows(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<(Option<RowParts>, Option<i64>)>> {
@@ -407,6 +418,18 @@ mod tests {
             parts: None,
             jitter_ns: None,
         }
+    }
+
+    #[test]
+    fn a_file_that_counts_for_minutes_is_given_up() {
+        // Fields that nobody knows (id + 15, a list), each with 2^31 - 1 truth values, which take no space.
+        let field = [0xf9, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
+        let mut footer = field.repeat(2_000);
+        footer.push(0);
+        let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+        let bytes = [&b"PAR1"[..], &footer, &length, b"PAR1"].concat();
+        let refused = read(bytes).unwrap_err().to_string();
+        assert!(refused.contains("take too long"), "{refused}");
     }
 
     #[test]
