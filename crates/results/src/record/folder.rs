@@ -6,14 +6,17 @@
 
 use super::fit::{check_footer, read_fitting};
 use super::parquet::SamplesReader;
+use super::run::RUN_FILE;
 use super::{CellResult, Record, SCHEMA, SampleRow};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use worstcase_base::digest::{hex, sha256_hex};
+use worstcase_base::lock::Lock;
 use worstcase_base::{Exit, files};
 
 /// Name of a cell's record.
@@ -144,12 +147,14 @@ pub(super) fn write_folder(
     files: &[(&str, &[u8])],
     moved: &[(&str, &Path)],
 ) -> Result<(), FolderError> {
-    let temporary = written(parent, files, moved)?;
-    let place = parent.join(name);
-    fs::rename(temporary.path(), &place).map_err(io_error("create", &place))?;
-    // It is in its place: there is nothing left to remove.
-    let _ = temporary.keep();
-    sync_dir(parent)
+    written(parent, WRITING, files, moved)?.put(parent, name)
+}
+
+/// The same where others than this run's owner write, too: what a killed one left of this folder is removed.
+pub(super) fn write_first(parent: &Path, name: &str, files: &[(&str, &[u8])]) -> Result<(), FolderError> {
+    let prefix = format!("{WRITING}{}-", name.chars().take(50).collect::<String>());
+    remove_abandoned(parent, &prefix)?;
+    written(parent, &prefix, files, &[])?.put(parent, name)
 }
 
 /// The same, in the place of what is there. Readers see the one or the other.
@@ -158,23 +163,45 @@ fn replace_folder(parent: &Path, name: &str, files: &[(&str, &[u8])]) -> Result<
     if !place.exists() {
         return write_folder(parent, name, files, &[]);
     }
-    let temporary = written(parent, files, &[])?;
-    let exchange = || renameat_with(CWD, temporary.path(), CWD, &place, RenameFlags::EXCHANGE);
+    let written = written(parent, WRITING, files, &[])?;
+    let exchange = || renameat_with(CWD, written.folder.path(), CWD, &place, RenameFlags::EXCHANGE);
     exchange().map_err(|e| io_error("replace", &place)(e.into()))?;
     sync_dir(parent)?;
     // What was there has the temporary name now.
-    temporary
+    written
+        .folder
         .close()
         .map_err(io_error("remove what was replaced in", parent))
 }
 
-/// A temporary folder with these files, flushed.
-fn written(parent: &Path, files: &[(&str, &[u8])], moved: &[(&str, &Path)]) -> Result<TempDir, FolderError> {
+/// A temporary folder whose files are flushed. Locked, so that it is not taken for one of a killed writer.
+struct Written {
+    folder: TempDir,
+    _lock: Option<Lock>,
+}
+
+impl Written {
+    fn put(self, parent: &Path, name: &str) -> Result<(), FolderError> {
+        let place = parent.join(name);
+        fs::rename(self.folder.path(), &place).map_err(io_error("create", &place))?;
+        // It is in its place: there is nothing left to remove.
+        let _ = self.folder.keep();
+        sync_dir(parent)
+    }
+}
+
+fn written(
+    parent: &Path,
+    prefix: &str,
+    files: &[(&str, &[u8])],
+    moved: &[(&str, &Path)],
+) -> Result<Written, FolderError> {
     let temporary = tempfile::Builder::new()
-        .prefix(WRITING)
+        .prefix(prefix)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .tempdir_in(parent)
         .map_err(io_error("write a folder in", parent))?;
+    let lock = Lock::try_open(temporary.path()).map_err(io_error("lock", temporary.path()))?;
     let mut sums = String::new();
     for (file, bytes) in files {
         write_synced(&temporary.path().join(file), bytes)?;
@@ -189,7 +216,10 @@ fn written(parent: &Path, files: &[(&str, &[u8])], moved: &[(&str, &Path)]) -> R
     }
     write_synced(&temporary.path().join(SUMS_FILE), sums.as_bytes())?;
     sync_dir(temporary.path())?;
-    Ok(temporary)
+    Ok(Written {
+        folder: temporary,
+        _lock: lock,
+    })
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
@@ -211,6 +241,25 @@ pub(super) fn remove_leftovers(parent: &Path) -> Result<(), FolderError> {
     for entry in fs::read_dir(parent).map_err(io_error("read", parent))? {
         let entry = entry.map_err(io_error("read", parent))?;
         if entry.file_name().to_string_lossy().starts_with(WRITING) {
+            fs::remove_dir_all(entry.path()).map_err(io_error("remove", &entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what killed writers left: folders of ours whose name begins so, which nobody holds, with nothing but our files.
+fn remove_abandoned(parent: &Path, prefix: &str) -> Result<(), FolderError> {
+    let is_abandoned = |path: &Path| -> io::Result<bool> {
+        let own = fs::symlink_metadata(path)?;
+        let is_ours = own.is_dir() && own.uid() == rustix::process::geteuid().as_raw();
+        let mut files = fs::read_dir(path)?.flatten();
+        let has_ours = files.all(|file| file.file_name() == RUN_FILE || file.file_name() == SUMS_FILE);
+        Ok(is_ours && has_ours && Lock::try_open(path)?.is_some())
+    };
+    for entry in fs::read_dir(parent).map_err(io_error("read", parent))?.flatten() {
+        let is_named = entry.file_name().to_string_lossy().starts_with(prefix);
+        // Who cannot look at it leaves it.
+        if is_named && is_abandoned(&entry.path()).unwrap_or(false) {
             fs::remove_dir_all(entry.path()).map_err(io_error("remove", &entry.path()))?;
         }
     }

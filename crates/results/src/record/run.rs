@@ -315,10 +315,9 @@ fn write_plan(dir: &Path, plan: &RunPlan) -> Result<(), RunError> {
         return Err(RunError::NotEmpty(dir.to_path_buf()));
     };
     fs::create_dir_all(parent).map_err(io_error("create", parent))?;
-    Ok(folder::write_folder(
+    Ok(folder::write_first(
         parent,
         name,
         &[(RUN_FILE, &folder::to_json(plan))],
-        &[],
     )?)
 }

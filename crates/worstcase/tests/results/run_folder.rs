@@ -72,6 +72,28 @@ fn an_interrupted_run_ends_with_the_same_bytes() {
     assert_eq!(tree(&resumed), tree(&whole));
 }
 
+#[test]
+fn what_is_left_of_a_run_that_was_killed_as_it_began_goes_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let plant = |folder: &str, file: &str| {
+        let folder = dir.path().join(folder);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(file), "{\"sch").unwrap();
+        folder
+    };
+    let abandoned = plant(".writing-run-a1b2c3", "run.json");
+    let others = [
+        plant(".writing-run-notes", "mine.txt"),
+        plant(".writing-another-a1b2c3", "run.json"),
+        plant(".writing-run-d4e5f6", "run.json"),
+    ];
+    let held = worstcase_base::lock::Lock::try_open(&others[2]).unwrap();
+    write(&dir.path().join("run"));
+    drop(held);
+    assert!(!abandoned.exists());
+    assert!(others.iter().all(|folder| folder.exists()));
+}
+
 /// A run of one small cell, of which every byte can be tried.
 fn small(dir: &Path) -> PathBuf {
     let result = result(&subject("6.1", "rt"), &raw(&spec("shm", 1), &[1_000, 2_000, 9_000]));
