@@ -14,6 +14,7 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_base::files::read_most;
+use worstcase_base::format::plain;
 use worstcase_base::sealed;
 use worstcase_probe::loads::{self, LoadKind, LoadSpec};
 use worstcase_probe::spec::CellSpec;
@@ -99,8 +100,9 @@ impl Parts {
     }
 
     /// Keeps them; a result that is there already must be the same. What cannot be read as a result is none.
-    pub fn keep(&self, cache: &Cache, key: &str, what: &str) -> Result<(), LabError> {
-        cache.take_in(AREA, key, AGAIN, what, |building| {
+    pub fn keep(&self, cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<(), LabError> {
+        let (key, text, what) = (key(prepared, spec)?, text(prepared, spec)?, described(prepared, spec));
+        cache.take_in(AREA, &key, AGAIN, &what, |building| {
             let write = |name: &str, bytes: &[u8]| {
                 let path = building.join(name);
                 std::fs::write(&path, bytes).map_err(LabError::io(path))
@@ -110,7 +112,7 @@ impl Parts {
                 write(name, bytes)?;
             }
             write(sealed::MADE_BY, self.made_by.as_bytes())?;
-            decode(building).map(drop).map_err(|reason| LabError::NoResult {
+            decode(building, &text).map(drop).map_err(|reason| LabError::NoResult {
                 what: format!("{what}, from {}", self.made_by),
                 reason,
                 console: last_lines(&building.join("console"), CONSOLE_LINES),
@@ -121,9 +123,9 @@ impl Parts {
 }
 
 /// The result that the cache has; none if there is none, or if it is damaged, which is told.
-pub fn kept(cache: &Cache, key: &str) -> Result<Option<Raw>, LabError> {
-    match cache.kept(AREA, key, AGAIN)? {
-        Some(folder) => read_raw(&folder).map(Some),
+pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Option<Raw>, LabError> {
+    match cache.kept(AREA, &key(prepared, spec)?, AGAIN)? {
+        Some(folder) => read_raw(&folder, &text(prepared, spec)?).map(Some),
         None => Ok(None),
     }
 }
@@ -139,7 +141,7 @@ pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
         }
         Ok::<(), LabError>(())
     })?;
-    read_raw(&folder)
+    read_raw(&folder, &text(run.prepared, run.spec)?)
 }
 
 /// Runs the cell with its files in `folder`.
@@ -158,7 +160,7 @@ pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result
         what: describe(run),
     };
     fork.run(folder)?;
-    decode(folder).map_err(|reason| fork.no_result(folder, reason))
+    decode(folder, fork.text).map_err(|reason| fork.no_result(folder, reason))
 }
 
 /// The cell, for messages.
@@ -195,18 +197,21 @@ fn most_instructions(run: &Run) -> Instructions {
 }
 
 /// Reads a kept result.
-fn read_raw(folder: &Path) -> Result<Raw, LabError> {
-    decode(folder).map_err(|reason| LabError::Damaged {
+fn read_raw(folder: &Path, text: &str) -> Result<Raw, LabError> {
+    decode(folder, text).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
         reason,
         again: AGAIN,
     })
 }
 
-/// Reads what a cell left; the error says why it is no result.
-fn decode(folder: &Path) -> Result<Raw, String> {
+/// Reads what the cell that was asked for left; the error says why it is no result of it.
+fn decode(folder: &Path, text: &str) -> Result<Raw, String> {
     let message = read_most(&folder.join("record"), LONGEST_MESSAGE).map_err(|e| format!("record: {e}"))?;
     let record = RawRecord::decode(&message).map_err(|e| e.to_string())?;
+    if record.spec != text {
+        return Err(format!("it is of another cell: {}", plain(&record.spec)));
+    }
     let events = plugin_log::read(&folder.join("events"))?;
     let console = last_lines(&folder.join("console"), CONSOLE_LINES);
     let console = console

@@ -95,7 +95,7 @@ pub fn measure(
     limit: Option<Duration>,
 ) -> Result<String, LabError> {
     let key = cell::key(prepared, spec)?;
-    if Ready::kept(cache, &prepared.key).is_some() && cell::kept(cache, &key)?.is_some() {
+    if Ready::kept(cache, &prepared.key).is_some() && cell::kept(cache, prepared, spec)?.is_some() {
         return Ok(key);
     }
     let snapshot = Snapshot::obtain(cache, prepared, limit)?;

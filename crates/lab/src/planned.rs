@@ -84,11 +84,11 @@ impl Planned {
 
     /// What a task gave, of what is in the cache; none if it is not there.
     pub fn result(&self, cache: &Cache, task: usize) -> Result<Option<CellResult>, LabError> {
-        let (prepared, _) = self.cell(task);
+        let (prepared, spec) = self.cell(task);
         let Some(ready) = Ready::kept(cache, &prepared.key) else {
             return Ok(None);
         };
-        let raw = cell::kept(cache, &self.key(task)?)?;
+        let raw = cell::kept(cache, prepared, spec)?;
         raw.map(|raw| matrix::result(prepared, &ready.said, &raw)).transpose()
     }
 }

@@ -183,8 +183,7 @@ impl<'a> SshExecutor<'a> {
     }
 
     fn keep(&self, host: &str, task: usize, measured: Measured) -> Result<(), RemoteError> {
-        let (prepared, _) = self.planned.cell(task);
-        let what = self.planned.described(task);
+        let (prepared, spec) = self.planned.cell(task);
         let Measured { key, ready, mut parts } = measured;
         let ready = Ready::parse(ready);
         let (Some(ready), true) = (ready, key == self.planned.key(task)?) else {
@@ -196,7 +195,7 @@ impl<'a> SshExecutor<'a> {
         };
         // The user knows it by this name.
         parts.made_by = host.into();
-        parts.keep(self.how.cache, &key, &what)?;
+        parts.keep(self.how.cache, prepared, spec)?;
         ready.keep(self.how.cache, &prepared.key, &prepared.subject.label())?;
         Ok(())
     }

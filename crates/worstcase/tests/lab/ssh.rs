@@ -156,21 +156,34 @@ fn a_board_that_dies_changes_no_byte_and_boards_that_differ_are_told() {
 
     // Another result on one of them: the first cell of both is compared.
     let theirs = boards.cache("board2").join("cells");
-    let ours = remote.cache().join("cells");
-    let first = entries(&theirs)
-        .into_iter()
-        .find(|key| boards.cache("board1").join("cells").join(key).exists());
-    let first = first.expect("both measured the first cell");
-    let other = entries(&ours).into_iter().find(|key| *key != first).unwrap();
-    for file in ["record", "events", "console"] {
-        fs::copy(ours.join(&other).join(file), theirs.join(&first).join(file)).unwrap();
+    for key in entries(&theirs) {
+        let console = theirs.join(&key).join("console");
+        fs::write(&console, [fs::read(&console).unwrap(), b"other\n".to_vec()].concat()).unwrap();
+        sealed::seal(&theirs.join(&key)).unwrap();
     }
-    sealed::seal(&theirs.join(&first)).unwrap();
     let fresh = Controller::fresh();
     let assert = boards.run(&fresh, &hosts, &at("differ")).assert().code(4);
     let told = stderr(&assert);
     assert!(
         told.contains("board1") && told.contains("board2") && told.contains("do not agree"),
+        "{told}"
+    );
+
+    // The result of one cell in the place of another's.
+    let (key, ours) = (entries(&theirs).remove(0), remote.cache().join("cells"));
+    let other = entries(&ours).into_iter().find(|other| *other != key).unwrap();
+    for file in ["record", "events", "console"] {
+        fs::copy(ours.join(&other).join(file), theirs.join(&key).join(file)).unwrap();
+    }
+    sealed::seal(&theirs.join(&key)).unwrap();
+    let hosts = boards.hosts(&["board2"], "");
+    let assert = boards
+        .run(&Controller::fresh(), &hosts, &at("exchanged"))
+        .assert()
+        .code(5);
+    let told = stderr(&assert);
+    assert!(
+        told.contains("board2: ") && told.contains("it is of another cell"),
         "{told}"
     );
 }
