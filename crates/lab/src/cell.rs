@@ -101,7 +101,7 @@ impl Parts {
 
     /// Keeps them; a result that is there already must be the same. What cannot be read as a result is none.
     pub fn keep(&self, cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<(), LabError> {
-        let (key, text, what) = (key(prepared, spec)?, text(prepared, spec)?, described(prepared, spec));
+        let (key, what) = (key(prepared, spec)?, described(prepared, spec));
         cache.take_in(AREA, &key, AGAIN, &what, |building| {
             let write = |name: &str, bytes: &[u8]| {
                 let path = building.join(name);
@@ -112,7 +112,7 @@ impl Parts {
                 write(name, bytes)?;
             }
             write(sealed::MADE_BY, self.made_by.as_bytes())?;
-            decode(building, &text).map(drop).map_err(|reason| LabError::NoResult {
+            decode(building, spec).map(drop).map_err(|reason| LabError::NoResult {
                 what: format!("{what}, from {}", self.made_by),
                 reason,
                 console: last_lines(&building.join("console"), CONSOLE_LINES),
@@ -125,7 +125,7 @@ impl Parts {
 /// The result that the cache has; none if there is none, or if it is damaged, which is told.
 pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Option<Raw>, LabError> {
     match cache.kept(AREA, &key(prepared, spec)?, AGAIN)? {
-        Some(folder) => read_raw(&folder, &text(prepared, spec)?).map(Some),
+        Some(folder) => read_raw(&folder, spec).map(Some),
         None => Ok(None),
     }
 }
@@ -141,7 +141,7 @@ pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
         }
         Ok::<(), LabError>(())
     })?;
-    read_raw(&folder, &text(run.prepared, run.spec)?)
+    read_raw(&folder, run.spec)
 }
 
 /// Runs the cell with its files in `folder`.
@@ -160,7 +160,7 @@ pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result
         what: describe(run),
     };
     fork.run(folder)?;
-    decode(folder, fork.text).map_err(|reason| fork.no_result(folder, reason))
+    decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))
 }
 
 /// The cell, for messages.
@@ -197,8 +197,8 @@ fn most_instructions(run: &Run) -> Instructions {
 }
 
 /// Reads a kept result.
-fn read_raw(folder: &Path, text: &str) -> Result<Raw, LabError> {
-    decode(folder, text).map_err(|reason| LabError::Damaged {
+fn read_raw(folder: &Path, spec: &CellSpec) -> Result<Raw, LabError> {
+    decode(folder, spec).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
         reason,
         again: AGAIN,
@@ -206,10 +206,11 @@ fn read_raw(folder: &Path, text: &str) -> Result<Raw, LabError> {
 }
 
 /// Reads what the cell that was asked for left; the error says why it is no result of it.
-fn decode(folder: &Path, text: &str) -> Result<Raw, String> {
+fn decode(folder: &Path, spec: &CellSpec) -> Result<Raw, String> {
     let message = read_most(&folder.join("record"), LONGEST_MESSAGE).map_err(|e| format!("record: {e}"))?;
     let record = RawRecord::decode(&message).map_err(|e| e.to_string())?;
-    if record.spec != text {
+    // Without what is asked of the machine, which the guest does not repeat.
+    if spec.to_text().ok().as_ref() != Some(&record.spec) {
         return Err(format!("it is of another cell: {}", plain(&record.spec)));
     }
     let events = plugin_log::read(&folder.join("events"))?;
