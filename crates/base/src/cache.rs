@@ -267,9 +267,8 @@ impl Cache {
         again: &str,
         build: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
-        self.sweep_once(area);
-        let _lock = self.lock(area, key)?;
-        match self.whole(area, key, again)? {
+        let (_lock, there) = self.enter(area, key, again)?;
+        match there {
             Some(path) => Ok(path),
             None => self.build(area, key, |building| seal_built(build, building), |_| Ok(())),
         }
@@ -285,9 +284,8 @@ impl Cache {
         what: &str,
         build: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
-        self.sweep_once(area);
-        let _lock = self.lock(area, key)?;
-        match self.whole(area, key, again)? {
+        let (_lock, there) = self.enter(area, key, again)?;
+        match there {
             Some(path) => Ok(path),
             None => self.build_equal(area, key, what, build),
         }
@@ -312,10 +310,16 @@ impl Cache {
         what: &str,
         fill: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
-        self.sweep_once(area);
-        let _lock = self.lock(area, key)?;
-        self.whole(area, key, again)?;
+        let (_lock, _) = self.enter(area, key, again)?;
         self.build_equal(area, key, what, fill)
+    }
+
+    /// Locks an entry, and gives it if it is there and whole.
+    fn enter(&self, area: &str, key: &str, again: &str) -> Result<(Lock, Option<PathBuf>), CacheError> {
+        self.sweep_once(area);
+        let lock = self.lock(area, key)?;
+        let there = self.whole(area, key, again)?;
+        Ok((lock, there))
     }
 
     fn build_equal<E: From<CacheError>>(

@@ -36,11 +36,6 @@ impl Lock {
     pub fn try_exclusive(file: File) -> io::Result<Option<Lock>> {
         Ok(try_exclusive(&file)?.then_some(Lock { file }))
     }
-
-    /// The file or folder that is locked.
-    pub fn file(&self) -> &File {
-        &self.file
-    }
 }
 
 impl Drop for Lock {
@@ -86,7 +81,7 @@ mod tests {
     fn it_is_free_when_dropped_though_a_copy_of_the_file_is_open() {
         let dir = tempfile::tempdir().unwrap();
         let held = Lock::try_open(dir.path()).unwrap().unwrap();
-        let in_a_process_being_started = held.file().try_clone().unwrap();
+        let in_a_process_being_started = held.file.try_clone().unwrap();
         assert!(Lock::try_open(dir.path()).unwrap().is_none());
         drop(held);
         assert!(Lock::try_open(dir.path()).unwrap().is_some());

@@ -60,8 +60,8 @@ fn version_of(path: &Path) -> Result<Option<String>, KernelError> {
 /// The version of the one kernel in a folder.
 fn version_in(folder: &Path) -> Result<Option<String>, KernelError> {
     match siblings::in_folder(folder)? {
-        Some(packages) if files::images(folder).is_empty() => Ok(Some(package_file::info(&packages[0])?.version)),
-        _ => Ok(Some(files::in_folder(folder)?.release)),
+        Some(packages) => Ok(Some(package_file::info(&packages[0])?.version)),
+        None => Ok(Some(files::in_folder(folder)?.release)),
     }
 }
 

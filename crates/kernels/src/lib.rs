@@ -220,6 +220,20 @@ impl<'a> ResolveOptions<'a> {
     }
 }
 
+#[cfg(test)]
+impl ResolveOptions<'static> {
+    /// With a cache in this folder; nobody is told.
+    pub fn for_tests(cache: PathBuf) -> ResolveOptions<'static> {
+        ResolveOptions {
+            cache: Cache::at(cache),
+            lists: Lists::IfMissing,
+            archives: None,
+            observer: &Silent,
+            stop: Arc::default(),
+        }
+    }
+}
+
 /// Finds a kernel by any name (see [`name`]), downloading and unpacking it if need be.
 pub fn resolve(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
     if let Some((label, path)) = name::labelled(name) {
@@ -242,8 +256,8 @@ fn resolve_one(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, Kerne
             several => from_packages(name, several.to_vec(), None, options),
         },
         KernelName::Folder(path) => match siblings::in_folder(path)? {
-            Some(packages) if files::images(path).is_empty() => from_packages(name, packages, None, options),
-            _ => store::from_files(name, files::in_folder(path)?),
+            Some(packages) => from_packages(name, packages, None, options),
+            None => store::from_files(name, files::in_folder(path)?),
         },
         KernelName::Changed {
             tree,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::KernelError;
+use super::{KernelError, files};
 
 /// What a package has of its kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,8 +122,12 @@ pub fn beside(package: &Path) -> Result<Set, KernelError> {
     Ok(in_order(found))
 }
 
-/// The packages of the one kernel whose packages are in a folder; none if there are no packages.
+/// The packages of the one kernel whose packages are in a folder; none if there are no packages, or if an image lies there
+/// by itself.
 pub fn in_folder(folder: &Path) -> Result<Option<Set>, KernelError> {
+    if !files::images(folder).is_empty() {
+        return Ok(None);
+    }
     let mut found = sets(folder)?;
     found.retain(|_, set| set.iter().any(|(part, _)| *part != Part::More));
     let not = |why: String| KernelError::NotAKernel {

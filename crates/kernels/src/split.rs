@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::rpm::tests::regular;
-use super::{Kernel, KernelError, Lists, ResolveOptions, Silent, deb, files, folder, modinfo, modules, resolve, rpm};
+use super::{Kernel, KernelError, ResolveOptions, deb, files, folder, modinfo, modules, resolve, rpm};
 use worstcase_base::cache::Cache;
 
 const RELEASE: &str = "6.1.0-1-generic";
@@ -51,13 +51,7 @@ fn fedora(folder: &Path) {
 }
 
 fn resolved(dir: &Path, name: &str) -> Result<Kernel, KernelError> {
-    let options = ResolveOptions {
-        cache: Cache::at(dir.join("cache")),
-        lists: Lists::IfMissing,
-        archives: None,
-        observer: &Silent,
-        stop: Default::default(),
-    };
+    let options = ResolveOptions::for_tests(dir.join("cache"));
     resolve(name, &options)
 }
 

@@ -78,7 +78,7 @@ impl Fork<'_> {
         let given = self.snapshot.given(self.prepared)?;
         let state = self.snapshot.state();
         let state = Handed::as_is(&state).map_err(LabError::io(state))?;
-        let ready = self.snapshot.ready.get("timer_entry").map(String::as_str);
+        let ready = self.snapshot.ready.said.get("timer_entry").map(String::as_str);
         let memory = match self.asked.memory {
             true => format!(",memory={}", given.memory.path().display()),
             false => String::new(),

@@ -4,6 +4,7 @@ use super::additions::Additions;
 use super::cell::Raw;
 use super::machine::{self, Mips};
 use super::qemu::Qemu;
+use super::ready::Ready;
 use super::scheduler::Scheduler;
 use super::subject::{Prepared, Subject};
 use super::{LabError, labels, stamps};
@@ -133,12 +134,12 @@ pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
 /// From what a cell left to the record that is kept.
 ///
 /// `ready` is what the subject's machine said of itself.
-pub fn result(prepared: &Prepared, ready: &BTreeMap<String, String>, raw: &Raw) -> Result<CellResult, LabError> {
+pub fn result(prepared: &Prepared, ready: &Ready, raw: &Raw) -> Result<CellResult, LabError> {
     let subject = &prepared.subject;
     let label = subject.label();
     let cpus = subject.machine.smp.cpus;
     let stamps = stamps::join(raw, subject.mips, cpus).map_err(|e| LabError::Stamps(label.clone(), e))?;
-    let said = |key: &str| ready.get(key).cloned().unwrap_or_default();
+    let said = |key: &str| ready.said.get(key).cloned().unwrap_or_default();
     let described = record::Subject {
         kernel: record::Kernel {
             name: subject.kernel.name.clone(),

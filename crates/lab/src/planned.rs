@@ -76,10 +76,16 @@ impl Planned {
         cell::described(prepared, spec)
     }
 
-    /// Whether the cache has all that a task's record is made of.
-    pub fn is_cached(&self, cache: &Cache, task: usize) -> Result<bool, LabError> {
-        let (prepared, _) = self.cell(task);
-        Ok(cell::is_cached(cache, &self.key(task)?) && Ready::kept(cache, &prepared.key).is_some())
+    /// Those of these tasks of which the cache lacks something that the record is made of.
+    pub fn not_cached(&self, cache: &Cache, tasks: &[usize]) -> Result<Vec<usize>, LabError> {
+        let mut rest = Vec::new();
+        for task in tasks {
+            let (prepared, _) = self.cell(*task);
+            if !cell::is_cached(cache, &self.key(*task)?) || Ready::kept(cache, &prepared.key).is_none() {
+                rest.push(*task);
+            }
+        }
+        Ok(rest)
     }
 
     /// What a task gave, of what is in the cache; none if it is not there.
@@ -89,6 +95,6 @@ impl Planned {
             return Ok(None);
         };
         let raw = cell::kept(cache, prepared, spec)?;
-        raw.map(|raw| matrix::result(prepared, &ready.said, &raw)).transpose()
+        raw.map(|raw| matrix::result(prepared, &ready, &raw)).transpose()
     }
 }

@@ -49,20 +49,21 @@ impl Ready {
 
     /// Keeps it; what is kept already must be the same, whoever booted. `what` is the subject in words.
     pub fn keep(&self, cache: &Cache, subject: &str, what: &str) -> Result<(), LabError> {
-        match Ready::kept(cache, subject) {
-            Some(kept) if kept == *self => return Ok(()),
-            _ => {}
+        if Ready::kept(cache, subject).as_ref() != Some(self) {
+            cache.take_in(AREA, subject, AGAIN, what, |building| self.write(building))?;
         }
-        cache.take_in(AREA, subject, AGAIN, what, |building| {
-            let path = building.join(FILE);
-            std::fs::write(&path, &self.text).map_err(LabError::io(path))
-        })?;
         Ok(())
+    }
+
+    /// Into the folder of a snapshot, or of an entry of the cache.
+    pub fn write(&self, folder: &Path) -> Result<(), LabError> {
+        let path = folder.join(FILE);
+        std::fs::write(&path, &self.text).map_err(LabError::io(path))
     }
 }
 
 /// `WCREADY`, `key=value` lines, an empty line.
-pub fn parse(text: &str) -> Option<BTreeMap<String, String>> {
+fn parse(text: &str) -> Option<BTreeMap<String, String>> {
     let body = text.strip_prefix("WCREADY\n")?.split_once("\n\n")?.0;
     Some(
         body.lines()

@@ -16,7 +16,7 @@ use super::machine::{self, CELL, CONSOLE, EVENTS, Given, Memory, PLUGIN, PROGRES
 use super::place::{ERRORS, Place};
 use super::plugin_log;
 use super::process::{Process, Start, last_lines};
-use super::ready::{self, Ready};
+use super::ready::Ready;
 use super::subject::Prepared;
 use super::watchdog::Limits;
 use serde_json::json;
@@ -73,7 +73,7 @@ pub struct Snapshot {
     /// It stays in the cache as long as somebody works with it.
     _held: Option<Arc<Held>>,
     /// What the guest said of itself before the stop.
-    pub ready: BTreeMap<String, String>,
+    pub ready: Ready,
 }
 
 impl Snapshot {
@@ -94,7 +94,7 @@ impl Snapshot {
             })?;
             if let Some(held) = cache.hold(AREA, &prepared.key)? {
                 let snapshot = Snapshot::open(&folder, Some(held), prepared)?;
-                Ready::of(&folder)?.keep(cache, &prepared.key, &prepared.subject.label())?;
+                snapshot.ready.keep(cache, &prepared.key, &prepared.subject.label())?;
                 return Ok(snapshot);
             }
         }
@@ -118,7 +118,7 @@ impl Snapshot {
             reason: reason.into(),
             again: AGAIN,
         };
-        let ready = Ready::of(folder)?.said;
+        let ready = Ready::of(folder)?;
         let length = |name: &str| std::fs::metadata(folder.join(name)).map_or(0, |file| file.len());
         if length(MEMORY) != memory_bytes(prepared) || length(INITRD) != prepared.initrd.len() as u64 {
             return Err(damaged("its memory or its image is cut short"));
@@ -251,8 +251,8 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     if let Err(error) = booted {
         return Err(no_result(prepared, &message, &error, folder));
     }
-    let text = String::from_utf8_lossy(&message);
-    let ready = ready::parse(&text).ok_or_else(|| {
+    let text = String::from_utf8_lossy(&message).into_owned();
+    let ready = Ready::parse(text).ok_or_else(|| {
         no_result(
             prepared,
             &message,
@@ -260,11 +260,11 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
             folder,
         )
     })?;
-    check_preempt(prepared, &ready)?;
-    check_cpus(prepared, &ready)?;
+    check_preempt(prepared, &ready.said)?;
+    check_cpus(prepared, &ready.said)?;
     let logged = plugin_log::read(&at(EVENTS)).and_then(|events| plugin_log::stop(&events));
     let instructions = logged.map_err(|reason| no_result(prepared, &[], &LabError::Qemu(reason), folder))?;
-    write("ready", text.as_bytes())?;
+    ready.write(folder)?;
     for name in READ.iter().chain(&WRITTEN).chain(&[ERRORS]) {
         std::fs::remove_file(at(name)).map_err(LabError::io(at(name)))?;
     }

@@ -45,12 +45,10 @@ pub enum RemoteError {
     },
     /// A node said that a cell is measured, but it cannot be seen here.
     #[error(
-        "{machine} has measured {cell}, but {} does not show it; is the cache (WORSTCASE_CACHE) a folder that all machines share?",
+        "a node has measured {cell}, but {} does not show it; is the cache (WORSTCASE_CACHE) a folder that all machines share?",
         folder.display()
     )]
     Unseen {
-        /// Who measured.
-        machine: String,
         /// What.
         cell: String,
         /// The cache's folder.
@@ -127,16 +125,8 @@ impl RemoteError {
         )
     }
 
-    /// About a file of the user's.
-    pub fn file(path: &std::path::Path, error: &std::io::Error) -> RemoteError {
-        RemoteError::File {
-            path: path.to_path_buf(),
-            reason: error.to_string(),
-        }
-    }
-
     /// Names the file that a system error speaks of.
-    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> RemoteError {
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> RemoteError {
         let path = path.into();
         move |source| RemoteError::File {
             path,

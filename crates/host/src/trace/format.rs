@@ -115,8 +115,8 @@ fn field(line: &str) -> Option<(String, Field)> {
     ))
 }
 
-/// See [`super::fuzz_format`].
-pub(super) fn fuzz(text: &str) {
+/// Reads a format file, and a record by it: what follows an empty line. For scripts/fuzz.
+pub fn fuzz_format(text: &str) {
     let (text, record) = text.split_once("\n\n\n").unwrap_or((text, ""));
     let Ok(format) = Format::parse("fuzz", text) else {
         return;

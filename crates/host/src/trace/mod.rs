@@ -30,18 +30,10 @@ mod tracer;
 
 pub use error::TraceError;
 pub use events::{Context, Event, Name, What};
+pub(crate) use format::fuzz_format;
 pub use noise::Noise;
 pub use parts::{Ask, Parts, Splitter};
+pub(crate) use perf::fuzz_records;
 pub use recorder::{Recorder, Snapshot};
 pub use tracefs::timerlat_available;
 pub use tracer::{Purpose, Tracer};
-
-/// Takes the records of a ring apart. For scripts/fuzz.
-pub(crate) fn fuzz_records(words: &[u64]) {
-    perf::fuzz_records(words);
-}
-
-/// Reads a format file, and a record by it: what follows an empty line. For scripts/fuzz.
-pub(crate) fn fuzz_format(text: &str) {
-    format::fuzz(text);
-}

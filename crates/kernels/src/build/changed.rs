@@ -110,7 +110,6 @@ fn compiler() -> Result<String, KernelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lists, Silent};
     use std::fs;
     use worstcase_base::cache::Cache;
 
@@ -144,13 +143,7 @@ mod tests {
     }
 
     fn resolved(dir: &Path, after: &str) -> Result<Kernel, KernelError> {
-        let options = ResolveOptions {
-            cache: Cache::at(dir.join("cache")),
-            lists: Lists::IfMissing,
-            archives: None,
-            observer: &Silent,
-            stop: Default::default(),
-        };
+        let options = ResolveOptions::for_tests(dir.join("cache"));
         crate::resolve(&format!("{}{after}", dir.join("linux").display()), &options)
     }
 

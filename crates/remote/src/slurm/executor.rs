@@ -93,18 +93,6 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         })
     }
 
-    /// Takes what is in the cache already out of these tasks.
-    fn not_cached(&self, missing: &[usize]) -> Result<Vec<usize>, RemoteError> {
-        let mut rest = Vec::new();
-        for task in missing {
-            if !self.planned.is_cached(self.how.cache, *task)? {
-                rest.push(*task);
-            }
-        }
-        rest.sort_by_key(|task| self.planned.subject_of(*task));
-        Ok(rest)
-    }
-
     /// The same cells by a controller that is gone, or that is at it now: its jobs, if they still measure.
     fn found(&self) -> Result<Vec<String>, RemoteError> {
         let jobs = self.folder.submitted();
@@ -321,7 +309,6 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         match told.iter().find(|(_, since)| since.elapsed() > SEEN_AFTER) {
             None => Ok(()),
             Some((task, _)) => Err(RemoteError::Unseen {
-                machine: "a node".into(),
                 cell: self.planned.described(*task),
                 folder: self.how.cache.path("", ""),
             }),
@@ -377,10 +364,11 @@ impl<B: Batch> Executor for SlurmExecutor<'_, B> {
     }
 
     fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), RemoteError> {
-        let missing = self.not_cached(missing)?;
+        let mut missing = self.planned.not_cached(self.how.cache, missing)?;
         if missing.is_empty() {
             return Ok(());
         }
+        missing.sort_by_key(|task| self.planned.subject_of(*task));
         // Two controllers with the same cells submit them once.
         let _submitting = self.how.cache.lock(AREA, "submitting")?;
         self.jobs = match self.how.options.dry_run {

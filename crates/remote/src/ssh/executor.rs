@@ -107,22 +107,21 @@ impl<'a> SshExecutor<'a> {
                 Err(Unmeasured::Failed(error)) => Err(error),
             }
         })?;
-        let mut slots = Slots::default();
-        for (opened, why) in connected {
-            slots.free.extend(opened);
-            if let Some(last) = slots.last.take() {
-                (self.how.tell)(&format!("{last}; the others measure its cells"));
-            }
-            slots.last = why;
+        let (opened, whys): (Vec<_>, Vec<_>) = connected.into_iter().unzip();
+        let free: Vec<Slot> = opened.into_iter().flatten().collect();
+        let mut whys: Vec<RemoteError> = whys.into_iter().flatten().collect();
+        let none = whys.pop_if(|_| free.is_empty());
+        for why in whys {
+            (self.how.tell)(&format!("{why}; the others measure its cells"));
         }
-        slots.all = slots.free.len();
-        if slots.all == 0 {
-            return Err(slots.last.expect("no machine is without a reason"));
+        if let Some(why) = none {
+            return Err(why);
         }
-        if let Some(last) = slots.last.take() {
-            (self.how.tell)(&format!("{last}; the others measure its cells"));
-        }
-        *self.slots() = slots;
+        *self.slots() = Slots {
+            all: free.len(),
+            free,
+            last: None,
+        };
         Ok(())
     }
 
@@ -234,12 +233,7 @@ impl Executor for SshExecutor<'_> {
     }
 
     fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), RemoteError> {
-        let mut rest = Vec::new();
-        for task in missing {
-            if !self.planned.is_cached(self.how.cache, *task)? {
-                rest.push(*task);
-            }
-        }
+        let rest = self.planned.not_cached(self.how.cache, missing)?;
         if rest.is_empty() {
             return Ok(());
         }

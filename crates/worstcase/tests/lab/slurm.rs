@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -28,15 +28,7 @@ struct Cluster {
     daemons: Vec<(String, Child)>,
 }
 
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("not tried: slurmd must be root");
-    }
-    root
-}
-
-/// A name that is not in use on this machine.
+/// One that is not in use on this machine.
 fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -50,6 +42,16 @@ fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
 }
 
 impl Cluster {
+    /// The only one while the lock is held; none where nobody may start it.
+    fn alone() -> Option<(MutexGuard<'static, ()>, Cluster)> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("not tried: slurmd must be root");
+            return None;
+        }
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((one, Cluster::start()))
+    }
+
     fn start() -> Cluster {
         // munge's socket must be reachable by all.
         let folder = tempfile::tempdir().unwrap();
@@ -202,10 +204,6 @@ impl Drop for Cluster {
     }
 }
 
-fn lock() -> std::sync::MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(|e| e.into_inner())
-}
-
 fn said(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -227,11 +225,9 @@ fn makers(cache: &Path) -> Vec<String> {
 
 #[test]
 fn a_node_that_dies_changes_no_byte() {
-    if !is_root() {
+    let Some((_one, mut cluster)) = Cluster::alone() else {
         return;
-    }
-    let _one = lock();
-    let mut cluster = Cluster::start();
+    };
     let (local, remote, folder) = (Controller::fresh(), Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     local.run(&matrix(), &at("local")).assert().success();
@@ -264,11 +260,9 @@ fn a_node_that_dies_changes_no_byte() {
 
 #[test]
 fn two_controllers_and_one_that_goes_away_measure_once() {
-    if !is_root() {
+    let Some((_one, cluster)) = Cluster::alone() else {
         return;
-    }
-    let _one = lock();
-    let cluster = Cluster::start();
+    };
     let (remote, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     let submitted = || {
@@ -307,11 +301,9 @@ fn two_controllers_and_one_that_goes_away_measure_once() {
 
 #[test]
 fn a_run_that_is_asked_to_end_cancels_its_job_and_goes_on_later() {
-    if !is_root() {
+    let Some((_one, cluster)) = Cluster::alone() else {
         return;
-    }
-    let _one = lock();
-    let cluster = Cluster::start();
+    };
     let (remote, folder) = (Controller::fresh(), folder());
     let run = folder.path().join("run");
     let child = cluster.begin(&remote, "", &run);
@@ -330,11 +322,9 @@ fn a_run_that_is_asked_to_end_cancels_its_job_and_goes_on_later() {
 
 #[test]
 fn what_a_node_cannot_do_is_one_line() {
-    if !is_root() {
+    let Some((_one, cluster)) = Cluster::alone() else {
         return;
-    }
-    let _one = lock();
-    let cluster = Cluster::start();
+    };
     let (remote, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     let refused = cluster.run(&remote, "partition=nowhere", &at("refused"));
@@ -381,7 +371,6 @@ fn without_slurm_the_remedy_is_told() {
         3,
         &["scontrol is not there", "slurm-client", "--executor ssh:"],
     );
-    let wrong = remote.run(&format!("{} --executor slurm:array=1-2", matrix()), &run);
-    let mut wrong = wrong;
+    let mut wrong = remote.run(&format!("{} --executor slurm:array=1-2", matrix()), &run);
     wrong.assert().code(2);
 }

@@ -42,7 +42,7 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
         Some(path) => Executable::at(path.clone())?,
         None => Executable::own()?,
     };
-    std::fs::create_dir_all(&folder).map_err(|e| RemoteError::file(&folder, &e))?;
+    std::fs::create_dir_all(&folder).map_err(RemoteError::io(&folder))?;
     for name in &args.boards {
         Run::check_begun(&folder.join(folder_of(name)), false)?;
     }
