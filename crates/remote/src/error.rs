@@ -29,17 +29,12 @@ pub enum RemoteError {
         said: String,
     },
     /// The job is gone, and results are missing.
-    #[error(
-        "Slurm's job {job} has ended, and {missing} cells were not measured, the first is {first}; ask again to measure what is \
-         missing. {said}"
-    )]
+    #[error("Slurm's job {job} has ended, and {missing}; ask again for what is missing. {said}")]
     Ended {
         /// Its number.
         job: String,
-        /// How many.
-        missing: usize,
-        /// One of them.
-        first: String,
+        /// What was not done.
+        missing: String,
         /// The end of its log.
         said: String,
     },

@@ -1,7 +1,7 @@
 //! From what is asked of a run to what its censuses say.
 
 use super::CensusError;
-use super::choice::{Asked, Chosen, chosen};
+use super::choice::{Asked, Chosen, Share, chosen};
 use super::diff::{Difference, diff};
 use super::ensemble::{Ensemble, ensembles};
 use super::findings::{Findings, findings};
@@ -64,6 +64,25 @@ pub fn of_run(
     Ok(ensembles(&all(&cells, how, jobs, kept, progress)?))
 }
 
+/// Takes the censuses of a share of the run's cells into the cache, where [`of_run`] finds them.
+pub fn of_share(
+    run: &Run,
+    share: Share,
+    how: &How,
+    jobs: NonZeroUsize,
+    progress: &dyn Progress,
+) -> Result<(), CensusError> {
+    let cells = share.of(chosen(run, Asked::Run, how.additions)?);
+    check(&cells, how)?;
+    progress.begin(0, cells.len());
+    parallel(jobs, &cells, |cell| {
+        take(cell, how, false)?;
+        progress.measured(&cell.record.id);
+        Ok::<_, CensusError>(())
+    })?;
+    Ok(())
+}
+
 /// The census of every cell; one alone in detail.
 fn all(
     cells: &[Chosen],
@@ -72,6 +91,22 @@ fn all(
     kept: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Findings>, CensusError> {
+    check(cells, how)?;
+    progress.begin(0, cells.len());
+    parallel(jobs, cells, |cell| {
+        let (taken, longest) = take(cell, how, cells.len() == 1)?;
+        let record = &cell.record;
+        let found = findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
+            cell: record.id.clone(),
+            source,
+        })?;
+        progress.measured(&record.id);
+        Ok(found)
+    })
+}
+
+/// Refuses cells that have no census.
+fn check(cells: &[Chosen], how: &How) -> Result<(), CensusError> {
     if let Some(Chosen { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
         return Err(CensusError::NoTimer {
             cell: record.id.clone(),
@@ -88,15 +123,5 @@ fn all(
             return Err(CensusError::NoCpu { cell, cpu, last });
         }
     }
-    progress.begin(0, cells.len());
-    parallel(jobs, cells, |cell| {
-        let (taken, longest) = take(cell, how, cells.len() == 1)?;
-        let record = &cell.record;
-        let found = findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
-            cell: record.id.clone(),
-            source,
-        })?;
-        progress.measured(&record.id);
-        Ok(found)
-    })
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::CensusError;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 use worstcase_lab::additions::Additions;
 use worstcase_results::record::run::RUN_FILE;
@@ -16,6 +17,34 @@ pub enum Asked<'a> {
     Cell(&'a str),
     /// One cell, and what another does otherwise: an ID of this run, another run's folder, or a folder of one of its cells.
     Difference(&'a str, &'a str),
+}
+
+/// One of several equal parts of the cells, for work that is divided: `2/5`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which, from 1.
+    number: usize,
+    /// Of how many.
+    of: usize,
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Share, String> {
+        let numbers = text.split_once('/').map(|(number, of)| (number.parse(), of.parse()));
+        match numbers {
+            Some((Ok(number), Ok(of))) if (1..=of).contains(&number) => Ok(Share { number, of }),
+            _ => Err("write I/N, the I-th of N shares: 1/4".into()),
+        }
+    }
+}
+
+impl Share {
+    /// What belongs to it.
+    pub fn of<T>(self, all: Vec<T>) -> Vec<T> {
+        all.into_iter().skip(self.number - 1).step_by(self.of).collect()
+    }
 }
 
 /// A cell.
@@ -115,5 +144,23 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record
             found.len(),
             first.id
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_hold_everything_once() {
+        let mut all: Vec<u32> = (1..=3)
+            .flat_map(|number| format!("{number}/3").parse::<Share>().unwrap().of((0..10).collect()))
+            .collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..10).collect::<Vec<u32>>());
+        assert!("4/4".parse::<Share>().unwrap().of(vec![1, 2]).is_empty());
+        for wrong in ["", "1", "0/2", "3/2", "1/0", "a/2", "1/2/3", "-1/2"] {
+            assert!(wrong.parse::<Share>().is_err(), "{wrong}");
+        }
     }
 }

@@ -1,11 +1,10 @@
 //! The lab's cells by Slurm: planned here, measured by its nodes into the shared cache, taken in as they appear.
 
+use super::array::{ASK_SLURM, How, JobArray, LOOK, word};
 use super::chunks::chunks;
-use super::commands::{Batch, USUAL_ARRAY};
-use super::job::{AREA, JobCell, JobFolder, JobPlan, JobSubject, LOG, Offsets, SCHEMA};
-use super::options::Options;
+use super::commands::Batch;
+use super::job::{JobCell, JobPlan, JobSubject, Offsets, SCHEMA};
 use crate::RemoteError;
-use crate::executable::Executable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,6 @@ use std::{fs, io};
 use worstcase_base::Exit;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
-use worstcase_base::format::shell;
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
@@ -23,40 +21,19 @@ use worstcase_results::record::{CellId, Executor, Progress, Record, Run, Task, p
 
 /// What a node needs beside a machine's memory.
 const MORE_MEMORY_MB: u32 = 512;
-/// How often results are looked for: a listing of one folder.
-const LOOK: Duration = Duration::from_millis(500);
-/// How often Slurm is asked.
-const ASK_SLURM: Duration = Duration::from_secs(10);
-/// How long Slurm is waited for when a job is cancelled.
-const CANCELLED_AFTER: Duration = Duration::from_secs(10);
 /// What one machine wrote, another sees after so long at the latest: a shared file system may remember that a file was not there.
 const SEEN_AFTER: Duration = Duration::from_secs(60);
 
-/// What becomes of a job whose controller is asked to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnStop {
-    /// It is cancelled.
-    Cancel,
-    /// It goes on.
-    Leave,
-}
-
 /// How to run it; nothing of it changes a result.
-pub struct How<'a> {
-    /// The cache, which all nodes share.
-    pub cache: &'a Cache,
+pub struct Means<'a> {
+    /// How Slurm is used.
+    pub how: How<'a>,
     /// Results that are taken in at once.
     pub jobs: NonZeroUsize,
     /// Real time for one machine, if not the default.
     pub limit: Option<Duration>,
     /// The QEMU to use, if it is named.
     pub qemu: Option<PathBuf>,
-    /// What stands behind `slurm:`.
-    pub options: Options,
-    /// Asked when the user wants an end.
-    pub on_stop: &'a (dyn Fn(&str) -> OnStop + Sync),
-    /// Told what is worth a line.
-    pub tell: &'a (dyn Fn(&str) + Sync),
 }
 
 /// Tasks by the key of their cell; two kernels by two names may be one.
@@ -65,41 +42,31 @@ type ByKey = BTreeMap<String, Vec<usize>>;
 /// Runs a matrix by a batch system.
 pub struct SlurmExecutor<'a, B: Batch> {
     planned: Planned,
-    how: How<'a>,
-    batch: B,
-    folder: JobFolder,
-    /// The jobs that measure.
-    jobs: Vec<String>,
+    array: JobArray<'a, B>,
+    jobs: NonZeroUsize,
+    limit: Option<Duration>,
+    qemu: Option<PathBuf>,
 }
 
 impl<'a, B: Batch> SlurmExecutor<'a, B> {
     /// For these cells.
-    pub fn new(matrix: Matrix, how: How<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
+    pub fn new(matrix: Matrix, means: Means<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
         let planned = Planned::new(matrix);
         let mut id = Digest::new("worstcase-job");
         for task in 0..planned.tasks().len() {
             id.text(&planned.key(task)?);
         }
-        let id = match how.options.dry_run {
-            true => format!("{}-dry-run", id.hex()),
-            false => id.hex(),
-        };
         Ok(SlurmExecutor {
-            folder: JobFolder::of(how.cache, &id),
             planned,
-            how,
-            batch,
-            jobs: Vec::new(),
+            array: JobArray::new(&id.hex(), means.how, batch),
+            jobs: means.jobs,
+            limit: means.limit,
+            qemu: means.qemu,
         })
     }
 
-    /// The same cells by a controller that is gone, or that is at it now: its jobs, if they still measure.
-    fn found(&self) -> Result<Vec<String>, RemoteError> {
-        let jobs = self.folder.submitted();
-        match jobs.is_empty() || self.batch.queue(&jobs)?.is_empty() {
-            true => Ok(Vec::new()),
-            false => Ok(jobs),
-        }
+    fn cache(&self) -> &Cache {
+        self.array.how.cache
     }
 
     fn plan(&self, tasks: &[usize]) -> Result<JobPlan, RemoteError> {
@@ -131,9 +98,8 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         };
         Ok(JobPlan {
             schema: SCHEMA.into(),
-            limit_s: self.how.limit.map(|limit| limit.as_secs()),
+            limit_s: self.limit.map(|limit| limit.as_secs()),
             qemu: self
-                .how
                 .qemu
                 .as_ref()
                 .map(std::path::absolute)
@@ -141,48 +107,43 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
                 .map_err(RemoteError::io("."))?,
             subjects: subjects.iter().map(subject).collect(),
             cells: tasks.iter().map(cell).collect::<Result<_, _>>()?,
-            tasks: chunks(&counts, self.how.options.chunk),
+            tasks: chunks(&counts, self.array.how.options.chunk),
         })
     }
 
     /// Writes the folder; bytes and files.
     fn write(&self, plan: &JobPlan, tasks: &[usize]) -> Result<(u64, usize), RemoteError> {
-        self.folder.create()?;
+        self.array.folder.create()?;
         let (mut bytes, mut files) = (0, 0);
         for (index, subject) in self.planned.subjects(tasks).iter().zip(&plan.subjects) {
             let prepared = self.planned.subject(*index);
-            let image = self.folder.initrd(&subject.parcel.key);
-            self.how.cache.write_file(&image, &prepared.initrd)?;
+            let image = self.array.folder.initrd(&subject.parcel.key);
+            self.cache().write_file(&image, &prepared.initrd)?;
             bytes += prepared.initrd.len() as u64;
             files += 1;
-            let kernel = self.folder.path().join(&subject.bzimage);
+            let kernel = self.array.folder.path().join(&subject.bzimage);
             if !kernel.exists() {
                 bytes += link_or_copy(parcel::bzimage(prepared), &kernel)?;
                 files += 1;
             }
         }
-        Ok((bytes + self.folder.begin(plan)?, files + 1))
+        Ok((bytes + self.array.folder.begin(plan)?, files + 1))
     }
 
     fn submit(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), RemoteError> {
-        let most = match self.how.options.dry_run {
-            // A plan can be made where no Slurm is.
-            true => self.batch.most_tasks().unwrap_or(USUAL_ARRAY),
-            false => self.batch.most_tasks()?,
-        };
+        let most = self.array.most_tasks()?;
         let plan = self.plan(missing)?;
         let (bytes, files) = self.write(&plan, missing)?;
-        let executable = Executable::own()?.shared(self.how.cache)?;
-        let arrays = plan.tasks.len().div_ceil(most);
         let what = format!(
-            "{} cells of {} subjects in {} tasks: {files} files with {bytes} bytes in {}, {arrays} calls of sbatch",
+            "{} cells of {} subjects in {} tasks: {files} files with {bytes} bytes in {}, {} calls of sbatch",
             plan.cells.len(),
             plan.subjects.len(),
             plan.tasks.len(),
-            self.folder.path().display()
+            self.array.folder.path().display(),
+            plan.tasks.len().div_ceil(most)
         );
-        if self.how.options.dry_run {
-            (self.how.tell)(&what);
+        if self.array.how.options.dry_run {
+            (self.array.how.tell)(&what);
             return Ok(());
         }
         progress.state(&what);
@@ -190,36 +151,15 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         let memory = memory
             .map(|index| self.planned.subject(index).subject.machine.memory_mb)
             .max();
-        for first in (0..plan.tasks.len()).step_by(most) {
-            let last = plan.tasks.len().min(first + most) - 1;
-            let arguments = self.arguments(last - first, memory.unwrap_or_default() + MORE_MEMORY_MB);
-            let script = script(self.how.cache, &executable, self.folder.path(), first);
-            self.jobs.push(self.batch.submit(&arguments, &script)?);
-            self.folder.submit(&self.jobs)?;
-        }
-        Ok(())
-    }
-
-    fn arguments(&self, last: usize, memory_mb: u32) -> Vec<String> {
-        let log = self.folder.path().join(LOG).display().to_string();
-        let mut arguments = vec![
-            "--parsable".into(),
-            "--job-name=worstcase".into(),
-            "--requeue".into(),
-            "--open-mode=append".into(),
-            format!("--output={}", log.replace('%', "%%")),
-            format!("--mem={memory_mb}M"),
-            "--cpus-per-task=1".into(),
-        ];
-        arguments.extend(self.how.options.arguments());
-        arguments.push(format!("--array=0-{last}"));
-        arguments
+        let words = format!("lab-node {} \"$task\"", word(self.array.folder.path()));
+        let memory = memory.unwrap_or_default() + MORE_MEMORY_MB;
+        self.array.submit(&words, plan.tasks.len(), most, memory)
     }
 
     /// Keeps what these tasks gave in the run; those that cannot be seen yet come back.
     fn take_in(&self, tasks: &[usize], run: &Run, progress: &dyn Progress) -> Result<Vec<usize>, RemoteError> {
-        let left = parallel(self.how.jobs, tasks, |task| {
-            let Some(result) = self.planned.result(self.how.cache, *task)? else {
+        let left = parallel(self.jobs, tasks, |task| {
+            let Some(result) = self.planned.result(self.cache(), *task)? else {
                 return Ok(Some(*task));
             };
             run.write_cell(&result)?;
@@ -234,7 +174,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
     }
 
     fn check_failures(&self, by_key: &ByKey) -> Result<(), RemoteError> {
-        let Some((key, failure)) = self.folder.failure() else {
+        let Some((key, failure)) = self.array.folder.failure() else {
             return Ok(());
         };
         let cell = by_key.get(&key).map(|tasks| format!(" ({})", self.id(tasks[0])));
@@ -263,10 +203,10 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         let mut asked = Instant::now();
         while !left.is_empty() {
             if stop.load(Ordering::Relaxed) {
-                return self.stopped();
+                return self.array.stopped();
             }
             std::thread::sleep(LOOK);
-            for key in self.folder.done_since(&mut read) {
+            for key in self.array.folder.done_since(&mut read) {
                 for task in by_key.get(&key).into_iter().flatten() {
                     if left.contains(task) {
                         told.entry(*task).or_insert_with(Instant::now);
@@ -281,7 +221,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
             self.check_failures(&by_key)?;
             if asked.elapsed() >= ASK_SLURM && !left.is_empty() {
                 asked = Instant::now();
-                let queue = self.batch.queue(&self.jobs)?;
+                let queue = self.array.queue()?;
                 progress.state(&queue.words());
                 if queue.is_empty() {
                     let left = self.last_look(left.into_iter().collect(), run, progress)?;
@@ -296,7 +236,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
     /// Nothing runs any more: what has been measured is there, or will be seen soon.
     fn last_look(&self, mut left: Vec<usize>, run: &Run, progress: &dyn Progress) -> Result<Vec<usize>, RemoteError> {
         let begin = Instant::now();
-        let done = |left: &[usize]| left.is_empty() || self.folder.failure().is_some();
+        let done = |left: &[usize]| left.is_empty() || self.array.folder.failure().is_some();
         left = self.take_in(&left, run, progress)?;
         while !done(&left) && begin.elapsed() < SEEN_AFTER / 6 {
             std::thread::sleep(LOOK);
@@ -310,7 +250,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
             None => Ok(()),
             Some((task, _)) => Err(RemoteError::Unseen {
                 cell: self.planned.described(*task),
-                folder: self.how.cache.path("", ""),
+                folder: self.cache().path("", ""),
             }),
         }
     }
@@ -318,33 +258,12 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
     fn ended(&self, left: &[usize]) -> Result<(), RemoteError> {
         match left.first() {
             None => Ok(()),
-            Some(first) => Err(RemoteError::Ended {
-                job: self.jobs.join(", "),
-                missing: left.len(),
-                first: self.id(*first).to_string(),
-                said: self.folder.log_end(),
-            }),
+            Some(first) => Err(self.array.ended(format!(
+                "{} cells were not measured, the first is {}",
+                left.len(),
+                self.id(*first)
+            ))),
         }
-    }
-
-    fn stopped(&self) -> Result<(), RemoteError> {
-        match (self.how.on_stop)(&self.jobs.join(", ")) {
-            OnStop::Leave => Ok(()),
-            OnStop::Cancel => self.cancel(),
-        }
-    }
-
-    /// Ends the jobs, and waits for that as long as it usually takes.
-    fn cancel(&self) -> Result<(), RemoteError> {
-        if self.jobs.is_empty() {
-            return Ok(());
-        }
-        self.batch.cancel(&self.jobs)?;
-        let begin = Instant::now();
-        while begin.elapsed() < CANCELLED_AFTER && !self.batch.queue(&self.jobs)?.is_empty() {
-            std::thread::sleep(LOOK);
-        }
-        Ok(())
     }
 }
 
@@ -364,25 +283,16 @@ impl<B: Batch> Executor for SlurmExecutor<'_, B> {
     }
 
     fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), RemoteError> {
-        let mut missing = self.planned.not_cached(self.how.cache, missing)?;
+        let mut missing = self.planned.not_cached(self.cache(), missing)?;
         if missing.is_empty() {
             return Ok(());
         }
         missing.sort_by_key(|task| self.planned.subject_of(*task));
-        // Two controllers with the same cells submit them once.
-        let _submitting = self.how.cache.lock(AREA, "submitting")?;
-        self.jobs = match self.how.options.dry_run {
-            true => Vec::new(),
-            false => self.found()?,
-        };
-        if !self.jobs.is_empty() {
-            (self.how.tell)(&format!(
-                "Slurm's job {} measures these cells already: nothing was submitted",
-                self.jobs.join(", ")
-            ));
-            return Ok(());
+        let _submitting = self.array.submitting()?;
+        match self.array.is_submitted()? {
+            true => Ok(()),
+            false => self.submit(&missing, progress),
         }
-        self.submit(&missing, progress)
     }
 
     fn measure(&self, _: usize, _: &Run, _: &AtomicBool) -> Result<(), RemoteError> {
@@ -396,34 +306,21 @@ impl<B: Batch> Executor for SlurmExecutor<'_, B> {
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<(), RemoteError> {
-        if self.how.options.dry_run {
+        if self.array.how.options.dry_run {
             return Ok(());
         }
         let watched = self.watch(missing, run, progress, stop);
         if watched.is_err() {
             // The error is what the user must know; tasks that cannot be cancelled end by themselves.
-            let _ = self.cancel();
+            let _ = self.array.cancel();
         }
         watched
     }
 
     fn end(&mut self) -> Result<(), RemoteError> {
-        if self.folder.path().exists() && self.found().is_ok_and(|jobs| jobs.is_empty()) {
-            self.folder.remove();
-        }
+        self.array.end();
         Ok(())
     }
-}
-
-/// What each task executes; the first of this array is the plan's task `first`.
-fn script(cache: &Cache, executable: &Path, folder: &Path, first: usize) -> String {
-    let word = |path: &Path| shell(&[path.display().to_string()]);
-    format!(
-        "#!/bin/sh\nexport WORSTCASE_CACHE={}\nexec {} lab-node {} \"$(({first} + SLURM_ARRAY_TASK_ID))\"\n",
-        word(&cache.path("", "")),
-        word(executable),
-        word(folder)
-    )
 }
 
 /// A kernel is on the disk of the cache as a rule. Its length.

@@ -115,13 +115,24 @@ impl JobFolder {
         self.path.join(format!("{subject}.initrd"))
     }
 
-    /// Begins anew with this plan; images and kernels are written by the caller before.
-    pub fn begin(&self, plan: &JobPlan) -> Result<u64, RemoteError> {
+    /// Where tasks tell that they are done: a file each, named by its number.
+    pub fn done(&self) -> PathBuf {
+        self.path.join(DONE)
+    }
+
+    /// Begins anew; who does it knows what each task is to do.
+    pub fn begin_without_plan(&self) -> Result<(), RemoteError> {
         for name in [DONE, FAILED] {
             let folder = self.path.join(name);
             let _ = fs::remove_dir_all(&folder);
             fs::create_dir_all(&folder).map_err(RemoteError::io(&folder))?;
         }
+        Ok(())
+    }
+
+    /// Begins anew with this plan; images and kernels are written by the caller before.
+    pub fn begin(&self, plan: &JobPlan) -> Result<u64, RemoteError> {
+        self.begin_without_plan()?;
         let json = serde_json::to_vec(plan).expect("a plan is plain data");
         self.cache.write_file(&self.path.join(PLAN), &json)?;
         Ok(json.len() as u64)
@@ -187,7 +198,7 @@ impl JobFolder {
     /// The keys that were told since the last look.
     pub fn done_since(&self, read: &mut Offsets) -> Vec<String> {
         let mut keys = Vec::new();
-        for entry in fs::read_dir(self.path.join(DONE)).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(self.done()).into_iter().flatten().flatten() {
             let from = read.entry(entry.file_name()).or_default();
             let mut text = String::new();
             let lines = File::open(entry.path()).and_then(|mut file| {

@@ -2,25 +2,37 @@
 
 use super::Error;
 use super::completions;
-use super::lab::Jobs;
+use super::lab::{Jobs, with_slurm};
 use super::output::print;
 use super::progress::{Bar, Terminal};
 use super::replay::ReplayArgs;
+use super::stop;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 pub use worstcase_analysis::census::take::How;
-use worstcase_analysis::census::{Answer, Asked, CensusError, answer, of_run};
+use worstcase_analysis::census::{Answer, Asked, Share, answer, of_run, of_share};
+use worstcase_base::cache::Cache;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
+use worstcase_remote::slurm::Slurm;
+use worstcase_remote::slurm::shares::{self, Shares};
+use worstcase_remote::{Choice, RemoteError};
 use worstcase_report::census;
 use worstcase_report::terminal::Style;
 use worstcase_results::record::Run;
 
 /// Owners of the longest sections that are shown, unless asked otherwise.
 const OWNERS: usize = 10;
+
+/// The option that [`for_a_share`] replaces.
+const EXECUTOR: &str = "--executor";
+/// A cluster with as many tasks is in use for long enough.
+const MOST_TASKS: usize = 1_000;
+/// What a node needs beside a machine's memory: a replay's log is held there.
+const MORE_MEMORY_MB: u32 = 2_048;
 
 /// Every stretch of a cell in which interrupts or preemption were off: replays it and counts, instruction by instruction
 #[derive(Debug, Args)]
@@ -32,6 +44,7 @@ Examples:
   worstcase census RUN --cell ID --diff OTHER-ID         what the other cell of this run does otherwise
   worstcase census RUN --cell ID --diff OTHER-RUN        the other run's cell with the same load, probe and seed
   worstcase census RUN --cell ID --diff OTHER-RUN/cells/OTHER-ID
+  worstcase census RUN --executor slurm:partition=short  the nodes of a cluster replay the cells
 
 Only in the lab, and only of wakeup and response: the others wait for no timer.
 The replay must give the same samples and events again; if it does not, nothing is told.")]
@@ -56,6 +69,12 @@ pub struct CensusArgs {
     /// Compare the tracked state with the kernel's own at every block, and fail on the first difference
     #[arg(long)]
     audit: bool,
+    /// Only replay the I-th of N shares of the cells, into the cache: for work that is divided
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["cell", "executor"])]
+    share: Option<Share>,
+    /// Which machines replay the cells of a whole run: local, or slurm[:NAME=VALUE,...] (see docs/cluster.md)
+    #[arg(long, value_name = "EXECUTOR", default_value = "local", conflicts_with = "cell")]
+    executor: Choice,
     /// How many at once.
     #[command(flatten)]
     jobs: Jobs,
@@ -66,7 +85,12 @@ pub struct CensusArgs {
 
 /// Runs the command.
 pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
-    let answer = taken(args).map_err(Error::Census)?;
+    let bar = Bar::new();
+    let answer = taken(args, &bar);
+    bar.finish();
+    let Some(answer) = answer? else {
+        return Ok(ExitCode::SUCCESS);
+    };
     print(&match args.json {
         true => census::json(&answer),
         false => census::text(&answer, args.top.get(), Style::of_stdout()),
@@ -74,7 +98,8 @@ pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn taken(args: &CensusArgs) -> Result<Answer, CensusError> {
+/// None if there is nothing to show yet.
+fn taken(args: &CensusArgs, bar: &Bar) -> Result<Option<Answer>, Error> {
     let run = Run::open(&args.run)?;
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
@@ -87,15 +112,74 @@ fn taken(args: &CensusArgs) -> Result<Answer, CensusError> {
         cpu: args.cpu,
         audit: args.audit,
     };
+    let (jobs, top) = (args.jobs.count(), args.top.get());
+    if let Some(share) = args.share {
+        of_share(&run, share, &how, jobs, bar).map_err(Error::Census)?;
+        return Ok(None);
+    }
+    if !replayed_elsewhere(args, &run, &options.cache, bar)? {
+        return Ok(None);
+    }
     let asked = match (&args.cell, &args.diff) {
         (Some(cell), Some(other)) => Asked::Difference(cell, other),
         (Some(cell), None) => Asked::Cell(cell),
         (None, _) => Asked::Run,
     };
-    let bar = Bar::new();
-    let answer = answer(&run, asked, &how, args.jobs.count(), args.top.get(), &bar);
-    bar.finish();
-    answer
+    let answer = answer(&run, asked, &how, jobs, top, bar).map_err(Error::Census)?;
+    Ok(Some(answer))
+}
+
+/// Lets other machines replay the cells into the cache, if that is wanted; false if it was not done.
+fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &Bar) -> Result<bool, Error> {
+    let options = match &args.executor {
+        Choice::Local => return Ok(true),
+        Choice::Slurm(options) => options,
+        Choice::Ssh(hosts) => {
+            return Err(Error::Remote(RemoteError::Choice(
+                format!("ssh:{}", hosts.display()),
+                "a census takes local or slurm: replays name functions by the kernel's package, which machines of ssh \
+                 do not have"
+                    .into(),
+            )));
+        }
+    };
+    let (cells, memory_mb) = size(run)?;
+    let chunk = options.chunk.map_or(cells.div_ceil(MOST_TASKS), NonZeroUsize::get);
+    let shares = Shares {
+        command: for_a_share(),
+        count: cells.div_ceil(chunk.max(1)),
+        memory_mb: memory_mb + MORE_MEMORY_MB,
+    };
+    let stop = stop::on_signals()?;
+    with_slurm(options, cache, bar, |how| {
+        Ok(shares::all(&shares, how, Slurm, bar, &stop)?)
+    })
+}
+
+/// Cells that a census is taken of, and the memory of the largest machine.
+fn size(run: &Run) -> Result<(usize, u32), Error> {
+    let records = run.records()?;
+    let machines = records.iter().filter_map(|record| record.subject.virtual_machine());
+    let memory_mb = machines.map(|machine| machine.memory_mb).max();
+    let cells = records.iter().filter(|record| record.awaits_timer()).count();
+    Ok((cells.max(1), memory_mb.unwrap_or_default()))
+}
+
+/// This command, with a share in the place of the executor.
+fn for_a_share() -> Vec<String> {
+    let mut words = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned());
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match word.strip_prefix(EXECUTOR) {
+            Some("") => drop(words.next()),
+            Some(value) if value.starts_with('=') => {}
+            _ => kept.push(word),
+        }
+    }
+    kept.push("--share".into());
+    kept
 }
 
 /// Prints a table of all cells of a run that was just measured.

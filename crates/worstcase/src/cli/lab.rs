@@ -12,7 +12,7 @@ use super::progress::{Bar, Terminal};
 use super::{census, show, stop};
 use crate::cli::{Error, VERSION};
 use clap::{Args, Subcommand};
-pub use elsewhere::Means;
+pub use elsewhere::{Means, with_slurm};
 use how::positive;
 pub use how::{ExecutorArgs, How, Jobs, QemuArgs};
 pub use selection::{Kernels, Selection};

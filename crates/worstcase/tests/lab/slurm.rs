@@ -211,12 +211,12 @@ fn said(child: Child) -> String {
     said
 }
 
-/// What one machine made of the cells of a cache.
-fn makers(cache: &Path) -> Vec<String> {
-    let cells = cache.join("cells");
-    let mut makers: Vec<String> = entries(&cells)
+/// The machines that made what an area of a cache holds.
+fn makers(cache: &Path, area: &str) -> Vec<String> {
+    let area = cache.join(area);
+    let mut makers: Vec<String> = entries(&area)
         .iter()
-        .map(|key| worstcase_base::sealed::made_by(&cells.join(key)))
+        .map(|key| worstcase_base::sealed::made_by(&area.join(key)))
         .collect();
     makers.sort();
     makers.dedup();
@@ -233,7 +233,7 @@ fn a_node_that_dies_changes_no_byte() {
     local.run(&matrix(), &at("local")).assert().success();
 
     let child = cluster.begin(&remote, "chunk=2", &at("slurm"));
-    wait_until("a cell on each node", || makers(remote.cache()).len() == 2);
+    wait_until("a cell on each node", || makers(remote.cache(), "cells").len() == 2);
     wait_until("another on n1", || {
         !cluster.on_node("n1").is_empty() || entries(&at("slurm/cells")).len() == CELLS
     });
@@ -244,7 +244,7 @@ fn a_node_that_dies_changes_no_byte() {
 
     assert!(tree(&at("slurm")) == tree(&at("local")), "the same bytes");
     assert_eq!(entries(&remote.cache().join("snapshots")).len(), 1, "booted once");
-    assert_eq!(makers(remote.cache()), ["n0", "n1"]);
+    assert_eq!(makers(remote.cache(), "cells"), ["n0", "n1"]);
     assert!(
         entries(&remote.cache().join("jobs")).is_empty(),
         "nothing is left of the job"
@@ -291,7 +291,7 @@ fn two_controllers_and_one_that_goes_away_measure_once() {
     let children = ["first", "second"].map(|name| cluster.begin(&remote, "", &at(name)));
     for child in children {
         let told = said(child);
-        assert!(told.contains("measures these cells already"), "{told}");
+        assert!(told.contains("does this already"), "{told}");
     }
     assert!(tree(&at("first")) == tree(&at("second")));
     assert_eq!(entries(&at("first/cells")).len(), CELLS);
@@ -321,6 +321,59 @@ fn a_run_that_is_asked_to_end_cancels_its_job_and_goes_on_later() {
 }
 
 #[test]
+fn nodes_replay_what_a_census_needs() {
+    let Some((_one, cluster)) = Cluster::alone() else {
+        return;
+    };
+    let (controller, folder) = (Controller::fresh(), folder());
+    let run = folder.path().join("run");
+    let cells = format!("--kernel {GENERIC} --preempt full --load idle,fork --samples 50 --seeds 1");
+    controller.run(&cells, &run).assert().success();
+    let census = |options: &str| {
+        let mut command = controller.worstcase("census");
+        command
+            .env("SLURM_CONF", cluster.at("slurm.conf"))
+            .arg(&run)
+            .args(options.split_whitespace());
+        command
+    };
+    one_line(census("--executor ssh:boards"), 2, &["a census takes local or slurm"]);
+    let planned = census("--executor slurm:dry-run")
+        .assert()
+        .success()
+        .stdout("")
+        .get_output()
+        .stderr
+        .clone();
+    assert_eq!(
+        String::from_utf8_lossy(&planned),
+        "worstcase: 2 tasks, 1 calls of sbatch\n"
+    );
+
+    let shown = census("--executor slurm --json")
+        .assert()
+        .success()
+        .get_output()
+        .stdout
+        .clone();
+    for area in ["census", "census-owners"] {
+        assert_eq!(makers(controller.cache(), area), ["n0", "n1"], "{area}");
+        fs::remove_dir_all(controller.cache().join(area)).unwrap();
+    }
+    assert!(entries(&controller.cache().join("jobs")).is_empty());
+    let local = census("--json").assert().success().get_output().stdout.clone();
+    assert!(shown == local, "the same bytes");
+
+    let mut command = census("--executor slurm --qemu");
+    command.arg(qemu_of_the_controller(&folder));
+    one_line_last(
+        command,
+        4,
+        &["2 of its 2 tasks did not do their work", "Its log ends: ", "QEMU"],
+    );
+}
+
+#[test]
 fn what_a_node_cannot_do_is_one_line() {
     let Some((_one, cluster)) = Cluster::alone() else {
         return;
@@ -329,19 +382,21 @@ fn what_a_node_cannot_do_is_one_line() {
     let at = |name: &str| folder.path().join(name);
     let refused = cluster.run(&remote, "partition=nowhere", &at("refused"));
     one_line(refused, 3, &["sbatch failed: ", "partition"]);
-    // A QEMU that only the controller has.
-    let qemu = at("qemu");
-    fs::write(
-        &qemu,
-        "#!/bin/sh\n[ -z \"$SLURM_JOB_ID\" ] || exec /nonexistent/qemu\nexec qemu-system-x86_64 \"$@\"\n",
-    )
-    .unwrap();
-    fs::set_permissions(&qemu, Permissions::from_mode(0o755)).unwrap();
+    let qemu = qemu_of_the_controller(&folder);
     let mut command = cluster.run(&remote, "", &at("run"));
     command.arg("--qemu").arg(&qemu);
     let line = one_line_last(command, 3, &["on n", "QEMU"]);
     assert!(!line.contains("panicked"), "{line}");
     assert!(cluster.queue().is_empty(), "the rest is cancelled");
+}
+
+/// A QEMU that the nodes do not have.
+fn qemu_of_the_controller(folder: &TempDir) -> PathBuf {
+    let qemu = folder.path().join("qemu");
+    let text = "#!/bin/sh\n[ -z \"$SLURM_JOB_ID\" ] || exec /nonexistent/qemu\nexec qemu-system-x86_64 \"$@\"\n";
+    fs::write(&qemu, text).unwrap();
+    fs::set_permissions(&qemu, Permissions::from_mode(0o755)).unwrap();
+    qemu
 }
 
 /// The last line that a command says when it fails with this code.

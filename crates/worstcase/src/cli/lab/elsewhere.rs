@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use worstcase_base::cache::Cache;
 use worstcase_base::format::plain;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::executor::{How, LabExecutor};
@@ -53,18 +54,16 @@ impl Means<'_> {
     }
 
     fn by_slurm(&self, options: &Options, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
-        let on_stop = |jobs: &str| bar.suspended(|| on_stop(options.interrupt, jobs));
-        let how = slurm::How {
-            cache: &self.options.cache,
-            jobs: self.jobs,
-            limit: self.limit,
-            qemu: self.named.map(Path::to_path_buf),
-            options: options.clone(),
-            on_stop: &on_stop,
-            tell: &|line| bar.suspended(|| eprintln!("worstcase: {line}")),
-        };
-        let mut executor = SlurmExecutor::new(matrix, how, Slurm)?;
-        Ok(execute(&mut executor, run, bar, self.stop)?)
+        with_slurm(options, &self.options.cache, bar, |how| {
+            let means = slurm::Means {
+                how,
+                jobs: self.jobs,
+                limit: self.limit,
+                qemu: self.named.map(Path::to_path_buf),
+            };
+            let mut executor = SlurmExecutor::new(matrix, means, Slurm)?;
+            Ok(execute(&mut executor, run, bar, self.stop)?)
+        })
     }
 
     fn by_ssh(&self, hosts: &Path, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
@@ -77,6 +76,16 @@ impl Means<'_> {
         };
         Ok(execute(&mut SshExecutor::new(matrix, how), run, bar, self.stop)?)
     }
+}
+
+/// Does something with Slurm that asks and tells beside the bar.
+pub fn with_slurm<T>(options: &Options, cache: &Cache, bar: &Bar, act: impl FnOnce(slurm::How) -> T) -> T {
+    act(slurm::How {
+        cache,
+        options: options.clone(),
+        on_stop: &|jobs| bar.suspended(|| on_stop(options.interrupt, jobs)),
+        tell: &|line| bar.suspended(|| eprintln!("worstcase: {line}")),
+    })
 }
 
 /// What becomes of the job when its controller is asked to end.
