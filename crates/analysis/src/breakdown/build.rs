@@ -171,10 +171,12 @@ fn told(
             instructions: Some(Instructions(last.end - first.start)),
             cpu: None,
             task: task_of(first.pid),
-            system_call: call_in(first.start..last.end).or_else(|| match &stretch.kind {
-                Kind::NoReschedulePoint => entered(walk, first.stack),
-                _ => None,
-            }),
+            system_call: match &stretch.kind {
+                // It is not the probe's.
+                Kind::Waits { .. } => None,
+                Kind::NoReschedulePoint => call_in(first.start..last.end).or_else(|| entered(walk, first.stack)),
+                _ => call_in(first.start..last.end),
+            },
             sender: match &stretch.kind {
                 Kind::OtherIrq { entry } => others.sender(entry, first.start),
                 _ => None,

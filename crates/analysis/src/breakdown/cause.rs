@@ -22,6 +22,8 @@ pub enum Mechanism {
     NoReschedulePoint,
     /// Another thread runs first.
     OtherThread,
+    /// The probe waits for something else than its timer.
+    Waits,
     /// Another thread holds a lock that ours needs.
     LockOwner,
     /// Soft interrupts run first.
@@ -48,6 +50,7 @@ impl Mechanism {
             Mechanism::PreemptionOff => "preemption off",
             Mechanism::NoReschedulePoint => "no reschedule point",
             Mechanism::OtherThread => "a thread that runs first",
+            Mechanism::Waits => "a wait of the probe",
             Mechanism::LockOwner => "a lock's owner",
             Mechanism::SoftInterrupt => "soft interrupts",
             Mechanism::OtherTimer => "other timers",
@@ -65,6 +68,7 @@ impl Mechanism {
             Kind::IrqsOff { .. } => Mechanism::InterruptsOff,
             Kind::PreemptOff { .. } => Mechanism::PreemptionOff,
             Kind::NoReschedulePoint => Mechanism::NoReschedulePoint,
+            Kind::Waits { .. } => Mechanism::Waits,
             Kind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
             Kind::OtherThread { .. } => Mechanism::OtherThread,
             Kind::SoftIrq => Mechanism::SoftInterrupt,
@@ -185,6 +189,7 @@ fn nothing() -> Cause {
 fn culprit(span: &Span) -> Place {
     let named = match &span.what {
         Kind::IrqsOff { off, on } => off.clone().or(on.clone()),
+        Kind::Waits { at, .. } => Some(at.clone()),
         Kind::PreemptOff { lock, released } => lock.clone().or(released.clone()),
         Kind::OtherTimer { function } => Some(Place {
             function: function.clone(),

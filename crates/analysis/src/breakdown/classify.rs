@@ -5,8 +5,9 @@ use super::milestones::Milestones;
 use super::roles::{self, Role};
 use super::shares::place;
 use super::sources::Sources;
-use super::spans::{Kind, LockWait, Place, Since, Task};
+use super::spans::{Kind, LockWait, Place, Ran, Since, Task, Waker};
 use super::stacks::{FrameKind, StackId};
+use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 
 /// A stretch of one kind.
@@ -68,6 +69,7 @@ impl Classifier<'_> {
             p.own_timer.end,
             p.sample,
         ];
+        cuts.extend(p.waits.map(|waits| waits.until));
         cuts.extend(self.chance);
         cuts.sort_unstable();
         cuts.dedup();
@@ -116,6 +118,14 @@ impl Classifier<'_> {
 
     fn kind(&self, i: &Interval) -> Kind {
         let p = self.points;
+        if let Some(waits) = p.waits.filter(|waits| i.start < waits.until) {
+            return Kind::Waits {
+                at: waits.place(self.walk),
+                fault: waits.is_fault(self.walk),
+                waker: None,
+                ran: None,
+            };
+        }
         let nearest = self.nearest(i.stack);
         if i.start < p.entry {
             return match (nearest, i.irqs) {
@@ -256,6 +266,10 @@ impl Classifier<'_> {
                 let found = after.iter().find(|m| m.what == What::IrqsOn && m.count >= end);
                 *on = found.map(|m| self.place_of(m, is_flag_helper));
             }
+            Kind::Waits { waker, ran, .. } => {
+                *waker = self.waker();
+                *ran = self.longest(&stretch.intervals);
+            }
             Kind::OtherThread {
                 owns_lock: true, wait, ..
             } => *wait = self.lock_wait(start),
@@ -271,6 +285,28 @@ impl Classifier<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Who ended what the probe waited for.
+    fn waker(&self) -> Option<Waker> {
+        let mark = self.points.waits?.waker(self.walk, self.points.due)?;
+        Some(Waker {
+            task: (self.task_of)(mark.pid),
+            at: self.place_of(mark, roles::is_way_to_wake),
+        })
+    }
+
+    /// Who ran longest.
+    fn longest(&self, intervals: &[Interval]) -> Option<Ran> {
+        let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
+        for i in intervals {
+            *lengths.entry(i.pid).or_default() += i.end - i.start;
+        }
+        let (pid, length) = lengths.into_iter().max_by_key(|(_, length)| *length)?;
+        Some(Ran {
+            task: (self.task_of)(pid),
+            length_ns: Nanos((self.time_of)(length)),
+        })
     }
 
     /// The last instruction before another.

@@ -4,6 +4,7 @@ use super::frames::{Interval, Mark, Walk, What};
 use super::roles::Role;
 use super::spans::Since;
 use super::stacks::FrameKind;
+use super::waits::Waits;
 use std::ops::Range;
 use worstcase_lab::execution::Execution;
 
@@ -43,6 +44,8 @@ pub struct Milestones {
     pub ambiguous: bool,
     /// The probe's timer is one that soft interrupts expire: the hardware was not armed for it while they expired others.
     pub is_deferred: bool,
+    /// The probe waited for something else when its timer was due.
+    pub waits: Option<Waits>,
     /// The probe went to sleep on a lock after it was woken.
     pub blocked: Option<u64>,
     /// The thread that is to wake the probe slept on a lock, from then until then.
@@ -118,6 +121,7 @@ impl Milestones {
             resched: first(Role::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
             is_deferred: is_deferred(walk, due, entry),
+            waits: Waits::find(walk, due, sample, probe),
             blocked: blocked.map(|m| m.count),
             waker_blocked: wake.and_then(|wake| waker_blocked(walk, entry, wake)),
             rescheds: rescheds(walk.marks_within(entry, sample)),
@@ -159,6 +163,7 @@ impl Milestones {
             resched: woken,
             ambiguous: false,
             is_deferred: false,
+            waits: None,
             blocked: blocked.map(|m| m.count),
             waker_blocked: None,
             rescheds: marked,

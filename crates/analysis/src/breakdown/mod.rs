@@ -7,6 +7,7 @@
 //! roles       what the kernel's functions mean to a breakdown: a table
 //! lead        of a sample that begins on another CPU: what happened there
 //! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
+//! waits       the probe is not asleep on its timer but waits for something else
 //! chance      when a kernel that preempts would have taken the CPU
 //! classify    what each stretch between due time and sample is   points -> stretches
 //! shares      which functions took a stretch
@@ -40,6 +41,7 @@ pub mod spans;
 pub mod stacks;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod waits;
 
 pub use build::{Around, Explanation, tell};
 pub use spans::Breakdown;

@@ -121,6 +121,7 @@ const ROLES: &[(Name, Role)] = &[
     (Is("__resched_curr"), Role::Resched),
     (Is("__schedule"), Role::Schedule),
     (Is("schedule"), Role::ScheduleGlue),
+    (Is("schedule_preempt_disabled"), Role::ScheduleGlue),
     (Is("schedule_rtlock"), Role::ScheduleGlue),
     (Is("schedule_idle"), Role::ScheduleGlue),
     (Is("__cond_resched"), Role::ScheduleGlue),
@@ -209,6 +210,31 @@ pub fn is_way_to_cpus(name: &str) -> bool {
         "send_call_function_single_ipi",
         "smp_call_",
         "x2apic_",
+    ];
+    let stem = name.trim_start_matches('_');
+    WAY.iter().any(|start| stem.starts_with(start)) || is_helper(name)
+}
+
+/// Whether a function is part of the way from who gives something back to the thread that is woken by that.
+pub fn is_way_to_wake(name: &str) -> bool {
+    const WAY: [&str; 17] = [
+        "autoremove_wake",
+        "check_preempt",
+        "complete",
+        "default_wake",
+        "folio_unlock",
+        "folio_wake",
+        "mutex_unlock",
+        "resched_curr",
+        "rwsem_",
+        "swake_up",
+        "try_to_wake_up",
+        "ttwu_",
+        "unlock_page",
+        "up_",
+        "wake",
+        "woken_wake",
+        "wq_",
     ];
     let stem = name.trim_start_matches('_');
     WAY.iter().any(|start| stem.starts_with(start)) || is_helper(name)

@@ -132,6 +132,7 @@ pub fn describe(span: &Span) -> String {
         Kind::OtherTimer { function } => format!("{title}: {function}"),
         Kind::OtherIrq { entry } => format!("{title}: {entry}"),
         Kind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
+        Kind::Waits { waker: Some(waker), .. } => format!("{title}, until {} ended that", waker.task.named()),
         Kind::NoReschedulePoint => format!("{title}: {}", span.task.within(span.system_call.as_deref())),
         Kind::PreemptOff { .. } | Kind::IrqsOff { .. } | Kind::RunsOn => {
             format!("{title}: {task}")
@@ -155,6 +156,10 @@ pub fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
             wait: Some(LockWait { at, .. }),
             ..
         } => return vec![("the probe waits in", at)],
+        Kind::Waits { at, waker, .. } => {
+            let ended = waker.iter().map(|waker| ("ended in", &waker.at));
+            return [("waits in", at)].into_iter().chain(ended).collect();
+        }
         Kind::IrqsOff { off, on } => [("off in", off), ("on in", on)],
         Kind::PreemptOff { lock, released } => [("lock of", lock), ("ended in", released)],
         _ => return Vec::new(),

@@ -77,6 +77,9 @@ fn words(mechanism: Mechanism) -> &'static str {
         Mechanism::NoReschedulePoint => "preempt=full takes the CPU at any instruction where no lock is held",
         Mechanism::OtherThread => "give the waiting thread a priority above this one, if it may wait",
         Mechanism::LockOwner => "shorten what the owner does under the lock, or do not share it",
+        Mechanism::Waits => {
+            "a thread with a deadline must not wait there; for memory, even locked memory: transparent huge pages are put together by khugepaged while it waits (/sys/kernel/mm/transparent_hugepage/enabled, or prctl(PR_SET_THP_DISABLE))"
+        }
         Mechanism::SoftInterrupt => {
             "threaded soft interrupts (PREEMPT_RT, or threadirqs for part of them) let a thread of higher priority pass"
         }

@@ -127,7 +127,12 @@ fn meanwhile(cause: &CauseParts) -> String {
 
 /// Further down, where most of it went.
 fn most(cause: &CauseParts) -> String {
-    let below = cause.longest.most.as_ref();
+    // What others ran is not what it waits for.
+    let below = cause
+        .longest
+        .most
+        .as_ref()
+        .filter(|_| cause.mechanism != Mechanism::Waits);
     let below = below.filter(|f| f.function != cause.at.function && !roles::is_helper(&f.function));
     below.map_or(String::new(), |f| {
         format!(", most of it in {} ({} us)", f.function, micros(f.total_ns))
@@ -165,6 +170,7 @@ fn what(cause: &CauseParts) -> String {
             cause.sample.preempt
         ),
         Mechanism::OtherThread => format!("{who} ran first, in {function}"),
+        Mechanism::Waits => waits(&span.what, &function),
         Mechanism::LockOwner => lock_owner(&span.what, &who, &function),
         Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
         Mechanism::OtherTimer => format!("{function}, another timer's function, ran first"),
@@ -199,6 +205,26 @@ fn sent_by(sender: &OtherCpu) -> String {
         sender.cpu,
         by.unwrap_or_default()
     )
+}
+
+fn waits(kind: &Kind, function: &str) -> String {
+    let mut words = format!("the probe was not asleep but waited in {function}");
+    if let Kind::Waits { fault, waker, ran, .. } = kind {
+        if *fault {
+            words += ", in a page fault";
+        }
+        if let Some(waker) = waker {
+            words += &format!(", until {} ended that in {}", waker.task.named(), named(&waker.at));
+        }
+        if let Some(ran) = ran {
+            words += &format!(
+                "; meanwhile {} ran longest ({} us)",
+                ran.task.named(),
+                micros(ran.length_ns)
+            );
+        }
+    }
+    words
 }
 
 fn lock_owner(kind: &Kind, who: &str, function: &str) -> String {

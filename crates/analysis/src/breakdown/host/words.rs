@@ -45,6 +45,7 @@ pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String 
             Kind::OtherIrq { entry } => format!("the interrupt {entry} ran first"),
             _ => "another interrupt ran first".to_string(),
         },
+        Mechanism::Waits => "the probe was not asleep, but waited for something else".to_string(),
         Mechanism::NotWoken => format!("{doing} ran on before the probe was woken"),
         Mechanism::WakeUpPath => "the wake-up path itself".to_string(),
         Mechanism::OtherCpus => "other CPUs were called".to_string(),

@@ -3,6 +3,7 @@
 use super::Task;
 use crate::breakdown::lines::Source;
 use serde::{Deserialize, Serialize};
+use worstcase_probe::Nanos;
 
 /// A place at which something was switched: a function and its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,24 @@ pub struct LockWait {
     pub inherits: bool,
 }
 
+/// Who ended a wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waker {
+    /// The thread, or that which its interrupt came into.
+    pub task: Task,
+    /// Where; the first function that does more than to wake.
+    pub at: Place,
+}
+
+/// Who ran during a span, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// The thread.
+    pub task: Task,
+    /// Its part.
+    pub length_ns: Nanos,
+}
+
 /// What happens during a span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -35,6 +54,17 @@ pub enum Kind {
     Send,
     /// The timer is due, and may be late by the slack that an ordinary thread's timer has.
     TimerSlack,
+    /// The probe is not asleep on its timer, but waits for something else.
+    Waits {
+        /// Where.
+        at: Place,
+        /// For memory that it touched.
+        fault: bool,
+        /// Who ended that, if it was seen.
+        waker: Option<Waker>,
+        /// Who ran longest meanwhile.
+        ran: Option<Ran>,
+    },
     /// The timer is due or the interrupt sent, interrupts are on, and the hardware does not interrupt yet.
     IrqPending,
     /// The device's handler, and what the kernel does around it.
@@ -123,6 +153,7 @@ impl Kind {
         let (title, is_path) = match self {
             Kind::Send => ("send", true),
             Kind::TimerSlack => ("timer slack", true),
+            Kind::Waits { .. } => ("the probe waits", false),
             Kind::IrqPending => ("interrupt pending", true),
             Kind::DeviceHandler => ("handler", true),
             Kind::ThreadedHandler => ("threaded handler", true),

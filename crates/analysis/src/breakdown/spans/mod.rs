@@ -8,7 +8,7 @@ mod kind;
 use super::cause::Cause;
 use super::lines::Source;
 use super::stacks::Frame;
-pub use kind::{Kind, KindName, LockWait, Place};
+pub use kind::{Kind, KindName, LockWait, Place, Ran, Waker};
 use serde::{Deserialize, Serialize};
 use worstcase_probe::{Instructions, Nanos};
 
