@@ -39,7 +39,8 @@ test: prepare
 
 # Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a gate asked again and
 # again on a busy machine; a commit planted in a kernel's git tree, and found (needs flex, bison, bc and pahole).
-# Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, and bytes that nobody chose.
+# Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, bytes that nobody chose, and units
+# under a sanitizer.
 bench: build
 	scripts/bench
 	scripts/bench-host
@@ -50,6 +51,7 @@ bench: build
 	scripts/kill-host
 	scripts/fill-disk
 	scripts/fuzz
+	scripts/sanitize
 
 lint:
 	$(CARGO) fmt --all --check
