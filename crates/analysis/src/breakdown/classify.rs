@@ -118,10 +118,10 @@ impl Classifier<'_> {
 
     fn kind(&self, i: &Interval) -> Kind {
         let p = self.points;
-        if let Some(waits) = p.waits.filter(|waits| i.start < waits.until) {
+        if p.waits.is_some_and(|waits| i.start < waits.until) {
             return Kind::Waits {
-                at: waits.place(self.walk),
-                fault: waits.is_fault(self.walk),
+                at: Place::default(),
+                fault: false,
                 waker: None,
                 ran: None,
             };
@@ -266,8 +266,15 @@ impl Classifier<'_> {
                 let found = after.iter().find(|m| m.what == What::IrqsOn && m.count >= end);
                 *on = found.map(|m| self.place_of(m, is_flag_helper));
             }
-            Kind::Waits { waker, ran, .. } => {
-                *waker = self.waker();
+            Kind::Waits { at, fault, waker, ran } => {
+                let Some(waits) = self.points.waits else { return };
+                *at = waits.place(self.walk);
+                *fault = waits.is_fault(self.walk);
+                let mark = waits.waker(self.walk, self.points.due);
+                *waker = mark.map(|mark| Waker {
+                    task: (self.task_of)(mark.pid),
+                    at: self.place_of(mark, roles::is_way_to_wake),
+                });
                 *ran = self.longest(&stretch.intervals);
             }
             Kind::OtherThread {
@@ -285,15 +292,6 @@ impl Classifier<'_> {
             }
             _ => {}
         }
-    }
-
-    /// Who ended what the probe waited for.
-    fn waker(&self) -> Option<Waker> {
-        let mark = self.points.waits?.waker(self.walk, self.points.due)?;
-        Some(Waker {
-            task: (self.task_of)(mark.pid),
-            at: self.place_of(mark, roles::is_way_to_wake),
-        })
     }
 
     /// Who ran longest.

@@ -211,8 +211,7 @@ pub fn is_way_to_cpus(name: &str) -> bool {
         "smp_call_",
         "x2apic_",
     ];
-    let stem = name.trim_start_matches('_');
-    WAY.iter().any(|start| stem.starts_with(start)) || is_helper(name)
+    is_on_way(&WAY, name)
 }
 
 /// Whether a function is part of the way from who gives something back to the thread that is woken by that.
@@ -236,8 +235,12 @@ pub fn is_way_to_wake(name: &str) -> bool {
         "woken_wake",
         "wq_",
     ];
+    is_on_way(&WAY, name)
+}
+
+fn is_on_way(way: &[&str], name: &str) -> bool {
     let stem = name.trim_start_matches('_');
-    WAY.iter().any(|start| stem.starts_with(start)) || is_helper(name)
+    way.iter().any(|start| stem.starts_with(start)) || is_helper(name)
 }
 
 /// Whether a function has other CPUs call functions, and waits until they have.

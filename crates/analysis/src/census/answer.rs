@@ -1,11 +1,13 @@
 //! From what is asked of a run to what its censuses say.
 
 use super::CensusError;
+use super::cell_census::CellCensus;
 use super::choice::{Asked, Chosen, Share, chosen};
 use super::diff::{Difference, diff};
 use super::ensemble::{Ensemble, ensembles};
 use super::findings::{Findings, findings};
 use super::take::{How, take};
+use super::top::TopList;
 use std::num::NonZeroUsize;
 use worstcase_probe::census::Kind;
 use worstcase_results::record::{Progress, Run, parallel};
@@ -73,13 +75,7 @@ pub fn of_share(
     progress: &dyn Progress,
 ) -> Result<(), CensusError> {
     let cells = share.of(chosen(run, Asked::Run, how.additions)?);
-    check(&cells, how)?;
-    progress.begin(0, cells.len());
-    parallel(jobs, &cells, |cell| {
-        take(cell, how, false)?;
-        progress.measured(&cell.record.id);
-        Ok::<_, CensusError>(())
-    })?;
+    each(&cells, how, false, jobs, progress, |_, _, _| Ok(()))?;
     Ok(())
 }
 
@@ -91,17 +87,30 @@ fn all(
     kept: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Findings>, CensusError> {
+    each(cells, how, cells.len() == 1, jobs, progress, |cell, taken, longest| {
+        findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
+            cell: cell.record.id.clone(),
+            source,
+        })
+    })
+}
+
+/// Takes the census of every cell, so many at once, and gives what `tell` makes of each.
+fn each<T: Send>(
+    cells: &[Chosen],
+    how: &How,
+    in_detail: bool,
+    jobs: NonZeroUsize,
+    progress: &dyn Progress,
+    tell: impl Fn(&Chosen, CellCensus, Vec<TopList>) -> Result<T, CensusError> + Sync,
+) -> Result<Vec<T>, CensusError> {
     check(cells, how)?;
     progress.begin(0, cells.len());
     parallel(jobs, cells, |cell| {
-        let (taken, longest) = take(cell, how, cells.len() == 1)?;
-        let record = &cell.record;
-        let found = findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
-            cell: record.id.clone(),
-            source,
-        })?;
-        progress.measured(&record.id);
-        Ok(found)
+        let (taken, longest) = take(cell, how, in_detail)?;
+        let told = tell(cell, taken, longest)?;
+        progress.measured(&cell.record.id);
+        Ok(told)
     })
 }
 

@@ -2,8 +2,10 @@
 //! controller takes it from there.
 
 use super::array::{ASK_SLURM, How, JobArray, LOOK, word};
+use super::chunks::chunks;
 use super::commands::Batch;
 use super::job::Offsets;
+use super::options::Options;
 use crate::RemoteError;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +27,11 @@ pub struct Shares {
     pub memory_mb: u32,
 }
 
+/// How many shares so many cells are divided into.
+pub fn count(cells: usize, options: &Options) -> usize {
+    chunks(&[cells], options.chunk).len()
+}
+
 /// Does them all; gives false if the user wanted an end before, or only the plan.
 pub fn all<B: Batch>(
     shares: &Shares,
@@ -33,11 +40,14 @@ pub fn all<B: Batch>(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<bool, RemoteError> {
+    // The command's paths may be relative; tasks begin in the same folder.
+    let folder = std::env::current_dir().map_err(RemoteError::io("."))?;
     let mut id = Digest::new("worstcase-shares");
-    shares.command.iter().for_each(|word| {
+    id.text(&folder.display().to_string()).text(&shares.count.to_string());
+    for word in &shares.command {
         id.text(word);
-    });
-    let mut array = JobArray::new(&id.text(&shares.count.to_string()).hex(), how, batch);
+    }
+    let mut array = JobArray::new(&id.hex(), how, batch);
     let submitting = array.submitting()?;
     if !array.is_submitted()? {
         submit(shares, &mut array, progress)?;
@@ -112,23 +122,13 @@ fn watch<B: Batch>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, Queue};
+    use super::super::Queue;
     use super::*;
     use std::fs::File;
     use std::io::Write;
     use std::path::Path;
     use std::sync::Mutex;
     use worstcase_base::cache::Cache;
-    use worstcase_results::record::CellId;
-
-    struct Silent;
-
-    impl Progress for Silent {
-        fn begin(&self, _: usize, _: usize) {}
-        fn prepared(&self, _: &str) {}
-        fn measured(&self, _: &CellId) {}
-        fn state(&self, _: &str) {}
-    }
 
     /// Does what is submitted at once, but for the last task if `fails`.
     struct AtOnce<'a> {
@@ -183,7 +183,7 @@ mod tests {
             fails,
             scripts: &scripts,
         };
-        let done = all(&shares, how, batch, &Silent, &AtomicBool::new(stopped)).map_err(|e| e.to_string());
+        let done = all(&shares, how, batch, &(), &AtomicBool::new(stopped)).map_err(|e| e.to_string());
         let left = std::fs::read_dir(dir.path().join("jobs"))
             .map_or(0, |jobs| jobs.filter(|j| j.as_ref().unwrap().path().is_dir()).count());
         assert_eq!(left, 0, "the folder goes");

@@ -29,8 +29,6 @@ const OWNERS: usize = 10;
 
 /// The option that [`for_a_share`] replaces.
 const EXECUTOR: &str = "--executor";
-/// A cluster with as many tasks is in use for long enough.
-const MOST_TASKS: usize = 1_000;
 /// What a node needs beside a machine's memory: a replay's log is held there.
 const MORE_MEMORY_MB: u32 = 2_048;
 
@@ -114,7 +112,7 @@ fn taken(args: &CensusArgs, bar: &Bar) -> Result<Option<Answer>, Error> {
     };
     let (jobs, top) = (args.jobs.count(), args.top.get());
     if let Some(share) = args.share {
-        of_share(&run, share, &how, jobs, bar).map_err(Error::Census)?;
+        of_share(&run, share, &how, jobs, bar)?;
         return Ok(None);
     }
     if !replayed_elsewhere(args, &run, &options.cache, bar)? {
@@ -125,8 +123,7 @@ fn taken(args: &CensusArgs, bar: &Bar) -> Result<Option<Answer>, Error> {
         (Some(cell), None) => Asked::Cell(cell),
         (None, _) => Asked::Run,
     };
-    let answer = answer(&run, asked, &how, jobs, top, bar).map_err(Error::Census)?;
-    Ok(Some(answer))
+    Ok(Some(answer(&run, asked, &how, jobs, top, bar)?))
 }
 
 /// Lets other machines replay the cells into the cache, if that is wanted; false if it was not done.
@@ -135,19 +132,15 @@ fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &Bar) ->
         Choice::Local => return Ok(true),
         Choice::Slurm(options) => options,
         Choice::Ssh(hosts) => {
-            return Err(Error::Remote(RemoteError::Choice(
-                format!("ssh:{}", hosts.display()),
-                "a census takes local or slurm: replays name functions by the kernel's package, which machines of ssh \
-                 do not have"
-                    .into(),
-            )));
+            let why = "a census takes local or slurm: replays name functions by the kernel's package, which machines of \
+                       ssh do not have";
+            return Err(RemoteError::Choice(format!("ssh:{}", hosts.display()), why.into()).into());
         }
     };
     let (cells, memory_mb) = size(run)?;
-    let chunk = options.chunk.map_or(cells.div_ceil(MOST_TASKS), NonZeroUsize::get);
     let shares = Shares {
         command: for_a_share(),
-        count: cells.div_ceil(chunk.max(1)),
+        count: shares::count(cells, options),
         memory_mb: memory_mb + MORE_MEMORY_MB,
     };
     let stop = stop::on_signals()?;
