@@ -1,4 +1,4 @@
-//! Programs that end with the command that started them, also when that is killed.
+//! Programs that this one starts: they end with it, also when it is killed, and get none of its descriptors.
 
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::io;
@@ -21,6 +21,30 @@ pub fn ends_with_us(command: &mut Command, signal: Signal) -> &mut Command {
     unsafe { command.pre_exec(ask) }
 }
 
+/// What whoever started us left open (`9>>file`) ends with us: no program that we start gets it. Standard input, output and
+/// errors stay. All that we open ourselves is closed by exec anyway.
+pub fn hand_on_no_descriptors() {
+    // SAFETY: it closes nothing now; a descriptor that is used in this process stays open.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if done != 0 {
+        one_by_one();
+    }
+}
+
+/// Before Linux 5.11.
+fn one_by_one() {
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let numbers = open
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for number in numbers.filter(|number: &i32| *number > 2) {
+        // SAFETY: setting this flag changes nothing in this process; one that is closed by now is refused.
+        unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +62,21 @@ mod tests {
         let status = child.wait().unwrap();
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         assert_eq!(signal, Some(Signal::TERM.as_raw()));
+    }
+
+    #[test]
+    fn what_was_left_open_for_us_is_not_handed_on() {
+        for close in [hand_on_no_descriptors, one_by_one] {
+            let open = std::fs::File::open("/dev/null").unwrap();
+            let inherited = rustix::io::fcntl_dupfd_cloexec(&open, 100).unwrap();
+            rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
+            let has_it = || {
+                let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&inherited));
+                Command::new("test").args(["-e", &path]).status().unwrap().success()
+            };
+            assert!(has_it());
+            close();
+            assert!(!has_it());
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache
-//! with its checksums, bounded reading of files, whom root trusts, moments of the calendar.
+//! with its checksums, bounded reading and safe writing of files, whom root trusts, moments of the calendar.
 
 pub mod cache;
 pub mod child;
@@ -12,9 +12,11 @@ pub mod files;
 pub mod format;
 pub mod lock;
 pub mod machine;
+pub mod output;
 pub mod room;
 pub mod sealed;
 pub mod trust;
+pub mod unforeseen;
 pub mod utc;
 
 pub use distinct::distinct;

@@ -5,10 +5,10 @@ use crate::criterion::Criterion;
 use crate::figures::{self, Figure};
 use crate::search::{Next, Order, Word, steps};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_base::lock::Lock;
+use worstcase_base::output::OutputFolder;
 use worstcase_plan::Experiment;
 
 /// The state's file.
@@ -101,6 +101,7 @@ pub struct Ending {
 #[derive(Debug)]
 pub struct Bisection {
     folder: PathBuf,
+    output: OutputFolder,
     criterion: Criterion,
     /// The candidates that are the ends.
     ends: [String; 2],
@@ -151,11 +152,12 @@ impl Bisection {
             }
             Err(e) => return Err(BisectError::io(&path)(e)),
         };
-        fs::create_dir_all(folder).map_err(BisectError::io(folder))?;
+        let output = OutputFolder::create(folder).map_err(BisectError::io(folder))?;
         let lock = Lock::try_open(folder).map_err(BisectError::io(folder))?;
         let lock = lock.ok_or_else(|| BisectError::Busy(folder.to_path_buf()))?;
         let bisection = Bisection {
             folder: folder.to_path_buf(),
+            output,
             criterion,
             ends: [state.question.good.clone(), state.question.bad.clone()],
             state,
@@ -330,15 +332,9 @@ impl Bisection {
 
     /// Whole or not at all.
     fn write(&self) -> Result<(), BisectError> {
-        let (path, new) = (self.folder.join(STATE), self.folder.join(format!(".{STATE}")));
         let json = serde_json::to_vec_pretty(&self.state).expect("plain data");
-        let write = || {
-            let mut file = File::create(&new)?;
-            file.write_all(&json)?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
-        };
-        write().map_err(BisectError::io(&path))
+        let written = self.output.write_synced(STATE, &json);
+        written.map_err(BisectError::io(self.folder.join(STATE)))
     }
 }
 

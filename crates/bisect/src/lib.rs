@@ -11,6 +11,8 @@
 //! ```
 //! How a kernel is measured is not known here: that is a function which the caller gives.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests write where they like"))]
+
 pub mod bisection;
 pub mod candidates;
 pub mod criterion;

@@ -40,7 +40,6 @@ pub mod run;
 pub mod spec;
 pub mod state;
 pub mod trace;
-mod unforeseen;
 pub mod watch;
 
 pub use error::HostError;

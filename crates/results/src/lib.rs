@@ -11,6 +11,8 @@
 //! ```
 //! Every step takes values and returns values; a run folder is enough for all of them.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests write where they like"))]
+
 pub mod compare;
 pub mod demands;
 pub mod history;

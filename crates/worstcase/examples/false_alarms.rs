@@ -6,6 +6,8 @@
 //! cargo run -p worstcase --example false_alarms -- RUN [TURNS]
 //! ```
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use worstcase_probe::Nanos;

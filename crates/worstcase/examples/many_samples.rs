@@ -1,5 +1,7 @@
 //! Writes a run with one cell of synthetic samples, to see what later steps cost: `many_samples FOLDER SAMPLES`.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};

@@ -1,6 +1,8 @@
 //! Replays the worst samples of one cell, shows what ran, and what the replay cost:
 //! `replay KERNEL PREEMPT LOAD PERIODS [PERIOD_US [QEMU]]`.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;

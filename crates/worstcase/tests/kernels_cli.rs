@@ -1,6 +1,8 @@
 //! `worstcase kernels` as a user types it, above all with bad input. None of these needs a network: apt-get is a script
 //! that the test writes.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
 //! A replay on a real kernel: the same execution, every step of it right, and a whole breakdown of every sample. Needs QEMU, and
 //! Debian's 6.1 kernels: cloud, generic and rt (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 use std::path::PathBuf;
 use worstcase_analysis::breakdown::cause::Mechanism;
 use worstcase_analysis::breakdown::spans::{Kind, Place, Sample, Since, Span};

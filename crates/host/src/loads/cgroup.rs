@@ -10,11 +10,11 @@
 //! for the CPU as they would without it. Version 2 hierarchies are found wherever they are mounted.
 
 use super::mark;
-use crate::unforeseen;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use worstcase_base::unforeseen;
 use worstcase_probe::Nanos;
 use worstcase_probe::sys::clock;
 use worstcase_probe::sys::process::{self, Pid};

@@ -154,7 +154,10 @@ impl HostExecutor<'_> {
         };
         let held = self.hold(&spec)?;
         let began = Utc::now();
-        let done = measure(&spec, journal, stop, watch.as_mut())?;
+        let done = measure(&spec, journal, stop, watch.as_mut()).map_err(|error| match error {
+            HostError::Measurement(reason) => HostError::Measurement(run.shown_in(&reason)),
+            other => other,
+        })?;
         let mut applied = settings.as_ref().and_then(Settings::told);
         if let Some((journal, set)) = held {
             finished(journal)?;

@@ -38,7 +38,7 @@ pub fn keep(
     );
     let samples = scratch.join(format!("cpu{}.parquet", cpu.cpu));
     let failed = |source: io::Error| HostError::Samples {
-        path: samples.clone(),
+        path: run.shown(&samples),
         source,
     };
     let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;

@@ -2,9 +2,10 @@
 
 use crate::HostSpec;
 use crate::trace::timerlat_available;
-use crate::{HostError, Journal, unforeseen};
+use crate::{HostError, Journal};
 use std::fs;
 use std::path::{Path, PathBuf};
+use worstcase_base::unforeseen;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 

@@ -1,8 +1,8 @@
 //! Where the loads of a measurement work: a folder whose name nobody can foresee.
 
-use crate::{HostError, unforeseen};
+use crate::HostError;
 use std::path::{Path, PathBuf};
-use worstcase_base::trust;
+use worstcase_base::{trust, unforeseen};
 
 /// A name for the loads' work folder that nobody can foresee. It is made later, by the measuring process, when it stands in
 /// the journal; one that is there by then is refused.

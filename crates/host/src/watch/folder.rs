@@ -1,13 +1,13 @@
 //! A watch folder: `watch.json`, and a run folder for each segment.
 
 use super::file::{SCHEMA, WATCH_FILE, WatchFile};
-use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use worstcase_base::Exit;
 use worstcase_base::lock::Lock;
-use worstcase_base::trust::{self, Others};
+use worstcase_base::output::{self, OutputFolder};
+use worstcase_base::trust::Others;
 use worstcase_base::utc::Utc;
 use worstcase_plan::Experiment;
 use worstcase_results::record::run::RUN_FILE;
@@ -82,29 +82,38 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WatchE
 /// The folder, held by this process.
 #[derive(Debug)]
 pub struct WatchFolder {
+    /// As the user named it.
     dir: PathBuf,
+    folder: OutputFolder,
+    /// The folder through its handle, whatever becomes of its name.
+    at: PathBuf,
     _lock: Lock,
 }
 
 impl WatchFolder {
     /// Takes the folder, which is made if it is not there; with it what was watched there.
     pub fn open(dir: &Path, resume: bool) -> Result<(WatchFolder, Option<WatchFile>), WatchError> {
-        if let Some(others) = trust::others_in_output(dir).map_err(failed("look at", dir))? {
+        let is_there = dir.exists();
+        let folder = OutputFolder::create(dir).map_err(failed(if is_there { "open" } else { "create" }, dir))?;
+        if let Some(others) = output::others_in(&folder, dir).map_err(failed("look at", dir))? {
             return Err(WatchError::NotOurs(others));
         }
-        let occupied = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
-        let is_watch = dir.join(WATCH_FILE).exists();
+        let at = folder.held().map_err(failed("open", dir))?;
+        let occupied = fs::read_dir(&at).is_ok_and(|mut entries| entries.next().is_some());
+        let is_watch = at.join(WATCH_FILE).exists();
         match (occupied, is_watch, resume) {
             (_, true, false) => return Err(WatchError::Begun(dir.to_path_buf())),
-            (true, false, _) if !only_leftovers(dir) => return Err(WatchError::NotEmpty(dir.to_path_buf())),
+            (true, false, _) if !only_leftovers(&at) => return Err(WatchError::NotEmpty(dir.to_path_buf())),
             _ => {}
         }
-        fs::create_dir_all(dir).map_err(failed("create", dir))?;
-        let lock = Lock::try_open(dir).map_err(failed("lock", dir))?;
+        let lock = Lock::try_open(&at).map_err(failed("lock", dir))?;
         let lock = lock.ok_or_else(|| WatchError::Busy(dir.to_path_buf()))?;
-        let there = is_watch.then(|| read(&dir.join(WATCH_FILE))).transpose()?;
+        let watched = || read(&at.join(WATCH_FILE), &dir.join(WATCH_FILE));
+        let there = is_watch.then(watched).transpose()?;
         let folder = WatchFolder {
             dir: dir.to_path_buf(),
+            folder,
+            at,
             _lock: lock,
         };
         folder.remove_leftovers()?;
@@ -121,45 +130,38 @@ impl WatchFolder {
         let path = self.dir.join(WATCH_FILE);
         let mut json = serde_json::to_vec_pretty(file).expect("plain values are serialised");
         json.push(b'\n');
-        let write = || {
-            let mut temporary = tempfile::Builder::new()
-                .prefix(folder::WRITING)
-                .permissions(Permissions::from_mode(0o666))
-                .tempfile_in(&self.dir)?;
-            temporary.write_all(&json)?;
-            temporary.as_file().sync_all()?;
-            temporary.persist(&path)?;
-            File::open(&self.dir)?.sync_all()
-        };
-        write().map_err(failed("write", &path))
+        let written = self.folder.write_synced(WATCH_FILE, &json);
+        written.map_err(failed("write", &path))
     }
 
     /// Begins a segment's run.
     pub fn begin(&self, began: Utc, plan: RunPlan) -> Result<Run, RunError> {
         let name = began.to_the_second();
         let numbered = (2..).map(|n| format!("{name}-{n}"));
-        let mut places = [name.clone()]
-            .into_iter()
-            .chain(numbered)
-            .map(|name| self.dir.join(name));
-        let place = places
-            .find(|place| !place.exists())
+        let mut names = [name.clone()].into_iter().chain(numbered);
+        let name = names
+            .find(|name| !self.at.join(name).exists())
             .expect("there is no end of numbers");
-        Run::create(&place, plan)
+        self.run(&name, plan)
     }
 
-    /// The segments' folders, the oldest first.
-    pub fn segments(&self) -> Result<Vec<PathBuf>, WatchError> {
-        let mut segments: Vec<PathBuf> = self.names()?.into_iter().filter(|p| is_segment(p)).collect();
+    fn run(&self, name: &str, plan: RunPlan) -> Result<Run, RunError> {
+        Run::create_in((&self.folder, name.as_ref()), &self.dir.join(name), plan)
+    }
+
+    /// The segments' names, the oldest first.
+    pub fn segments(&self) -> Result<Vec<String>, WatchError> {
+        let names = self.names()?.into_iter();
+        let mut segments: Vec<String> = names.filter(|name| is_segment(&self.at, name)).collect();
         segments.sort();
         Ok(segments)
     }
 
     /// When the newest record ends that can be read. What a killed writer left in its segment is removed.
     pub fn last(&self) -> Result<Option<Utc>, WatchError> {
-        let end_of = |segment: &PathBuf| {
-            let plan = Run::open(segment).ok()?.plan().clone();
-            let records = Run::create(segment, plan).ok()?.records().ok()?;
+        let end_of = |segment: &String| {
+            let plan = Run::open(&self.at.join(segment)).ok()?.plan().clone();
+            let records = self.run(segment, plan).ok()?.records().ok()?;
             records.iter().filter_map(|r| Some(r.origin.as_ref()?.ended)).max()
         };
         Ok(self.segments()?.iter().rev().find_map(end_of))
@@ -172,26 +174,29 @@ impl WatchFolder {
             .len()
             .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
         for segment in &segments[..surplus] {
-            let away = self.dir.join(format!("{REMOVING}{}", name(segment)));
+            let away = self.at.join(format!("{REMOVING}{segment}"));
             // First out of sight: a segment is there whole or not at all.
-            fs::rename(segment, &away).map_err(failed("remove", segment))?;
-            fs::remove_dir_all(&away).map_err(failed("remove", &away))?;
+            let renamed = fs::rename(self.at.join(segment), &away);
+            let removed = renamed.and_then(|()| fs::remove_dir_all(&away));
+            removed.map_err(failed("remove", &self.dir.join(segment)))?;
         }
         Ok(surplus)
     }
 
-    fn names(&self) -> Result<Vec<PathBuf>, WatchError> {
-        let entries = fs::read_dir(&self.dir).map_err(failed("read", &self.dir))?;
-        Ok(entries.flatten().map(|entry| entry.path()).collect())
+    fn names(&self) -> Result<Vec<String>, WatchError> {
+        let entries = fs::read_dir(&self.at).map_err(failed("read", &self.dir))?;
+        let names = entries.flatten().map(|entry| entry.file_name().into_string());
+        Ok(names.filter_map(Result::ok).collect())
     }
 
     fn remove_leftovers(&self) -> Result<(), WatchError> {
-        for path in self.names()?.iter().filter(|path| is_leftover(path)) {
+        for name in self.names()?.iter().filter(|name| is_leftover(name)) {
+            let path = self.at.join(name);
             let removed = match path.is_dir() {
                 true => fs::remove_dir_all(path),
                 false => fs::remove_file(path),
             };
-            removed.map_err(failed("remove", path))?;
+            removed.map_err(failed("remove", &self.dir.join(name)))?;
         }
         Ok(())
     }
@@ -215,38 +220,36 @@ impl WatchFile {
     }
 }
 
-fn name(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
-}
-
-fn is_leftover(path: &Path) -> bool {
-    [folder::WRITING, REMOVING]
+fn is_leftover(name: &str) -> bool {
+    [folder::WRITING, REMOVING, output::UNFINISHED]
         .iter()
-        .any(|prefix| name(path).starts_with(prefix))
+        .any(|prefix| name.starts_with(prefix))
 }
 
 /// A run whose name is the time of its begin.
-fn is_segment(path: &Path) -> bool {
-    let mut parts = name(path).split('-');
+fn is_segment(dir: &Path, name: &str) -> bool {
+    let mut parts = name.split('-');
     let mut digits = |count| {
         parts
             .next()
             .is_some_and(|p| p.len() == count && p.bytes().all(|b| b.is_ascii_digit()))
     };
-    digits(8) && digits(6) && path.join(RUN_FILE).exists()
+    digits(8) && digits(6) && dir.join(name).join(RUN_FILE).exists()
 }
 
 /// Somebody was killed before the first `watch.json`.
 fn only_leftovers(dir: &Path) -> bool {
-    fs::read_dir(dir).is_ok_and(|entries| entries.flatten().all(|entry| is_leftover(&entry.path())))
+    let is_left = |entry: fs::DirEntry| entry.file_name().to_str().is_some_and(is_leftover);
+    fs::read_dir(dir).is_ok_and(|entries| entries.flatten().all(is_left))
 }
 
-fn read(path: &Path) -> Result<WatchFile, WatchError> {
+/// The file at `path`; `shown` is its name, for messages.
+fn read(path: &Path, shown: &Path) -> Result<WatchFile, WatchError> {
     let form = |what: String| WatchError::Form {
-        file: path.to_path_buf(),
+        file: shown.to_path_buf(),
         what,
     };
-    let json = worstcase_base::files::read(path).map_err(failed("read", path))?;
+    let json = worstcase_base::files::read(path).map_err(failed("read", shown))?;
     let file: WatchFile = serde_json::from_slice(&json).map_err(|e| form(e.to_string()))?;
     match file.schema == SCHEMA {
         true => Ok(file),

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tar::EntryType;
 use worstcase_base::format::shell;
+use worstcase_base::output::{Missing, Place};
 
 /// What the measurement's folder is called there, and in what comes back.
 const RUN: &str = "run";
@@ -100,21 +101,22 @@ fn script(board: &Board) -> String {
 
 /// Only files and folders inside of the run's folder are taken.
 fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
-    let parent = into
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let folder = tempfile::Builder::new().prefix(".board-").tempdir_in(parent)?;
+    let place = Place::of(into, Missing::Refused)?;
+    let parent = place.parent.held()?;
+    let temporary = tempfile::Builder::new().prefix(".board-").tempdir_in(&parent)?;
+    let opened = place.parent.open(temporary.path().file_name().unwrap_or_default())?;
+    let folder = opened.ok_or(io::ErrorKind::NotFound)?;
+    let held = folder.held()?;
     for entry in tar::Archive::new(archive).entries()? {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
         let is_ours = matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Directory);
-        if !is_ours || !name.starts_with(RUN) || !entry.unpack_in(folder.path())? {
+        if !is_ours || !name.starts_with(RUN) || !entry.unpack_in(&held)? {
             let what = format!("it sent '{}', which is no part of a run", name.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
     }
-    std::fs::rename(folder.path().join(RUN), into)
+    std::fs::rename(held.join(RUN), parent.join(&place.name))
 }
 
 #[cfg(test)]

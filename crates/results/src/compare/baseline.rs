@@ -40,7 +40,7 @@ pub fn write(path: &Path, side: &Side) -> Result<(), CompareError> {
     };
     let mut json = serde_json::to_vec_pretty(&baseline).expect("plain values are serialised");
     json.push(b'\n');
-    std::fs::write(path, json).map_err(|cause| CompareError::Write {
+    worstcase_base::output::write(path, &json).map_err(|cause| CompareError::Write {
         path: path.to_path_buf(),
         cause,
     })

@@ -10,6 +10,7 @@ use super::run::RUN_FILE;
 use super::{CellResult, Record, SCHEMA, SampleRow};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use worstcase_base::digest::{hex, sha256_hex};
 use worstcase_base::lock::Lock;
+use worstcase_base::output::OutputFolder;
 use worstcase_base::{Exit, files};
 
 /// Name of a cell's record.
@@ -70,6 +72,21 @@ pub enum FolderError {
 }
 
 impl FolderError {
+    /// The same where `shown` is the name of the folder that was opened as `held`.
+    pub(super) fn named(mut self, held: &Path, shown: &Path) -> FolderError {
+        let rename = |path: &mut PathBuf| {
+            if let Ok(below) = path.strip_prefix(held) {
+                *path = shown.join(below);
+            }
+        };
+        match &mut self {
+            FolderError::Io { path, .. } => rename(path),
+            FolderError::OtherSchema { file, .. } | FolderError::OtherVersion { file, .. } => rename(file),
+            FolderError::Damaged { file, aside, .. } => [file, aside].into_iter().for_each(rename),
+        }
+        self
+    }
+
     /// What a script needs to know of it.
     pub fn exit(&self) -> Exit {
         match self {
@@ -150,11 +167,38 @@ pub(super) fn write_folder(
     written(parent, WRITING, files, moved)?.put(parent, name)
 }
 
-/// The same where others than this run's owner write, too: what a killed one left of this folder is removed.
-pub(super) fn write_first(parent: &Path, name: &str, files: &[(&str, &[u8])]) -> Result<(), FolderError> {
-    let prefix = format!("{WRITING}{}-", name.chars().take(50).collect::<String>());
+/// The same where others than this run's owner write, too, and may exchange names meanwhile: gives the folder that was
+/// written. What a killed one left of this folder is removed. `shown` is the place, for messages.
+pub(super) fn write_first(
+    (parent, name): (&OutputFolder, &OsStr),
+    shown: &Path,
+    files: &[(&str, &[u8])],
+) -> Result<OutputFolder, FolderError> {
+    let held = parent.held().map_err(io_error("create", shown))?;
+    let written = write_in((parent, name), &held, files);
+    written.map_err(|error| error.named(&held, shown.parent().unwrap_or(shown)))
+}
+
+fn write_in(
+    (place, name): (&OutputFolder, &OsStr),
+    parent: &Path,
+    files: &[(&str, &[u8])],
+) -> Result<OutputFolder, FolderError> {
+    let begun: String = name.to_string_lossy().chars().take(50).collect();
+    let prefix = format!("{WRITING}{begun}-");
     remove_abandoned(parent, &prefix)?;
-    written(parent, &prefix, files, &[])?.put(parent, name)
+    let temporary = temporary(parent, &prefix)?;
+    let opened = place.open(temporary.path().file_name().unwrap_or_default());
+    let opened = opened.and_then(|folder| folder.ok_or_else(|| io::ErrorKind::NotFound.into()));
+    let folder = opened.map_err(io_error("open", temporary.path()))?;
+    let held = folder.held().map_err(io_error("open", temporary.path()))?;
+    let _lock = fill(&held, files, &[]).map_err(|error| error.named(&held, temporary.path()))?;
+    let to = parent.join(name);
+    fs::rename(temporary.path(), &to).map_err(io_error("create", &to))?;
+    // It is in its place: there is nothing left to remove.
+    let _ = temporary.keep();
+    sync_dir(parent)?;
+    Ok(folder)
 }
 
 /// The same, in the place of what is there. Readers see the one or the other.
@@ -196,32 +240,40 @@ fn written(
     files: &[(&str, &[u8])],
     moved: &[(&str, &Path)],
 ) -> Result<Written, FolderError> {
-    let temporary = tempfile::Builder::new()
+    let folder = temporary(parent, prefix)?;
+    let _lock = fill(folder.path(), files, moved)?;
+    Ok(Written { folder, _lock })
+}
+
+fn temporary(parent: &Path, prefix: &str) -> Result<TempDir, FolderError> {
+    tempfile::Builder::new()
         .prefix(prefix)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .tempdir_in(parent)
-        .map_err(io_error("write a folder in", parent))?;
-    let lock = Lock::try_open(temporary.path()).map_err(io_error("lock", temporary.path()))?;
+        .map_err(io_error("write a folder in", parent))
+}
+
+/// Writes a folder's files, and their checksums.
+fn fill(folder: &Path, files: &[(&str, &[u8])], moved: &[(&str, &Path)]) -> Result<Option<Lock>, FolderError> {
+    let lock = Lock::try_open(folder).map_err(io_error("lock", folder))?;
     let mut sums = String::new();
     for (file, bytes) in files {
-        write_synced(&temporary.path().join(file), bytes)?;
+        write_synced(&folder.join(file), bytes)?;
         sums += &format!("{}  {file}\n", sha256_hex(bytes));
     }
     for (file, from) in moved {
-        let to = temporary.path().join(file);
+        let to = folder.join(file);
         fs::rename(from, &to).map_err(io_error("move", from))?;
         let sync = File::open(&to).and_then(|file| file.sync_all());
         sync.map_err(io_error("flush", &to))?;
         sums += &format!("{}  {file}\n", sha256_of_file(&to).map_err(io_error("read", &to))?);
     }
-    write_synced(&temporary.path().join(SUMS_FILE), sums.as_bytes())?;
-    sync_dir(temporary.path())?;
-    Ok(Written {
-        folder: temporary,
-        _lock: lock,
-    })
+    write_synced(&folder.join(SUMS_FILE), sums.as_bytes())?;
+    sync_dir(folder)?;
+    Ok(lock)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a new name in a folder that was just made")]
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let write = || {
         let mut file = File::create(path)?;

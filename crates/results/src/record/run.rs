@@ -8,11 +8,14 @@
 use super::folder::{self, FolderError, io_error};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use worstcase_base::Exit;
 use worstcase_base::lock::Lock;
-use worstcase_base::trust::{self, Others};
+use worstcase_base::output::{self, Missing, OutputFolder, Place};
+use worstcase_base::trust::Others;
 
 /// Name of the plan.
 pub const RUN_FILE: &str = "run.json";
@@ -21,10 +24,21 @@ const CELLS_DIR: &str = "cells";
 /// A run folder.
 #[derive(Debug)]
 pub struct Run {
+    /// As the user named it.
     dir: PathBuf,
+    /// Where files are read and written: `dir`, or the folder that [`Writing`] holds.
+    at: PathBuf,
     plan: RunPlan,
-    /// Held while cells may be written, so that two writers never meet.
-    lock: Option<Lock>,
+    writing: Option<Writing>,
+}
+
+/// Kept while cells may be written.
+#[derive(Debug)]
+struct Writing {
+    /// Whatever becomes of its name.
+    _folder: OutputFolder,
+    /// Two writers never meet.
+    _lock: Lock,
 }
 
 /// Why a run folder cannot be made, read or written.
@@ -116,32 +130,45 @@ impl RunError {
 impl Run {
     /// Begins a run in `dir`, or goes on with it if the same experiment was begun there.
     pub fn create(dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
-        let measured = plan.imported.is_none().then_some(&plan.experiment);
-        let checked = measured.map_or(Ok(()), |experiment| experiment.check().map_err(|e| e.to_string()));
-        checked.and_then(|()| plan.check()).map_err(RunError::Plan)?;
-        if let Some(others) = trust::others_in_output(dir).map_err(io_error("look at", dir))? {
-            return Err(RunError::NotOurs(others));
-        }
-        let occupied = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
-        if occupied && !dir.join(RUN_FILE).exists() {
-            return Err(RunError::NotEmpty(dir.to_path_buf()));
-        }
-        if !occupied {
-            write_plan(dir, &plan)?;
-        }
-        let lock = Lock::try_open(dir).map_err(io_error("lock", dir))?;
+        check(&plan)?;
+        let place = Place::of(dir, Missing::Made).map_err(io_error("create", dir))?;
+        Run::create_checked((&place.parent, &place.name), dir, plan)
+    }
+
+    /// The same by a name in a folder that is held open already. `dir` is the whole path, for messages.
+    pub fn create_in(place: (&OutputFolder, &OsStr), dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
+        check(&plan)?;
+        Run::create_checked(place, dir, plan)
+    }
+
+    fn create_checked(place: (&OutputFolder, &OsStr), dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
+        let (parent, name) = place;
+        let there = parent.open(name).map_err(io_error("open", dir))?;
+        let there = there.map(|folder| checked(folder, dir)).transpose()?;
+        let folder = match there {
+            Some((folder, true)) => folder,
+            _ => write_plan(place, dir, &plan)?,
+        };
+        let at = folder.held().map_err(io_error("open", dir))?;
+        let lock = Lock::try_open(&at).map_err(io_error("lock", dir))?;
         let lock = lock.ok_or_else(|| RunError::Busy(dir.to_path_buf()))?;
-        let mut run = Run::open(dir)?;
+        let mut run = Run::opened(dir, at)?;
         if let Some(difference) = run.plan.difference(&plan) {
             return Err(RunError::AnotherRun {
                 dir: dir.to_path_buf(),
                 difference,
             });
         }
-        let cells = dir.join(CELLS_DIR);
-        fs::create_dir_all(&cells).map_err(io_error("create", &cells))?;
-        folder::remove_leftovers(&cells)?;
-        run.lock = Some(lock);
+        let cells = run.at.join(CELLS_DIR);
+        let made = match fs::create_dir(&cells) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(io_error("create", &cells)(e)),
+            _ => Ok(()),
+        };
+        run.named(made.and_then(|()| folder::remove_leftovers(&cells)))?;
+        run.writing = Some(Writing {
+            _folder: folder,
+            _lock: lock,
+        });
         Ok(run)
     }
 
@@ -162,15 +189,26 @@ impl Run {
                 None => RunError::NotARun(dir.to_path_buf()),
             });
         }
-        let plan: RunPlan = folder::read_form(dir, RUN_FILE, plan::SCHEMA, Some(plan::EARLIER))?;
-        let plan = plan.of_today();
-        plan.check()
-            .map_err(|what| folder::other_version(&dir.join(RUN_FILE), what))?;
+        Run::opened(dir, dir.to_path_buf())
+    }
+
+    fn opened(dir: &Path, at: PathBuf) -> Result<Run, RunError> {
+        let plan = folder::read_form(&at, RUN_FILE, plan::SCHEMA, Some(plan::EARLIER)).map(RunPlan::of_today);
+        let plan = plan.and_then(|plan| match plan.check() {
+            Ok(()) => Ok(plan),
+            Err(what) => Err(folder::other_version(&at.join(RUN_FILE), what)),
+        });
         Ok(Run {
+            plan: plan.map_err(|error| error.named(&at, dir))?,
             dir: dir.to_path_buf(),
-            plan,
-            lock: None,
+            at,
+            writing: None,
         })
+    }
+
+    /// Errors tell the name that the user knows.
+    fn named<T>(&self, result: Result<T, FolderError>) -> Result<T, RunError> {
+        Ok(result.map_err(|error| error.named(&self.at, &self.dir))?)
     }
 
     /// The folder.
@@ -193,14 +231,28 @@ impl Run {
         self.plan.to_go_on(&self.dir)
     }
 
-    /// Where a cell's folder is, or would be.
+    /// Where a cell's folder is, or would be, by the name that the user knows.
     pub fn cell_dir(&self, id: &CellId) -> PathBuf {
         self.dir.join(CELLS_DIR).join(id.as_str())
     }
 
+    fn held_cell(&self, id: &CellId) -> PathBuf {
+        self.cells().join(id.as_str())
+    }
+
+    fn cells(&self) -> PathBuf {
+        self.at.join(CELLS_DIR)
+    }
+
+    /// The name that the user knows of a path in this run.
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.at)
+            .map_or_else(|_| path.to_path_buf(), |below| self.dir.join(below))
+    }
+
     /// Whether a cell was measured; its contents are checked when they are read.
     pub fn has_cell(&self, id: &CellId) -> bool {
-        self.cell_dir(id).is_dir()
+        self.held_cell(id).is_dir()
     }
 
     /// Planned cells that were not measured, in order.
@@ -208,35 +260,37 @@ impl Run {
         self.plan.cells.iter().filter(|cell| !self.has_cell(&cell.id))
     }
 
+    /// A text with the name that the user knows in the place of this run's.
+    pub fn shown_in(&self, text: &str) -> String {
+        match self.at == self.dir {
+            true => text.to_string(),
+            false => text.replace(&*self.at.to_string_lossy(), &self.dir.to_string_lossy()),
+        }
+    }
+
     /// Keeps a cell, whole or not at all.
     pub fn write_cell(&self, result: &CellResult) -> Result<(), RunError> {
         let id = self.may_write(&result.record)?;
-        Ok(folder::write_cell(&self.dir.join(CELLS_DIR), id.as_str(), result)?)
+        self.named(folder::write_cell(&self.cells(), id.as_str(), result))
     }
 
     /// Keeps a cell in the place of what was kept of it until now; there is always a whole one. `beside` are further files.
     pub fn replace_cell(&self, result: &CellResult, beside: &[(&str, &[u8])]) -> Result<(), RunError> {
         let id = self.is_planned(&result.record)?;
-        let cells = self.dir.join(CELLS_DIR);
-        Ok(folder::replace_cell(&cells, id.as_str(), result, beside)?)
+        self.named(folder::replace_cell(&self.cells(), id.as_str(), result, beside))
     }
 
     /// The same with samples, and files beside them, that were written in [`Run::scratch`].
     pub fn move_cell(&self, record: &Record, files: &[(&str, &Path)]) -> Result<(), RunError> {
         let id = self.may_write(record)?;
-        Ok(folder::move_cell(
-            &self.dir.join(CELLS_DIR),
-            id.as_str(),
-            record,
-            files,
-        )?)
+        self.named(folder::move_cell(&self.cells(), id.as_str(), record, files))
     }
 
     /// A folder for files that become part of a cell; gone when dropped, and at the next start if it was left.
     pub fn scratch(&self) -> Result<tempfile::TempDir, RunError> {
-        let cells = self.dir.join(CELLS_DIR);
+        let cells = self.cells();
         let folder = tempfile::Builder::new().prefix(folder::WRITING).tempdir_in(&cells);
-        Ok(folder.map_err(io_error("write a folder in", &cells))?)
+        self.named(folder.map_err(io_error("write a folder in", &cells)))
     }
 
     fn may_write<'a>(&self, record: &'a Record) -> Result<&'a CellId, RunError> {
@@ -248,7 +302,7 @@ impl Run {
     }
 
     fn is_planned<'a>(&self, record: &'a Record) -> Result<&'a CellId, RunError> {
-        if self.lock.is_none() {
+        if self.writing.is_none() {
             return Err(RunError::ReadOnly(self.dir.clone()));
         }
         self.entry(record.id.as_str())?;
@@ -278,16 +332,16 @@ impl Run {
                 command: worstcase_base::format::shell(&self.to_go_on()),
             });
         }
-        let dir = self.cell_dir(id);
-        let record = folder::read_record(&dir)?;
-        if record.id != *id {
-            return Err(RunError::Folder(FolderError::Damaged {
+        let dir = self.held_cell(id);
+        let record = folder::read_record(&dir).and_then(|record| match record.id == *id {
+            true => Ok(record),
+            false => Err(FolderError::Damaged {
                 file: dir.join(folder::RECORD_FILE),
                 what: format!("it is the record of '{}'", record.id),
                 aside: dir,
-            }));
-        }
-        Ok(record)
+            }),
+        });
+        self.named(record)
     }
 
     /// The records of all cells that were measured, in the plan's order.
@@ -298,7 +352,7 @@ impl Run {
 
     /// Hands a cell's samples to `each`, in order and in bounded memory.
     pub fn for_each_sample(&self, record: &Record, each: impl FnMut(SampleRow)) -> Result<(), RunError> {
-        Ok(folder::for_each_sample(&self.cell_dir(&record.id), record, each)?)
+        self.named(folder::for_each_sample(&self.held_cell(&record.id), record, each))
     }
 }
 
@@ -308,16 +362,27 @@ fn last_run_in(dir: &Path) -> Option<PathBuf> {
     entries.filter(|path| path.join(RUN_FILE).exists()).max()
 }
 
-/// Writes the plan as a new folder, or into an empty one.
-fn write_plan(dir: &Path, plan: &RunPlan) -> Result<(), RunError> {
-    let absolute = std::path::absolute(dir).map_err(io_error("create", dir))?;
-    let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name().and_then(|n| n.to_str())) else {
+fn check(plan: &RunPlan) -> Result<(), RunError> {
+    let measured = plan.imported.is_none().then_some(&plan.experiment);
+    let checked = measured.map_or(Ok(()), |experiment| experiment.check().map_err(|e| e.to_string()));
+    checked.and_then(|()| plan.check()).map_err(RunError::Plan)
+}
+
+/// A folder that is there, and whether it holds a run; refused if others can write to it, or if it holds something else.
+fn checked(folder: OutputFolder, dir: &Path) -> Result<(OutputFolder, bool), RunError> {
+    if let Some(others) = output::others_in(&folder, dir).map_err(io_error("look at", dir))? {
+        return Err(RunError::NotOurs(others));
+    }
+    let at = folder.held().map_err(io_error("open", dir))?;
+    let is_run = at.join(RUN_FILE).exists();
+    if !is_run && fs::read_dir(&at).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(RunError::NotEmpty(dir.to_path_buf()));
-    };
-    fs::create_dir_all(parent).map_err(io_error("create", parent))?;
-    Ok(folder::write_first(
-        parent,
-        name,
-        &[(RUN_FILE, &folder::to_json(plan))],
-    )?)
+    }
+    Ok((folder, is_run))
+}
+
+/// Writes the plan as a new folder, or in the place of an empty one.
+fn write_plan(place: (&OutputFolder, &OsStr), dir: &Path, plan: &RunPlan) -> Result<OutputFolder, RunError> {
+    let folder = folder::write_first(place, dir, &[(RUN_FILE, &folder::to_json(plan))])?;
+    Ok(checked(folder, dir)?.0)
 }

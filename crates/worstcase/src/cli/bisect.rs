@@ -5,7 +5,7 @@ mod step;
 
 use super::compare::{breakdown, worsening};
 use super::lab::{self, ExecutorArgs, Jobs, QemuArgs, Selection, run_cells};
-use super::output::{print, write};
+use super::output::print;
 use super::progress::Terminal;
 use super::{Error, stop};
 use clap::Args;
@@ -249,7 +249,7 @@ impl Bench<'_> {
         };
         for (file, text) in [("bisect.md", markdown(&found)), ("bisect.mail", mail(&found))] {
             let path = output.join(file);
-            write(&path, text.as_bytes()).map_err(BisectError::io(&path))?;
+            worstcase_base::output::write(&path, text.as_bytes()).map_err(BisectError::io(&path))?;
         }
         print(&found.terminal())?;
         print(&format!(

@@ -16,7 +16,7 @@ use worstcase_analysis::explain::{
 };
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_analysis::operation::{self, Operation};
-use worstcase_base::Exit;
+use worstcase_base::{Exit, output};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::flame::FlameError;
@@ -290,7 +290,7 @@ fn shown(args: &ExplainArgs, breakdown: &Breakdown, other: Option<&Breakdown>) -
 }
 
 fn write(path: &Path, data: &[u8]) -> Result<(), ShowBreakdownError> {
-    std::fs::write(path, data).map_err(|source| ShowBreakdownError::Write {
+    output::write(path, data).map_err(|source| ShowBreakdownError::Write {
         path: path.to_path_buf(),
         source,
     })

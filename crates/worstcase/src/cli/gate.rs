@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_base::Exit;
-use worstcase_base::duration;
 use worstcase_base::format::shell;
+use worstcase_base::{duration, output};
 use worstcase_probe::Nanos;
 use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
 use worstcase_report::terminal::Style;
@@ -236,7 +236,7 @@ fn again(args: &GateArgs) -> String {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), GateError> {
-    std::fs::write(path, text).map_err(|cause| GateError::Write {
+    output::write(path, text.as_bytes()).map_err(|cause| GateError::Write {
         path: path.to_path_buf(),
         cause,
     })

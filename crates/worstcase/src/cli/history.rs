@@ -1,11 +1,11 @@
 //! `worstcase history`: many runs over time or over kernels, and where they changed.
 
-use super::output::{OutputError, print, write};
+use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::{Exit, output};
 use worstcase_kernels::version;
 use worstcase_report::history::{csv, json, svg, terminal};
 use worstcase_report::picture::svg::Theme;
@@ -96,7 +96,7 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, HistoryCliError> {
     let history = History::of(find(&args.folders)?, version::compare);
     if let Some(path) = &args.output {
         let theme = if args.dark { Theme::Dark } else { Theme::Light };
-        write(path, svg(&history, theme).as_bytes()).map_err(|cause| HistoryCliError::Write {
+        output::write(path, svg(&history, theme).as_bytes()).map_err(|cause| HistoryCliError::Write {
             path: path.clone(),
             cause,
         })?;

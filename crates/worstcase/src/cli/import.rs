@@ -116,8 +116,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
             run.write_cell(cell)?;
         }
     }
-    drop(run);
-    Ok(show::summary(&output)?)
+    Ok(show::summary(&run)?)
 }
 
 impl ImportArgs {

@@ -193,7 +193,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     };
     let (run, outcome) = run_cells(plan, output, &additions, &means)?;
     stop::tell(outcome, &run);
-    let shown = show::summary(output)?;
+    let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {
         let what = census::How {
             qemu: &qemu,

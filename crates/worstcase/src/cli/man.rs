@@ -5,11 +5,11 @@ use super::visible;
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use worstcase_base::Exit;
 use worstcase_base::format::plain;
+use worstcase_base::output::OutputFolder;
 
 /// Write the manual's pages: worstcase.1 and one for each command
 #[derive(Debug, Args)]
@@ -53,11 +53,10 @@ pub fn run(args: &ManArgs) -> Result<(), ManError> {
         let path = path.to_path_buf();
         move |source| ManError::Write { path, source }
     };
-    fs::create_dir_all(&args.output).map_err(failed(&args.output))?;
+    let folder = OutputFolder::create(&args.output).map_err(failed(&args.output))?;
     let pages = pages();
     for (name, text) in &pages {
-        let path = args.output.join(name);
-        fs::write(&path, text).map_err(failed(&path))?;
+        folder.write(name, text).map_err(failed(&args.output.join(name)))?;
     }
     let dir = args.output.display();
     let said = format!("{} pages in {dir}: man -l {dir}/worstcase.1", pages.len());

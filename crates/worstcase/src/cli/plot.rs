@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use worstcase_base::Exit;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
+use worstcase_base::output::OutputFolder;
 use worstcase_probe::Nanos;
 use worstcase_report::picture::svg::{Theme, draw};
 use worstcase_report::picture::{Options, Picture, of_run, some_of_run};
@@ -115,14 +116,16 @@ pub fn run(args: &PlotArgs) -> Result<(), PlotError> {
         return Ok(print(&listed(&pictures))?);
     }
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
-    std::fs::create_dir_all(&args.output).map_err(|source| PlotError::Write {
+    let folder = OutputFolder::create(&args.output).map_err(|source| PlotError::Write {
         path: args.output.clone(),
         source,
     })?;
     let mut said = String::new();
     for picture in &pictures {
-        let path = args.output.join(format!("{}.svg", picture.head().id));
-        std::fs::write(&path, draw(picture, theme)).map_err(|source| PlotError::Write {
+        let name = format!("{}.svg", picture.head().id);
+        let path = args.output.join(&name);
+        let written = folder.write(&name, draw(picture, theme).as_bytes());
+        written.map_err(|source| PlotError::Write {
             path: path.clone(),
             source,
         })?;

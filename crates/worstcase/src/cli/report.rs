@@ -1,7 +1,7 @@
 //! `worstcase report`: runs as one page.
 
 use super::lab::Jobs;
-use super::output::{self, OutputError, print, print_data};
+use super::output::{OutputError, print, print_data};
 use super::progress::{Bar, Steps, Terminal};
 use super::replay::ReplayArgs;
 use clap::Args;
@@ -104,7 +104,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
         print_data(&page)?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::write(&args.output, page.as_bytes()).map_err(failed)?;
+    worstcase_base::output::write(&args.output, page.as_bytes()).map_err(failed)?;
     let size = page.len() as f64 / 1e6;
     let said = format!("{} ({size:.1} MB): open it in a browser", args.output.display());
     print(&(plain(&said) + "\n"))?;

@@ -5,7 +5,7 @@ mod data;
 use super::completions;
 use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_base::Exit;
 use worstcase_base::duration;
@@ -110,10 +110,13 @@ impl ShowError {
 
 /// Runs the command.
 pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
-    let run = Run::open(&args.run)?;
+    show(&Run::open(&args.run)?, args)
+}
+
+fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let style = terminal::Style::of_stdout();
     if args.samples || args.histogram {
-        data::run(&run, args)?;
+        data::run(run, args)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(id) = &args.cell {
@@ -149,8 +152,9 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, ShowError> {
 }
 
 /// Shows a run that was just measured, with its own criterion, and says where it is and what may come next.
-pub fn summary(dir: &Path) -> Result<ExitCode, ShowError> {
-    let shown = run(&ShowArgs {
+pub fn summary(run: &Run) -> Result<ExitCode, ShowError> {
+    let dir = run.dir();
+    let args = ShowArgs {
         run: dir.to_path_buf(),
         json: false,
         csv: false,
@@ -160,7 +164,8 @@ pub fn summary(dir: &Path) -> Result<ExitCode, ShowError> {
         criterion: None,
         gate: false,
         quantity: Vec::new(),
-    })?;
+    };
+    let shown = show(run, &args)?;
     print(&format!(
         "\nkept in {}; a page of it: {}\n",
         plain(&dir.display().to_string()),

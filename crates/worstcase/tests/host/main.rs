@@ -1,5 +1,7 @@
 //! `worstcase host` as a user types it.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 mod bench;
 mod broke;
 mod containers;
@@ -8,6 +10,7 @@ mod isolate;
 mod isolated;
 mod kept;
 mod machine;
+mod others;
 mod priorities;
 mod run;
 mod setup;

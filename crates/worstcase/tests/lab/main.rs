@@ -6,6 +6,8 @@
 //!
 //! All times compared here are virtual, hence exact: none of these tests depends on how fast or busy the controller is.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 mod across_cpus;
 mod arguments;
 mod bench;

@@ -116,6 +116,26 @@ fn it_writes_to_no_file_but_its_own() {
     assert!(!at("new").exists());
 }
 
+/// Neither it nor the wrapper gets what the shell left open for worstcase.
+#[test]
+fn it_gets_no_descriptor_that_worstcase_was_given() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("file"), "as it was").unwrap();
+    let tries = "if (echo more >&9) 2> /dev/null; then exit 1; fi\nexec qemu-system-x86_64 \"$@\"";
+    qemu_that(tries, &at("qemu"));
+    let cell = cell(&controller, &at("qemu"), &at("run"));
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "exec 9>>\"$0\" && exec \"$@\""])
+        .arg(at("file"))
+        .arg(cell.get_program())
+        .args(cell.get_args());
+    let set = cell.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    shell.envs(set).assert().success();
+    assert_eq!(fs::read_to_string(at("file")).unwrap(), "as it was");
+}
+
 /// Whose rights it has when root runs worstcase, of a kernel that only root may read.
 #[test]
 fn of_root_it_is_nobody_or_the_user_is_told() {

@@ -1,5 +1,7 @@
 //! The report's page in a real Chromium: everything is drawn, nothing is asked of anybody, names stay names.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 mod chromium;
 mod command;
 mod drawn;

@@ -1,5 +1,7 @@
 //! What happens to results after measuring, from outside: run folders on disk, verdicts, tables, commands.
 
+#![allow(clippy::disallowed_methods, reason = "tests write where they like")]
+
 mod bench;
 mod census;
 mod cli;
@@ -18,6 +20,7 @@ mod lost;
 mod manual;
 mod noise;
 mod odd_files;
+mod others;
 mod pictures;
 mod plain_data;
 mod records;

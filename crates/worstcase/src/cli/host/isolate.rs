@@ -1,10 +1,9 @@
 //! `worstcase host isolate`.
 
-use crate::cli::output::{self, print};
+use crate::cli::output::print;
 use crate::cli::{Error, stop};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use worstcase_analysis::breakdown::host::running_kernel;
 use worstcase_analysis::isolate::{Answer, KINDS, Machine, answer};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
+use worstcase_base::output::OutputFolder;
 use worstcase_host::isolate::{Asked, Observed, Occupy, observe};
 use worstcase_host::{CpuList, Facts, HostError};
 use worstcase_probe::Nanos;
@@ -81,7 +81,7 @@ fn exclude_help() -> String {
 pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
     let facts = Facts::of(Path::new("/"));
     let asked = asked(args, &facts)?;
-    let file = args.output.as_deref().map(folder).transpose()?;
+    let output = args.output.as_deref().map(new_folder).transpose()?;
     let stop = stop::on_signals()?;
     let bar = bar(args.time);
     let observed = observe(&asked, &stop, |time, entries| {
@@ -90,9 +90,10 @@ pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
     });
     bar.finish_and_clear();
     let answer = named(args, &facts, observed?);
-    if let Some(file) = file {
-        let written = output::write(&file, json(&answer).as_bytes());
-        written.map_err(|source| HostError::Samples { path: file, source })?;
+    if let (Some(folder), Some(path)) = (output, &args.output) {
+        let written = folder.write(FILE, json(&answer).as_bytes());
+        let path = path.join(FILE);
+        written.map_err(|source| HostError::Samples { path, source })?;
     }
     print(&match args.json {
         true => json(&answer),
@@ -125,20 +126,20 @@ fn asked(args: &IsolateArgs, facts: &Facts) -> Result<Asked, HostError> {
     })
 }
 
-/// The file to keep it in, which is not there yet.
-fn folder(folder: &Path) -> Result<PathBuf, HostError> {
+/// The folder to keep it in, where no such file is yet.
+fn new_folder(folder: &Path) -> Result<OutputFolder, HostError> {
     let file = folder.join(FILE);
     let failed = |source: io::Error| HostError::Samples {
         path: folder.to_path_buf(),
         source,
     };
-    fs::create_dir_all(folder).map_err(failed)?;
+    let opened = OutputFolder::create(folder).map_err(failed)?;
     match file.exists() {
         true => Err(HostError::Argument(format!(
             "{} is there already: name another folder with --output",
             file.display()
         ))),
-        false => Ok(file),
+        false => Ok(opened),
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use worstcase_base::format::{file_name, is_file_name, plain};
+use worstcase_base::output::OutputFolder;
 use worstcase_plan::Plan;
 use worstcase_remote::ssh::{Board, measure_on};
 use worstcase_remote::{Executable, RemoteError};
@@ -42,7 +43,7 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
         Some(path) => Executable::at(path.clone())?,
         None => Executable::own()?,
     };
-    std::fs::create_dir_all(&folder).map_err(RemoteError::io(&folder))?;
+    OutputFolder::create(&folder).map_err(RemoteError::io(&folder))?;
     for name in &args.boards {
         Run::check_begun(&folder.join(folder_of(name)), false)?;
     }

@@ -156,8 +156,7 @@ pub fn measure(
     if let Some(late) = &ended {
         late.tell(&run)?;
     }
-    drop(run);
-    let shown = show::summary(output)?;
+    let shown = show::summary(&run)?;
     let outcome = match &ended {
         Some(_) => "break",
         None if outcome.measured < outcome.of => "interrupted",

@@ -1,14 +1,14 @@
 //! Where metrics go: a port that Prometheus asks, and a file that node_exporter reads. A thread of its own each, off the
 //! measured CPUs where there are others.
 
-use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tiny_http::{Header, Method, Request, Response, Server};
+use worstcase_base::output;
 use worstcase_host::HostError;
 use worstcase_host::cpus::stay_off;
 use worstcase_report::metrics::{Form, Watched};
@@ -119,14 +119,14 @@ impl Textfile {
     pub fn open(path: &Path, cpus: &[u32], watched: Shared) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
         let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
-        write(&path, &told(&watched, Form::Plain)).map_err(refused)?;
+        output::write(&path, &told(&watched, Form::Plain)).map_err(refused)?;
         let worker = Worker::start(cpus, move |over| {
             let mut next = Instant::now() + EVERY;
             loop {
                 let is_over = over.load(Ordering::Relaxed);
                 if is_over || Instant::now() >= next {
                     next = Instant::now() + EVERY;
-                    if let Err(e) = write(&path, &told(&watched, Form::Plain)) {
+                    if let Err(e) = output::write(&path, &told(&watched, Form::Plain)) {
                         eprintln!("worstcase: cannot write {}: {e}", path.display());
                     }
                 }
@@ -138,12 +138,4 @@ impl Textfile {
         });
         Ok(Textfile { _worker: worker })
     }
-}
-
-/// In one step. The temporary file has one name, so that a killed writer's is replaced by the next.
-fn write(path: &Path, text: &[u8]) -> std::io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary: PathBuf = path.with_file_name(format!(".{name}.writing"));
-    fs::write(&temporary, text)?;
-    fs::rename(&temporary, path)
 }
