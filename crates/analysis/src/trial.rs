@@ -3,9 +3,9 @@
 use serde::Serialize;
 use worstcase_host::run::trial::Variant;
 use worstcase_probe::Nanos;
-use worstcase_results::stats::interval;
 use worstcase_results::stats::many::holm;
 use worstcase_results::stats::ranks::{RankTest, Shift};
+use worstcase_results::stats::{interval, median};
 
 /// The form of a trial as JSON.
 pub const SCHEMA: &str = "worstcase-trial/1";
@@ -121,7 +121,7 @@ pub fn judge(measured: Vec<(Variant, Vec<Nanos>)>, criterion: Option<Nanos>) -> 
         Tried {
             name: variant.name,
             settings: variant.settings,
-            median_ns: sorted.get(sorted.len() / 2).copied().unwrap_or_default(),
+            median_ns: median::of_sorted(&sorted).unwrap_or_default(),
             interval: interval::of_median(&sorted),
             maxima_ns: maxima,
             ratio,

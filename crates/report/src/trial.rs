@@ -120,9 +120,9 @@ mod tests {
         the highest latency of each of 6 rounds, in us; ratio: to the machine as it is
 
         set            median    lowest   highest  ratio                  says
-        as-it-is          250       190       300
-        ksm               240       195       310  1.00 (0.78..1.24)      no difference shown
-        idle-states      52.0      38.0      60.0  0.20 (0.15..0.27)      better
+        as-it-is          210       190       300
+        ksm               230       195       310  1.00 (0.78..1.24)      no difference shown
+        idle-states      41.0      38.0      60.0  0.20 (0.15..0.27)      better
 
         It helps: idle-states.
         The fewest settings that stayed within 100 us in every round: idle-states.

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use worstcase_probe::Instructions;
 use worstcase_probe::census::Kind;
 use worstcase_probe::census::log::{LONG, Section};
+use worstcase_results::stats::median;
 
 /// See the module. Times are ns of the load's time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,9 +96,7 @@ fn periods(taken: &CellCensus, joined: &[Joined]) -> (Vec<Period>, u64) {
         .moments
         .iter()
         .filter_map(|m| Some(asleep(m.index)?.0 - m.sample.0));
-    let mut delays: Vec<u64> = known.collect();
-    delays.sort_unstable();
-    let usual = delays.get(delays.len() / 2).copied().unwrap_or(0);
+    let usual = median::of(known).unwrap_or(0);
     let mut at = taken.about.period_ns;
     let period = |(moment, joined): (&worstcase_lab::moments::Moment, &Joined)| {
         let period = Period {

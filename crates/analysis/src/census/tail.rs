@@ -7,7 +7,7 @@ use super::places::function;
 use serde::Serialize;
 use worstcase_base::format::micros;
 use worstcase_probe::Nanos;
-use worstcase_results::stats::many;
+use worstcase_results::stats::{many, median};
 
 /// Level of the test: one right census in a hundred is refused.
 pub const LEVEL: f64 = 0.01;
@@ -67,7 +67,7 @@ pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
     }
     let expectation = Expectation::of(taken, joined);
     let paths = expectation.paths();
-    let Some(most) = paths.last() else {
+    let (Some(most), Some(median)) = (paths.last(), median::of_sorted(paths)) else {
         return not("no sample met a long section");
     };
     let Some(longest) = expectation.longest() else {
@@ -77,7 +77,7 @@ pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
     // Up to the latest of these the tail is theirs, and the census says nothing; nor does it where most paths alone take
     // longer.
     let latest = elsewhere.map_or(0, |j| j.latency.0);
-    let from = latest.max(paths[paths.len() / 2]);
+    let from = latest.max(median);
     let thresholds: Vec<u64> = round_numbers()
         .skip_while(|t| *t < from)
         .take_while(|t| *t < longest + most)

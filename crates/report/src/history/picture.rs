@@ -7,6 +7,7 @@ use crate::picture::svg::Theme;
 use crate::picture::svg::over_time::{Mark, OverTime, Panel, Row, Stretch, draw};
 use worstcase_base::format::plain;
 use worstcase_results::history::{History, Line, Measure, Series};
+use worstcase_results::stats::median;
 
 /// Points are not joined over more than so many usual distances.
 const GAP: f64 = 3.5;
@@ -116,7 +117,7 @@ fn panel(title: String, series: &[&Series], places: &[f64]) -> Panel {
 fn stretches(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     let mut distances: Vec<f64> = points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     distances.sort_by(f64::total_cmp);
-    let usual = distances.get(distances.len() / 2).copied().unwrap_or(0.0);
+    let usual = median::of_sorted(&distances).unwrap_or(0.0);
     let near = |a: &(f64, f64), b: &(f64, f64)| b.0 - a.0 <= usual * GAP;
     points.chunk_by(near).map(<[(f64, f64)]>::to_vec).collect()
 }

@@ -9,6 +9,7 @@ use worstcase_base::format::plain;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchRepetition};
 use worstcase_results::record::{Quantity, Record, Summary};
+use worstcase_results::stats::median;
 
 /// All of them that were measured.
 pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
@@ -226,9 +227,8 @@ fn over_median(seeds: &[Measured<'_>], of: fn(&Summary) -> Option<u64>) -> Optio
     let mut values: Vec<Nanos> = summaries.filter_map(of).map(Nanos).collect();
     values.sort_unstable();
     let interval = worstcase_results::stats::interval::of_median(&values);
-    let median = values.get(values.len().checked_sub(1)? / 2)?;
     Some((
-        median.as_micros_f64(),
+        median::of_sorted(&values)?.as_micros_f64(),
         interval.map(|i| [i.low.as_micros_f64(), i.high.as_micros_f64()]),
     ))
 }

@@ -24,15 +24,7 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
     let values = || rows.iter().flat_map(|r| &r.cells).flatten().filter_map(|c| c.value);
     let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let names = rows.iter().map(|r| r.of.label.clone()).collect();
-    let is_lab = question.ensembles.iter().any(|e| e.cpu.is_none());
-    let mut about = match is_lab {
-        true => "Each field: the median over the seeds of each seed's maximum.",
-        false => "Each field: the maximum.",
-    }
-    .to_string();
-    if is_lab && question.ensembles.iter().any(|e| e.cpu.is_some()) {
-        about += " On a host: the maximum.";
-    }
+    let mut about = "Each field: the largest of all seeds.".to_string();
     if question.limit(data).is_some() {
         about += " A triangle: a sample is above the criterion. The word at the end of a row is the subject's verdict.";
     }
@@ -110,20 +102,19 @@ fn cell(
     if records.is_empty() {
         return None;
     }
-    // CPUs of a host are no seeds: one of them speaks, the worst.
-    let of_cell = || {
-        let all = question.ensembles.iter();
-        all.filter(|e| e.subject == subject.id && e.load == load && is_asked(e.cpu))
-    };
-    let ensemble = of_cell().max_by_key(|e| e.worst_case());
-    let highest = of_cell().map(|e| e.max()).max();
+    let all = question.ensembles.iter();
+    let of_cell = all.filter(|e| e.subject == subject.id && e.load == load && is_asked(e.cpu));
+    let ensemble = of_cell.max_by_key(|e| e.max());
+    let highest = ensemble.map(|e| e.max());
+    // CPUs of a host are no seeds.
+    let seeds = ensemble.filter(|e| e.cpu.is_none() && e.seeds.len() > 1);
     let us = |ns: Nanos| ns.as_micros_f64();
     Some(HeatCell {
-        value: ensemble.map(|e| us(e.worst_case())),
-        text: ensemble.map_or("missed".into(), |e| micros(e.worst_case())),
-        max: highest.map(us),
-        interval: ensemble
-            .and_then(|e| e.worst_case_interval())
+        value: highest.map(us),
+        text: highest.map_or("missed".into(), micros),
+        median: seeds.map(|e| us(e.median_max())),
+        interval: seeds
+            .and_then(|e| e.median_max_interval())
             .map(|i| [us(i.low), us(i.high)]),
         seeds: distinct(records.iter().map(|r| r.cell.seed)).len(),
         samples: records.iter().map(|r| r.accounting.rows()).sum(),

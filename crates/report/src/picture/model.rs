@@ -221,13 +221,13 @@ pub struct HeatRow {
 /// A subject under a load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeatCell {
-    /// Median over the seeds of the maxima; nothing if every period was missed.
+    /// Largest of all seeds; nothing if every period was missed.
     pub value: Option<f64>,
     /// The same as text, or `missed`.
     pub text: String,
-    /// Largest of all seeds.
-    pub max: Option<f64>,
-    /// Interval of the median, if there are several seeds.
+    /// Median over the seeds of the maxima, if there are several.
+    pub median: Option<f64>,
+    /// Its interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// Seeds, on the host CPUs too.

@@ -321,7 +321,31 @@ fn cpus_of_a_host_are_no_seeds() {
     );
     let field = heat.rows[0].cells[0].as_ref().unwrap();
     assert_eq!((field.value, field.interval, field.seeds), (Some(22_403.0), None, 2));
-    assert_eq!(heat.head.about, "Each field: the maximum.");
+    assert_eq!(heat.head.about, "Each field: the largest of all seeds.");
+}
+
+#[test]
+fn the_largest_is_the_largest_of_all_seeds() {
+    let of_seed = |(seed, worst)| {
+        cell(
+            subject("6.1.0-1-amd64", "none"),
+            "idle",
+            seed,
+            500,
+            &samples(500, worst),
+        )
+    };
+    let all = pictures(
+        &[(1, 229_000), (2, 240_000), (3, 200_000)].map(of_seed),
+        Options::default(),
+    );
+    let Picture::Heat(heat) = find(&all, "heat-wakeup-latency") else {
+        panic!()
+    };
+    assert_eq!(heat.head.title, "largest latency (timer due to user code)");
+    let field = heat.rows[0].cells[0].as_ref().unwrap();
+    assert_eq!((field.text.as_str(), field.value), ("240", Some(240.0)));
+    assert_eq!((field.median, field.seeds), (Some(229.0), 3));
 }
 
 #[test]
@@ -642,7 +666,7 @@ fn work_with_files_by_scheduler_a_panel_a_test_and_kernel() {
         said(0),
         [
             ("MB/s", "more is better", 200.0, "200"),
-            ("virtual ms", "less is better", 10.5, "12.0")
+            ("virtual ms", "less is better", 9.0, "12.0")
         ]
     );
     assert_eq!(said(2)[0], ("operations/s", "more is better", 150.0, "150"));

@@ -3,6 +3,7 @@
 use super::How;
 use super::side::{Figures, Group, Seed, Side};
 use crate::record::{Gaps, Quantity, SubjectId};
+use crate::stats::median;
 use crate::stats::ranks::{RankTest, Shift};
 use serde::Serialize;
 use std::fmt;
@@ -68,12 +69,10 @@ pub struct Values {
 
 impl Values {
     fn new(of_seeds: Vec<u64>) -> Option<Values> {
-        let mut sorted = of_seeds.clone();
-        sorted.sort_unstable();
         Some(Values {
-            median: *sorted.get(sorted.len().checked_sub(1)? / 2)?,
-            lowest: *sorted.first()?,
-            highest: *sorted.last()?,
+            median: median::of(of_seeds.iter().copied())?,
+            lowest: *of_seeds.iter().min()?,
+            highest: *of_seeds.iter().max()?,
             of_seeds,
         })
     }

@@ -5,6 +5,7 @@ use super::{Line, Point};
 use crate::record::Venue;
 use crate::stats::change_points::{Candidate, ORDERS, Together, candidate, follows};
 use crate::stats::many::{holm, testable};
+use crate::stats::median;
 use serde::Serialize;
 
 /// The probability of any change shown by one command where there is none.
@@ -133,8 +134,8 @@ pub(super) fn judge(lines: &mut [Line]) -> usize {
             Change {
                 at,
                 after,
-                before: median(&values[from..shown.at]),
-                since: median(&values[shown.at..to]),
+                before: level(&values[from..shown.at]),
+                since: level(&values[shown.at..to]),
                 p: Some(shown.p),
                 with: points[at].differs_from(&points[after]),
             }
@@ -186,8 +187,6 @@ fn dependence(measure: Measure, values: &[u64], cuts: &[usize]) -> Option<String
     })
 }
 
-fn median(values: &[u64]) -> u64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    sorted[(sorted.len() - 1) / 2]
+fn level(values: &[u64]) -> u64 {
+    median::of(values.iter().copied()).expect("a stretch has a value")
 }

@@ -1,7 +1,7 @@
 //! One moment of a line: what one record of a machine says, or all seeds of a kernel in the lab.
 
 use crate::record::{Machine, Quantity, Record, Venue, judged};
-use crate::stats::{Distribution, Percentile};
+use crate::stats::{Percentile, median};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ impl Point {
         let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(quantity(r))).collect();
         let middle = |values: Option<Vec<u64>>| {
             let values = values.filter(|v| v.len() == records.len())?;
-            Some(Distribution::new(values.into_iter().map(Nanos))?.median().0)
+            median::of(values)
         };
         let of = |p: Percentile| {
             let values = summaries.iter().map(|s| s.percentiles_ns.get(&p).copied());

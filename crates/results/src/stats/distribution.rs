@@ -1,5 +1,6 @@
 //! The distribution of one cell's samples: exact order statistics, each of them a sample that was taken.
 
+use super::median;
 use serde::{Deserialize, Serialize};
 use worstcase_probe::Nanos;
 
@@ -108,7 +109,7 @@ impl Distribution {
 
     /// The nearest-rank median: of an even number of samples the lower one in the middle.
     pub fn median(&self) -> Nanos {
-        Nanos(self.sorted[(self.sorted.len() - 1) / 2])
+        Nanos(median::of_sorted(&self.sorted).expect("there is a sample"))
     }
 
     /// The nearest-rank percentile, the smallest sample that has at least that share of the samples at or

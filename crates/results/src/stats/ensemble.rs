@@ -5,7 +5,7 @@
 //! CPUs of a host are no seeds: they are different places, and each has an ensemble of its own.
 
 use super::interval::{self, Interval};
-use super::{Distribution, Percentile};
+use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
 use worstcase_probe::Nanos;
 
@@ -94,13 +94,13 @@ impl Ensemble {
     /// Median over the seeds of each seed's median, if each is known.
     pub fn median(&self) -> Option<Nanos> {
         let medians = self.seeds.iter().map(|s| s.median).collect::<Option<Vec<_>>>()?;
-        Some(middle(medians))
+        median::of(medians)
     }
 
     /// Median over the seeds of each seed's 99th percentile, if every seed bears one.
     pub fn p99(&self) -> Option<Nanos> {
         let p99s = self.seeds.iter().map(|s| s.p99).collect::<Option<Vec<_>>>()?;
-        Some(middle(p99s))
+        median::of(p99s)
     }
 
     /// The seed with the largest maximum (the first of equals).
@@ -168,11 +168,6 @@ impl Ensemble {
     }
 
     fn over_seeds(&self, pick: fn(&SeedStats) -> Nanos) -> Nanos {
-        middle(self.seeds.iter().map(pick).collect())
+        median::of(self.seeds.iter().map(pick)).expect("an ensemble has a seed")
     }
-}
-
-/// The nearest-rank median, as everywhere: a value that a seed gave.
-fn middle(values: Vec<Nanos>) -> Nanos {
-    Distribution::new(values).expect("an ensemble has a seed").median()
 }

@@ -1,7 +1,7 @@
 //! From samples to statements.
 //!
 //! [`distribution`] describes the samples of one cell, [`ensemble`] the seeds of one cell's question,
-//! [`interval`] says how sure a median over seeds is, [`points`] and [`io`] what the probes with parameters say, of
+//! [`median`] is the one in the middle, [`interval`] says how sure a median over seeds is, [`points`] and [`io`] what the probes with parameters say, of
 //! [`values`]; [`ranks`] whether two ensembles differ and by how much, [`many`] what several such answers are worth together,
 //! [`change_points`] where the level of a series changed, [`poisson`] whether a count is as expected, [`tail`] what the largest samples say of larger ones. `docs/statistics.md` has the
 //! rules with their reasons.
@@ -12,6 +12,7 @@ pub mod ensemble;
 pub mod interval;
 pub mod io;
 pub mod many;
+pub mod median;
 pub mod points;
 pub mod poisson;
 pub mod ranks;

@@ -1,7 +1,7 @@
 //! What the probes with parameters say of a point: a subject, a load and a probe's parameters, over all seeds.
 
-use super::Percentile;
 use super::values::Values;
+use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -393,7 +393,7 @@ fn remote(place: PointName, bench: Bench, records: &[&Record]) -> Option<RemoteP
     let over = |times: Vec<SendTimes>| {
         Some(SendTimes {
             min: times.iter().map(|s| s.min).min()?,
-            median: middle(times.iter().map(|s| s.median))?,
+            median: median::of(times.iter().map(|s| s.median))?,
             max: times.iter().map(|s| s.max).max()?,
         })
     };
@@ -429,15 +429,10 @@ pub(super) fn rounds(records: &[&Record]) -> Option<Rounds> {
     Some(Rounds {
         count: records.iter().map(|r| r.accounting.taken()).sum(),
         min: summaries.iter().filter_map(|s| s.min_ns).min().map(Nanos),
-        median: middle(summaries.iter().filter_map(|s| s.median_ns).map(Nanos)),
-        p99: p99s.and_then(|values| middle(values.into_iter().map(Nanos))),
+        median: median::of(summaries.iter().filter_map(|s| s.median_ns).map(Nanos)),
+        p99: p99s.and_then(|values| median::of(values.into_iter().map(Nanos))),
         max: Some(Nanos(summaries.iter().map(|s| s.max_ns).max()?)),
     })
-}
-
-/// The median of one value a seed.
-fn middle(values: impl Iterator<Item = Nanos>) -> Option<Nanos> {
-    super::Distribution::new(values).map(|d| d.median())
 }
 
 /// The value below which a share of what was counted lies (nearest rank).

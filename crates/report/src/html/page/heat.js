@@ -25,7 +25,7 @@ const heatMap = (picture) => {
     const judged = picture.rows.some((row) => row.outcome);
     const cell = (found) => {
       if (!found) return el('td', {}, '–');
-      const about = [`seeds ${found.seeds}`, `${grouped(found.samples)} samples`, found.interval ? `interval ${figure(found.interval[0])} to ${figure(found.interval[1])}` : '', found.max === null ? '' : `largest of all ${figure(found.max)}`, found.missed > 0 ? `${found.missed} missed` : ''];
+      const about = [`seeds ${found.seeds}`, `${grouped(found.samples)} samples`, found.median === null ? '' : `median of the seeds' maxima ${figure(found.median)}`, found.interval ? `interval ${figure(found.interval[0])} to ${figure(found.interval[1])}` : '', found.missed > 0 ? `${found.missed} missed` : ''];
       const paint = found.value === null ? {} : heatColour(late(Math.log(found.value / picture.from) / span));
       const notes = [found.above ? '▲ above the limit' : '', found.missed > 0 && found.value !== null ? `${grouped(found.missed)} missed` : ''].filter(Boolean);
       return el('td', { style: paint, title: about.filter(Boolean).join('; ') }, name(found.text), notes.map((note) => el('small', {}, note)));
