@@ -110,6 +110,7 @@ pub static TARGETS: &[Target] = &[
         seeds::none,
     ),
     target("journal", |b| worstcase_host::fuzz::journal(&text(b)), seeds::none),
+    target("http", worstcase_host::fuzz::http, seeds::http),
 ];
 
 /// The target of this name.

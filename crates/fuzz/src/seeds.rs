@@ -36,6 +36,15 @@ pub fn modules_dep() -> Vec<Vec<u8>> {
     ])
 }
 
+/// What scrapers send, and what harmed a server once.
+pub fn http() -> Vec<Vec<u8>> {
+    texts(&[
+        "GET /metrics HTTP/1.1\r\nHost: a:9750\r\nAccept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5,*/*;q=0.1\r\n\
+         Accept-Encoding: gzip\r\nX-Prometheus-Scrape-Timeout-Seconds: 10\r\n\r\n",
+        "GET /metrics HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
+    ])
+}
+
 pub fn kallsyms() -> Vec<Vec<u8>> {
     texts(&[
         "ffffffff81000000 T _stext\nffffffff81000ff0 t __pfx_do_it\nffffffff82000000 D current_task\n\

@@ -2,7 +2,7 @@
 
 use crate::message::Message;
 use crate::spec::HostSpec;
-use crate::{journal, trace};
+use crate::{http, journal, trace};
 use std::hint::black_box;
 
 /// Records of perf's ring.
@@ -35,6 +35,11 @@ pub fn timerlat(bytes: &[u8]) {
 pub fn worker_message(line: &str) {
     let _ = black_box(serde_json::from_str::<Message>(line));
     let _ = black_box(serde_json::from_str::<HostSpec>(line));
+}
+
+/// What is sent to the port of the metrics.
+pub fn http(bytes: &[u8]) {
+    let _ = black_box(http::message::head(bytes));
 }
 
 /// What a killed command left to be undone.

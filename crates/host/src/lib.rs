@@ -6,6 +6,7 @@
 //! state    where journals are              journal  what is changed, written down before
 //! command  runs a user's command            cpus     which CPUs can be measured, and which are isolated
 //! guard    undoes it if we are killed      restore  undoes what killed runs left
+//! http     a server for a watch's metrics that strangers may ask
 //! run      measuring it, cell by cell
 //!
 //! spec     what is asked of one measurement               controller -> measuring process
@@ -28,6 +29,7 @@ pub mod facts;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod guard;
+pub mod http;
 pub mod isolate;
 pub mod journal;
 pub mod loads;

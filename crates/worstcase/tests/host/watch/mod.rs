@@ -2,6 +2,7 @@
 
 mod killed;
 mod options;
+mod strangers;
 
 use crate::run::{one_cpu, until};
 use assert_cmd::cargo::cargo_bin;

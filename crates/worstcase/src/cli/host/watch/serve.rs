@@ -1,16 +1,18 @@
 //! Where metrics go: a port that Prometheus asks, and a file that node_exporter reads. A thread of its own each, off the
 //! measured CPUs where there are others.
 
-use std::net::{SocketAddr, TcpListener};
+use rustix::io::Errno;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tiny_http::{Header, Method, Request, Response, Server};
 use worstcase_base::output;
 use worstcase_host::HostError;
 use worstcase_host::cpus::stay_off;
+use worstcase_host::http::message::{Answer, Request};
+use worstcase_host::http::{LIMITS, Server};
 use worstcase_report::metrics::{Form, Watched};
 
 /// Between two writings of the file.
@@ -65,13 +67,16 @@ impl Served {
     /// Listens at this address alone.
     pub fn open(at: SocketAddr, cpus: &[u32], watched: Shared) -> Result<Served, HostError> {
         let refused = |e: std::io::Error| {
-            HostError::Argument(format!("--metrics: cannot listen on {at}: {e}; choose another port"))
+            let remedy = match e.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::MFILE | Errno::NFILE) => "allow it more open files (ulimit -n, LimitNOFILE)",
+                _ => "choose another port",
+            };
+            HostError::Argument(format!("--metrics: cannot listen on {at}: {e}; {remedy}"))
         };
-        let listener = TcpListener::bind(at).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
-        let worker = Worker::start(cpus, move |over| match Server::from_listener(listener, None) {
-            Ok(server) => serve(&server, &watched, over),
-            Err(e) => eprintln!("worstcase: no metrics are served: {e}"),
+        let mut server = Server::open(at, LIMITS).map_err(refused)?;
+        let address = server.address().map_err(refused)?;
+        let worker = Worker::start(cpus, move |over| {
+            server.serve(over, |request| answer(request, &watched))
         });
         Ok(Served {
             address,
@@ -85,28 +90,15 @@ impl Served {
     }
 }
 
-fn serve(server: &Server, watched: &Shared, over: &AtomicBool) {
-    while !over.load(Ordering::Relaxed) {
-        if let Ok(Some(request)) = server.recv_timeout(LOOK) {
-            answer(request, watched);
+fn answer(request: &Request<'_>, watched: &Shared) -> Answer {
+    match (request.method, request.path) {
+        ("GET" | "HEAD", "/metrics") => {
+            let form = Form::wanted(request.accept);
+            Answer::found(form.content_type(), told(watched, form))
         }
+        ("GET" | "HEAD", _) => Answer::text("404 Not Found", "metrics are at /metrics\n"),
+        _ => Answer::text("405 Method Not Allowed", "ask with GET\n"),
     }
-}
-
-fn answer(request: Request, watched: &Shared) {
-    let path = request.url().split('?').next().unwrap_or_default();
-    let (status, body, kind) = match (request.method(), path) {
-        (Method::Get | Method::Head, "/metrics") => {
-            let accept = request.headers().iter().find(|h| h.field.equiv("Accept"));
-            let form = Form::wanted(accept.map_or("", |h| h.value.as_str()));
-            (200, told(watched, form), form.content_type())
-        }
-        (Method::Get | Method::Head, _) => (404, b"metrics are at /metrics\n".to_vec(), "text/plain; charset=utf-8"),
-        _ => (405, b"ask with GET\n".to_vec(), "text/plain; charset=utf-8"),
-    };
-    let kind = Header::from_bytes("Content-Type", kind).expect("a constant header");
-    // Who asked and went away gets nothing.
-    let _ = request.respond(Response::from_data(body).with_status_code(status).with_header(kind));
 }
 
 /// Metrics in a file.

@@ -1,0 +1,120 @@
+//! One connection: a request that comes in, an answer that goes out, neither waited for.
+
+use super::Limits;
+use super::message::{self, Answer, Head, Request};
+use rustix::event::PollFlags;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
+
+/// Read at a time.
+const CHUNK: usize = 2 << 10;
+
+/// A connection.
+pub struct Connection {
+    stream: TcpStream,
+    since: Instant,
+    state: State,
+}
+
+enum State {
+    /// What came of the request.
+    Asked(Vec<u8>),
+    /// The answer, and how much of it was written.
+    Answered(Vec<u8>, usize),
+    Over,
+}
+
+impl Connection {
+    /// One that was just accepted.
+    pub fn new(stream: TcpStream, now: Instant) -> io::Result<Connection> {
+        stream.set_nonblocking(true)?;
+        Ok(Connection {
+            stream,
+            since: now,
+            state: State::Asked(Vec::new()),
+        })
+    }
+
+    /// What it is waited for with.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// What it waits for.
+    pub fn waits_for(&self) -> PollFlags {
+        match self.state {
+            State::Asked(_) => PollFlags::IN,
+            State::Answered(..) => PollFlags::OUT,
+            State::Over => PollFlags::empty(),
+        }
+    }
+
+    /// It is to be closed.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// When it is closed, whatever it waits for.
+    pub fn end(&self, limits: &Limits) -> Instant {
+        match &self.state {
+            State::Asked(head) if head.is_empty() => self.since + limits.first_byte.min(limits.whole),
+            _ => self.since + limits.whole,
+        }
+    }
+
+    /// Reads and writes what can be read and written now.
+    pub fn go_on(&mut self, limits: &Limits, answer: &impl Fn(&Request<'_>) -> Answer) {
+        if let State::Asked(head) = &mut self.state {
+            match read(&mut self.stream, head, limits, answer) {
+                Ok(Some(bytes)) => self.state = State::Answered(bytes, 0),
+                Ok(None) => return,
+                Err(()) => self.state = State::Over,
+            }
+        }
+        if let State::Answered(bytes, written) = &mut self.state
+            && !matches!(write(&mut self.stream, bytes, written), Ok(false))
+        {
+            self.state = State::Over;
+        }
+    }
+}
+
+/// The answer, when there is one. An error if there is nobody who would read it.
+fn read(
+    stream: &mut TcpStream,
+    head: &mut Vec<u8>,
+    limits: &Limits,
+    answer: &impl Fn(&Request<'_>) -> Answer,
+) -> Result<Option<Vec<u8>>, ()> {
+    let mut chunk = [0; CHUNK];
+    loop {
+        let room = (limits.head - head.len()).min(CHUNK);
+        match stream.read(&mut chunk[..room]) {
+            Ok(0) => return Err(()),
+            Ok(count) => head.extend_from_slice(&chunk[..count]),
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(_) => return Err(()),
+        }
+        match message::head(head) {
+            Head::Whole(request) => return Ok(Some(answer(&request).bytes(request.method != "HEAD"))),
+            Head::Refused(answer) => return Ok(Some(answer.bytes(true))),
+            Head::Begun if head.len() >= limits.head => return Ok(Some(message::TOO_LONG.bytes(true))),
+            Head::Begun => {}
+        }
+    }
+}
+
+/// Whether all is written.
+fn write(stream: &mut TcpStream, bytes: &[u8], written: &mut usize) -> io::Result<bool> {
+    while *written < bytes.len() {
+        match stream.write(&bytes[*written..]) {
+            Ok(count) => *written += count,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(true)
+}

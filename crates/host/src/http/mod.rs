@@ -1,0 +1,170 @@
+//! A small HTTP server that strangers may ask: one thread, a fixed number of connections, and a bound on all that one of
+//! them can take. It is for a watch's metrics, which must not cost the measurement anything.
+//!
+//! ```text
+//! Server       accepts, waits for what is ready (poll), closes what takes too long
+//! connection   one of them: a request that comes in, an answer that goes out
+//! message      the head of a request, and an answer as bytes
+//! ```
+//!
+//! What one may take is in [`Limits`]. The descriptors of all connections are taken when the server begins, so nobody who
+//! connects can take one that the measurement needs for its files. No body is read. Nothing is kept alive: an answer ends
+//! its connection.
+
+mod connection;
+pub mod message;
+#[cfg(test)]
+mod tests;
+
+use connection::Connection;
+use message::{Answer, Request};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What those who ask may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at a time. A newcomer takes the place of the one that is there longest.
+    pub connections: usize,
+    /// Bytes of a request: its first line and its headers. It has no body.
+    pub head: usize,
+    /// Until its first byte is there.
+    pub first_byte: Duration,
+    /// Until its answer is written.
+    pub whole: Duration,
+}
+
+/// For scrapers on a network: many times what any of them takes.
+pub const LIMITS: Limits = Limits {
+    connections: 16,
+    head: 8 << 10,
+    first_byte: Duration::from_secs(5),
+    whole: Duration::from_secs(10),
+};
+
+/// How often it looks whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+/// Nothing is accepted for so long when the system has no descriptor or memory for a connection.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Descriptors that must be left beside those of the server: for the measurement, its files, and what it starts.
+const LEFT: usize = 24;
+
+/// A server that listens.
+pub struct Server {
+    listener: TcpListener,
+    limits: Limits,
+    /// The oldest first.
+    open: Vec<Connection>,
+    /// One for each connection that is not open: it keeps the descriptor.
+    kept: Vec<TcpListener>,
+    /// Nothing is accepted until then.
+    pause: Option<Instant>,
+}
+
+impl Server {
+    /// Listens at this address alone. An error if not all descriptors that it may need can be had now.
+    pub fn open(at: SocketAddr, limits: Limits) -> io::Result<Server> {
+        let listener = TcpListener::bind(at)?;
+        listener.set_nonblocking(true)?;
+        let mut server = Server {
+            listener,
+            limits,
+            open: Vec::with_capacity(limits.connections),
+            kept: Vec::new(),
+            pause: None,
+        };
+        server.keep()?;
+        let left: io::Result<Vec<TcpListener>> = (0..LEFT).map(|_| server.listener.try_clone()).collect();
+        left?;
+        Ok(server)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until it is over.
+    pub fn serve(&mut self, over: &AtomicBool, answer: impl Fn(&Request<'_>) -> Answer) {
+        while !over.load(Ordering::Relaxed) {
+            self.step(&answer);
+        }
+    }
+
+    /// Waits a moment for something to do, and does it.
+    fn step(&mut self, answer: &impl Fn(&Request<'_>) -> Answer) {
+        let ready = self.wait();
+        let now = Instant::now();
+        for (connection, is_ready) in self.open.iter_mut().zip(&ready[1..]) {
+            if *is_ready {
+                connection.go_on(&self.limits, answer);
+            }
+        }
+        if ready[0] {
+            self.accept(now, answer);
+        }
+        self.open.retain(|c| !c.is_over() && now < c.end(&self.limits));
+        // If that fails somebody else took the descriptor; the next connection waits until one is free.
+        let _ = self.keep();
+    }
+
+    /// What is ready: the listener, then each connection.
+    fn wait(&self) -> Vec<bool> {
+        let now = Instant::now();
+        let is_deaf = self.pause.is_some_and(|end| now < end);
+        let listening = if is_deaf { PollFlags::empty() } else { PollFlags::IN };
+        let mut asked = vec![PollFd::new(&self.listener, listening)];
+        asked.extend(self.open.iter().map(|c| PollFd::new(c.stream(), c.waits_for())));
+        let ends = self
+            .open
+            .iter()
+            .map(|c| c.end(&self.limits))
+            .chain(self.pause.filter(|_| is_deaf));
+        let next = ends
+            .map(|end| end.saturating_duration_since(now))
+            .fold(LOOK, Duration::min);
+        let next = Timespec::try_from(next).expect("LOOK is short");
+        match poll(&mut asked, Some(&next)) {
+            Ok(_) => asked.iter().map(|fd| !fd.revents().is_empty()).collect(),
+            // A signal, or no memory for a moment.
+            Err(_) => vec![false; asked.len()],
+        }
+    }
+
+    /// Takes one that waits. If there is another, the listener is ready again.
+    fn accept(&mut self, now: Instant, answer: &impl Fn(&Request<'_>) -> Answer) {
+        if self.open.len() >= self.limits.connections {
+            self.open.remove(0);
+        } else {
+            // Its descriptor is the connection's.
+            self.kept.pop();
+        }
+        match self
+            .listener
+            .accept()
+            .and_then(|(stream, _)| Connection::new(stream, now))
+        {
+            Ok(mut connection) => {
+                // Most have sent their request by now.
+                connection.go_on(&self.limits, answer);
+                self.open.push(connection);
+            }
+            // Whoever it was has gone, or a signal came.
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
+            // No descriptor, no memory: asking again at once would be asking without an end.
+            Err(_) => self.pause = Some(now + PAUSE),
+        }
+    }
+
+    /// Keeps a descriptor for each connection that is not open.
+    fn keep(&mut self) -> io::Result<()> {
+        while self.kept.len() + self.open.len() < self.limits.connections {
+            self.kept.push(self.listener.try_clone()?);
+        }
+        Ok(())
+    }
+}
