@@ -38,12 +38,14 @@ test: prepare
 	scripts/test
 
 # Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a gate asked again and
-# again on a busy machine; a commit planted in a kernel's git tree, and found (needs flex, bison, bc and pahole).
+# again on a busy machine; what asking a watch for its metrics adds to its latencies; a commit planted in a kernel's git tree,
+# and found (needs flex, bison, bc and pahole).
 # Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, bytes that nobody chose, and units
 # under a sanitizer.
 bench: build
 	scripts/bench
 	scripts/bench-host
+	scripts/bench-scrape
 	scripts/bench-gate
 	scripts/bench-bisect
 	scripts/stop-qemu
