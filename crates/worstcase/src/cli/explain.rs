@@ -19,7 +19,6 @@ use worstcase_analysis::operation::{self, Operation};
 use worstcase_base::{Exit, output};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_report::breakdown::flame::FlameError;
 use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{CellId, Progress, Record, Run, Venue, parallel};
@@ -98,9 +97,6 @@ pub enum ShowBreakdownError {
         "{0} is a cell of io, of which the longest operation is told: leave out --sample, --compare, --folded, --flame, --perfetto"
     )]
     LongestOnly(CellId),
-    /// No picture.
-    #[error(transparent)]
-    Flame(#[from] FlameError),
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -118,7 +114,7 @@ impl ShowBreakdownError {
             ShowBreakdownError::OnlyInTheLab | ShowBreakdownError::AllGaps(_) | ShowBreakdownError::LongestOnly(_) => {
                 Exit::Usage
             }
-            ShowBreakdownError::Flame(_) | ShowBreakdownError::Write { .. } => Exit::Storage,
+            ShowBreakdownError::Write { .. } => Exit::Storage,
         }
     }
 }
@@ -268,12 +264,12 @@ fn write_files(args: &ExplainArgs, explained: &Explained, other: Option<&Explain
         write(path, perfetto::trace(explanation, &**lines).as_bytes())?;
     }
     if let Some(path) = &args.flame {
-        write(path, &flame_graph(explanation, other)?)?;
+        write(path, flame_graph(explanation, other).as_bytes())?;
     }
     Ok(())
 }
 
-fn flame_graph(explanation: &Explanation, other: Option<&Explained>) -> Result<Vec<u8>, FlameError> {
+fn flame_graph(explanation: &Explanation, other: Option<&Explained>) -> String {
     match other {
         Some(Explained::Lab(other, _)) => flame::differential_svg(explanation, other),
         _ => flame::svg(explanation),

@@ -184,6 +184,38 @@ impl Canvas {
         self.put("path", &attributes);
     }
 
+    /// A filled rectangle that tells something under the pointer, with as much of a text as fits into it.
+    #[expect(clippy::too_many_arguments, reason = "a box, and what is in it")]
+    pub fn labelled(
+        &mut self,
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        fill: &str,
+        label: &str,
+        inset: f64,
+        told: &str,
+    ) {
+        let outer = std::mem::take(&mut self.nodes);
+        self.rect(x, y, width, height, fill);
+        let font = self.font();
+        let room = width - 2.0 * inset;
+        // Two letters of a name say nothing.
+        if room >= font.width("ab\u{2026}") {
+            self.text(x + inset, y + height / 2.0, Anchor::Start, font, &font.fit(label, room));
+        }
+        let shapes = std::mem::replace(&mut self.nodes, outer);
+        let mut group = Element::new("g");
+        let mut title = Element::new("title");
+        svg::Node::append(&mut title, Text::new(told));
+        svg::Node::append(&mut group, title);
+        shapes
+            .into_iter()
+            .for_each(|shape| svg::Node::append(&mut group, shape));
+        self.nodes.push(group);
+    }
+
     /// A straight stroke.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64, dash: &str) {
         let path = format!("M{} {}L{} {}", units(from.0), units(from.1), units(to.0), units(to.1));
@@ -270,9 +302,18 @@ impl Canvas {
     /// The document: so wide that 420 units are 88 mm, a column of a paper.
     pub fn finish(self, width: f64, height: f64, title: &str, description: &str) -> String {
         let mm = |units: f64| format!("{:.1}mm", units * 88.0 / 420.0);
+        self.sized(width, height, mm, title, description)
+    }
+
+    /// The document, for a screen: a unit is a pixel.
+    pub fn finish_in_pixels(self, width: f64, height: f64, title: &str, description: &str) -> String {
+        self.sized(width, height, units, title, description)
+    }
+
+    fn sized(self, width: f64, height: f64, size: impl Fn(f64) -> String, title: &str, description: &str) -> String {
         let mut document = Document::new()
-            .set("width", mm(width))
-            .set("height", mm(height))
+            .set("width", size(width))
+            .set("height", size(height))
             .set("viewBox", format!("0 0 {} {}", units(width), units(height)))
             .set("font-family", "Helvetica, Arial, sans-serif")
             .set("role", "img");

@@ -16,6 +16,7 @@ mod series;
 mod theme;
 mod ticks;
 
+pub(crate) use canvas::{Anchor, Canvas, Font, TEXT, TITLE};
 pub use theme::Theme;
 
 use super::Picture;
