@@ -13,20 +13,24 @@ SHARE := $(DESTDIR)$(PREFIX)/share
 build: prepare
 	$(CARGO) build --release --locked
 
-# What was built: the program, its manual and its completions. Builds nothing, so that root need not.
+# What was built: the program, its manual and its completions, its licence and those of what it carries. Builds nothing, so that
+# root need not.
 install:
 	@test -x $(WORSTCASE) || { echo "$(WORSTCASE) is not there; give 'make build' first" >&2; exit 1; }
-	install -d $(BIN) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	install -d $(BIN) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d $(SHARE)/doc/worstcase
 	install -m 755 $(WORSTCASE) $(BIN)/worstcase
 	$(WORSTCASE) man --output $(SHARE)/man/man1
 	$(WORSTCASE) completions bash > $(SHARE)/bash-completion/completions/worstcase
 	$(WORSTCASE) completions zsh > $(SHARE)/zsh/site-functions/_worstcase
 	$(WORSTCASE) completions fish > $(SHARE)/fish/vendor_completions.d/worstcase.fish
+	install -m 644 LICENSE $(SHARE)/doc/worstcase/LICENSE
+	$(WORSTCASE) licences > $(SHARE)/doc/worstcase/licences.txt
 
 uninstall:
 	rm -f $(BIN)/worstcase $(SHARE)/man/man1/worstcase.1 $(SHARE)/man/man1/worstcase-*.1
 	rm -f $(SHARE)/bash-completion/completions/worstcase $(SHARE)/zsh/site-functions/_worstcase
-	rm -f $(SHARE)/fish/vendor_completions.d/worstcase.fish
+	rm -f $(SHARE)/fish/vendor_completions.d/worstcase.fish $(SHARE)/doc/worstcase/LICENSE $(SHARE)/doc/worstcase/licences.txt
+	rmdir $(SHARE)/doc/worstcase 2>/dev/null || true
 
 # Two kernels, four subjects, three loads: the study preemption-models in its quick form.
 demo: build
@@ -55,11 +59,13 @@ bench: build
 	scripts/fuzz
 	scripts/sanitize
 
+# scripts/deny: licences, duplicates and sources of all dependencies, and known defects where the list of them can be had.
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked --package worstcase-plugin --all-targets --no-default-features --features api-v4 -- -D warnings
 	$(CARGO) clippy --locked --package worstcase-plugin --all-targets --no-default-features --features api-v7 -- -D warnings
+	scripts/deny
 
 # QEMU, a linker and make, from the distribution.
 prepare:

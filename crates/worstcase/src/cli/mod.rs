@@ -13,6 +13,7 @@ pub mod host;
 pub mod import;
 pub mod kernels;
 pub mod lab;
+pub mod licences;
 pub mod man;
 mod output;
 pub mod plot;
@@ -105,6 +106,8 @@ pub enum Command {
     Man(man::ManArgs),
     /// Print what completes this command line in a shell: bash, zsh, fish, elvish or powershell
     Completions(completions::CompletionsArgs),
+    /// Print the licences and copyright notices of everything that this executable carries
+    Licences(licences::LicencesArgs),
     #[command(hide = true)]
     /// Restores this machine when the worstcase that started it is killed
     HostGuard(host::GuardArgs),
@@ -142,6 +145,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Import(args) => Ok(import::run(&args)?),
         Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::Completions(args) => completions::run(&args),
+        Command::Licences(args) => licences::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::HostGuard(args) => host::run_guard(&args),
         Command::HostOccupant(args) => host::run_occupant(&args),
         Command::LabNode(args) => lab::run_node(&args),

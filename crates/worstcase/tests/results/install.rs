@@ -33,6 +33,8 @@ fn program_manual_and_completions_are_put_in_place_and_taken_away() {
         "share/bash-completion/completions/worstcase",
         "share/zsh/site-functions/_worstcase",
         "share/fish/vendor_completions.d/worstcase.fish",
+        "share/doc/worstcase/LICENSE",
+        "share/doc/worstcase/licences.txt",
     ];
     for place in places {
         let path = dir.path().join("usr").join(place);

@@ -16,6 +16,7 @@ mod history;
 mod host;
 mod import;
 mod install;
+mod licences;
 mod lost;
 mod manual;
 mod noise;
