@@ -138,6 +138,7 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
     record.samples.rows = u64::from(samples);
     record.samples.bytes = fs::metadata(&path)?.len();
     record.samples.sha256 = folder::sha256_of_file(&path)?;
-    run.move_cell(&record, &[("samples.parquet", &path)])?;
-    Ok(())
+    let mut group = run.group()?;
+    group.move_in(&record, &[("samples.parquet", &path)])?;
+    Ok(group.publish()?)
 }

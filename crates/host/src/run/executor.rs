@@ -16,6 +16,7 @@ use crate::{HostError, Journal, StateFolder};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use worstcase_base::Exit;
 use worstcase_base::utc::Utc;
 use worstcase_probe::Probe;
 use worstcase_probe::bench::{Bench, Switch};
@@ -75,6 +76,11 @@ impl Executor for HostExecutor<'_> {
 
     fn changed(&self, record: &Record) -> Option<String> {
         changed(&record.subject, &self.matrix.subject)
+    }
+
+    fn tell(&self, note: &str) {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        session.watch.note(note);
     }
 
     fn begin(&mut self, missing: &[usize], _progress: &dyn Progress) -> Result<(), HostError> {
@@ -178,10 +184,18 @@ impl HostExecutor<'_> {
         if let (Probe::Bench(bench), Some(taken)) = (spec.probe, &done.bench) {
             return super::bench::keep(run, measured, &spec, bench, &done, taken);
         }
-        for cpu in &done.cpus {
-            keep(run, scratch.path(), measured, &spec, &done, cpu)?;
+        let mut group = run.group()?;
+        let kept = done
+            .cpus
+            .iter()
+            .try_for_each(|cpu| keep(&mut group, measured, &spec, &done, cpu));
+        // Its files are part of cells now, or not needed.
+        drop(scratch);
+        // All together; only where a disk is full those that are whole are better than none.
+        match kept {
+            Err(e) if e.exit() != Exit::Storage => Err(e),
+            kept => group.publish().map_err(HostError::from).and(kept),
         }
-        Ok(())
     }
 }
 

@@ -13,17 +13,19 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Origin,
-    Quantity, Record, Run, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
+    Accounting, Cause, Cell, CellGroup, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Origin,
+    Quantity, Record, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
 pub const CAPTURES_FILE: &str = "captures.json";
 
-/// Keeps one CPU's samples as a cell. `scratch` is a folder of the run ([`Run::scratch`]).
+/// Writes one CPU's samples as a cell of `group`. The measuring process left them in a folder of the run ([`Run::scratch`]);
+/// what is not part of the cell is removed there, which makes room for the next.
+///
+/// [`Run::scratch`]: worstcase_results::record::Run::scratch
 pub fn keep(
-    run: &Run,
-    scratch: &Path,
+    group: &mut CellGroup<'_>,
     (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
     done: &Done,
@@ -36,7 +38,7 @@ pub fn keep(
         spec.seed,
         Some(cpu.cpu),
     );
-    let samples = scratch.join(format!("cpu{}.parquet", cpu.cpu));
+    let samples = spec.samples_dir.join(format!("cpu{}.parquet", cpu.cpu));
     let failed = |source: io::Error| HostError::Samples {
         path: run.shown(&samples),
         source,
@@ -63,7 +65,11 @@ pub fn keep(
     if cpu.captures > 0 {
         files.push((CAPTURES_FILE, captures.as_path()));
     }
-    run.move_cell(&record, &files)?;
+    group.move_in(&record, &files)?;
+    for taken in [spec.samples_file(cpu.cpu), spec.parts_file(cpu.cpu)] {
+        // Best effort: the folder goes with all that is in it.
+        let _ = std::fs::remove_file(taken);
+    }
     Ok(())
 }
 

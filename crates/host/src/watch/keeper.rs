@@ -115,10 +115,12 @@ impl Keeper<'_> {
         let Some(running) = &self.running else {
             return Ok(());
         };
+        let mut group = running.run.group()?;
         for KeptCell { cell, captures } in &cells {
             let beside = captures.as_ref().map(|captures| (CAPTURES_FILE, captures.as_slice()));
-            running.run.replace_cell(cell, beside.as_slice())?;
+            group.replace(cell, beside.as_slice())?;
         }
+        group.publish()?;
         if segment.ended {
             let kept = kept(running, ended, segment, &cells, self.spec);
             self.running = None;

@@ -36,6 +36,9 @@ pub trait Executor: Sync {
     /// What is not as it was when this record was made, if its subject is not the one that would be measured now.
     fn changed(&self, record: &Record) -> Option<String>;
 
+    /// Something for the user to know, in a line, before anything is measured.
+    fn tell(&self, _note: &str) {}
+
     /// Makes ready for these tasks, which may be none.
     fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), Self::Error>;
 
@@ -109,6 +112,9 @@ pub fn execute<E: Executor>(
     let is_measured = |task: &Task| task.cells.iter().all(|cell| run.has_cell(&cell.id));
     let all = executor.tasks().iter().enumerate();
     let missing: Vec<usize> = all.filter(|(_, task)| !is_measured(task)).map(|(nth, _)| nth).collect();
+    for task in &missing {
+        put_aside_half(executor, &executor.tasks()[*task], run)?;
+    }
     progress.begin(executor.preparations(&missing), missing.len());
     let begun = executor.begin(&missing, progress);
     let measured = begun.and_then(|()| executor.measure_all(&missing, run, progress, stop));
@@ -124,6 +130,25 @@ pub fn execute<E: Executor>(
         measured: executor.tasks().iter().filter(|task| is_measured(task)).count(),
         of: executor.tasks().len(),
     })
+}
+
+/// Of a measurement of which some cells are missing all are measured again, at once, as they were: what is there makes room. A kill
+/// leaves no such half; a disk that was full, and earlier versions, do.
+fn put_aside_half<E: Executor>(executor: &E, task: &Task, run: &Run) -> Result<(), RunError> {
+    let all = task.cells.iter().map(|cell| &cell.id);
+    let there: Vec<&CellId> = all.filter(|id| run.has_cell(id)).collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    let places = run.put_aside(&there)?;
+    let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+    executor.tell(&format!(
+        "only {} of {} cells of a measurement were kept: it is made again, and what was kept of it is put aside in {}",
+        there.len(),
+        task.cells.len(),
+        places.join(", ")
+    ));
+    Ok(())
 }
 
 /// Cells of two subjects by one name would be taken for one: each subject's first record is compared.

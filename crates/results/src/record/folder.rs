@@ -8,7 +8,6 @@ use super::fit::{check_footer, read_fitting};
 use super::parquet::SamplesReader;
 use super::run::RUN_FILE;
 use super::{CellResult, Record, SCHEMA, SampleRow};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -107,7 +106,7 @@ pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Err
     }
 }
 
-fn damaged(file: &Path, aside: &Path, what: impl Into<String>) -> FolderError {
+pub(super) fn damaged(file: &Path, aside: &Path, what: impl Into<String>) -> FolderError {
     FolderError::Damaged {
         file: file.to_path_buf(),
         what: what.into(),
@@ -129,25 +128,6 @@ pub fn write_cell(parent: &Path, name: &str, result: &CellResult) -> Result<(), 
     let samples_name = result.record.samples.file.as_str();
     let files = [(RECORD_FILE, record.as_slice()), (samples_name, &result.samples)];
     write_folder(parent, name, &files, &[])
-}
-
-/// Writes `result` in the place of the folder `parent/name`, in one step: there is always a whole one.
-pub fn replace_cell(
-    parent: &Path,
-    name: &str,
-    result: &CellResult,
-    beside: &[(&str, &[u8])],
-) -> Result<(), FolderError> {
-    let record = to_json(&result.record);
-    let samples_name = result.record.samples.file.as_str();
-    let mut files = vec![(RECORD_FILE, record.as_slice()), (samples_name, &result.samples)];
-    files.extend(beside);
-    replace_folder(parent, name, &files)
-}
-
-/// The same with samples that are in a file already, and further files beside them. Files are moved: they must be on the same file system.
-pub fn move_cell(parent: &Path, name: &str, record: &Record, files: &[(&str, &Path)]) -> Result<(), FolderError> {
-    write_folder(parent, name, &[(RECORD_FILE, &to_json(record))], files)
 }
 
 /// JSON as it is written to disk: indented, with a line end.
@@ -199,23 +179,6 @@ fn write_in(
     let _ = temporary.keep();
     sync_dir(parent)?;
     Ok(folder)
-}
-
-/// The same, in the place of what is there. Readers see the one or the other.
-fn replace_folder(parent: &Path, name: &str, files: &[(&str, &[u8])]) -> Result<(), FolderError> {
-    let place = parent.join(name);
-    if !place.exists() {
-        return write_folder(parent, name, files, &[]);
-    }
-    let written = written(parent, WRITING, files, &[])?;
-    let exchange = || renameat_with(CWD, written.folder.path(), CWD, &place, RenameFlags::EXCHANGE);
-    exchange().map_err(|e| io_error("replace", &place)(e.into()))?;
-    sync_dir(parent)?;
-    // What was there has the temporary name now.
-    written
-        .folder
-        .close()
-        .map_err(io_error("remove what was replaced in", parent))
 }
 
 /// A temporary folder whose files are flushed. Locked, so that it is not taken for one of a killed writer.
@@ -274,7 +237,7 @@ fn fill(folder: &Path, files: &[(&str, &[u8])], moved: &[(&str, &Path)]) -> Resu
 }
 
 #[expect(clippy::disallowed_methods, reason = "a new name in a folder that was just made")]
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let write = || {
         let mut file = File::create(path)?;
         file.write_all(bytes)?;
@@ -283,7 +246,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     write().map_err(io_error("write", path))
 }
 
-fn sync_dir(path: &Path) -> Result<(), FolderError> {
+pub(super) fn sync_dir(path: &Path) -> Result<(), FolderError> {
     let sync = || File::open(path)?.sync_all();
     sync().map_err(io_error("flush", path))
 }
@@ -365,7 +328,7 @@ fn read(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
     files::read(&path).map_err(|cause| missing_or_io(dir, &path, cause))
 }
 
-fn missing_or_io(dir: &Path, path: &Path, cause: io::Error) -> FolderError {
+pub(super) fn missing_or_io(dir: &Path, path: &Path, cause: io::Error) -> FolderError {
     match cause.kind() {
         io::ErrorKind::NotFound if dir.is_dir() => damaged(path, dir, "it is missing"),
         _ => io_error("read", path)(cause),

@@ -17,6 +17,7 @@ mod execute;
 mod fit;
 pub mod folder;
 mod foreign;
+mod group;
 #[cfg(test)]
 mod hostile;
 mod judged;
@@ -37,7 +38,7 @@ pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};
 pub use origin::{Found, Origin, WasSet};
 pub use plan::{CellEntry, Imported, RunPlan};
-pub use run::{Run, RunError};
+pub use run::{CellGroup, Run, RunError};
 pub use samples::{RowParts, SampleRow};
 pub use subject::{
     CellId, ForeignMachine, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue,

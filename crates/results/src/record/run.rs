@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! RUN/run.json, SHA256SUMS                                    what is going to be measured, never changed
-//! RUN/cells/<id>/record.json, samples.parquet, SHA256SUMS     appears whole
+//! RUN/cells/<id>/record.json, samples.parquet, SHA256SUMS     appears whole; those of one measurement appear together
+//! RUN/aside/<id>                                              what was kept of a measurement that had to be made again
 //! ```
 
 use super::folder::{self, FolderError, io_error};
+use super::group::{self, Group};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
 use std::ffi::OsStr;
@@ -20,6 +22,7 @@ use worstcase_base::trust::Others;
 /// Name of the plan.
 pub const RUN_FILE: &str = "run.json";
 const CELLS_DIR: &str = "cells";
+const ASIDE_DIR: &str = "aside";
 
 /// A run folder.
 #[derive(Debug)]
@@ -159,12 +162,9 @@ impl Run {
                 difference,
             });
         }
-        let cells = run.at.join(CELLS_DIR);
-        let made = match fs::create_dir(&cells) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(io_error("create", &cells)(e)),
-            _ => Ok(()),
-        };
-        run.named(made.and_then(|()| folder::remove_leftovers(&cells)))?;
+        let cells = run.cells();
+        run.named(make(&cells))?;
+        run.named(folder::remove_leftovers(&cells).and_then(|()| group::finish(&cells)))?;
         run.writing = Some(Writing {
             _folder: folder,
             _lock: lock,
@@ -274,16 +274,31 @@ impl Run {
         self.named(folder::write_cell(&self.cells(), id.as_str(), result))
     }
 
-    /// Keeps a cell in the place of what was kept of it until now; there is always a whole one. `beside` are further files.
-    pub fn replace_cell(&self, result: &CellResult, beside: &[(&str, &[u8])]) -> Result<(), RunError> {
-        let id = self.is_planned(&result.record)?;
-        self.named(folder::replace_cell(&self.cells(), id.as_str(), result, beside))
+    /// Begins to keep the cells of one measurement, together. Dropped without [`CellGroup::publish`], nothing of it is kept.
+    pub fn group(&self) -> Result<CellGroup<'_>, RunError> {
+        self.may_change()?;
+        Ok(CellGroup {
+            group: self.named(Group::begin(&self.cells()))?,
+            run: self,
+        })
     }
 
-    /// The same with samples, and files beside them, that were written in [`Run::scratch`].
-    pub fn move_cell(&self, record: &Record, files: &[(&str, &Path)]) -> Result<(), RunError> {
-        let id = self.may_write(record)?;
-        self.named(folder::move_cell(&self.cells(), id.as_str(), record, files))
+    /// Moves cells out of the run into `RUN/aside`, where nothing reads them, so that they can be measured again. Gives where
+    /// each is now.
+    pub fn put_aside(&self, cells: &[&CellId]) -> Result<Vec<PathBuf>, RunError> {
+        self.may_change()?;
+        let aside = self.at.join(ASIDE_DIR);
+        self.named(make(&aside))?;
+        let one = |id: &&CellId| {
+            let numbered = (2..).map(|n| format!("{id}-{n}"));
+            let mut places = [id.to_string()].into_iter().chain(numbered).map(|name| aside.join(name));
+            let place = places.find(|place| !place.exists()).expect("there is no end of numbers");
+            fs::rename(self.held_cell(id), &place).map_err(io_error("create", &place))?;
+            Ok(self.shown(&place))
+        };
+        let moved = self.named(cells.iter().map(one).collect::<Result<_, FolderError>>())?;
+        self.named(folder::sync_dir(&aside).and_then(|()| folder::sync_dir(&self.cells())))?;
+        Ok(moved)
     }
 
     /// A folder for files that become part of a cell; gone when dropped, and at the next start if it was left.
@@ -302,11 +317,16 @@ impl Run {
     }
 
     fn is_planned<'a>(&self, record: &'a Record) -> Result<&'a CellId, RunError> {
-        if self.writing.is_none() {
-            return Err(RunError::ReadOnly(self.dir.clone()));
-        }
+        self.may_change()?;
         self.entry(record.id.as_str())?;
         Ok(&record.id)
+    }
+
+    fn may_change(&self) -> Result<(), RunError> {
+        match self.writing {
+            Some(_) => Ok(()),
+            None => Err(RunError::ReadOnly(self.dir.clone())),
+        }
     }
 
     /// The planned cell of this name.
@@ -353,6 +373,52 @@ impl Run {
     /// Hands a cell's samples to `each`, in order and in bounded memory.
     pub fn for_each_sample(&self, record: &Record, each: impl FnMut(SampleRow)) -> Result<(), RunError> {
         self.named(folder::for_each_sample(&self.held_cell(&record.id), record, each))
+    }
+}
+
+/// Makes a folder of the run; one that is there is fine.
+fn make(folder: &Path) -> Result<(), FolderError> {
+    match fs::create_dir(folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(io_error("create", folder)(e)),
+        _ => Ok(()),
+    }
+}
+
+/// The cells of one measurement, on their way into a run.
+pub struct CellGroup<'a> {
+    run: &'a Run,
+    group: Group,
+}
+
+impl CellGroup<'_> {
+    /// Writes a cell, which is to take the place of what was kept of it until now; `beside` are further files.
+    pub fn replace(&mut self, result: &CellResult, beside: &[(&str, &[u8])]) -> Result<(), RunError> {
+        let id = self.run.is_planned(&result.record)?;
+        let record = folder::to_json(&result.record);
+        let mut files = vec![
+            (folder::RECORD_FILE, record.as_slice()),
+            (result.record.samples.file.as_str(), result.samples.as_slice()),
+        ];
+        files.extend(beside);
+        let added = self.group.add(id.as_str(), &files, &[]);
+        self.run.named(added)
+    }
+
+    /// Writes a cell that the run does not have, with samples, and files beside them, that were written in [`Run::scratch`].
+    pub fn move_in(&mut self, record: &Record, files: &[(&str, &Path)]) -> Result<(), RunError> {
+        let id = self.run.may_write(record)?;
+        let json = folder::to_json(record);
+        let added = self.group.add(id.as_str(), &[(folder::RECORD_FILE, &json)], files);
+        self.run.named(added)
+    }
+
+    /// Keeps them all. If it fails, or is killed, they are kept whole when the run is opened for writing again, or none of
+    /// them is.
+    pub fn publish(self) -> Result<(), RunError> {
+        match self.group.is_empty() {
+            true => Ok(()),
+            false => self.run.named(self.group.publish(&self.run.cells())),
+        }
     }
 }
 

@@ -64,6 +64,53 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
     assert_eq!(words.lines().count(), 1, "{words}");
 }
 
+/// Cells that were kept, by name.
+fn cells(controller: &Controller, of: &str) -> Vec<String> {
+    let entries = fs::read_dir(controller.path(of)).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|e| e.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn half_of_a_measurement_is_put_aside_and_measured_again() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        eprintln!("SKIPPED: one measurement gives several records only where there are several CPUs");
+        return;
+    }
+    let controller = Controller::new();
+    let asked = ["--quiet", "--time", "100ms", "--load", "idle,fork"];
+    assert!(controller.measured(&asked).len() >= 4);
+    let all = cells(&controller, "run/cells");
+    // As a worstcase left it that was killed between two records of the second measurement.
+    let lost = all.iter().filter(|name| name.contains(".fork.")).skip(1);
+    for name in lost {
+        fs::remove_dir_all(controller.path("run/cells").join(name)).unwrap();
+    }
+    let half = all.iter().find(|name| name.contains(".fork.")).unwrap();
+    let record = |of: &str| fs::read(controller.path(of).join(half).join("record.json")).unwrap();
+    let before = record("run/cells");
+    let output = controller.run(&[&asked[..], &["--resume"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let aside = controller.path("run/aside").join(half);
+    let told = format!(
+        "worstcase: only 1 of {} cells of a measurement were kept: it is made again, and what was kept of it is put aside in {}",
+        all.len() / 2,
+        aside.display()
+    );
+    assert_eq!(said.lines().next(), Some(told.as_str()), "{said}");
+    assert_eq!(cells(&controller, "run/cells"), all);
+    assert_eq!(cells(&controller, "run/aside"), [half.clone()]);
+    assert_eq!(record("run/aside"), before);
+    assert_ne!(record("run/cells"), before);
+    // Now it has everything.
+    let again = controller.run(&[&asked[..], &["--resume"]].concat());
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.success(), "{said}");
+    assert!(said.contains("had every measurement already"), "{said}");
+}
+
 /// `worstcase host run` in a folder, without a folder for the run.
 fn in_folder(controller: &Controller, arguments: &[&str]) -> Output {
     Command::new(cargo_bin("worstcase"))

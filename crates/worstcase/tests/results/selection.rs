@@ -91,11 +91,13 @@ fn a_cell_takes_the_place_of_what_was_kept_of_it() {
         (&whole, Some(("captures.json", "[]".as_bytes()))),
         (&part, None),
     ] {
-        run.replace_cell(result, beside.as_slice()).unwrap();
+        let mut group = run.group().unwrap();
+        group.replace(result, beside.as_slice()).unwrap();
+        group.publish().unwrap();
         let cell = run.cell_dir(&result.record.id);
         assert_eq!(folder::read_cell(&cell).unwrap(), *result);
         assert_eq!(cell.join("captures.json").exists(), beside.is_some());
         assert_eq!(std::fs::read_dir(cell.parent().unwrap()).unwrap().count(), 1);
     }
-    assert!(Run::open(dir.path()).unwrap().replace_cell(&part, &[]).is_err());
+    assert!(Run::open(dir.path()).unwrap().group().is_err());
 }
