@@ -7,8 +7,9 @@ use crate::search::{Next, Order, Word, steps};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use worstcase_base::files;
 use worstcase_base::lock::Lock;
-use worstcase_base::output::OutputFolder;
+use worstcase_base::output::{OutputFolder, UNFINISHED};
 use worstcase_plan::Experiment;
 
 /// The state's file.
@@ -126,11 +127,16 @@ impl Bisection {
         candidates: impl FnOnce() -> Result<Vec<String>, BisectError>,
     ) -> Result<Bisection, BisectError> {
         let path = folder.join(STATE);
-        let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-        let state = match fs::read(&path) {
+        // Who was killed while the first state was written left its new file, and nothing else.
+        let is_new = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let occupied = fs::read_dir(folder).is_ok_and(|entries| !entries.flatten().all(is_new));
+        let state = match files::read(&path) {
             Ok(bytes) => {
-                let wrong = |e| BisectError::io(&path)(std::io::Error::other(e));
-                let state: State = serde_json::from_slice(&bytes).map_err(wrong)?;
+                let state: State = serde_json::from_slice(&bytes).map_err(|e| BisectError::Damaged {
+                    path: path.clone(),
+                    folder: folder.to_path_buf(),
+                    what: e.to_string(),
+                })?;
                 if let Some(what) = state.question.difference(&question) {
                     let folder = folder.to_path_buf();
                     return Err(BisectError::AnotherBisection { folder, what });

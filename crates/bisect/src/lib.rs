@@ -74,6 +74,19 @@ pub enum BisectError {
         /// What is not the same.
         what: &'static str,
     },
+    /// The state is not what was written.
+    #[error(
+        "{} is damaged: {what}; put {} aside and give the command again: what was measured is in the cache",
+        path.display(), folder.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The bisection's folder.
+        folder: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
     /// Another process is at work.
     #[error("another worstcase is bisecting in {}; wait for it, or choose another folder", .0.display())]
     Busy(PathBuf),
@@ -121,7 +134,7 @@ impl BisectError {
     pub fn exit(&self) -> Exit {
         use BisectError::*;
         match self {
-            Request(_) | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => Exit::Usage,
+            Request(_) | Damaged { .. } | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => Exit::Usage,
             End { .. } | Stopped => Exit::Measured,
             Git { .. } => Exit::Missing,
             Busy(_) | Io { .. } => Exit::Storage,

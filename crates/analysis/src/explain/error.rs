@@ -2,7 +2,6 @@
 
 use super::choice::{Choice, Share};
 use crate::breakdown::spans::BreakdownError;
-use std::path::PathBuf;
 use worstcase_base::Exit;
 use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
@@ -58,14 +57,6 @@ pub enum ExplainError {
         /// Those that are.
         recorded: String,
     },
-    /// The recordings' file.
-    #[error("cannot read the recordings {}: {source}; measure again", path.display())]
-    Recordings {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
     /// Two cells that have nothing in common.
     #[error("--compare lays cells of one load and one probe side by side: {left} and {right} differ in that")]
     Incomparable {
@@ -120,7 +111,6 @@ impl ExplainError {
             | ExplainError::NoRecordings { .. }
             | ExplainError::Foreign { .. }
             | ExplainError::NotRecorded { .. } => Exit::Usage,
-            ExplainError::Recordings { .. } => Exit::Storage,
             ExplainError::Breakdown { .. } => Exit::Measured,
             ExplainError::Lab(e) => e.exit(),
             ExplainError::DebugInfo(e) => e.exit(),

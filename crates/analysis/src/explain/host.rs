@@ -5,7 +5,6 @@ use super::{ExplainError, peers, sample};
 use crate::breakdown::Breakdown;
 use crate::breakdown::host::{Around, running_kernel, tell};
 use crate::breakdown::spans::Since;
-use std::path::Path;
 use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
 use worstcase_host::state::boot_id;
 use worstcase_host::trace::{Parts, Snapshot};
@@ -59,17 +58,11 @@ fn captures(run: &Run, record: &Record) -> Result<Vec<Snapshot>, ExplainError> {
             tool: foreign.tool.clone(),
         });
     }
-    let path = run.cell_dir(&record.id).join(CAPTURES_FILE);
-    if !path.exists() {
-        return Err(ExplainError::NoRecordings {
-            cell: record.id.clone(),
-        });
-    }
-    read(&path).map_err(|source| ExplainError::Recordings { path, source })
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<Snapshot>> {
-    Ok(serde_json::from_slice(&worstcase_base::files::read(path)?)?)
+    let captures = run.beside(&record.id, CAPTURES_FILE)?;
+    let captures = captures.ok_or_else(|| ExplainError::NoRecordings {
+        cell: record.id.clone(),
+    })?;
+    serde_json::from_slice(&captures).map_err(|e| run.other_version(&record.id, CAPTURES_FILE, e).into())
 }
 
 /// Names of the kernel's code, if the kernel that was measured still runs and shows them; without, call chains have addresses.

@@ -167,3 +167,26 @@ fn another_question_has_another_folder() {
             .contains("something else")
     );
 }
+
+#[test]
+fn a_kill_while_the_first_state_is_written_leaves_a_folder_to_begin_in() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join(NEW_STATE), "{\"schema\": \"wor").unwrap();
+    begin(dir.path(), 20).unwrap();
+    assert!(dir.path().join(STATE).exists());
+    assert!(!dir.path().join(NEW_STATE).exists());
+}
+
+#[test]
+fn a_damaged_state_is_damage_and_no_failure_of_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(begin(dir.path(), 20).unwrap());
+    let whole = fs::read(dir.path().join(STATE)).unwrap();
+    for damage in [&whole[..whole.len() / 2], b"", b"{}"] {
+        fs::write(dir.path().join(STATE), damage).unwrap();
+        let error = begin(dir.path(), 20).unwrap_err();
+        assert_eq!(error.exit(), worstcase_base::Exit::Usage);
+        let said = error.to_string();
+        assert!(said.contains("bisect.json is damaged") && said.contains("aside"), "{said}");
+    }
+}

@@ -1,9 +1,9 @@
 //! Runs in folders, and in folders of those.
 
 use super::{HistoryError, Placed};
-use crate::record::Run;
-use crate::record::folder::WRITING;
-use crate::record::run::RUN_FILE;
+use crate::record::{FolderError, Run, RunError};
+use crate::record::folder::{RECORD_FILE, WRITING};
+use crate::record::run::{CELLS_DIR, RUN_FILE};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs;
@@ -29,6 +29,8 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Why.
     pub why: String,
+    /// It may hold results, even the newest: it is damaged, or the system did not let it be read.
+    pub damaged: bool,
 }
 
 /// Reads all runs in these folders.
@@ -61,6 +63,19 @@ fn below(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>, skipped: &mut Vec
         runs.push(folder.to_path_buf());
         return;
     }
+    if let Some(cells) = cells_without_run(folder) {
+        skipped.push(Skipped {
+            path: folder.to_path_buf(),
+            why: format!(
+                "{} is damaged: {} holds records, and there is no {RUN_FILE}; put {} aside and give the command that made it again",
+                folder.display(),
+                cells.display(),
+                folder.display()
+            ),
+            damaged: true,
+        });
+        return;
+    }
     let folders = || -> io::Result<Vec<PathBuf>> {
         let mut all = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -78,7 +93,8 @@ fn below(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>, skipped: &mut Vec
         Ok(_) => {}
         Err(cause) => skipped.push(Skipped {
             path: folder.to_path_buf(),
-            why: cause.to_string(),
+            why: format!("{} cannot be read: {cause}; let this user read it, or put it aside", folder.display()),
+            damaged: true,
         }),
     }
 }
@@ -89,6 +105,7 @@ fn read(dir: &Path, seen: &mut HashSet<String>, found: &mut Found) {
         Ok(records) if records.is_empty() => found.skipped.push(Skipped {
             path: dir.to_path_buf(),
             why: "no cell of it was measured".into(),
+            damaged: false,
         }),
         Ok(records) => {
             for record in records {
@@ -104,6 +121,19 @@ fn read(dir: &Path, seen: &mut HashSet<String>, found: &mut Found) {
         Err(error) => found.skipped.push(Skipped {
             path: dir.to_path_buf(),
             why: error.to_string(),
+            damaged: is_damaged(&error),
         }),
     }
+}
+
+fn is_damaged(error: &RunError) -> bool {
+    let of_folder = |e: &FolderError| matches!(e, FolderError::Damaged { .. } | FolderError::Io { .. });
+    matches!(error, RunError::Folder(e) if of_folder(e))
+}
+
+/// The folder of its cells, if it holds records: a run that lost its plan.
+fn cells_without_run(folder: &Path) -> Option<PathBuf> {
+    let cells = folder.join(CELLS_DIR);
+    let mut entries = fs::read_dir(&cells).ok()?.flatten();
+    entries.any(|entry| entry.path().join(RECORD_FILE).exists()).then_some(cells)
 }

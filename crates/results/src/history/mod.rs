@@ -45,6 +45,7 @@ impl History {
         skipped.extend(undated.into_iter().map(|(run, record)| Skipped {
             path: run,
             why: format!("{} does not say when it was measured", record.id),
+            damaged: false,
         }));
         let mut lines = line::lines(&dated, versions);
         let tests = judge::judge(&mut lines);

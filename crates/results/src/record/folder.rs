@@ -331,6 +331,9 @@ fn read(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
 pub(super) fn missing_or_io(dir: &Path, path: &Path, cause: io::Error) -> FolderError {
     match cause.kind() {
         io::ErrorKind::NotFound if dir.is_dir() => damaged(path, dir, "it is missing"),
+        io::ErrorKind::IsADirectory => damaged(path, dir, "it is a folder"),
+        // Not the system's refusal but ours: no regular file, or a longer one than any of these.
+        _ if cause.raw_os_error().is_none() => damaged(path, dir, cause.to_string()),
         _ => io_error("read", path)(cause),
     }
 }
@@ -343,6 +346,28 @@ fn expected_sum(dir: &Path, name: &str) -> Result<String, FolderError> {
         .find(|(_, file)| *file == name)
         .map(|(sum, _)| sum.to_string())
         .ok_or_else(|| damaged(&dir.join(SUMS_FILE), dir, format!("it has no checksum of {name}")))
+}
+
+/// Reads a file beside a record, which must fit the folder's checksums; nothing if it is not there and was never written.
+pub(super) fn read_beside(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
+    let path = dir.join(name);
+    let sum = expected_sum(dir, name);
+    // A link that leads nowhere is there.
+    if path.symlink_metadata().is_err() {
+        return match sum {
+            Ok(_) => Err(damaged(&path, dir, "it is missing")),
+            Err(_) => Ok(None),
+        };
+    }
+    let bytes = read(dir, name)?;
+    match sum? == sha256_hex(&bytes) {
+        true => Ok(Some(bytes)),
+        false => Err(damaged(
+            &path,
+            dir,
+            format!("it does not fit its checksum in {SUMS_FILE}"),
+        )),
+    }
 }
 
 /// Rows that are held against their record whenever it is read: 0.14 s for a million. Of longer files the footer is, and the

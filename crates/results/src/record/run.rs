@@ -21,7 +21,8 @@ use worstcase_base::trust::Others;
 
 /// Name of the plan.
 pub const RUN_FILE: &str = "run.json";
-const CELLS_DIR: &str = "cells";
+/// Name of the folder of its cells.
+pub const CELLS_DIR: &str = "cells";
 const ASIDE_DIR: &str = "aside";
 
 /// A run folder.
@@ -368,6 +369,16 @@ impl Run {
     pub fn records(&self) -> Result<Vec<Record>, RunError> {
         let measured = self.plan.cells.iter().filter(|cell| self.has_cell(&cell.id));
         measured.map(|cell| self.record(&cell.id)).collect()
+    }
+
+    /// A file beside a cell's record and samples, which must fit its checksum; nothing if the cell was kept without it.
+    pub fn beside(&self, id: &CellId, name: &str) -> Result<Option<Vec<u8>>, RunError> {
+        Ok(folder::read_beside(&self.cell_dir(id), name)?)
+    }
+
+    /// Says that a file beside a record is as it was written, and not as this version writes it.
+    pub fn other_version(&self, id: &CellId, name: &str, what: impl ToString) -> RunError {
+        folder::other_version(&self.cell_dir(id).join(name), what).into()
     }
 
     /// Hands a cell's samples to `each`, in order and in bounded memory.

@@ -26,7 +26,8 @@ What was measured alike on one machine is a line: load, probe, CPU, interval, ti
 date and settings may differ; they are named where a line changed. On a machine a change is said only if a rank test shows
 it: all series together err with a probability of 5 % (docs/over-time.md). In the lab every difference is exact.
 What is no run that can be read is skipped and told.
-Exit code: 0; with --fail-on-change 1 if the last change of a measure is for the worse; 2 if there is no run.")]
+Exit code: 0; with --fail-on-change 1 if the last change of a measure is for the worse, and 2 if a run is damaged;
+2 if there is no run.")]
 pub struct HistoryArgs {
     /// Runs' folders, or folders that hold some
     #[arg(required = true, value_name = "FOLDER")]
@@ -65,6 +66,14 @@ pub enum HistoryCliError {
     /// Nothing could be read.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// What is damaged may be the newest run: there is no answer.
+    #[error("--fail-on-change has no answer, {count} of the runs cannot be read: {why}")]
+    Damaged {
+        /// How many.
+        count: usize,
+        /// What is wrong with the first.
+        why: String,
+    },
     /// No CSV.
     #[error("cannot write CSV: {0}")]
     Csv(String),
@@ -86,6 +95,7 @@ impl HistoryCliError {
     pub fn exit(&self) -> Exit {
         match self {
             HistoryCliError::History(e) => e.exit(),
+            HistoryCliError::Damaged { .. } => Exit::Usage,
             HistoryCliError::Csv(_) | HistoryCliError::Write { .. } | HistoryCliError::Output(_) => Exit::Storage,
         }
     }
@@ -106,8 +116,23 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, HistoryCliError> {
         (_, true) => csv::run(&history).map_err(|e| HistoryCliError::Csv(e.to_string()))?,
         _ => fitted(&terminal::lines(&history, args.all, Style::of_stdout())),
     })?;
+    if args.fail_on_change {
+        check_whole(&history)?;
+    }
     match args.fail_on_change && history.is_worse() {
         true => Ok(ExitCode::from(Exit::Fail as u8)),
         false => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// When a run was measured stands in its records: one that cannot be read may be the newest.
+fn check_whole(history: &History) -> Result<(), HistoryCliError> {
+    let damaged: Vec<_> = history.skipped.iter().filter(|s| s.damaged).collect();
+    match damaged.first() {
+        None => Ok(()),
+        Some(first) => Err(HistoryCliError::Damaged {
+            count: damaged.len(),
+            why: first.why.clone(),
+        }),
     }
 }

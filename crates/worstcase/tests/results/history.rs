@@ -215,3 +215,44 @@ fn what_is_no_run_is_skipped_or_refused() {
         .code(2)
         .stderr(contains("ends in .svg"));
 }
+
+#[test]
+fn a_damaged_run_is_no_answer_for_ci() {
+    let dir = tempfile::tempdir().unwrap();
+    let runs: Vec<_> = (0..4).map(|day| dir.path().join(format!("run{day}"))).collect();
+    for (day, run) in (0..).zip(&runs) {
+        write_cells(run, &[on_day(day, 40_000, "6.1.0-56-amd64", "box", 100)]);
+    }
+    let asked = || {
+        let mut command = history(dir.path());
+        command.arg("--fail-on-change");
+        command
+    };
+    asked().assert().success();
+    // Another version's is whole.
+    let old = dir.path().join("old");
+    fs::create_dir(&old).unwrap();
+    fs::write(old.join("run.json"), r#"{"schema": "worstcase-run/1"}"#).unwrap();
+    asked().assert().success();
+
+    let newest = runs.last().unwrap();
+    let cell = fs::read_dir(newest.join("cells")).unwrap().next().unwrap().unwrap().path();
+    let files = ["record.json", "samples.parquet", "SHA256SUMS"].map(|name| cell.join(name));
+    for file in files.iter().chain([&newest.join("run.json")]) {
+        let whole = fs::read(file).unwrap();
+        for damage in [Some(&whole[..whole.len() / 2]), Some(&b""[..]), None] {
+            match damage {
+                Some(bytes) => fs::write(file, bytes).unwrap(),
+                None => fs::remove_file(file).unwrap(),
+            }
+            let output = asked().output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{}: {said}", file.display());
+            assert_eq!(said.lines().count(), 1, "{said}");
+            assert!(said.contains(newest.to_str().unwrap()) && said.contains("aside"), "{said}");
+            history(dir.path()).assert().success().stdout(contains("skipped: 2"));
+        }
+        fs::write(file, whole).unwrap();
+    }
+    asked().assert().success();
+}

@@ -1,6 +1,6 @@
 //! What is no file where a file should be, and records that hold what would flood or steer a terminal.
 
-use crate::fixture::{plan_of, raw, refitted, result, spec, subject, write_cells};
+use crate::fixture::{host_raw, on_cpu, plan_of, raw, refitted, result, spec, subject, write_cells};
 use assert_cmd::Command;
 use std::fs;
 use std::path::Path;
@@ -49,7 +49,11 @@ fn fifos_and_devices_are_not_read() {
         path.join("run.json"),
     ] {
         let whole = fs::read(&file).unwrap();
-        in_its_place(&file, &|| one_line(&worstcase(&["show", run]), SAYS));
+        in_its_place(&file, &|| {
+            let out = worstcase(&["show", run]);
+            one_line(&out, SAYS);
+            assert_eq!(out.status.code(), Some(2), "damage, not a failure of the disk");
+        });
         fs::write(&file, whole).unwrap();
     }
     assert!(worstcase(&["show", run]).status.success());
@@ -60,6 +64,45 @@ fn fifos_and_devices_are_not_read() {
         one_line(&worstcase(&["study", "show", odd_name]), SAYS);
         one_line(&worstcase(&["import", odd_name]), SAYS);
     });
+}
+
+#[test]
+fn damaged_recordings_are_damage_and_no_failure_of_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = refitted(&on_cpu(0, &host_raw(1, &[1_000, 2_000, 9_000])));
+    let run = Run::create(dir.path(), plan_of(std::slice::from_ref(&cell))).unwrap();
+    let mut group = run.group().unwrap();
+    group.replace(&cell, &[("captures.json", b"[]\n")]).unwrap();
+    group.publish().unwrap();
+    let folder = run.cell_dir(&cell.record.id);
+    let captures = folder.join("captures.json");
+    let explained = || worstcase(&["explain", dir.path().to_str().unwrap()]);
+    let refused = |says: &str| {
+        let out = explained();
+        one_line(&out, says);
+        assert_eq!(out.status.code(), Some(2), "{out:?}");
+    };
+    // Whole: it only has no sample.
+    refused("has no sample");
+    for damage in [&b"["[..], b"", b"[]\n\n"] {
+        fs::write(&captures, damage).unwrap();
+        refused(&format!(
+            "{} is damaged: it does not fit its checksum in SHA256SUMS; put {} aside",
+            captures.display(),
+            folder.display()
+        ));
+    }
+    in_its_place(&captures, &|| refused("it is not a regular file"));
+    refused(&format!("{} is damaged: it is missing", captures.display()));
+    // Sums that fit, but nothing that this version reads.
+    fs::write(&captures, "{}").unwrap();
+    let sums = fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
+    let sums = sums.replace(
+        &worstcase_base::digest::sha256_hex(b"[]\n"),
+        &worstcase_base::digest::sha256_hex(b"{}"),
+    );
+    fs::write(folder.join("SHA256SUMS"), sums).unwrap();
+    refused("was written by another version of worstcase");
 }
 
 #[test]
