@@ -101,6 +101,15 @@ pub enum HostError {
     /// What it needs and does not have.
     #[error("{0}")]
     Missing(String),
+    /// It could not write.
+    #[error("{0}")]
+    Storage(String),
+    /// It ended while its samples could still be kept.
+    #[error(
+        "the disk of {} is almost full: the measurement was ended early, and what was taken until then is kept; make room, then --resume measures what is missing",
+        .0.display()
+    )]
+    Full(PathBuf),
     /// Its samples.
     #[error("cannot keep samples in {}: {source}; is the disk full?", path.display())]
     Samples {
@@ -144,7 +153,7 @@ impl HostError {
             | HostError::NotAllowed { .. }
             | HostError::Argument(_) => Exit::Usage,
             HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => Exit::Measured,
-            HostError::Samples { .. } => Exit::Storage,
+            HostError::Samples { .. } | HostError::Storage(_) | HostError::Full(_) => Exit::Storage,
             HostError::Run(e) => e.exit(),
             HostError::Watch(e) => e.exit(),
             HostError::Read { .. }

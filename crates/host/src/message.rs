@@ -186,6 +186,8 @@ pub struct Done {
     pub stopped: bool,
     /// By a sample above [`crate::HostSpec::break_at`].
     pub broke: bool,
+    /// The disk of its samples had little more room than it takes to keep them: that ended it.
+    pub full: bool,
     /// Most memory that this process held.
     pub peak_memory_kb: u64,
     /// Trace events that the kernel dropped.
@@ -270,6 +272,8 @@ pub enum Message {
         reason: String,
         /// A right, a program or something of the kernel is missing.
         missing: bool,
+        /// A file could not be written.
+        storage: bool,
     },
 }
 

@@ -187,6 +187,9 @@ fn a_damaged_state_is_damage_and_no_failure_of_the_disk() {
         let error = begin(dir.path(), 20).unwrap_err();
         assert_eq!(error.exit(), worstcase_base::Exit::Usage);
         let said = error.to_string();
-        assert!(said.contains("bisect.json is damaged") && said.contains("aside"), "{said}");
+        assert!(
+            said.contains("bisect.json is damaged") && said.contains("aside"),
+            "{said}"
+        );
     }
 }

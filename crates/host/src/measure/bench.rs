@@ -93,6 +93,7 @@ pub(super) fn measure(
         },
         stopped,
         broke: false,
+        full: false,
         peak_memory_kb: machine::peak_memory_kb(),
         lost_events: 0,
     })

@@ -12,7 +12,7 @@
 //! worst     the largest samples and their neighbours       watch    a measurement without an end
 //! report    what a thread says of its segment
 //! captures  what led to the latest samples of a segment
-//! bench     probes that do not measure CPU by CPU
+//! bench     probes that do not measure CPU by CPU         room     whether the disk has room to keep the samples
 //! ```
 
 mod bench;
@@ -24,6 +24,7 @@ mod observe;
 mod report;
 mod rights;
 mod ring;
+mod room;
 mod run;
 mod segments;
 mod source;

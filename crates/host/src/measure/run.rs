@@ -5,6 +5,7 @@ use super::collect::{Collected, Collector};
 use super::observe::{Observed, Observer, Watched};
 use super::rights::Held;
 use super::ring::ring;
+use super::room::Room;
 use super::thread::{Measured, Outlet, noise_rest};
 use super::threads::Threads;
 use super::timerlat::Running;
@@ -65,6 +66,14 @@ impl MeasureError {
                 | MeasureError::Bench(BenchError::Missing(_))
         )
     }
+
+    /// Whether a file could not be written because of where it is.
+    pub fn is_storage(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        matches!(self, MeasureError::Write(e)
+            if matches!(e.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
+                || e.raw_os_error() == Some(libc::EIO))
+    }
 }
 
 /// Measures. The process must have one thread until here: the load is forked from it. `stop` ends it early, with what was taken
@@ -124,7 +133,7 @@ fn measure(
     }
     // Set when the measurement itself fails: threads must not wait for ever.
     let give_up = AtomicBool::new(false);
-    let mut broke = false;
+    let (mut broke, mut full) = (false, false);
     let (measured, steal, work, mut observed) = std::thread::scope(|scope| {
         let threads = Threads::start(scope, spec, writers, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
@@ -132,6 +141,7 @@ fn measure(
             let work_before = load.work();
             let steal_before = machine::steal(&spec.cpus);
             threads.go(&sampling.watched);
+            let room = Room::begin(spec);
             let mut collections = 0_u32;
             while !threads.are_done() {
                 std::thread::sleep(COLLECT);
@@ -146,6 +156,10 @@ fn measure(
                 }
                 collections += 1;
                 if collections.is_multiple_of(COLLECTIONS_A_TICK) {
+                    if room.is_short() {
+                        full = true;
+                        give_up.store(true, Ordering::Relaxed);
+                    }
                     load.check()?;
                     say(&tick(&sampling, &collectors, load.added_to(&work_before)))?;
                 }
@@ -153,7 +167,7 @@ fn measure(
             let steal_after = machine::steal(&spec.cpus);
             load.check()?;
             // A measurement that was ended at once may have been too short for work.
-            let work = match broke || stop.load(Ordering::Relaxed) {
+            let work = match broke || full || stop.load(Ordering::Relaxed) {
                 true => load.added_to(&work_before),
                 false => load.work_since(&work_before)?,
             };
@@ -190,8 +204,9 @@ fn measure(
                 _ => spec.interval,
             },
         ),
-        stopped: broke || stop.load(Ordering::Relaxed),
+        stopped: broke || full || stop.load(Ordering::Relaxed),
         broke,
+        full,
         peak_memory_kb: machine::peak_memory_kb(),
         lost_events: observed.lost,
     })

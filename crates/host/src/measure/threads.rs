@@ -49,7 +49,9 @@ impl<'scope> Threads<'scope> {
                 start: started,
             };
             let builder = Builder::new().name(format!("probe/{cpu}")).stack_size(STACK);
-            let handle = builder.spawn_scoped(scope, move || thread::run(order))?;
+            let handle = builder
+                .spawn_scoped(scope, move || thread::run(order))
+                .map_err(|e| MeasureError::Thread(format!("cannot start a measuring thread: {e}")))?;
             threads.handles.push(handle);
             threads.starts.push(start);
             // One after the other: a thread that polls at real-time priority would keep the next from getting ready.

@@ -195,6 +195,10 @@ impl HostExecutor<'_> {
         match kept {
             Err(e) if e.exit() != Exit::Storage => Err(e),
             kept => group.publish().map_err(HostError::from).and(kept),
+        }?;
+        match done.full {
+            true => Err(HostError::Full(run.dir().to_path_buf())),
+            false => Ok(()),
         }
     }
 }

@@ -13,8 +13,8 @@ use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellGroup, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, Method, Origin,
-    Quantity, Record, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
+    Accounting, Cause, Cell, CellGroup, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES,
+    Method, Origin, Quantity, Record, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -221,10 +221,15 @@ pub(super) fn add_environment(
         LOST_EVENTS,
         (done.lost_events > 0).then(|| done.lost_events.to_string()),
     );
-    add(
-        ENDED_EARLY,
-        done.stopped.then(|| if done.broke { "break" } else { "1" }.to_string()),
-    );
+    add(ENDED_EARLY, done.stopped.then(|| ended_early(done).to_string()));
+}
+
+fn ended_early(done: &Done) -> &'static str {
+    match (done.broke, done.full) {
+        (true, _) => "break",
+        (_, true) => "disk",
+        _ => "1",
+    }
 }
 
 /// What the first pass over the rows gave, besides the file.

@@ -4,12 +4,12 @@ use crate::HostSpec;
 use crate::loads::{LoadPlace, Traces};
 use crate::message::{Done, Message};
 use crate::{HostError, Journal};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use worstcase_probe::Probe;
 
 /// Who looks on.
 pub trait Watch {
@@ -25,6 +25,10 @@ pub trait Watch {
 
 /// How often one looks whether the user wants an end.
 const LOOK: Duration = Duration::from_millis(50);
+/// The measuring process may be silent for this long once the user wants an end: its load may have to wait for a slow disk.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The same where it only speaks between two steps, which may be long.
+const PATIENCE_WITH_STEPS: Duration = Duration::from_secs(600);
 
 /// Runs one measurement; when `stop` becomes true it ends early, with what was taken until then.
 pub fn measure(
@@ -46,19 +50,39 @@ pub fn measure(
     let mut line = serde_json::to_vec(spec).expect("plain values are serialised");
     line.push(b'\n');
     input.write_all(&line).map_err(failed)?;
-    // Held until the user wants an end, or it ends by itself.
-    let input = Mutex::new(Some(input));
-    let ended = AtomicBool::new(false);
-    let said = std::thread::scope(|scope| {
-        scope.spawn(|| close_on(stop, &ended, &input));
-        let _end = SetAtEnd(&ended);
-        listen(&mut child, spec, watch)
+    let output = child.stdout.take().expect("its output is a pipe");
+    let (ended, heard) = (AtomicBool::new(false), AtomicU64::new(0));
+    let patience = patience(spec);
+    let (said, killed) = std::thread::scope(|scope| {
+        let ending = Ending {
+            group: child.id(),
+            stop,
+            ended: &ended,
+            heard: &heard,
+            patience,
+        };
+        let ending = scope.spawn(move || ending.see_to(input));
+        let said = {
+            let _end = SetAtEnd(&ended);
+            listen(output, spec, watch, &heard)
+        };
+        (said, ending.join().unwrap_or(false))
     });
-    drop(input);
     let status = child.wait().map_err(failed)?;
+    if killed {
+        let seconds = patience.as_secs();
+        watch.note(&format!(
+            "the measuring process said nothing for {seconds} s after it was asked to end, and was killed: what it took is lost"
+        ));
+    }
     match said.map_err(failed)? {
         Some(Message::Done(done)) => Ok(*done),
-        Some(Message::Failed { reason, missing: true }) => Err(HostError::Missing(reason)),
+        Some(Message::Failed {
+            reason, missing: true, ..
+        }) => Err(HostError::Missing(reason)),
+        Some(Message::Failed {
+            reason, storage: true, ..
+        }) => Err(HostError::Storage(reason)),
         Some(Message::Failed { reason, .. }) => Err(HostError::Measurement(reason)),
         _ => Err(HostError::Worker(format!("it ended without a result ({status})"))),
     }
@@ -83,22 +107,68 @@ fn start() -> std::io::Result<Child> {
         .spawn()
 }
 
-fn close_on(stop: &AtomicBool, ended: &AtomicBool, input: &Mutex<Option<ChildStdin>>) {
-    while !ended.load(Ordering::Relaxed) {
-        if stop.load(Ordering::Relaxed) {
-            input.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return;
+/// How long it may be silent when it was asked to end. A thread that sleeps ends with its interval.
+fn patience(spec: &HostSpec) -> Duration {
+    let usual = match spec.probe {
+        Probe::Bench(_) => PATIENCE_WITH_STEPS,
+        _ => PATIENCE,
+    };
+    usual + 2 * Duration::from_nanos(spec.interval.0)
+}
+
+/// Sees to it that a measuring process ends if the user wants it to.
+struct Ending<'a> {
+    /// Its process group.
+    group: u32,
+    /// The user wants an end.
+    stop: &'a AtomicBool,
+    /// It has ended.
+    ended: &'a AtomicBool,
+    /// How many messages came from it.
+    heard: &'a AtomicU64,
+    patience: Duration,
+}
+
+impl Ending<'_> {
+    /// Holds its input until the user wants an end, or it ends by itself: the input's end asks it to. Kills it if it is silent
+    /// for too long then; says whether it did.
+    fn see_to(&self, input: impl Send) -> bool {
+        while !self.stop.load(Ordering::Relaxed) {
+            if self.ended.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::thread::sleep(LOOK);
         }
-        std::thread::sleep(LOOK);
+        drop(input);
+        let (mut since, mut heard) = (Instant::now(), self.heard.load(Ordering::Relaxed));
+        while !self.ended.load(Ordering::Relaxed) {
+            let now = self.heard.load(Ordering::Relaxed);
+            if now != heard {
+                (since, heard) = (Instant::now(), now);
+            }
+            if since.elapsed() > self.patience {
+                let group = rustix::process::Pid::from_raw(self.group.cast_signed());
+                // It may be gone by now, with what it forked.
+                let _ = group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
+                return true;
+            }
+            std::thread::sleep(LOOK);
+        }
+        false
     }
 }
 
 /// Hands on what it says; the last message.
-fn listen(child: &mut Child, spec: &HostSpec, watch: &mut dyn Watch) -> std::io::Result<Option<Message>> {
-    let output = child.stdout.take().expect("its output is a pipe");
+fn listen(
+    output: impl Read,
+    spec: &HostSpec,
+    watch: &mut dyn Watch,
+    heard: &AtomicU64,
+) -> std::io::Result<Option<Message>> {
     let mut last = None;
     for line in BufReader::new(output).lines() {
         let message: Message = serde_json::from_str(&line?).map_err(std::io::Error::other)?;
+        heard.fetch_add(1, Ordering::Relaxed);
         watch.message(spec, &message);
         last = Some(message);
     }

@@ -20,6 +20,7 @@ pub fn run() -> io::Result<()> {
     if let Err(e) = measured {
         say(&Message::Failed {
             missing: e.is_missing(),
+            storage: e.is_storage(),
             reason: e.to_string(),
         })?;
     }

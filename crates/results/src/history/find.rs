@@ -1,9 +1,9 @@
 //! Runs in folders, and in folders of those.
 
 use super::{HistoryError, Placed};
-use crate::record::{FolderError, Run, RunError};
 use crate::record::folder::{RECORD_FILE, WRITING};
 use crate::record::run::{CELLS_DIR, RUN_FILE};
+use crate::record::{FolderError, Run, RunError};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs;
@@ -93,7 +93,10 @@ fn below(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>, skipped: &mut Vec
         Ok(_) => {}
         Err(cause) => skipped.push(Skipped {
             path: folder.to_path_buf(),
-            why: format!("{} cannot be read: {cause}; let this user read it, or put it aside", folder.display()),
+            why: format!(
+                "{} cannot be read: {cause}; let this user read it, or put it aside",
+                folder.display()
+            ),
             damaged: true,
         }),
     }
@@ -135,5 +138,7 @@ fn is_damaged(error: &RunError) -> bool {
 fn cells_without_run(folder: &Path) -> Option<PathBuf> {
     let cells = folder.join(CELLS_DIR);
     let mut entries = fs::read_dir(&cells).ok()?.flatten();
-    entries.any(|entry| entry.path().join(RECORD_FILE).exists()).then_some(cells)
+    entries
+        .any(|entry| entry.path().join(RECORD_FILE).exists())
+        .then_some(cells)
 }

@@ -95,7 +95,15 @@ impl Decided {
     fn ids(&self) -> Result<Vec<String>, FolderError> {
         let list = self.folder.join(SUMS_FILE);
         let text = files::read(&list).map_err(|cause| folder::missing_or_io(&self.folder, &list, cause))?;
-        let id = |line: &str| Some(line.split_once("  ")?.1.strip_suffix(SUMS_FILE)?.strip_suffix('/')?.to_string());
+        let id = |line: &str| {
+            Some(
+                line.split_once("  ")?
+                    .1
+                    .strip_suffix(SUMS_FILE)?
+                    .strip_suffix('/')?
+                    .to_string(),
+            )
+        };
         let text = String::from_utf8_lossy(&text).into_owned();
         let ids: Option<Vec<String>> = text.lines().map(id).collect();
         // An id is one name: a list that somebody changed must not lead elsewhere.

@@ -292,8 +292,13 @@ impl Run {
         self.named(make(&aside))?;
         let one = |id: &&CellId| {
             let numbered = (2..).map(|n| format!("{id}-{n}"));
-            let mut places = [id.to_string()].into_iter().chain(numbered).map(|name| aside.join(name));
-            let place = places.find(|place| !place.exists()).expect("there is no end of numbers");
+            let mut places = [id.to_string()]
+                .into_iter()
+                .chain(numbered)
+                .map(|name| aside.join(name));
+            let place = places
+                .find(|place| !place.exists())
+                .expect("there is no end of numbers");
             fs::rename(self.held_cell(id), &place).map_err(io_error("create", &place))?;
             Ok(self.shown(&place))
         };
@@ -373,7 +378,7 @@ impl Run {
 
     /// A file beside a cell's record and samples, which must fit its checksum; nothing if the cell was kept without it.
     pub fn beside(&self, id: &CellId, name: &str) -> Result<Option<Vec<u8>>, RunError> {
-        Ok(folder::read_beside(&self.cell_dir(id), name)?)
+        self.named(folder::read_beside(&self.held_cell(id), name))
     }
 
     /// Says that a file beside a record is as it was written, and not as this version writes it.

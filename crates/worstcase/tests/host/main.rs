@@ -5,6 +5,7 @@
 mod bench;
 mod broke;
 mod containers;
+mod full_disk;
 mod io;
 mod isolate;
 mod isolated;

@@ -38,13 +38,24 @@ impl Controller {
     }
 
     pub fn without_work_dir(&self, arguments: &[&str]) -> Command {
+        let mut command = self.anywhere();
+        command.arg("-o").arg(self.path("run")).args(arguments);
+        command
+    }
+
+    fn anywhere(&self) -> Command {
         let mut command = Command::new(cargo_bin("worstcase"));
         command
-            .args(["host", "run", "--warmup", "10ms", "-o"])
-            .arg(self.path("run"))
-            .args(arguments)
+            .args(["host", "run", "--warmup", "10ms"])
             .env("WORSTCASE_STATE", self.path("state"));
         command
+    }
+
+    /// Runs into a folder that the arguments name.
+    pub fn run_elsewhere(&self, arguments: &[&str]) -> Output {
+        let mut command = self.anywhere();
+        command.arg("--work-dir").arg(self.0.path()).args(arguments);
+        command.output().unwrap()
     }
 
     pub fn run(&self, arguments: &[&str]) -> Output {
@@ -253,6 +264,39 @@ fn ctrl_c_ends_it_with_a_full_record() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("nothing was measured"), "{said}");
     assert!(said.contains("ended early stay as they are: 1"), "{said}");
+}
+
+/// The process that measures for this one.
+fn worker_of(child: &Child) -> rustix::process::Pid {
+    let parent = format!("PPid:\t{}", child.id());
+    let is_worker = |process: &PathBuf| {
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        let command = fs::read_to_string(process.join("cmdline")).unwrap_or_default();
+        status.lines().any(|line| line == parent) && command.contains("host-worker")
+    };
+    let mut processes = fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
+    let worker = processes.find(is_worker).unwrap();
+    let id = worker.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    rustix::process::Pid::from_raw(id).unwrap()
+}
+
+#[test]
+fn a_measuring_process_that_does_not_answer_keeps_nobody_from_ending_it() {
+    let controller = Controller::new();
+    let child = start(&controller, &["--time", "1h", "--load", "fork", "--cpus", &one_cpu()]);
+    rustix::process::kill_process(worker_of(&child), rustix::process::Signal::STOP).unwrap();
+    signal(&child, rustix::process::Signal::TERM);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    // By itself: it was no signal that ended it.
+    assert!(output.status.code().is_some(), "{}: {said}", output.status);
+    assert!(
+        said.contains("after it was asked to end, and was killed: what it took is lost"),
+        "{said}"
+    );
+    assert!(said.contains("ended early, 0 of 1 measurements are kept"), "{said}");
+    until("all are gone", || processes_below(controller.0.path()).is_empty());
+    assert_eq!(controller.left(), Vec::<PathBuf>::new());
 }
 
 #[test]

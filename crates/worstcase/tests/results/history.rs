@@ -236,7 +236,12 @@ fn a_damaged_run_is_no_answer_for_ci() {
     asked().assert().success();
 
     let newest = runs.last().unwrap();
-    let cell = fs::read_dir(newest.join("cells")).unwrap().next().unwrap().unwrap().path();
+    let cell = fs::read_dir(newest.join("cells"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let files = ["record.json", "samples.parquet", "SHA256SUMS"].map(|name| cell.join(name));
     for file in files.iter().chain([&newest.join("run.json")]) {
         let whole = fs::read(file).unwrap();
@@ -249,7 +254,10 @@ fn a_damaged_run_is_no_answer_for_ci() {
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{}: {said}", file.display());
             assert_eq!(said.lines().count(), 1, "{said}");
-            assert!(said.contains(newest.to_str().unwrap()) && said.contains("aside"), "{said}");
+            assert!(
+                said.contains(newest.to_str().unwrap()) && said.contains("aside"),
+                "{said}"
+            );
             history(dir.path()).assert().success().stdout(contains("skipped: 2"));
         }
         fs::write(file, whole).unwrap();

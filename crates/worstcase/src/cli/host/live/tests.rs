@@ -150,7 +150,8 @@ fn any_message() -> impl Strategy<Value = Message> {
         Just(Message::Done(Box::<Done>::default())),
         Just(Message::Failed {
             reason: String::new(),
-            missing: false
+            missing: false,
+            storage: false
         }),
     ]
 }
