@@ -2,8 +2,10 @@
 
 use crate::BisectError;
 use crate::search::{Next, Order, Word};
+use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use worstcase_base::child::ends_with_us;
 use worstcase_kernels::build::is_kernel_tree;
 
 /// The user's tree, and a clone of it that shares its objects.
@@ -115,19 +117,35 @@ impl Tree {
 
     /// Checks a commit out, in our clone.
     pub fn check_out(&self, id: &str) -> Result<(), BisectError> {
-        if !self.clone.join(".git/HEAD").is_file() {
-            // A clone that was killed half-way is begun anew.
-            let _ = std::fs::remove_dir_all(&self.clone);
-            let (from, to) = (self.source.display().to_string(), self.clone.display().to_string());
-            self.git(
-                &self.source,
-                &["clone", "--quiet", "--shared", "--no-checkout", &from, &to],
-            )?;
+        let git = self.clone.join(".git");
+        // What an earlier version was killed at may have the one without the other.
+        if !["HEAD", "objects/info/alternates"]
+            .iter()
+            .all(|file| git.join(file).is_file())
+        {
+            self.make_clone()?;
         }
-        // Of a checkout that was killed.
-        let _ = std::fs::remove_file(self.clone.join(".git/index.lock"));
+        // Of a checkout that was killed: nobody else is at work there, the bisection's folder is locked.
+        for lock in ["index.lock", "HEAD.lock"] {
+            let _ = std::fs::remove_file(git.join(lock));
+        }
         self.git(&self.clone, &["checkout", "--quiet", "--force", "--detach", id])
             .map(drop)
+    }
+
+    /// Appears whole: git writes HEAD first, and a clone that is killed after that is none.
+    fn make_clone(&self) -> Result<(), BisectError> {
+        let name = self.clone.file_name().unwrap_or_default().to_string_lossy();
+        let new = self.clone.with_file_name(format!(".{name}.new"));
+        for half in [&self.clone, &new] {
+            let _ = std::fs::remove_dir_all(half);
+        }
+        let (from, to) = (self.source.display().to_string(), new.display().to_string());
+        self.git(
+            &self.source,
+            &["clone", "--quiet", "--shared", "--no-checkout", &from, &to],
+        )?;
+        std::fs::rename(&new, &self.clone).map_err(BisectError::io(&self.clone))
     }
 
     /// Checks `base` out without what `id` changed; the new commit, or why it cannot be reverted.
@@ -152,6 +170,8 @@ impl Tree {
         };
         let mut command = Command::new("git");
         command.arg("-C").arg(dir).args(arguments).env("LC_ALL", "C");
+        // Or it would still write when the command is given again.
+        ends_with_us(&mut command, Signal::TERM);
         let output = command.output().map_err(|e| failed(e.to_string()))?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string()),
@@ -326,5 +346,25 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(other.contains("not a kernel's tree"), "{other}");
+    }
+
+    #[test]
+    fn what_a_kill_left_of_the_clone_keeps_nobody_from_going_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = tree(dir.path());
+        let id = tree.resolve("c3").unwrap();
+        let there = || tree.git(tree.checkout(), &["rev-parse", "HEAD"]).unwrap();
+        // As git is killed before it knows where the objects are.
+        run(dir.path(), &["init", "--quiet", "clone"]);
+        fs::create_dir(dir.path().join(".clone.new")).unwrap();
+        tree.check_out(&id).unwrap();
+        assert_eq!(there(), id);
+        assert!(!dir.path().join(".clone.new").exists());
+        for lock in ["index.lock", "HEAD.lock"] {
+            fs::write(tree.checkout().join(".git").join(lock), "").unwrap();
+        }
+        let id = tree.resolve("c1").unwrap();
+        tree.check_out(&id).unwrap();
+        assert_eq!(there(), id);
     }
 }
