@@ -162,6 +162,7 @@ impl HostExecutor<'_> {
         let began = Utc::now();
         let done = measure(&spec, journal, stop, watch.as_mut()).map_err(|error| match error {
             HostError::Measurement(reason) => HostError::Measurement(run.shown_in(&reason)),
+            HostError::Storage(reason) => HostError::Storage(run.shown_in(&reason)),
             other => other,
         })?;
         let mut applied = settings.as_ref().and_then(Settings::told);

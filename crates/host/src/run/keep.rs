@@ -40,7 +40,7 @@ pub fn keep(
     );
     let samples = spec.samples_dir.join(format!("cpu{}.parquet", cpu.cpu));
     let failed = |source: io::Error| HostError::Samples {
-        path: run.shown(&samples),
+        path: group.run().shown(&samples),
         source,
     };
     let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;

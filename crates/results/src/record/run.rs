@@ -407,6 +407,11 @@ pub struct CellGroup<'a> {
 }
 
 impl CellGroup<'_> {
+    /// The run that they are for.
+    pub fn run(&self) -> &Run {
+        self.run
+    }
+
     /// Writes a cell, which is to take the place of what was kept of it until now; `beside` are further files.
     pub fn replace(&mut self, result: &CellResult, beside: &[(&str, &[u8])]) -> Result<(), RunError> {
         let id = self.run.is_planned(&result.record)?;

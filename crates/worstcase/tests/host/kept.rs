@@ -101,7 +101,7 @@ fn half_of_a_measurement_is_put_aside_and_measured_again() {
     );
     assert_eq!(said.lines().next(), Some(told.as_str()), "{said}");
     assert_eq!(cells(&controller, "run/cells"), all);
-    assert_eq!(cells(&controller, "run/aside"), [half.clone()]);
+    assert_eq!(cells(&controller, "run/aside"), vec![half.clone()]);
     assert_eq!(record("run/aside"), before);
     assert_ne!(record("run/cells"), before);
     // Now it has everything.
