@@ -20,9 +20,20 @@
 //! | `console` | characters | writes of lines of so many characters to a serial console |
 //! | `calls` | MiB | system calls that work on so much memory: mmap, mprotect, madvise, munmap |
 //!
+//! Some do not delay it, but attack: they forge what it measured, which must be found, or take all that the machine has:
+//!
+//! | name | number | what it does |
+//! | --- | --- | --- |
+//! | `halve` | ns | halves each number from this one to 250 more in the memory of all other processes: samples |
+//! | `hurry` | ns | adds so much to each instant of the next 300 us in the memory of all other processes: due times |
+//! | `forks` | forks | a process that forks so often, as each of its children does |
+//! | `memory` | MiB | takes so much memory, and again, without end |
+//! | `record` | ms | sends a record of its own through the machine's debug port, and powers off so much later; 0 for never |
+//!
 //! `culprit insmod FILE PARAMETER=VALUE...` loads a kernel module, such as the one of `module/`, and does nothing more.
 
 mod areas;
+mod bomb;
 mod calls;
 mod cgroups;
 mod console;
@@ -30,6 +41,7 @@ mod copy;
 mod expire;
 mod filters;
 mod flood;
+mod forge;
 mod insmod;
 mod mutex;
 mod threads;
@@ -80,6 +92,11 @@ fn by_number(name: &str, number: u32) -> io::Result<Infallible> {
         "filters" => filters::run(number),
         "console" => console::run(number as usize),
         "calls" => calls::run(number as usize),
+        "halve" => forge::halve(number.into()),
+        "hurry" => forge::hurry(number.into()),
+        "record" => forge::record(number),
+        "forks" => bomb::forks(number),
+        "memory" => bomb::memory(number as usize),
         _ => Err(io::Error::other("there is no such culprit")),
     }
 }

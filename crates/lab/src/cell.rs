@@ -7,6 +7,7 @@ use super::process::last_lines;
 use super::snapshot::{BOOT, Snapshot};
 use super::subject::Prepared;
 use super::watchdog::Limits;
+use super::witness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -112,11 +113,13 @@ impl Parts {
                 write(name, bytes)?;
             }
             write(sealed::MADE_BY, self.made_by.as_bytes())?;
-            decode(building, spec).map(drop).map_err(|reason| LabError::NoResult {
-                what: format!("{what}, from {}", self.made_by),
+            let whence = || format!("{what}, from {}", self.made_by);
+            let raw = decode(building, spec).map_err(|reason| LabError::NoResult {
+                what: whence(),
                 reason,
                 console: last_lines(&building.join("console"), CONSOLE_LINES),
-            })
+            })?;
+            hold_against_marks(&raw, prepared, spec, whence)
         })?;
         Ok(())
     }
@@ -160,7 +163,21 @@ pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result
         what: describe(run),
     };
     fork.run(folder)?;
-    decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))
+    let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
+    hold_against_marks(&raw, run.prepared, run.spec, || describe(run))?;
+    Ok(raw)
+}
+
+/// Refuses a record that says something else than the plugin saw.
+fn hold_against_marks(
+    raw: &Raw,
+    prepared: &Prepared,
+    spec: &CellSpec,
+    what: impl FnOnce() -> String,
+) -> Result<(), LabError> {
+    let smp = &prepared.subject.machine.smp;
+    let apart = if smp.cpus > 1 { smp.quantum } else { Nanos(0) };
+    witness::check(&raw.record, &raw.events, spec, apart).map_err(|why| LabError::Contradicted(what(), why))
 }
 
 /// The cell, for messages.

@@ -69,6 +69,7 @@ pub mod subject;
 pub mod symbols;
 pub mod verify;
 mod watchdog;
+pub mod witness;
 
 use std::path::PathBuf;
 use worstcase_base::Exit;
@@ -183,6 +184,9 @@ pub enum LabError {
     /// The plugin's log does not fit the record.
     #[error("{0}: the plugin's log does not fit the samples: {1}")]
     Stamps(String, String),
+    /// The record is not what the plugin saw measured.
+    #[error("{0}: {1}; it is no result: look at what the load and the modules do in the machine")]
+    Contradicted(String, #[source] witness::Contradiction),
     /// A recorded cell cannot be made again from what is here.
     #[error("{cell} cannot be replayed: {what}; measure it again first")]
     OtherInputs {
@@ -270,6 +274,7 @@ impl LabError {
             | LabError::ClockJump(..)
             | LabError::OtherBoot { .. }
             | LabError::Stamps(..)
+            | LabError::Contradicted(..)
             | LabError::OtherExecution(..)
             | LabError::Unreadable { .. }
             | LabError::NotReproducible { .. } => Exit::Measured,

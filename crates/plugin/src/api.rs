@@ -39,6 +39,12 @@ pub trait OnAccess {
     fn run(vaddr: u64, data: u64);
 }
 
+/// Runs after a write of eight bytes; `data` is what was given at registration.
+pub trait OnStore {
+    /// Called on the CPU's thread with the virtual address and what is there now; nothing of a device, which a look changes.
+    fn run(vaddr: u64, value: Option<u64>, data: u64);
+}
+
 /// Runs after each read of memory by an instruction; `data` is what was given at registration.
 pub trait OnRead {
     /// Called on the CPU's thread with the virtual and the physical address read.
@@ -173,6 +179,35 @@ impl Instruction<'_> {
 }
 
 impl Instruction<'_> {
+    /// Runs `H` after each write of this instruction, with what was written.
+    pub fn on_store<H: OnStore>(&self, data: u64) {
+        unsafe extern "C" fn call<H: OnStore>(
+            _cpu: c_uint,
+            info: sys::qemu_plugin_meminfo_t,
+            vaddr: u64,
+            data: *mut c_void,
+        ) {
+            // SAFETY: QEMU passes a description that is valid during this call, for which the handle of its
+            // address is too.
+            let is_memory = unsafe {
+                let address = sys::qemu_plugin_get_hwaddr(info, vaddr);
+                !address.is_null() && !sys::qemu_plugin_hwaddr_is_io(address)
+            };
+            let value = is_memory.then(|| scheduler::word_at(vaddr)).flatten();
+            H::run(vaddr, value, data as u64);
+        }
+        // SAFETY: as in `on_start`.
+        unsafe {
+            sys::qemu_plugin_register_vcpu_mem_cb(
+                self.handle,
+                Some(call::<H>),
+                sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
+                version::ON_WRITES,
+                data as *mut c_void,
+            );
+        }
+    }
+
     /// Runs `H` after each read of memory by this instruction; devices are left out.
     pub fn on_read<H: OnRead>(&self, data: u64) {
         unsafe extern "C" fn call<H: OnRead>(

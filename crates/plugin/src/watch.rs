@@ -3,7 +3,7 @@
 //! Callbacks are registered whether or not a log is written, so that a run with a log and one without execute
 //! the same translated code. All run on the one CPU's thread; the lock is never contended.
 
-use crate::api::{self, Instruction, OnAccess, OnStart};
+use crate::api::{self, Instruction, OnAccess, OnStart, OnStore};
 use crate::census;
 use crate::count::Placement;
 use crate::decode;
@@ -23,14 +23,14 @@ const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
 
 const PAUSE: &[u8] = &[0xf3, 0x90];
 
-/// Bits of a callback's data that hold a number of instructions within a block (QEMU's limit is 512).
-const PENDING_BITS: u32 = 10;
+/// In place of what a mark stored, if that is not memory.
+const NOT_IN_MEMORY: u64 = u64::MAX;
 
 struct Watch {
     log: Option<Log>,
     timer_entry: Option<u64>,
     marks: Marks,
-    /// Address and count of the last clock read since the last mark.
+    /// What the last clock read since the last mark read, and its count.
     clock_read: Option<(u64, Instructions)>,
 }
 
@@ -69,13 +69,13 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
         let (vaddr, pending) = (instruction.vaddr(), u64::from(placement.pending));
         if let Some(kind) = watch.marks.instruction(vaddr, instruction.bytes()) {
             let early = u64::from(placement.counts_itself_early());
-            instruction.on_write::<MarkStore>(early << 8 | u64::from(kind as u8));
+            instruction.on_store::<MarkStore>(early << 8 | u64::from(kind as u8));
         }
         if watch.timer_entry == Some(vaddr) {
             instruction.on_start::<TimerEntry>(pending);
         }
         if vaddr < USER_END && CLOCK_READS.contains(&instruction.bytes()) {
-            instruction.on_start::<ClockRead>(vaddr << PENDING_BITS | pending);
+            instruction.on_start::<ClockRead>(pending);
         }
         if instruction.bytes() == PAUSE && !scheduler::is_alone() {
             instruction.on_start::<Pause>((vaddr >= USER_END).into());
@@ -90,8 +90,8 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
 /// A mark's store was made.
 struct MarkStore;
 
-impl OnAccess for MarkStore {
-    fn run(vaddr: u64, data: u64) {
+impl OnStore for MarkStore {
+    fn run(vaddr: u64, value: Option<u64>, data: u64) {
         let Some(kind) = MarkKind::from_u8(data as u8) else {
             return;
         };
@@ -114,10 +114,10 @@ impl OnAccess for MarkStore {
             MarkKind::Sample => EventKind::MarkSample,
             MarkKind::End => EventKind::MarkEnd,
         };
-        if let Some((read_at, count)) = watch.clock_read.take() {
-            watch.push(EventKind::UserTsc, read_at, count);
+        if let Some((time, count)) = watch.clock_read.take() {
+            watch.push(EventKind::UserTsc, time, count);
         }
-        watch.push(event, vaddr, Instructions(count));
+        watch.push(event, value.unwrap_or(NOT_IN_MEMORY), Instructions(count));
     }
 }
 
@@ -140,13 +140,14 @@ impl OnStart for TimerEntry {
 struct ClockRead;
 
 impl OnStart for ClockRead {
-    fn run(data: u64) {
-        let pending = data & ((1 << PENDING_BITS) - 1);
+    fn run(pending: u64) {
         if !scheduler::is_measured() {
             return;
         }
         if let Some(watch) = lock().as_mut() {
-            watch.clock_read = Some((data >> PENDING_BITS, Instructions(api::count() + pending)));
+            let count = api::count() + pending;
+            // A clock shows the time after the instruction that reads it.
+            watch.clock_read = Some((scheduler::time_at(count + 1), Instructions(count)));
         }
     }
 }

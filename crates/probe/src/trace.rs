@@ -8,21 +8,21 @@ use crate::units::Instructions;
 /// First word of the log ("worstcas" as bytes).
 pub const MAGIC: u64 = u64::from_le_bytes(*b"worstcas");
 /// Version of the log's form.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum EventKind {
-    /// A mark's store (see [`crate::mark`]); `arg` is the virtual address stored to. Number = 16 + mark kind.
+    /// A mark's store (see [`crate::mark`]); `arg` is the value stored, all ones if it is not in memory. Number = 16 + mark kind.
     MarkBegin = 17,
     /// As above, for a sample.
     MarkSample = 18,
     /// As above, the end of measuring.
     MarkEnd = 19,
-    /// As above, the stop for the snapshot, in a boot's log.
+    /// The same of the stop for the snapshot, in a boot's log; `arg` is the address stored to, which is a device's.
     MarkStop = 20,
-    /// User code read the time-stamp counter; logged only for the last such read before each mark, just before the mark's event. `arg` is the read's address.
+    /// User code read the time-stamp counter; logged only for the last such read before each mark, just before the mark's event. `arg` is the virtual time that it read, in ns.
     UserTsc = 2,
     /// The first instruction of the watched timer-interrupt entry is about to run; `arg` is its address.
     TimerEntry = 3,

@@ -18,7 +18,7 @@ mod qemu;
 mod slices;
 
 #[cfg(not(test))]
-pub use qemu::{begin_kicks, take_over};
+pub use qemu::{begin_kicks, take_over, time_at, word_at};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};

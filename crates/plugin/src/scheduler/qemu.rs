@@ -8,7 +8,7 @@ use super::slices::{Back, Exit, Machine, Ran, Slices, Time};
 use super::{COUNTS, PAUSE, PAUSED, RUNNING, disk, port_time, settings};
 use crate::api;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 use worstcase_probe::placement::MOST_CPUS;
@@ -46,6 +46,7 @@ functions! {
     qemu_get_cpu: fn(c_int) -> Cpu;
     qemu_clock_deadline_ns_all: fn(c_int, c_int) -> i64;
     qemu_clock_run_timers: fn(c_int) -> bool;
+    cpu_memory_rw_debug: fn(Cpu, u64, *mut c_void, usize, bool) -> c_int;
 }
 
 /// Those whose names or forms differ between QEMUs.
@@ -74,6 +75,9 @@ static SLICES: Mutex<Option<Slices>> = Mutex::new(None);
 /// The CPUs that are there.
 static CPUS: [AtomicPtr<c_void>; MOST_CPUS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_CPUS];
 static FOUND: AtomicUsize = AtomicUsize::new(0);
+/// What the virtual clock shows, and had been executed by the CPU that runs, when it began to run.
+static BEGAN_AT: AtomicI64 = AtomicI64::new(0);
+static BEGAN_WITH: AtomicU64 = AtomicU64::new(0);
 /// The CPU that runs has sent another one an interrupt.
 static SENT: AtomicBool = AtomicBool::new(false);
 
@@ -339,6 +343,7 @@ impl Machine for OnCpuThread {
         // SAFETY: called without arguments, as it is meant.
         let executed = unsafe { (qemu.call.icount_get_raw)() };
         qemu.bias.store(now - (executed << qemu.shift()), Relaxed);
+        BEGAN_AT.store(now, Relaxed);
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -361,6 +366,7 @@ impl Machine for OnCpuThread {
         SENT.store(false, Relaxed);
         RUNNING.store(handle, Relaxed);
         COUNTS.begin(number, api::count_of_all());
+        BEGAN_WITH.store(api::count(), Relaxed);
         // SAFETY: the order of calls is that of QEMU's own loop, for a CPU that exists and may run.
         let (code, executed) = unsafe {
             let before = (call.icount_get_raw)();
@@ -385,6 +391,26 @@ impl Machine for OnCpuThread {
             },
         }
     }
+}
+
+/// The virtual time at which the CPU that runs has executed so many instructions, in ns; it runs from before that on.
+pub fn time_at(count: u64) -> u64 {
+    let since = count.wrapping_sub(BEGAN_WITH.load(Relaxed));
+    let began = BEGAN_AT.load(Relaxed).cast_unsigned();
+    QEMU.get().map_or(0, |qemu| began.wrapping_add(since << qemu.shift()))
+}
+
+/// The word at a virtual address of the CPU that runs, if memory is mapped there. It must not be a device's, which would
+/// see the look.
+pub fn word_at(address: u64) -> Option<u64> {
+    let (qemu, running) = (QEMU.get()?, RUNNING.load(Relaxed));
+    if running.is_null() {
+        return None;
+    }
+    let mut bytes = [0; 8];
+    // SAFETY: the CPU that runs, on its thread; as many bytes are asked for as there is room for.
+    let code = unsafe { (qemu.call.cpu_memory_rw_debug)(running, address, bytes.as_mut_ptr().cast(), 8, false) };
+    (code == 0).then(|| u64::from_le_bytes(bytes))
 }
 
 /// The CPU that runs is to stop after the block that it is in.

@@ -3,7 +3,7 @@
 use crate::mark::{MarkKind, mark};
 use crate::record::Sample;
 use crate::schedule::Schedule;
-use crate::sys::memory;
+use crate::sys::{clock, memory};
 use crate::units::Nanos;
 
 /// Takes samples without allocating, faulting or calling the system.
@@ -60,9 +60,10 @@ impl Recorder {
         self.schedule
     }
 
-    /// Marks that measuring begins.
+    /// Marks that measuring begins, with what the clock shows: from then on the lab knows how it goes.
     pub fn begin(&mut self) {
-        mark::<{ MarkKind::Begin as u8 }>(&mut self.slots[0], 0);
+        let now = clock::monotonic();
+        mark::<{ MarkKind::Begin as u8 }>(&mut self.slots[0], now.0);
     }
 
     /// Marks that measuring is over; slot 0 keeps its sample.

@@ -17,6 +17,7 @@ mod culprits;
 mod determinism;
 mod disks;
 mod failures;
+mod forgery;
 mod images;
 mod interruption;
 mod io;
