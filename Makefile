@@ -54,6 +54,7 @@ bench: build
 	scripts/bench-bisect
 	scripts/stop-qemu
 	scripts/kill-commands
+	scripts/kill-commands --victim qemu --instants 20
 	scripts/kill-host
 	scripts/fill-disk
 	scripts/fuzz

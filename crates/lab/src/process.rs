@@ -23,6 +23,10 @@ pub struct Process {
 /// No file that a machine writes to grows beyond this, whatever its kernel says on its console.
 const LONGEST_FILE: libc::rlim_t = 8 << 30;
 
+/// Nor does a machine get more addresses than this. It needs its guest's memory, at most 2 GiB, 1 GiB for translated code, and
+/// half a GiB for itself; a replay some more.
+const MOST_MEMORY: libc::rlim_t = 8 << 30;
+
 /// What a QEMU is started with.
 pub struct Start<'a> {
     /// The program, and who it is to be.
@@ -68,16 +72,18 @@ impl Program {
         unsafe {
             command.pre_exec(move || {
                 handed.iter().try_for_each(|number| Handed::keep_over_exec(*number))?;
-                let none = libc::rlimit {
-                    rlim_cur: 0,
-                    rlim_max: 0,
-                };
-                libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
-                let longest = libc::rlimit {
-                    rlim_cur: LONGEST_FILE,
-                    rlim_max: LONGEST_FILE,
-                };
-                libc::setrlimit(libc::RLIMIT_FSIZE, &raw const longest);
+                for (what, most) in [
+                    (libc::RLIMIT_CORE, 0),
+                    (libc::RLIMIT_FSIZE, LONGEST_FILE),
+                    (libc::RLIMIT_AS, MOST_MEMORY),
+                ] {
+                    let limit = libc::rlimit {
+                        rlim_cur: most,
+                        rlim_max: most,
+                    };
+                    // Where the system sets a lower one, that stays.
+                    libc::setrlimit(what, &raw const limit);
+                }
                 confinement.enter()
             });
         }
@@ -203,6 +209,14 @@ impl Drop for Group {
     }
 }
 
+/// The error, if a program that was asked something did not end by itself: what it said may be a part of the answer.
+pub fn ended_by_itself(status: ExitStatus) -> Result<(), LabError> {
+    match status.code() {
+        Some(_) => Ok(()),
+        None => Err(LabError::QemuEnded(how(status))),
+    }
+}
+
 /// How it ended, for a sentence.
 fn how(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
@@ -241,6 +255,27 @@ fn end_of(path: &Path, bytes: &mut Vec<u8>) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn what_a_machine_may_take_is_bounded() {
+        let shell = Program {
+            path: "/bin/sh".into(),
+            user: User::Caller,
+        };
+        let mut command = shell.command(&[], &[]).unwrap();
+        // In KiB, and in blocks of 512 bytes.
+        let output = command
+            .args(["-c", "ulimit -v; ulimit -f; ulimit -c"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            said,
+            format!("{}\n{}\n0\n", 8 << 20, 16 << 20),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
 
     #[test]
     fn of_a_console_without_an_end_the_end_is_read() {

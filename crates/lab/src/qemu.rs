@@ -1,6 +1,6 @@
 //! Which QEMU is here, and which build of the plugin fits it.
 
-use super::process::Program;
+use super::process::{Program, ended_by_itself};
 use super::{LabError, qemu_files};
 use crate::confine::{Confinement, User};
 use crate::payload;
@@ -39,6 +39,7 @@ impl Qemu {
         let program = program.unwrap_or(Path::new(PROGRAM));
         let output = Command::new(program).arg("--version").output();
         let output = output.map_err(|e| cannot_start(program, e))?;
+        ended_by_itself(output.status)?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_string();
         let plugin = parse_version(&version)
@@ -88,7 +89,7 @@ fn as_whom(
             path: path.clone(),
             user: User::Nobody,
         };
-        let reason = match says_version(&nobody, version) {
+        let reason = match says_version(&nobody, version)? {
             Ok(()) => {
                 let files = qemu_files::of(&nobody, version, cache)?;
                 match files.closed_to_others() {
@@ -111,17 +112,24 @@ fn as_whom(
     Ok((caller, digest))
 }
 
-/// An error, in words, if this user cannot execute it.
-fn says_version(program: &Program, version: &str) -> Result<(), String> {
-    let mut command = program.command(&[], &[]).map_err(|e| e.to_string())?;
-    let output = command.arg("--version").output().map_err(|e| e.to_string())?;
-    match String::from_utf8_lossy(&output.stdout).lines().next() {
+/// Within it an error, in words, if this user cannot execute it. If it was killed, nobody knows: it must not be root for that.
+fn says_version(program: &Program, version: &str) -> Result<Result<(), String>, LabError> {
+    let output = program
+        .command(&[], &[])
+        .map_err(|e| e.to_string())
+        .and_then(|mut command| command.arg("--version").output().map_err(|e| e.to_string()));
+    let output = match output {
+        Ok(output) => output,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    ended_by_itself(output.status)?;
+    Ok(match String::from_utf8_lossy(&output.stdout).lines().next() {
         Some(line) if line == version => Ok(()),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
             Err(said.lines().next().unwrap_or("it says no version").to_string())
         }
-    }
+    })
 }
 
 /// The file that is executed for this name.

@@ -9,7 +9,7 @@
 //! file's size, time or inode changes. Shared libraries are left out: nothing of the machine is computed in them.
 
 use super::LabError;
-use super::process::{Process, Program, Start};
+use super::process::{Process, Program, Start, ended_by_itself};
 use super::watchdog::Limits;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -213,6 +213,8 @@ fn is_open_to_all(path: &Path) -> bool {
 
 fn output(program: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(args).output().map_err(|e| e.to_string())?;
+    // Of one that was killed, what it said may be a part of the answer; and what is found here is kept.
+    ended_by_itself(output.status).map_err(|e| e.to_string())?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -314,3 +314,29 @@ fn it_says_nothing() {
         "neither QEMU nor the kernel said anything",
     );
 }
+
+/// What it had said until then may be a part of the answer only; and being killed is no reason to be root.
+#[test]
+fn one_that_is_killed_while_it_is_asked_what_it_is() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let (path, run) = (folder.path().join("qemu"), folder.path().join("run"));
+    let is_root = rustix::process::geteuid().is_root();
+    for (when, code) in [
+        ("[ \"$*\" = --version ]", 4),
+        ("[ \"$*\" = --version ] && [ $(id -u) != 0 ]", 4),
+        ("[ \"$*\" = '-L help' ]", 3),
+    ] {
+        script(
+            &path,
+            &format!("{when} && kill -KILL $$; exec qemu-system-x86_64 \"$@\""),
+        );
+        if is_root || !when.contains("id -u") {
+            one_line(cell(&controller, &path, &run), code, &["by signal 9 (SIGKILL)"]);
+        }
+    }
+    let kept = controller.cache().join("qemu");
+    assert!(
+        !kept.exists() || kept.read_dir().unwrap().next().is_none(),
+        "what was found is kept"
+    );
+}
