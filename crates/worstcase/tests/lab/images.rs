@@ -6,7 +6,7 @@ use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn boot(controller: &Controller, image: &Path, run: &Path) -> Command {
+pub fn boot(controller: &Controller, image: &Path, run: &Path) -> Command {
     let mut command = controller.run("--samples 200 --seeds 1 --preempt full", run);
     let KernelFiles { config, .. } = kernel(GENERIC);
     let name = format!("{},config={}", image.display(), config.display());
@@ -15,7 +15,7 @@ fn boot(controller: &Controller, image: &Path, run: &Path) -> Command {
 }
 
 /// A real image whose first instructions in protected mode are these.
-fn image_that_begins(code: &[u8], folder: &Path) -> PathBuf {
+pub fn image_that_begins(code: &[u8], folder: &Path) -> PathBuf {
     let mut image = fs::read(kernel(GENERIC).bzimage).unwrap();
     // Behind the boot sector and the setup sectors, which it counts (Documentation/arch/x86/boot.rst).
     let start = (usize::from(image[0x1f1]) + 1) * 512;

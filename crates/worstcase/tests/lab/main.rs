@@ -18,6 +18,7 @@ mod determinism;
 mod disks;
 mod failures;
 mod forgery;
+mod hostile;
 mod images;
 mod interruption;
 mod io;

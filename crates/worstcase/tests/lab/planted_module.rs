@@ -30,6 +30,11 @@ fn module() -> Option<&'static Path> {
     built.as_deref()
 }
 
+/// The one that does its worst, which is built beside it.
+pub fn hostile() -> Option<PathBuf> {
+    module().map(|planted| planted.with_file_name("hostile.ko"))
+}
+
 fn build() -> Result<PathBuf, String> {
     for tool in ["gcc", "make"] {
         let found = Command::new(tool).arg("--version").output();
@@ -40,7 +45,7 @@ fn build() -> Result<PathBuf, String> {
     let headers = headers::get(&kernel, &options).map_err(|e| e.to_string())?;
     let module = Path::new(env!("CARGO_TARGET_TMPDIR")).join("module");
     std::fs::create_dir_all(&module).map_err(|e| e.to_string())?;
-    for name in ["Kbuild", "planted.c"] {
+    for name in ["Kbuild", "planted.c", "hostile.c"] {
         std::fs::copy(source().join(name), module.join(name)).map_err(|e| e.to_string())?;
     }
     let made = Command::new("make")

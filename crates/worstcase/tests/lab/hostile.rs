@@ -1,0 +1,166 @@
+//! Kernels, modules and programs that do their worst to what is outside of their machine, while they run: the command ends
+//! with one line or a result, other cells and their snapshots stay what they are, and QEMU's memory is bounded.
+
+use crate::controller::{Controller, GENERIC, folder, shared, tree};
+use crate::culprits::program;
+use crate::failures::{Failure, failure};
+use crate::images::{boot, image_that_begins};
+use crate::planted_module;
+use assert_cmd::Command;
+use std::path::Path;
+
+core::arch::global_asm!(include_str!("hostile.s"), options(att_syntax));
+
+unsafe extern "C" {
+    static worstcase_hostile_memory: u8;
+    static worstcase_hostile_pci: u8;
+    static worstcase_hostile_exit: u8;
+    static worstcase_hostile_reset: u8;
+    static worstcase_hostile_record: u8;
+    static worstcase_hostile_flood: u8;
+    static worstcase_hostile_end: u8;
+}
+
+/// The code between two labels of hostile.s.
+fn code(from: *const u8, to: *const u8) -> &'static [u8] {
+    // SAFETY: both labels are in one constant object of this executable, in this order.
+    unsafe { std::slice::from_raw_parts(from, to.offset_from_unsigned(from)) }
+}
+
+/// It ended as a machine that gave nothing ends: with one line, behind which only the console's lines may stand.
+fn gave_nothing(failed: &Failure, what: &str) {
+    let Failure { line, console } = failed;
+    assert!(line.starts_with("worstcase: "), "{what}: {line}");
+    assert!(
+        console.is_empty() || line.ends_with("; last console lines:"),
+        "{what}: {line}\n{console}"
+    );
+}
+
+#[test]
+fn what_a_kernel_does_to_its_machine_stays_there() {
+    let kernels = [
+        (
+            "memory",
+            &raw const worstcase_hostile_memory,
+            &raw const worstcase_hostile_pci,
+            "stood still",
+        ),
+        (
+            "pci",
+            &raw const worstcase_hostile_pci,
+            &raw const worstcase_hostile_exit,
+            "",
+        ),
+        (
+            "exit",
+            &raw const worstcase_hostile_exit,
+            &raw const worstcase_hostile_reset,
+            "QEMU ended unexpectedly",
+        ),
+        (
+            "reset",
+            &raw const worstcase_hostile_reset,
+            &raw const worstcase_hostile_record,
+            "QEMU ended unexpectedly",
+        ),
+        (
+            "record",
+            &raw const worstcase_hostile_record,
+            &raw const worstcase_hostile_flood,
+            "QEMU ended unexpectedly",
+        ),
+        (
+            "flood",
+            &raw const worstcase_hostile_flood,
+            &raw const worstcase_hostile_end,
+            "time limit of 5 s",
+        ),
+    ];
+    for (name, from, to, says) in kernels {
+        let (controller, folder) = (Controller::fresh(), folder());
+        let image = image_that_begins(code(from, to), folder.path());
+        let beside = tree(folder.path());
+        let mut command = boot(&controller, &image, &folder.path().join("run"));
+        if name == "flood" || name == "pci" {
+            command.args(["--timeout", "5"]);
+        }
+        let failed = failure(command, 4);
+        gave_nothing(&failed, name);
+        assert!(failed.line.contains(says), "{name}: {}", failed.line);
+        let mut left = tree(folder.path());
+        left.retain(|path, _| !path.starts_with("run"));
+        assert_eq!(left, beside, "{name}: files beside the machine");
+        assert!(
+            !controller.cache().join("snapshots").exists() || tree(&controller.cache().join("snapshots")).len() == 1
+        );
+    }
+}
+
+fn cell(load: &str, added: &str, run: &Path) -> Command {
+    let words = format!("--kernel {GENERIC} --preempt none --samples 200 --seeds 1 {added}");
+    let mut command = shared().run(&words, run);
+    command.arg("--load").arg(load);
+    command
+}
+
+/// The digest of an idle cell's samples.
+fn idle(added: &str) -> String {
+    let folder = folder();
+    let run = folder.path().join("run");
+    cell("idle", added, &run).assert().success();
+    let records = worstcase_results::record::Run::open(&run).unwrap().records().unwrap();
+    records[0].digest.clone()
+}
+
+/// Each in a cell that is a fork of the snapshot of the others.
+#[test]
+fn what_a_module_does_to_its_machine_stays_there() {
+    let Some(module) = planted_module::hostile() else {
+        return;
+    };
+    let added = format!(
+        "--add {}:/culprit --add {}:/hostile.ko",
+        program().display(),
+        module.display()
+    );
+    let before = idle(&added);
+    let kept = tree(&shared().cache().join("snapshots"));
+    for attack in ["memory", "record", "flood", "pci", "exit", "reset"] {
+        let folder = folder();
+        let load = format!("cmd:/culprit insmod /hostile.ko attack={attack}");
+        let mut command = cell(&load, &added, &folder.path().join("run"));
+        command.args(["--timeout", "10"]);
+        gave_nothing(&failure(command, 4), attack);
+        assert!(
+            kept == tree(&shared().cache().join("snapshots")),
+            "{attack}: a snapshot was changed"
+        );
+    }
+    for cell in std::fs::read_dir(shared().cache().join("cells")).unwrap() {
+        std::fs::remove_dir_all(cell.unwrap().path()).unwrap();
+    }
+    assert_eq!(idle(&added), before, "the snapshot is what it was");
+}
+
+/// They take all that the machine has, which is what it was given. Whether the probe lives on is the kernel's business.
+#[test]
+fn bombs_in_the_machine_end_in_it() {
+    let added = format!("--add {}:/culprit", program().display());
+    for bomb in ["forks 30", "memory 16"] {
+        let folder = folder();
+        let output = cell(&format!("cmd:/culprit {bomb}"), &added, &folder.path().join("run"))
+            .args(["--timeout", "120"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => {}
+            Some(4) => assert!(
+                said.starts_with("worstcase: ") && !said.contains("panicked at src"),
+                "{bomb}: {said}"
+            ),
+            other => panic!("{bomb}: {other:?}: {said}"),
+        }
+    }
+}
