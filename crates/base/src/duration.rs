@@ -72,7 +72,7 @@ pub fn about(nanos: Nanos) -> String {
             .position(|(_, scale)| nanos.0 >= *scale)
             .unwrap_or(SHOWN - 1);
     let grain = (UNITS[unit].1 / 1_000).max(1);
-    show(Nanos((nanos.0 + grain / 2) / grain * grain))
+    show(Nanos(nanos.0.saturating_add(grain / 2) / grain * grain))
 }
 
 #[cfg(test)]
@@ -89,6 +89,11 @@ mod tests {
         assert_eq!(parse("1s"), Ok(Nanos(1_000_000_000)));
         assert_eq!(parse("10m"), Ok(Nanos(600_000_000_000)));
         assert_eq!(parse("1.5h"), Ok(Nanos(5_400_000_000_000)));
+    }
+
+    #[test]
+    fn the_longest_time_is_told() {
+        assert_eq!(about(Nanos(u64::MAX)), about(Nanos(u64::MAX - 1)));
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod machine;
 pub mod output;
 pub mod room;
 pub mod sealed;
+pub mod tail;
 pub mod trust;
 pub mod unforeseen;
 pub mod utc;

@@ -1,8 +1,10 @@
 //! An experiment multiplied out.
 
 use crate::virtual_machine::Device;
-use crate::{Disk, Experiment, Length, Part, Policy, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
-use std::collections::BTreeSet;
+use crate::{
+    Disk, Experiment, Length, Part, Policy, Problem, Seeds, Subject, Subjects, Venue, VirtualMachine, grammar,
+};
+use std::collections::{BTreeSet, HashSet};
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::{CellSpec, Nanos, Probe};
@@ -43,6 +45,19 @@ impl Part {
         Ok(names.map_err(|e| Problem::new("probes", e.0))?.concat())
     }
 
+    /// The number of its cells, computed and not multiplied out; nothing if it is more than can be counted. A kernel with all
+    /// its preemption models counts once, and so does a host, whose CPUs are measured at once.
+    pub(crate) fn count(&self, venue: Venue) -> Result<Option<u64>, Problem> {
+        let subjects = match &self.subjects {
+            Subjects::Kernels(kernels) => kernels.len(),
+            Subjects::Cpus(_) => 1,
+        };
+        let lengths = [subjects, self.loads.len(), self.probes(venue)?.len()];
+        let mut factors = lengths.into_iter().map(|length| length as u64);
+        let seeds = self.seeds.count();
+        Ok(factors.try_fold(seeds, |product, factor| product.checked_mul(factor)))
+    }
+
     /// Every load with every probe and seed.
     pub fn combinations(&self, venue: Venue) -> Result<Vec<Combination>, Problem> {
         let probes = self.probes(venue)?;
@@ -78,6 +93,15 @@ impl Part {
 
     /// What runs on every subject of the lab.
     pub(crate) fn specs(&self) -> Result<Vec<CellSpec>, Problem> {
+        self.specs_of(self.seeds)
+    }
+
+    /// Refuses a load that is, together with the rest, too long for the lab's machine. The last seed's text is the longest.
+    pub(crate) fn check_specs(&self) -> Result<(), Problem> {
+        self.specs_of(Seeds::one(self.seeds.last)).map(drop)
+    }
+
+    fn specs_of(&self, seeds: Seeds) -> Result<Vec<CellSpec>, Problem> {
         let spec = |c: Combination| {
             let spec = CellSpec {
                 probe: c.probe,
@@ -95,7 +119,8 @@ impl Part {
             spec.to_text().map_err(|e| Problem::new("loads", e.0))?;
             Ok(spec)
         };
-        self.combinations(Venue::Lab)?.into_iter().map(spec).collect()
+        let part = Part { seeds, ..self.clone() };
+        part.combinations(Venue::Lab)?.into_iter().map(spec).collect()
     }
 }
 
@@ -116,6 +141,9 @@ impl Experiment {
     /// for twice is there twice, and refused when the run begins.
     pub fn lab_cells(&self) -> Result<Vec<(Subject, CellSpec)>, Problem> {
         let mut cells: Vec<(Subject, CellSpec)> = Vec::new();
+        // Equal cells have equal texts. Of one part alone there is no earlier one.
+        let mut known: HashSet<String> = HashSet::new();
+        let text = |cell: &(Subject, CellSpec)| format!("{cell:?}");
         for part in &self.parts {
             let specs: Vec<(CellSpec, BTreeSet<Device>)> = part
                 .specs()?
@@ -133,10 +161,13 @@ impl Experiment {
                             .clone()
                             .with_needs(devices.clone(), spec.probe.needs_disk(), part.method.of_lab());
                     let cell = (subject, spec.clone());
-                    if !cells[..earlier].contains(&cell) {
+                    if known.is_empty() || !known.contains(&text(&cell)) {
                         cells.push(cell);
                     }
                 }
+            }
+            if self.parts.len() > 1 {
+                known.extend(cells[earlier..].iter().map(text));
             }
         }
         Ok(cells)

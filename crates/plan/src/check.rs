@@ -4,6 +4,7 @@ use crate::virtual_machine::is_on_parport;
 use crate::{CpuList, CpuScheduler, Experiment, Length, Method, Part, Policy, Subject, Subjects, Venue, grammar};
 use std::fmt::Display;
 use worstcase_base::duration;
+use worstcase_base::format::grouped;
 use worstcase_probe::bench::{Bench, Line};
 use worstcase_probe::policy::ProbePolicy;
 use worstcase_probe::sys::rtc;
@@ -31,6 +32,38 @@ impl Problem {
 /// More seeds than anybody waits for, and few enough to count in memory.
 const MAX_SEEDS: u64 = 10_000;
 
+/// Cells of one experiment: ten times as many as the largest that was ever planned, and few enough to hold in memory.
+pub const MOST_CELLS: u64 = 100_000;
+
+/// Longest text of a load, in bytes; the lab's machine takes less.
+const LONGEST_LOAD: usize = 4_096;
+
+/// An error if these numbers of cells, one a part (nothing: more than can be counted), are too many together.
+pub(crate) fn check_cells(parts: impl IntoIterator<Item = Option<u64>>) -> Result<(), Problem> {
+    let sum = parts.into_iter().try_fold(0_u64, |sum, cells| sum.checked_add(cells?));
+    match sum {
+        Some(0..=MOST_CELLS) => Ok(()),
+        _ => {
+            let cells = sum.map_or_else(
+                || "more cells than can be counted".into(),
+                |n| format!("{} cells", grouped(n)),
+            );
+            let what = format!(
+                "it would be {cells}, and an experiment has at most {}: ask for fewer of its subjects, loads, probes or seeds, or in several runs",
+                grouped(MOST_CELLS)
+            );
+            Err(Problem::new("loads", what))
+        }
+    }
+}
+
+/// Refuses lists that are too many cells when they are multiplied; for who multiplies them before there is an experiment.
+pub fn check_product(lengths: impl IntoIterator<Item = usize>) -> Result<(), Problem> {
+    // An empty list stands for what is usual.
+    let mut factors = lengths.into_iter().map(|length| length.max(1) as u64);
+    check_cells([factors.try_fold(1_u64, u64::checked_mul)])
+}
+
 impl Subject {
     fn check(&self) -> Result<(), Problem> {
         if self.kernel.is_empty() {
@@ -57,7 +90,9 @@ impl Experiment {
         if self.setup.load_cpus.as_ref().is_some_and(CpuList::is_empty) {
             return Err(Problem::new("load_cpus", "'load_cpus' is empty"));
         }
-        self.parts.iter().try_for_each(|part| part.check(self.venue))
+        self.parts.iter().try_for_each(|part| part.check(self.venue))?;
+        let cells = self.parts.iter().map(|part| part.count(self.venue));
+        check_cells(cells.collect::<Result<Vec<_>, _>>()?)
     }
 
     /// The limit of the latency that is asked of these probes if nobody says another.
@@ -109,6 +144,12 @@ impl Part {
         not_empty(self.loads.len(), "loads")?;
         for load in &self.loads {
             load.check_venue(venue).map_err(|e| Problem::new("loads", e.0))?;
+            let length = load.to_string().len();
+            if length > LONGEST_LOAD {
+                let what =
+                    format!("a load of {length} bytes, more than {LONGEST_LOAD}; put the commands into a script");
+                return Err(Problem::new("loads", what));
+            }
         }
         not_empty(self.probes.len(), "probes")?;
         if self.seeds.first > self.seeds.last || self.seeds.count() > MAX_SEEDS {

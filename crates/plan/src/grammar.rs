@@ -41,9 +41,34 @@ pub fn usual_length(venue: Venue, probe: Probe) -> Length {
     }
 }
 
+/// Probes that one word stands for: the largest set that the documents name has some dozens.
+const MOST_OF_A_WORD: u64 = 4_096;
+
+/// Every probe that a word asks for.
+pub fn expand(text: &str) -> Result<Vec<Probe>, SpecError> {
+    check_word(text)?;
+    Probe::expand(text)
+}
+
+/// Refuses a word for too many probes before it is multiplied out: each `+a/b` in it doubles them.
+pub fn check_word(text: &str) -> Result<(), SpecError> {
+    let (head, options) = text.split_once('+').unwrap_or((text, ""));
+    let alternatives = |part: &str| 1 + part.matches('/').count() as u64;
+    let parts = head.split('x').chain(options.split('+'));
+    let several = parts.map(alternatives).try_fold(1_u64, u64::checked_mul);
+    if several.is_some_and(|n| n <= MOST_OF_A_WORD) {
+        return Ok(());
+    }
+    let begin: String = text.chars().take(40).collect();
+    Err(SpecError(format!(
+        "the probe '{}...' stands for more than {MOST_OF_A_WORD} probes; name fewer alternatives",
+        begin.escape_debug()
+    )))
+}
+
 /// Every probe that a word asks for, if the venue has them.
 pub fn probes(venue: Venue, text: &str) -> Result<Vec<Probe>, SpecError> {
-    let probes = Probe::expand(text)?;
+    let probes = expand(text)?;
     probes.iter().try_for_each(|probe| probe.check_venue(venue))?;
     Ok(probes)
 }

@@ -32,7 +32,7 @@ mod virtual_machine;
 
 pub use apply::Apply;
 pub use cells::{Combination, PlannedCell};
-pub use check::{NO_CENSUS_OF_ORDINARY, Problem, no_census_without_timer};
+pub use check::{MOST_CELLS, NO_CENSUS_OF_ORDINARY, Problem, check_product, no_census_without_timer};
 pub use command::{command, to_go_on};
 pub use cpu_scheduler::{CpuScheduler, NoCpuScheduler};
 pub use difference::Difference;

@@ -1,6 +1,7 @@
 //! A section of a study file: `[full]`, `[quick]`, `[host]`, `[host.quick]` and their parts have the same keys.
 
 use super::file::{Checked, Wrong, time};
+use crate::check::check_cells;
 use crate::{
     CpuList, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, Experiment, HostSetup, Length, Method, Part,
     Policy, Preempt, Problem, Seeds, Smp, Subject, Subjects, Timer, Timing, Venue, VirtualMachine, grammar,
@@ -95,6 +96,27 @@ pub(super) fn experiment(
     Ok(experiment)
 }
 
+/// An error if a section has too many cells; counted before its lists are copied for each part, and multiplied out.
+pub(super) fn check_count(whole: &RawCells, quick: Option<&RawCells>, section: &Range<usize>) -> Checked<()> {
+    let of = |cells: &RawCells, under: &[&RawCells]| match cells.part.is_empty() {
+        true => vec![cells.count(under)],
+        false => {
+            let under = [&[cells], under].concat();
+            cells.part.iter().map(|part| part.count(&under)).collect::<Vec<_>>()
+        }
+    };
+    let checked = check_cells(of(whole, &[])).and_then(|()| match quick {
+        None => Ok(()),
+        // The parts of the whole, each with what the quick form changes.
+        Some(quick) if quick.part.is_empty() && !whole.part.is_empty() => {
+            let parts = whole.part.iter();
+            check_cells(parts.map(|part| quick.count(&[part, whole])))
+        }
+        Some(quick) => check_cells(of(quick, &[whole])),
+    });
+    checked.map_err(|problem| whole.wrong(problem, section))
+}
+
 /// Each part, with what it does not say from the whole; the whole alone if it has none.
 fn parts(whole: &RawCells) -> Vec<RawCells> {
     match whole.part.is_empty() {
@@ -105,38 +127,37 @@ fn parts(whole: &RawCells) -> Vec<RawCells> {
 
 /// `over`, and what it does not say from `base`; the parts are those of `over`.
 fn merge(over: RawCells, base: &RawCells) -> RawCells {
-    let base = base.clone();
     let says_length = over.samples.is_some() || over.time.is_some();
     RawCells {
         part: over.part,
         quick: over.quick,
-        kernels: over.kernels.or(base.kernels),
-        cpus: over.cpus.or(base.cpus),
-        loads: over.loads.or(base.loads),
-        probes: over.probes.or(base.probes),
-        seeds: over.seeds.or(base.seeds),
-        samples: over.samples.or(base.samples.filter(|_| !says_length)),
-        time: over.time.or(base.time.filter(|_| !says_length)),
-        interval: over.interval.or(base.interval),
-        warmup: over.warmup.or(base.warmup),
-        priority: over.priority.or(base.priority),
-        policy: over.policy.or(base.policy),
-        nice: over.nice.or(base.nice),
-        timer: over.timer.or(base.timer),
-        distance: over.distance.or(base.distance),
-        threshold: over.threshold.or(base.threshold),
-        captures: over.captures.or(base.captures),
-        mips: over.mips.or(base.mips),
-        memory_mb: over.memory_mb.or(base.memory_mb),
-        cpu: over.cpu.or(base.cpu),
-        quantum: over.quantum.or(base.quantum),
-        probe_cpu: over.probe_cpu.or(base.probe_cpu),
-        load_cpus: over.load_cpus.or(base.load_cpus),
-        append: over.append.or(base.append),
-        chrt: over.chrt.or(base.chrt),
-        scheduler: over.scheduler.or(base.scheduler),
-        disk: over.disk.or(base.disk),
-        io_scheduler: over.io_scheduler.or(base.io_scheduler),
+        kernels: over.kernels.or_else(|| base.kernels.clone()),
+        cpus: over.cpus.or_else(|| base.cpus.clone()),
+        loads: over.loads.or_else(|| base.loads.clone()),
+        probes: over.probes.or_else(|| base.probes.clone()),
+        seeds: over.seeds.or_else(|| base.seeds.clone()),
+        samples: over.samples.or_else(|| base.samples.clone().filter(|_| !says_length)),
+        time: over.time.or_else(|| base.time.clone().filter(|_| !says_length)),
+        interval: over.interval.or_else(|| base.interval.clone()),
+        warmup: over.warmup.or_else(|| base.warmup.clone()),
+        priority: over.priority.or_else(|| base.priority.clone()),
+        policy: over.policy.or_else(|| base.policy.clone()),
+        nice: over.nice.or_else(|| base.nice.clone()),
+        timer: over.timer.or_else(|| base.timer.clone()),
+        distance: over.distance.or_else(|| base.distance.clone()),
+        threshold: over.threshold.or_else(|| base.threshold.clone()),
+        captures: over.captures.or_else(|| base.captures.clone()),
+        mips: over.mips.or_else(|| base.mips.clone()),
+        memory_mb: over.memory_mb.or_else(|| base.memory_mb.clone()),
+        cpu: over.cpu.or_else(|| base.cpu.clone()),
+        quantum: over.quantum.or_else(|| base.quantum.clone()),
+        probe_cpu: over.probe_cpu.or_else(|| base.probe_cpu.clone()),
+        load_cpus: over.load_cpus.or_else(|| base.load_cpus.clone()),
+        append: over.append.or_else(|| base.append.clone()),
+        chrt: over.chrt.or_else(|| base.chrt.clone()),
+        scheduler: over.scheduler.or_else(|| base.scheduler.clone()),
+        disk: over.disk.or_else(|| base.disk.clone()),
+        io_scheduler: over.io_scheduler.or_else(|| base.io_scheduler.clone()),
     }
 }
 
@@ -181,11 +202,11 @@ fn part(raw: RawCells, venue: Venue, section: &Range<usize>) -> Checked<Part> {
             break_at: None,
         },
     };
-    let checked = part.check(venue).and_then(|()| part.combinations(venue).map(drop));
+    let checked = part.check(venue).and_then(|()| part.probes(venue).map(drop));
     checked.map_err(|problem| raw.wrong(problem, section))?;
     // Together with the rest a load may be too long for the measured machine.
     if venue == Venue::Lab {
-        part.specs().map_err(|problem| raw.wrong(problem, section))?;
+        part.check_specs().map_err(|problem| raw.wrong(problem, section))?;
     }
     Ok(part)
 }
@@ -368,6 +389,44 @@ fn word<T: FromStr<Err: Display>>(raw: &Spanned<String>) -> Checked<T> {
 }
 
 impl RawCells {
+    /// The number of its cells; what it does not say is in the first of `under` that does. Nothing if it is more than can be
+    /// counted. An empty list, which is refused later, counts as one: it must not hide the length of another.
+    fn count(&self, under: &[&RawCells]) -> Option<u64> {
+        fn said<'a, T>(all: &[&'a RawCells], of: impl Fn(&'a RawCells) -> Option<T>) -> Option<T> {
+            all.iter().find_map(|cells| of(cells))
+        }
+        let all = [&[self], under].concat();
+        let list = |of: fn(&RawCells) -> &Option<Spanned<Vec<Spanned<String>>>>| {
+            said(&all, |cells| of(cells).as_ref()).map_or(1, |list| list.get_ref().len().max(1) as u64)
+        };
+        let models = |kernels: &Spanned<Vec<RawKernel>>| -> u64 {
+            let each = kernels.get_ref().iter();
+            each.map(|kernel| kernel.preempt.get_ref().len().max(1) as u64).sum()
+        };
+        let probes = said(&all, |cells| cells.probes.as_ref()).map_or(1, |words| {
+            let each = words.get_ref().iter();
+            each.map(|word| grammar::expand(word.get_ref()).map_or(1, |all| all.len() as u64))
+                .sum()
+        });
+        // Of a host, which has no kernels, they are measured at once.
+        let kernels = said(&all, |cells| cells.kernels.as_ref());
+        let cpus = said(&all, |cells| cells.cpus.as_ref()).filter(|_| kernels.is_some());
+        let cpus = cpus.map_or(1, |list| list.get_ref().split(',').count() as u64);
+        let factors = [
+            kernels.map_or(1, models).max(1),
+            probes.max(1),
+            cpus,
+            said(&all, |cells| cells.seeds.as_ref()).map_or(1, |seeds| u64::from(*seeds.get_ref()).max(1)),
+            list(|cells| &cells.loads),
+            list(|cells| &cells.append),
+            list(|cells| &cells.chrt),
+            list(|cells| &cells.scheduler),
+            list(|cells| &cells.disk),
+            list(|cells| &cells.io_scheduler),
+        ];
+        factors.into_iter().try_fold(1_u64, u64::checked_mul)
+    }
+
     /// A problem at the key that it is of, or at its section.
     fn wrong(&self, problem: Problem, section: &Range<usize>) -> Wrong {
         let at = match problem.field {

@@ -1,6 +1,6 @@
 //! The form of a study file and its checks. Every error names the file, the line, and what is allowed.
 
-use super::cells::{RawCells, experiment, quick_of};
+use super::cells::{RawCells, check_count, experiment, quick_of};
 use super::demand::{RawDemand, demands};
 use super::figures::{RawPublished, published};
 use super::{Study, StudyError, Variants};
@@ -21,7 +21,7 @@ struct RawStudy {
     #[serde(rename = "schema")]
     _schema: String,
     name: Spanned<String>,
-    title: String,
+    title: Spanned<String>,
     question: String,
     source: String,
     criterion: Option<Spanned<String>>,
@@ -39,6 +39,15 @@ pub(super) struct Wrong(pub Range<usize>, pub String);
 
 pub(super) type Checked<T> = Result<T, Wrong>;
 
+/// Longest study, in bytes; ours have some 20 000.
+const LONGEST: usize = 1 << 20;
+
+/// Longest name, in characters.
+const LONGEST_NAME: usize = 100;
+
+/// Longest title, in characters: it is a line.
+const LONGEST_TITLE: usize = 1_000;
+
 /// Reads a study's text; `file` is its name in errors.
 pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
     let invalid = |Wrong(at, what): Wrong| StudyError::Invalid {
@@ -46,6 +55,10 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         line: 1 + text.bytes().take(at.start).filter(|b| *b == b'\n').count(),
         what,
     };
+    if text.len() > LONGEST {
+        let what = format!("it is {} bytes long, and a study has at most {LONGEST}", text.len());
+        return Err(invalid(Wrong(0..0, what)));
+    }
     // Told before anything else that an older form has and this one has not.
     if let Ok(Head { schema }) = toml::from_str::<Head>(text)
         && schema.get_ref() != SCHEMA
@@ -72,16 +85,31 @@ struct Head {
 
 fn check(raw: RawStudy) -> Checked<Study> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if raw.name.get_ref().is_empty() || !raw.name.get_ref().chars().all(plain) {
+    if raw.name.get_ref().is_empty()
+        || raw.name.get_ref().len() > LONGEST_NAME
+        || !raw.name.get_ref().chars().all(plain)
+    {
         let what = format!(
-            "the name '{}' may have lower-case letters, digits and '-'",
-            raw.name.get_ref().escape_debug()
+            "the name '{}' may have lower-case letters, digits and '-', {LONGEST_NAME} of them",
+            raw.name
+                .get_ref()
+                .chars()
+                .take(LONGEST_NAME + 1)
+                .collect::<String>()
+                .escape_debug()
         );
         return Err(Wrong(raw.name.span(), what));
+    }
+    let title = raw.title.get_ref().chars().count();
+    if title > LONGEST_TITLE {
+        let what =
+            format!("a title of {title} characters, more than {LONGEST_TITLE}; the rest belongs into 'question'");
+        return Err(Wrong(raw.title.span(), what));
     }
     let criterion = raw.criterion.as_ref().map(time).transpose()?;
     let variants = |whole: Spanned<RawCells>, quick: Option<RawCells>, venue: Venue| {
         let section = whole.span();
+        check_count(whole.get_ref(), quick.as_ref(), &section)?;
         let quick = quick_of(quick.unwrap_or_default(), whole.get_ref());
         Ok(Variants {
             quick: experiment(quick, venue, criterion, &section)?,
@@ -97,7 +125,7 @@ fn check(raw: RawStudy) -> Checked<Study> {
         published: published(raw.published, &lab, host.as_ref())?,
         demands: demands(raw.demand)?,
         name: raw.name.into_inner(),
-        title: raw.title,
+        title: raw.title.into_inner(),
         question: raw.question,
         source: raw.source,
         lab,
@@ -107,4 +135,89 @@ fn check(raw: RawStudy) -> Checked<Study> {
 
 pub(super) fn time(raw: &Spanned<String>) -> Checked<Nanos> {
     duration::parse(raw.get_ref()).map_err(|e| Wrong(raw.span(), e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::MOST_CELLS;
+
+    fn built_in() -> &'static str {
+        include_str!("built_in/preemption-models.toml")
+    }
+
+    fn refused(text: &str) -> String {
+        let error = parse("mine.toml", text).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+        error
+    }
+
+    /// `[full]` with another list of loads, and what follows it.
+    fn with_loads(loads: &str, rest: &str) -> String {
+        let text = built_in();
+        let (before, after) = text.split_once("\nloads = ").unwrap();
+        let after = after.split_once('\n').unwrap().1;
+        let section = after.find("\n[").unwrap();
+        let (section, others) = after.split_at(section);
+        format!("{before}\nloads = [{loads}]\n{section}\n{rest}{others}")
+    }
+
+    /// Cells are counted before they are made: of what follows, some would be more than fit into memory.
+    #[test]
+    fn a_study_of_too_many_cells_is_refused_before_they_are_made() {
+        let many = "\"shm\",".repeat(20_000);
+        let error = refused(&with_loads(&many, ""));
+        assert!(
+            error.contains("cells, and an experiment has at most 100 000: ask for fewer"),
+            "{error}"
+        );
+        // A list that each of many parts would copy.
+        let parts = "[[full.part]]\nseeds = 2\n".repeat(9_000);
+        let error = refused(&with_loads(&many, &parts));
+        assert!(error.contains("at most 100 000"), "{error}");
+        // Lists that are multiplied with each other.
+        let list = |key: &str| format!("{key} = [{}]\n", "\"\",".repeat(20_000));
+        let error = refused(&with_loads(
+            "\"shm\"",
+            &["append", "chrt", "scheduler", "disk"].map(list).concat(),
+        ));
+        assert!(
+            error.contains("more cells than can be counted") || error.contains("at most 100 000"),
+            "{error}"
+        );
+        // A list beside one that is empty.
+        let error = refused(&with_loads(&many, "[[full.part]]\nprobes = []\n"));
+        assert!(error.contains("at most 100 000"), "{error}");
+        // Words that double the probes, each of them.
+        let word = format!("switch:2{}", "+spin1us/2us".repeat(60));
+        let text = built_in().replacen("probes = [", &format!("probes = [\"{word}\", "), 1);
+        let error = refused(&text);
+        assert!(error.contains("stands for more than 4096 probes"), "{error}");
+    }
+
+    #[test]
+    fn texts_of_a_study_have_an_end() {
+        let title = format!("title = \"{}\"", "x".repeat(1_001));
+        let text = built_in().replacen(
+            "title = \"How late is a periodic process under each preemption model?\"",
+            &title,
+            1,
+        );
+        let error = refused(&text);
+        assert!(error.contains("a title of 1001 characters, more than 1000"), "{error}");
+        let error = refused(&format!("{}\n# {}", built_in(), "x".repeat(1 << 20)));
+        assert!(error.contains("a study has at most 1048576"), "{error}");
+        let load = format!("\"cmd:{}\"", "x".repeat(4_100));
+        let error = refused(&with_loads(&load, ""));
+        assert!(error.contains("a load of 4104 bytes, more than 4096"), "{error}");
+    }
+
+    #[test]
+    fn the_largest_study_is_taken() {
+        let whole = built_in();
+        let words = (0..MOST_CELLS / 1_000).map(|n| format!("\"cmd:true {n}\", "));
+        let text = whole.replacen("\nloads = [", &format!("\nloads = [{}", words.collect::<String>()), 1);
+        // What it multiplies is in the built-in study; the loads are what is left.
+        parse("mine.toml", &text).map(drop).map_err(|e| e.to_string()).unwrap();
+    }
 }

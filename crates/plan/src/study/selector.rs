@@ -3,12 +3,16 @@
 use super::figures::statistic;
 use super::file::{Checked, Wrong};
 use super::published::{OurCell, Statistic};
-use crate::{Experiment, Model, Preempt, Subject, Venue};
+use crate::{Experiment, Model, Preempt, Subject, Venue, grammar};
 use serde::Deserialize;
+use std::collections::HashSet;
 use std::ops::Range;
 use toml::Spanned;
 use worstcase_probe::Probe;
 use worstcase_probe::loads::LoadSpec;
+
+/// So many values are named in an error.
+const NAMED: usize = 20;
 
 /// A selector as it is written.
 #[derive(Clone, Deserialize)]
@@ -261,7 +265,7 @@ impl Cells {
 
 /// The one probe of a word.
 fn single_probe(word: &str) -> Option<String> {
-    match Probe::expand(word).ok()?.as_slice() {
+    match grammar::expand(word).ok()?.as_slice() {
         [one] => Some(one.to_string()),
         _ => None,
     }
@@ -358,12 +362,13 @@ impl Left<'_> {
 
     /// What can be written.
     fn names(&self, key: &str, asked: Option<&str>, of: impl Fn(&Cell) -> String) -> Wrong {
-        let mut there: Vec<String> = Vec::new();
-        for value in self.cells.iter().map(of).map(|value| format!("'{value}'")) {
-            if !there.contains(&value) {
-                there.push(value);
-            }
-        }
+        let mut seen = HashSet::new();
+        let values = self.cells.iter().map(of);
+        let once = values.filter(|value| seen.insert(value.clone()));
+        let mut there: Vec<String> = once.map(|value| format!("'{value}'")).collect();
+        let more = there.len().saturating_sub(NAMED);
+        there.truncate(NAMED);
+        there.extend((more > 0).then(|| format!("{more} more")));
         let (section, there) = (self.section(), there.join(", "));
         let what = match asked {
             Some(asked) => format!(

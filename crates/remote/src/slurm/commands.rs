@@ -3,6 +3,8 @@
 use crate::RemoteError;
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
+use worstcase_base::files;
+use worstcase_base::tail::Tail;
 
 /// A batch system, as the executor sees it.
 pub trait Batch: Sync {
@@ -109,6 +111,9 @@ fn value<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     lines.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 
+/// A queue has a line a task; more is not read, in bytes.
+const LONGEST_ANSWER: u64 = 64 << 20;
+
 /// Runs a command; what it says on standard output.
 fn run(program: &str, arguments: &[String], input: Option<&str>) -> Result<String, RemoteError> {
     let started = Command::new(program)
@@ -132,14 +137,19 @@ fn run(program: &str, arguments: &[String], input: Option<&str>) -> Result<Strin
         // Who does not read it says why.
         let _ = stdin.write_all(text.as_bytes());
     }
-    let output = child.wait_with_output().map_err(|e| failed(e.to_string()))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let said = std::thread::spawn(move || Tail::of(stderr));
+    let mut answer = Vec::new();
+    let read = files::all(stdout, LONGEST_ANSWER, &mut answer);
+    let status = child.wait().map_err(|e| failed(e.to_string()))?;
+    let said = said.join().expect("reading does not panic").text();
+    read.map_err(|e| failed(e.to_string()))?;
+    if status.success() {
+        return Ok(String::from_utf8_lossy(&answer).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
     let words: Vec<&str> = said.split_whitespace().collect();
     Err(failed(match words.is_empty() {
-        true => output.status.to_string(),
+        true => status.to_string(),
         false => words.join(" "),
     }))
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tar::EntryType;
 use worstcase_base::format::shell;
 use worstcase_base::output::{Missing, Place};
+use worstcase_base::tail::Tail;
 
 /// What the measurement's folder is called there, and in what comes back.
 const RUN: &str = "run";
@@ -20,6 +21,8 @@ const RUN: &str = "run";
 const BROKE: i32 = 1;
 /// A run that comes back is smaller, in bytes: it is held in memory.
 const LARGEST: u64 = 1 << 30;
+/// Files and folders of a run that comes back: each cell is some.
+const MOST_MEMBERS: usize = 100_000;
 
 /// A machine, and what it is measured with.
 pub struct Board<'a> {
@@ -45,13 +48,8 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| remote.no_ssh(&e))?;
-    let (output, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    let said = std::thread::spawn(move || {
-        let mut said = Vec::new();
-        // What was said until then is told.
-        let _ = errors.read_to_end(&mut said);
-        String::from_utf8_lossy(&said).into_owned()
-    });
+    let (output, errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let said = std::thread::spawn(move || Tail::of(errors));
     let mut input = child.stdin.take().expect("piped");
     // An early end there is told by its exit code and its words.
     let _ = File::open(&board.executable.path).and_then(|mut file| io::copy(&mut file, &mut input));
@@ -71,11 +69,8 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
     let code = child.wait().ok().and_then(|status| status.code());
     let said = said.join().expect("reading does not panic");
     if archive.is_empty() || !matches!(code, Some(0 | BROKE)) {
-        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-        return Err(remote.error(
-            code,
-            last.unwrap_or("it said nothing").trim_start_matches("worstcase: "),
-        ));
+        let last = said.last_line().unwrap_or_else(|| "it said nothing".into());
+        return Err(remote.error(code, last.trim_start_matches("worstcase: ")));
     }
     if archive.len() as u64 == LARGEST {
         return Err(remote.wrong(format!("its run is larger than {LARGEST} bytes")));
@@ -99,7 +94,7 @@ fn script(board: &Board) -> String {
     )
 }
 
-/// Only files and folders inside of the run's folder are taken.
+/// Only files and folders inside of the run's folder are taken, and not more than a run has.
 fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
     let place = Place::of(into, Missing::Refused)?;
     let parent = place.parent.held()?;
@@ -107,7 +102,11 @@ fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
     let opened = place.parent.open(temporary.path().file_name().unwrap_or_default())?;
     let folder = opened.ok_or(io::ErrorKind::NotFound)?;
     let held = folder.held()?;
-    for entry in tar::Archive::new(archive).entries()? {
+    for (number, entry) in tar::Archive::new(archive).entries()?.enumerate() {
+        if number == MOST_MEMBERS {
+            let what = format!("it sent more than {MOST_MEMBERS} files and folders; measure fewer cells at once");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
         let is_ours = matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Directory);
@@ -160,5 +159,18 @@ mod tests {
             assert!(said.contains("no part of a run"), "{said}");
         }
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left");
+    }
+
+    /// One file again and again: its archive is 50 MB, and two million would be as many files.
+    #[test]
+    fn a_machine_sends_no_more_files_than_a_run_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = archive(&[("run/", EntryType::Directory)]);
+        let whole = archive(&[("run/x", EntryType::Regular)]);
+        let member = &whole[..512];
+        let sent = [&folder[..512], &member.repeat(MOST_MEMBERS), &[0; 1024]].concat();
+        let said = unpack(&sent, &dir.path().join("run")).unwrap_err().to_string();
+        assert!(said.contains("it sent more than 100000 files and folders"), "{said}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
     }
 }

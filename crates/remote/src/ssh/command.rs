@@ -4,9 +4,10 @@ use super::hosts::Host;
 use crate::RemoteError;
 use crate::executable::{AREA, Executable, NAME};
 use std::fs::File;
-use std::io::ErrorKind;
-use std::process::{Command, Output, Stdio};
+use std::io::{ErrorKind, Read};
+use std::process::{Command, Stdio};
 use worstcase_base::format::shell;
+use worstcase_base::tail::Tail;
 
 /// The variable with the ssh to use, with its options: `ssh -F boards.config`.
 pub const SSH: &str = "WORSTCASE_SSH";
@@ -23,6 +24,9 @@ const OPTIONS: [&str; 9] = [
     "-o",
     "ServerAliveCountMax=4",
 ];
+
+/// What a machine answers to a command of ours is a word; more is not read, in bytes.
+const LONGEST_ANSWER: u64 = 1 << 20;
 
 /// What ssh itself says when it cannot connect, or is cut off.
 const CONNECTION: i32 = 255;
@@ -59,21 +63,24 @@ impl<'a> Remote<'a> {
 
     /// Runs a command to its end; what it says on standard output.
     pub fn run(&self, script: &str, input: Stdio) -> Result<Vec<u8>, RemoteError> {
-        let output = self
-            .command(script)
-            .stdin(input)
-            .output()
-            .map_err(|e| self.no_ssh(&e))?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(self.failed(&output)),
+        let mut command = self.command(script);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| self.no_ssh(&e))?;
+        let (mut output, errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+        let said = std::thread::spawn(move || Tail::of(errors));
+        let mut answer = Vec::new();
+        let read = (&mut output).take(LONGEST_ANSWER).read_to_end(&mut answer);
+        // Who goes on to talk is not listened to, and ends by that.
+        drop(output);
+        let status = child.wait().map_err(|e| self.no_ssh(&e))?;
+        let said = said.join().expect("reading does not panic");
+        match (status.success(), read) {
+            (true, Ok(_)) => Ok(answer),
+            _ => {
+                let last = said.last_line().unwrap_or_else(|| "it said nothing".into());
+                Err(self.error(status.code(), &last))
+            }
         }
-    }
-
-    fn failed(&self, output: &Output) -> RemoteError {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-        self.error(output.status.code(), last.unwrap_or("it said nothing"))
     }
 
     /// The error of a command that ended with this code, and these as its last words.

@@ -5,12 +5,13 @@ use super::hosts::Host;
 use super::message::{Answer, Ask, Hello, Measured, PROTOCOL, Work, read, write};
 use crate::RemoteError;
 use crate::executable::Executable;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use worstcase_base::Exit;
+use worstcase_base::tail::Tail;
 
 /// Whose connection ended is waited for so long.
 const END: Duration = Duration::from_secs(2);
@@ -51,17 +52,15 @@ impl Slot {
             .stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| remote.no_ssh(&e))?;
         let output = BufReader::new(child.stdout.take().expect("piped"));
-        let errors = BufReader::new(child.stderr.take().expect("piped"));
+        let errors = child.stderr.take().expect("piped");
         let said = Arc::new(Mutex::new(String::new()));
         let last = said.clone();
         let reads = std::thread::spawn(move || {
-            for line in errors
-                .lines()
-                .map_while(Result::ok)
-                .filter(|line| !line.trim().is_empty())
-            {
-                *last.lock().expect("no holder panics") = line;
-            }
+            Tail::default().follow(errors, |tail| {
+                if let Some(line) = tail.last_line() {
+                    *last.lock().expect("no holder panics") = line;
+                }
+            });
         });
         let mut slot = Slot {
             host: host.clone(),

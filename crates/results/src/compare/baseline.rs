@@ -1,10 +1,12 @@
 //! The file that a gate compares with: `worstcase-baseline/3`, small enough for a repository.
 
 use super::{CompareError, Side};
+use crate::record::{SubjectId, bounds};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use worstcase_base::format::{grouped, shell};
+use worstcase_plan::grammar;
 
 /// The form of the file; see the versioning policy in `docs/formats.md`.
 pub const SCHEMA: &str = "worstcase-baseline/3";
@@ -63,6 +65,7 @@ pub fn read(path: &Path) -> Result<Side, CompareError> {
             form.schema
         )));
     }
+    bounds::check(&json).map_err(refused)?;
     let baseline: Baseline = serde_json::from_slice(&json).map_err(|e| refused(e.to_string()))?;
     check(&baseline.side).map_err(refused)?;
     Ok(baseline.side)
@@ -70,20 +73,20 @@ pub fn read(path: &Path) -> Result<Side, CompareError> {
 
 /// What contradicts itself, in words.
 fn check(side: &Side) -> Result<(), String> {
-    for (place, cell) in side.cells.iter().enumerate() {
+    let subjects: BTreeSet<SubjectId> = side.subjects.iter().map(|subject| subject.id()).collect();
+    let mut before = BTreeMap::new();
+    for cell in &side.cells {
         let name = || format!("{}, {}", cell.subject, cell.how.name());
-        if side.subject(&cell.subject).is_none() {
+        if !subjects.contains(&cell.subject) {
             return Err(format!("it does not describe the subject of {}", name()));
         }
         let seeds: BTreeSet<u64> = cell.seeds.iter().map(|s| s.seed).collect();
         if seeds.is_empty() || seeds.len() != cell.seeds.len() {
             return Err(format!("{} has no seed, or one twice", name()));
         }
-        let before = &side.cells[..place];
-        let twice = before
-            .iter()
-            .find(|c| c.subject == cell.subject && c.how.same_cell(&cell.how));
-        if let Some(other) = twice {
+        let (how, subject) = (&cell.how, &cell.subject);
+        grammar::check_word(&how.probe).map_err(|e| e.0)?;
+        if let Some(other) = before.insert((subject, &how.load, &how.probe, how.cpu), cell) {
             return Err(format!(
                 "{} is there twice, with {} and {} periods",
                 name(),

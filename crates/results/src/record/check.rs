@@ -1,6 +1,10 @@
 //! Whether a record holds together.
 
 use super::{CellId, Machine, Quantity, Record, SCHEMA, details};
+use worstcase_plan::grammar;
+
+/// The largest count or time of a record, half of what a signed number holds: 146 years in ns. Two of them can be added.
+pub const MOST: u64 = 1 << 62;
 
 /// Entries of a list; real ones have some dozens.
 const LONGEST: usize = 10_000;
@@ -17,6 +21,7 @@ impl Record {
         }
         a.check()?;
         self.check_lengths()?;
+        grammar::check_word(&self.cell.probe).map_err(|e| e.0)?;
         let periods = a.periods().map(|p| p.expected).filter(|_| self.foreign.is_none());
         if periods.is_some_and(|expected| expected != u64::from(self.cell.periods)) {
             return Err(format!(

@@ -317,10 +317,11 @@ pub(super) fn read_form<T: serde::de::DeserializeOwned>(
         // There were versions without checksums.
         Err(missing) => return Err(other().unwrap_or(missing)),
     }
-    match other() {
-        Some(other) => Err(other),
-        None => serde_json::from_slice(&json).map_err(|e| other_version(&path, e)),
+    if let Some(other) = other() {
+        return Err(other);
     }
+    super::bounds::check(&json).map_err(|e| other_version(&path, e))?;
+    serde_json::from_slice(&json).map_err(|e| other_version(&path, e))
 }
 
 fn read(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
@@ -383,6 +384,7 @@ pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
         return Err(other_version(&path, "it names an unknown samples file"));
     }
     let samples = dir.join(&record.samples.file);
+    check_length(dir, &samples, &record)?;
     let sum = sha256_of_file(&samples).map_err(|cause| missing_or_io(dir, &samples, cause))?;
     if sum != record.samples.sha256 || sum != expected_sum(dir, &record.samples.file)? {
         return Err(damaged(&samples, dir, "it does not fit its checksum"));
@@ -395,6 +397,29 @@ pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
         }
     }
     Ok(record)
+}
+
+/// A row takes no more than this in a samples file, in bytes, and what is not rows no more than the second: four times what
+/// the longest rows and the longest names take.
+const MOST_OF_A_ROW: u64 = 1 << 10;
+const MOST_BESIDE: u64 = 64 << 20;
+
+/// Compares the samples file's length with its record's before any of it is read: a file with holes costs nothing to write,
+/// and hours to read.
+fn check_length(dir: &Path, samples: &Path, record: &Record) -> Result<(), FolderError> {
+    let told = &record.samples;
+    if told.bytes > told.rows.saturating_mul(MOST_OF_A_ROW).saturating_add(MOST_BESIDE) {
+        let what = format!("{} bytes are too many for {} samples", told.bytes, told.rows);
+        return Err(other_version(&dir.join(RECORD_FILE), what));
+    }
+    let length = files::open(samples).and_then(|file| file.metadata());
+    match length.map_err(|cause| missing_or_io(dir, samples, cause))?.len() {
+        length if length == told.bytes => Ok(()),
+        length => {
+            let what = format!("it is {length} bytes long, its record says {}", told.bytes);
+            Err(damaged(samples, dir, what))
+        }
+    }
 }
 
 /// Reads a whole cell, to keep it elsewhere.

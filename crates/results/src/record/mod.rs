@@ -10,6 +10,7 @@
 //! byte-identical files everywhere.
 
 mod accounting;
+pub(crate) mod bounds;
 pub mod build;
 mod check;
 mod details;
@@ -29,9 +30,11 @@ pub mod samples;
 pub mod stream;
 pub mod subject;
 pub mod summary;
+mod totals;
 
 pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
+pub use check::MOST;
 pub use execute::{Completed, Executor, Progress, Task, execute, parallel};
 pub use folder::FolderError;
 pub use foreign::{Beyond, Foreign, Rounding};
@@ -44,6 +47,7 @@ pub use subject::{
     CellId, ForeignMachine, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue,
 };
 pub use summary::{Quantity, Summary};
+pub use totals::check as check_totals;
 pub use worstcase_plan::Published;
 
 use serde::{Deserialize, Serialize};

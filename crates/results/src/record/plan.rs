@@ -4,13 +4,16 @@
 use super::{CellId, SubjectId};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
-use worstcase_plan::{Demand, Experiment, Plan, Published, StudySource, Subjects, study};
+use worstcase_plan::{Demand, Experiment, MOST_CELLS, Plan, Published, StudySource, Subjects, grammar, study};
 use worstcase_probe::{CellSpec, Nanos, Venue};
 
 /// The form of run.json.
 pub const SCHEMA: &str = "worstcase-run/4";
 /// The form before: its published figures are texts, in whose place those of its study stand.
 pub(super) const EARLIER: &str = "worstcase-run/3";
+
+/// Longest title, in characters: it is a line. That of an import names some of its files.
+const LONGEST_TITLE: usize = 10_000;
 
 /// One cell of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +191,19 @@ impl RunPlan {
 
     /// What contradicts itself in this plan, in words.
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.title.chars().count() > LONGEST_TITLE {
+            return Err(format!("its title has more than {LONGEST_TITLE} characters"));
+        }
+        if self.cells.len() as u64 > MOST_CELLS {
+            return Err(format!("it has {} cells, more than {MOST_CELLS}", self.cells.len()));
+        }
+        if let Some(e) = self
+            .cells
+            .iter()
+            .find_map(|cell| grammar::check_word(&cell.probe).err())
+        {
+            return Err(e.0);
+        }
         let mut seen = std::collections::BTreeSet::new();
         for cell in &self.cells {
             if cell.id != CellId::new(&cell.subject, &cell.load, &cell.probe, cell.seed, cell.cpu) {

@@ -373,7 +373,11 @@ impl Run {
     /// The records of all cells that were measured, in the plan's order.
     pub fn records(&self) -> Result<Vec<Record>, RunError> {
         let measured = self.plan.cells.iter().filter(|cell| self.has_cell(&cell.id));
-        measured.map(|cell| self.record(&cell.id)).collect()
+        let records = measured
+            .map(|cell| self.record(&cell.id))
+            .collect::<Result<Vec<Record>, RunError>>()?;
+        super::totals::check(&records).map_err(|what| folder::other_version(&self.dir.join(RUN_FILE), what))?;
+        Ok(records)
     }
 
     /// A file beside a cell's record and samples, which must fit its checksum; nothing if the cell was kept without it.

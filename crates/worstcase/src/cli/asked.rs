@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_plan::{Experiment, Length, Part, Problem, Seeds, Subjects, Timing, Venue, grammar};
+use worstcase_probe::Nanos;
 use worstcase_probe::loads::{LOADS, LoadSpec};
 use worstcase_probe::probe::PROBES;
 use worstcase_probe::spec::SpecError;
 use worstcase_probe::venue::Only;
-use worstcase_probe::{Nanos, Probe};
 
 /// What is measured, and how often.
 #[derive(Debug, Args)]
@@ -66,7 +66,7 @@ impl FromStr for Loads {
 
 /// A word that stands for probes of any venue.
 fn known_probe(text: &str) -> Result<String, SpecError> {
-    Probe::expand(text).map(|_| text.to_string())
+    grammar::expand(text).map(|_| text.to_string())
 }
 
 /// Where a run is kept, and what limit it is judged by.

@@ -143,10 +143,18 @@ impl ImportArgs {
     }
 }
 
+/// So many files are named in a run's title, which is a line.
+const NAMED: usize = 20;
+
 fn title(sources: &[Source]) -> String {
     let tools = distinct(sources.iter().map(Source::tool)).join(", ");
-    let files: Vec<&str> = sources.iter().map(|source| source.file.as_str()).collect();
-    plain(&format!("imported, measured by {tools}: {}", files.join(", ")))
+    let files = sources.iter().map(|source| source.file.as_str());
+    let more = match sources.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = files.take(NAMED).collect::<Vec<_>>().join(", ");
+    plain(&format!("imported, measured by {tools}: {named}{more}"))
 }
 
 fn entry(cell: &CellResult) -> CellEntry {

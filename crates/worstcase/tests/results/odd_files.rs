@@ -66,6 +66,75 @@ fn fifos_and_devices_are_not_read() {
     });
 }
 
+/// Files with holes, as long as one likes: they cost nothing to write. None is read through before it is refused.
+#[test]
+fn a_samples_file_of_another_length_is_refused_before_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut forged = honest();
+    let cell = write_cells(&path, &[honest()]).cell_dir(&forged.record.id);
+    let run = path.to_str().unwrap();
+    let file = fs::File::options()
+        .write(true)
+        .open(cell.join("samples.parquet"))
+        .unwrap();
+    file.set_len(20 << 30).unwrap();
+    one_line(
+        &worstcase(&["show", run]),
+        "is damaged: it is 21474836480 bytes long, its record says",
+    );
+    // A record that says so itself.
+    forged.record.samples.bytes = 20 << 30;
+    let json = serde_json::to_vec_pretty(&forged.record).unwrap();
+    let sums = format!(
+        "{}  record.json\n{}  samples.parquet\n",
+        worstcase_base::digest::sha256_hex(&json),
+        forged.record.samples.sha256
+    );
+    fs::write(cell.join("record.json"), json).unwrap();
+    fs::write(cell.join("SHA256SUMS"), sums).unwrap();
+    one_line(
+        &worstcase(&["show", run]),
+        "21474836480 bytes are too many for 3 samples",
+    );
+}
+
+/// Puts another run.json into a run's folder, with a checksum that fits.
+fn planned(path: &Path, json: &[u8]) {
+    fs::write(path.join("run.json"), json).unwrap();
+    let sum = worstcase_base::digest::sha256_hex(json);
+    fs::write(path.join("SHA256SUMS"), format!("{sum}  run.json\n")).unwrap();
+}
+
+#[test]
+fn texts_and_cells_of_a_run_have_an_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    write_cells(&path, &[honest()]);
+    let run = path.to_str().unwrap();
+    let plan = plan_of(&[honest()]);
+    let mut long = plan.clone();
+    long.title = "x".repeat(30 << 20);
+    planned(&path, &serde_json::to_vec(&long).unwrap());
+    one_line(
+        &worstcase(&["show", run]),
+        "a text of 31457280 bytes, more than 1048576",
+    );
+    long.title = "x".repeat(10_001);
+    planned(&path, &serde_json::to_vec(&long).unwrap());
+    one_line(&worstcase(&["show", run]), "its title has more than 10000 characters");
+    let mut many = plan.clone();
+    many.cells = vec![plan.cells[0].clone(); 100_001];
+    planned(&path, &serde_json::to_vec(&many).unwrap());
+    one_line(&worstcase(&["show", run]), "it has 100001 cells, more than 100000");
+    // Each alternative doubles what the word stands for.
+    let word = format!("switch:2{}", "+spin1us/2us".repeat(60));
+    let mut wide = plan;
+    wide.cells[0].probe = word;
+    planned(&path, &serde_json::to_vec(&wide).unwrap());
+    one_line(&worstcase(&["show", run]), "stands for more than 4096 probes");
+}
+
 #[test]
 fn damaged_recordings_are_damage_and_no_failure_of_the_disk() {
     let dir = tempfile::tempdir().unwrap();
@@ -152,5 +221,40 @@ fn what_a_record_holds_does_not_steer_the_terminal() {
             let steers = |c: char| (c.is_control() && !"\n\t".contains(c)) || c == '\u{202e}';
             assert!(!text.contains(steers), "{args:?} {name}: {text:?}");
         }
+    }
+}
+
+/// They are counted, and not made: a load, a seed or a machine more would be so many.
+#[test]
+fn a_command_of_too_many_cells_is_refused() {
+    let loads = vec!["idle"; 11].join(",");
+    let mips = vec!["100"; 400].join(",");
+    for args in [
+        &[
+            "lab",
+            "run",
+            "--kernel",
+            "debian:6.1",
+            "--load",
+            &loads,
+            "--seeds",
+            "10000",
+        ][..],
+        &["host", "run", "--load", &loads, "--seeds", "10000"],
+        &[
+            "lab",
+            "run",
+            "--kernel",
+            "debian:6.1",
+            "--mips",
+            &mips,
+            "--memory",
+            &mips,
+        ],
+    ] {
+        one_line(
+            &worstcase(args),
+            "cells, and an experiment has at most 100 000: ask for fewer",
+        );
     }
 }

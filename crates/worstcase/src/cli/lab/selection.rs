@@ -9,7 +9,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_lab::own_module::OwnModule;
 use worstcase_plan::{
     BootParameters, CpuList, CpuModel, CpuScheduler, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Disk, Experiment, IoScheduler,
-    IoSchedulers, Model, Policy, Preempt, Smp, Subject, Subjects, Venue, VirtualMachine,
+    IoSchedulers, Model, Policy, Preempt, Smp, Subject, Subjects, Venue, VirtualMachine, check_product,
 };
 use worstcase_probe::Nanos;
 use worstcase_probe::priorities::Priorities;
@@ -88,6 +88,20 @@ pub struct Selection {
 impl Selection {
     /// What it asks for of these kernels.
     pub fn experiment(&self, kernels: &[String], criterion: Option<Nanos>) -> Result<Experiment, Error> {
+        check_product([
+            kernels.len(),
+            self.preempt.len(),
+            self.mips.len(),
+            self.memory.len(),
+            self.cpu.len(),
+            self.cpus.len(),
+            self.quantum.len(),
+            self.append.len(),
+            self.chrt.len(),
+            self.scheduler.len(),
+            self.disk.len(),
+            self.io_scheduler.as_ref().map_or(0, |all| all.0.len()),
+        ])?;
         let mut experiment = self.asked.of(Venue::Lab, Subjects::Kernels(self.subjects(kernels)));
         for part in &mut experiment.parts {
             part.method.policy = self.policy;

@@ -1,0 +1,76 @@
+//! The end of what another program says, in bounded memory however much it is.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read};
+
+/// So much is kept, in bytes.
+pub const KEPT: usize = 64 << 10;
+/// Longest line that is told, in characters.
+const TOLD: usize = 1_000;
+
+/// The last [`KEPT`] bytes of what was pushed.
+#[derive(Debug, Default)]
+pub struct Tail(VecDeque<u8>);
+
+impl Tail {
+    /// Of all that comes, to its end; what cannot be read is its end.
+    pub fn of(mut from: impl Read) -> Tail {
+        let mut tail = Tail::default();
+        tail.follow(&mut from, |_| ());
+        tail
+    }
+
+    /// The same, and hands itself to `each` whenever something came.
+    pub fn follow(&mut self, mut from: impl Read, mut each: impl FnMut(&Tail)) {
+        let mut buffer = [0; 8 << 10];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(n) => {
+                    self.push(&buffer[..n]);
+                    each(self);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes);
+        self.0.drain(..self.0.len().saturating_sub(KEPT));
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        let bytes: Vec<u8> = self.0.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The last line that says something, without spaces around it; of a long one its beginning.
+    pub fn last_line(&self) -> Option<String> {
+        let text = self.text();
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        Some(line.chars().take(TOLD).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_much_is_kept() {
+        let much = std::io::repeat(b'x').take(100 << 20);
+        let tail = Tail::of(much.chain(&b"\nthe reason\n \n"[..]));
+        assert!(
+            tail.0.len() == KEPT && tail.0.capacity() < 4 * KEPT,
+            "{}",
+            tail.0.capacity()
+        );
+        assert_eq!(tail.last_line().as_deref(), Some("the reason"));
+        assert_eq!(Tail::of(&b""[..]).last_line(), None);
+        let long = Tail::of(std::io::repeat(b'y').take(2 << 20));
+        assert_eq!(long.last_line().unwrap().len(), TOLD);
+    }
+}
