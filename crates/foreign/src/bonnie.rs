@@ -99,7 +99,11 @@ impl<'a> Columns<'a> {
         let chunk = self.number(self.text(6), CHUNK, "chunk size")?.max(1);
         let seeks = self.number(self.text(7), CHUNK, "number of seeks")?;
         let seekers = self.number(self.text(8), 3, "number of processes that seek")?;
-        let files = self.number(self.files, 0, "number of files")?.saturating_mul(KIB);
+        let times = |number: u64, factor: u64, what: &str| {
+            let product = number.checked_mul(factor);
+            product.ok_or_else(|| format!("its {what} {number} is too large; the line is damaged"))
+        };
+        let files = times(self.number(self.files, 0, "number of files")?, KIB, "number of files")?;
         let is_alone = self.text(3) == "1";
         let name = |word: &str, ours: String| {
             let ours = files::work(&ours).filter(|_| is_alone);
@@ -109,8 +113,8 @@ impl<'a> Columns<'a> {
         for (at, word) in WITH_A_FILE.into_iter().enumerate() {
             let ours = format!("{size}+{word}+bs{chunk}");
             // Who rewrites reads as much as it writes.
-            let bytes = if word == "rewrite" { 2 * size } else { size };
-            let took = |rate: u64| Nanos((size as f64 / (rate * KIB) as f64 * 1e9) as u64);
+            let bytes = times(size, if word == "rewrite" { 2 } else { 1 }, "file size")?;
+            let took = |rate: u64| Nanos((size as f64 / (rate as f64 * KIB as f64) * 1e9) as u64);
             all.extend(one(
                 &name(word, ours),
                 size / chunk,
@@ -124,7 +128,7 @@ impl<'a> Columns<'a> {
         all.extend(one(
             &name("seeks", ours),
             seeks,
-            seeks.saturating_mul(chunk),
+            times(seeks, chunk, "number of seeks")?,
             (self.with_a_file[5], took),
             self.longest[5],
         )?);

@@ -3,7 +3,7 @@
 use super::FormatError;
 use super::files;
 use super::measured::{Counted, Extremes, Measured, Overrun, Series, Told, Values};
-use super::text::{self, bins, of_float};
+use super::text::{self, bins, of_float, total};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -228,28 +228,37 @@ impl Direction {
             return Ok(series);
         };
         if submitted_apart && completion.is_some_and(|of| std::ptr::eq(of, chosen)) {
-            let mean = self.slat_ns.as_ref().map_or(0.0, |slat| slat.mean);
+            let mean = self.slat_ns.as_ref().map_or(Ok(Nanos(0)), |slat| mean(slat.mean))?;
             notes.push(format!(
                 "{probe}: latency is from the submission on (clat); submitting took {:.2} us more on average; \
                  lat_percentiles=1 has fio count both",
-                mean / 1e3
+                mean.as_micros_f64()
             ));
         }
+        let values = chosen.values(self.total_ios)?;
         series
             .quantities
-            .insert(Quantity::Latency, chosen.values(self.total_ios)?);
+            .extend(values.map(|values| (Quantity::Latency, values)));
         Ok(series)
     }
 }
 
+fn mean(ns: f64) -> Result<Nanos, FormatError> {
+    of_float(ns, 1).ok_or_else(|| FormatError::new("a mean is no time"))
+}
+
 impl Latency {
-    fn values(&self, operations: u64) -> Result<Values, FormatError> {
+    /// What was counted; nothing if no operation was.
+    fn values(&self, operations: u64) -> Result<Option<Values>, FormatError> {
         let ends = Extremes {
             count: self.count.unwrap_or(operations),
             min: Some(Nanos(self.min)),
-            mean: Some(of_float(self.mean, 1).ok_or_else(|| FormatError::new("a mean is no time"))?),
+            mean: Some(mean(self.mean)?),
             max: Nanos(self.max),
         };
+        if ends.count == 0 {
+            return Ok(None);
+        }
         if self.bins.is_empty() {
             let at = |percent: f64| {
                 let same =
@@ -257,29 +266,28 @@ impl Latency {
                 self.percentile.iter().find(same).map(|(_, ns)| ends.bound(*ns))
             };
             let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(ends.count));
-            return Ok(Values::Told(Told {
+            return Ok(Some(Values::Told(Told {
                 median: at(50.0),
                 percentiles: borne
                     .filter_map(|p| Some((p, at(100.0 - 100.0 / p.one_in() as f64)?)))
                     .collect(),
                 ends,
-            }));
+            })));
         }
         let bins: BTreeMap<u64, u64> = bins(&self.bins, 1)?
             .into_iter()
             .filter(|(_, count)| *count > 0)
             .collect();
-        let held = bins.values().try_fold(0_u64, |sum, count| sum.checked_add(*count));
-        if held != Some(ends.count) {
+        if total(bins.values())? != ends.count {
             return Err(FormatError::new(format!(
                 "its bins do not hold the {} operations of a job; it was changed, or cut",
                 ends.count
             )));
         }
-        Ok(Values::Counted(Counted {
+        Ok(Some(Values::Counted(Counted {
             bins,
             beyond: None,
             ends,
-        }))
+        })))
     }
 }

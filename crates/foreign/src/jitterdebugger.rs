@@ -2,7 +2,7 @@
 
 use super::FormatError;
 use super::measured::{Counted, Extremes, MachineTold, Measured, Overrun, Sample, Series, Values};
-use super::text::{self, SysInfo, bins, decimal, of_float, whole};
+use super::text::{self, SysInfo, bins, decimal, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
@@ -47,7 +47,7 @@ fn of_cpu(cpu: u32, told: &Cpu, unit: u64) -> Result<Option<Values>, FormatError
         return Ok(None);
     }
     let bins = bins(&told.histogram, unit)?;
-    let outside = told.count.checked_sub(bins.values().sum());
+    let outside = told.count.checked_sub(total(bins.values())?);
     let outside =
         outside.ok_or_else(|| FormatError::new(format!("the histogram of CPU {cpu} has too many samples")))?;
     let ends = Extremes {

@@ -63,6 +63,7 @@ fn parse(bytes: &[u8], format: Option<Format>, nanoseconds: bool) -> Result<Meas
     let format = format.or_else(|| Format::of(bytes)).ok_or_else(FormatError::unknown)?;
     let unit = if nanoseconds { 1 } else { 1_000 };
     let measured = format.read(bytes, unit)?;
+    measured.check()?;
     match measured.series.is_empty() {
         true => Err(FormatError::new(format!(
             "it holds no result of {}; was the tool stopped before it printed one?",

@@ -1,10 +1,11 @@
 //! What a file tells, whatever tool wrote it.
 
+use super::FormatError;
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::IoDetails;
-use worstcase_results::record::{Beyond, Gaps, Quantity, Rounding};
+use worstcase_results::record::{Beyond, Gaps, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
 /// All of a file. What it does not tell is absent.
@@ -50,6 +51,27 @@ impl Measured {
             lacks: Vec::new(),
             notes: Vec::new(),
         }
+    }
+}
+
+impl Measured {
+    /// Whether every count and time is one that can be computed with ([`MOST`]). No tool writes a larger one.
+    pub fn check(&self) -> Result<(), FormatError> {
+        let too_large = |(what, number): (&str, u64), of: Option<&Series>| {
+            let of = of.map_or_else(String::new, |series| format!(" of {}", series.name()));
+            FormatError::new(format!(
+                "the {what}{of} is {number}, more than any measurement has; it is damaged, write it anew"
+            ))
+        };
+        if self.resolution.0 > MOST {
+            return Err(too_large(("unit of its times", self.resolution.0), None));
+        }
+        for series in &self.series {
+            if let Some(found) = series.numbers().find(|(_, number)| *number > MOST) {
+                return Err(too_large(found, Some(series)));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -125,6 +147,33 @@ impl Series {
     }
 }
 
+impl Series {
+    /// For messages: its instrument and its CPU or thread.
+    fn name(&self) -> String {
+        match self.cpu {
+            Some(cpu) => format!("{}, CPU or thread {cpu}", self.probe),
+            None => self.probe.clone(),
+        }
+    }
+
+    /// Each count and time in it, and what it is.
+    fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let times = [("interval", self.period), ("observation time", self.observed)];
+        let times = times.into_iter().filter_map(|(what, time)| Some((what, time?.0)));
+        let gaps = self.gaps.iter().flat_map(|gaps| {
+            [
+                ("observation time", gaps.observed_ns),
+                ("noise", gaps.noise_ns),
+                ("longest noise", gaps.max_single_ns),
+            ]
+        });
+        let io = self.io.iter().map(|io| ("number of bytes", io.bytes));
+        let taken = self.taken.iter().map(|taken| ("number of operations", *taken));
+        let values = self.quantities.values().flat_map(Values::numbers);
+        times.chain(gaps).chain(io).chain(taken).chain(values)
+    }
+}
+
 /// What a tool does with due times that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overrun {
@@ -147,6 +196,28 @@ pub enum Values {
     Extremes(Extremes),
     /// The same with some between.
     Told(Told),
+}
+
+impl Values {
+    /// Each count and time in them, and what it is.
+    fn numbers(&self) -> Box<dyn Iterator<Item = (&'static str, u64)> + '_> {
+        match self {
+            Values::Samples(samples) => Box::new(samples.iter().flat_map(|sample| {
+                let due = sample.due.map(|due| ("due time of a sample", due.0));
+                due.into_iter().chain([("latency of a sample", sample.value.0)])
+            })),
+            Values::Counted(counted) => {
+                let beyond = counted
+                    .beyond
+                    .iter()
+                    .map(|beyond| ("end of the histogram", beyond.from_ns));
+                let bins = counted.bins.keys().map(|value| ("value of a bin", *value));
+                Box::new(counted.ends.numbers().chain(beyond).chain(bins))
+            }
+            Values::Extremes(ends) => Box::new(ends.numbers()),
+            Values::Told(told) => Box::new(told.ends.numbers()),
+        }
+    }
 }
 
 /// A value.
@@ -196,6 +267,13 @@ pub struct Extremes {
 }
 
 impl Extremes {
+    /// Each of them that is told, and what it is.
+    fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        let told = [("minimum", self.min), ("mean", self.mean), ("maximum", Some(self.max))];
+        let told = told.into_iter().filter_map(|(what, time)| Some((what, time?.0)));
+        [("number of samples", self.count)].into_iter().chain(told)
+    }
+
     /// A bin's value as a sample: no bin is beyond the ends.
     pub fn bound(&self, value: u64) -> u64 {
         value.max(self.min.map_or(0, |min| min.0)).min(self.max.0)

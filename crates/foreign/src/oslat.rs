@@ -3,7 +3,7 @@
 
 use super::FormatError;
 use super::measured::{Counted, Extremes, MachineTold, Measured, Overrun, Series, Values};
-use super::text::{self, SysInfo, bins, decimal, moment, of_float, whole};
+use super::text::{self, SysInfo, bins, decimal, moment, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
@@ -54,7 +54,7 @@ pub fn json(content: &str) -> Result<Measured, FormatError> {
             max: whole(thread.max, US)?,
             duration: of_float(thread.duration, 1_000_000_000).ok_or_else(wrong)?,
         };
-        measured.series.extend(core.series());
+        measured.series.extend(core.series()?);
     }
     Ok(measured)
 }
@@ -113,7 +113,7 @@ pub fn text(content: &str) -> Result<Measured, FormatError> {
             max: time("Maximum", US)?,
             duration: time("Duration", 1_000_000_000)?,
         };
-        measured.series.extend(core.series());
+        measured.series.extend(core.series()?);
     }
     Ok(measured)
 }
@@ -137,11 +137,17 @@ struct Core {
 }
 
 impl Core {
-    fn series(mut self) -> Option<Series> {
-        let count = self.bins.values().sum();
-        let last = self.bins.last_key_value().map(|(value, count)| (*value, *count))?;
+    /// Its series; nothing if no turn was counted.
+    fn series(mut self) -> Result<Option<Series>, FormatError> {
+        let count = total(self.bins.values())?;
+        let Some(last) = self.bins.last_key_value().map(|(value, count)| (*value, *count)) else {
+            return Ok(None);
+        };
+        if count == 0 {
+            return Ok(None);
+        }
         // What is longer than the last bucket is counted in it.
-        let beyond = (self.max.0 > last.0).then_some(Beyond {
+        let beyond = (self.max.0 > last.0 && last.1 > 0).then_some(Beyond {
             from_ns: last.0,
             count: last.1,
         });
@@ -159,6 +165,6 @@ impl Core {
         let bins = self.bins;
         let values = Values::Counted(Counted { bins, beyond, ends });
         series.quantities.insert(Quantity::Latency, values);
-        Some(series)
+        Ok(Some(series))
     }
 }

@@ -9,7 +9,7 @@ use worstcase_probe::bench::Details;
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
     Accounting, BuildError, Cell, CellId, CellResult, Foreign, ForeignMachine, Kernel, Machine, Periods, Preempt,
-    Quantity, Record, SCHEMA, SampleRow, Subject, Summaries, Summary, build, parquet,
+    Quantity, Record, SCHEMA, SampleRow, Subject, Summaries, Summary, build, check_totals, parquet,
 };
 use worstcase_results::stats::Percentile;
 
@@ -45,6 +45,12 @@ pub struct Given {
 /// The records of all files. Files of one subject are its seeds, in their order.
 pub fn of(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, ImportError> {
     let mut all: Vec<CellResult> = Vec::new();
+    let files = sources
+        .iter()
+        .map(|source| source.file.as_str())
+        .take(20)
+        .collect::<Vec<_>>()
+        .join(", ");
     for source in sources {
         let subject = subject(&source);
         let before = |r: &&CellResult| r.record.subject.id() == subject.id();
@@ -57,6 +63,10 @@ pub fn of(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, Import
             })?);
         }
     }
+    check_totals(all.iter().map(|cell| &cell.record)).map_err(|what| ImportError::Build {
+        file: files,
+        source: BuildError::Contradiction(what),
+    })?;
     Ok(all)
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use worstcase_foreign::{Format, Given, ImportError, read, records};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Details;
-use worstcase_results::record::{Beyond, Foreign, Quantity, Record, Rounding};
+use worstcase_results::record::{Beyond, Foreign, MOST, Quantity, Record, Rounding};
 use worstcase_results::stats::Percentile;
 
 fn data(name: &str) -> PathBuf {
@@ -492,5 +492,136 @@ proptest! {
                 let _ = records(vec![source], &Given::default());
             }
         }
+    }
+}
+
+/// What stands in place of each number of each file in turn: none is one that a tool can have measured.
+const NO_NUMBERS: [&str; 12] = [
+    "18446744073709551615",
+    "18446744073709551616",
+    "9223372036854775808",
+    "4611686018427387905",
+    "1e308",
+    "1e400",
+    "-1",
+    "-0.5",
+    "NaN",
+    "inf",
+    "0",
+    "",
+];
+
+/// Where numbers stand in a text: begin and end.
+fn numbers(text: &str) -> Vec<(usize, usize)> {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = text[at..].find(|c: char| c.is_ascii_digit()).map(|n| at + n) {
+        let end = text[begin..].find(|c| !is_digit(c)).map_or(text.len(), |n| begin + n);
+        found.push((begin, end));
+        at = end;
+    }
+    found
+}
+
+/// Whether a record holds no count or time beyond what can be computed with, and no text that was made of such a number.
+fn is_sound(record: &Record) -> bool {
+    let json = serde_json::to_value(record).unwrap();
+    let periods = record.accounting.periods().map_or(0, |p| p.expected);
+    let told = json["foreign"]["notes"].to_string().to_lowercase();
+    let is_told = ["nan us", "nan mb", "inf us", "inf mb", "nan %", "inf %"]
+        .iter()
+        .any(|word| told.contains(word));
+    record.check().is_ok() && periods <= MOST && record.observation_time().0 < u64::MAX && !is_told
+}
+
+/// Imports bytes; a refusal must be one line.
+fn takes(name: &str, bytes: &[u8], nanoseconds: bool) -> bool {
+    let path = std::env::temp_dir().join(format!("worstcase-foreign-{}-{name}", std::process::id()));
+    fs::write(&path, bytes).unwrap();
+    let cells = read(&path, None, nanoseconds).and_then(|source| records(vec![source], &Given::default()));
+    fs::remove_file(&path).unwrap();
+    match cells {
+        Ok(cells) => {
+            assert!(cells.iter().all(|cell| is_sound(&cell.record)), "{name}");
+            true
+        }
+        Err(error) => {
+            assert_eq!(error.to_string().lines().count(), 1, "{name}: {error}");
+            assert_eq!(error.exit(), worstcase_base::Exit::Usage, "{name}: {error}");
+            false
+        }
+    }
+}
+
+#[test]
+fn no_number_of_a_file_breaks_its_reader() {
+    // The rows of a long histogram are alike.
+    const ALIKE: usize = 24;
+    for path in all_files() {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let places = numbers(&text);
+        let rest = places.len().saturating_sub(ALIKE);
+        let step = (rest / ALIKE).max(1);
+        let some = places.iter().take(ALIKE).chain(places.iter().skip(ALIKE).step_by(step));
+        for (begin, end) in some.chain(places.iter().rev().take(12)) {
+            for number in NO_NUMBERS {
+                let changed = [&text[..*begin], number, &text[*end..]].concat();
+                takes(name, changed.as_bytes(), begin % 2 == 0);
+            }
+        }
+    }
+    let raw = fs::read(data("jitterdebugger.raw")).unwrap();
+    for at in (0..raw.len() - 8).step_by(92) {
+        for number in [u64::MAX, 1 << 63, i64::MAX as u64, 0] {
+            let mut changed = raw.clone();
+            changed[at..at + 8].copy_from_slice(&number.to_le_bytes());
+            takes("raw", &changed, false);
+        }
+    }
+}
+
+#[test]
+fn a_number_that_no_tool_measures_is_told() {
+    let changed = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(data(name)).unwrap();
+        assert!(text.contains(from), "{name}");
+        text.replacen(from, to, 1)
+    };
+    for (name, from, to, says) in [
+        (
+            "cyclictest.json",
+            "\"cycles\": 2000",
+            "\"cycles\": 18446744073709551615",
+            "the number of samples of wakeup, CPU or thread 0 is 18446744073709551615",
+        ),
+        (
+            "jitterdebugger.json",
+            "\"15\": 1,",
+            "\"15\": 18446744073709551615,",
+            "too large to add up",
+        ),
+        (
+            "oslat.json",
+            "\"1\": 47563358",
+            "\"1\": 9223372036854775808",
+            "more than any measurement has",
+        ),
+        (
+            "bonnie.csv",
+            ",1536M,",
+            ",18446744073709551615,",
+            "file size 18446744073709551615 is too large",
+        ),
+        (
+            "timerlat-top.txt",
+            "28.13 us",
+            "NaN us",
+            "its analysis tells a time or share of 'NaN'",
+        ),
+    ] {
+        let error = refused(name, changed(name, from, to).as_bytes(), None);
+        assert!(error.contains(says), "{name}: {error}");
     }
 }

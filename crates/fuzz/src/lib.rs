@@ -57,7 +57,10 @@ pub static TARGETS: &[Target] = &[
     ),
     target("module", on_disk::module, seeds::none),
     target("image", on_disk::image, seeds::none),
-    target("debug-info", on_disk::debug_info, seeds::none),
+    Target {
+        catches_panics: true,
+        ..target("debug-info", on_disk::debug_info, seeds::none)
+    },
     // What a guest and the plugin say.
     target(
         "kallsyms",

@@ -8,9 +8,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use worstcase_base::defect::guarded;
 use worstcase_kernels::debuginfo::elf::Elf;
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
 use worstcase_lab::execution::Symbols;
+
+/// Of debug information on which its reader ended by a panic.
+const BROKEN: &str = "its debug information is damaged";
 
 pub(super) type Reader = EndianRcSlice<LittleEndian>;
 
@@ -40,10 +44,14 @@ impl DebugInfo {
     pub fn open(path: &Path, symbols: &Symbols) -> Result<DebugInfo, DebugInfoError> {
         let elf = Elf::open(path)?;
         let build_id = elf.build_id()?;
-        let mut dwarf = Dwarf::load(|id| section(&elf, id, id.name()))?;
-        if let Some(supplement) = elf.supplement()? {
-            dwarf.load_sup(|id| section(&supplement, id, id.name()))?;
-        }
+        let load = || {
+            let mut dwarf = Dwarf::load(|id| section(&elf, id, id.name()))?;
+            if let Some(supplement) = elf.supplement()? {
+                dwarf.load_sup(|id| section(&supplement, id, id.name()))?;
+            }
+            Ok(dwarf)
+        };
+        let dwarf = guarded(load).unwrap_or_else(|_| Err(elf.wrong(BROKEN)))?;
         if dwarf.debug_info.reader().bytes().is_empty() || dwarf.debug_line.reader().bytes().is_empty() {
             return Err(elf.wrong("it has no .debug_info and .debug_line"));
         }
@@ -74,15 +82,21 @@ impl DebugInfo {
 
 impl Table {
     /// Of DWARF with addresses as they are in memory.
-    pub fn new(dwarf: Dwarf<Reader>) -> Result<Table, gimli::Error> {
+    pub fn new(dwarf: Dwarf<Reader>) -> Result<Table, String> {
+        let context = guarded(|| Context::from_dwarf(dwarf)).map_err(|_| BROKEN.to_string())?;
         Ok(Table {
-            context: Context::from_dwarf(dwarf)?,
+            context: context.map_err(|e| e.to_string())?,
             tops: Vec::new(),
             known: RefCell::default(),
         })
     }
 
+    /// The source of an address. Where the information is damaged so that addr2line ends by a panic, there is none.
     fn find(&self, address: u64) -> Option<Source> {
+        guarded(|| self.look_up(address)).unwrap_or(None)
+    }
+
+    fn look_up(&self, address: u64) -> Option<Source> {
         let mut lookup = self.context.find_frames(address);
         let mut frames = loop {
             match lookup {

@@ -12,6 +12,7 @@ use object::read::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget, 
 use object::{RelocationKind, SymbolKind};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+use worstcase_base::defect::guarded;
 use worstcase_lab::execution::Symbols;
 
 /// Headers that every module includes: they tell where the kernel's source is.
@@ -49,8 +50,12 @@ impl Lines for Modules {
     }
 }
 
-/// None without debug information, or if no function is where the symbols say.
+/// None without debug information, or if no function is where the symbols say; of a damaged file, too.
 fn table(file: &[u8], name: &str, symbols: &Symbols) -> Option<Table> {
+    guarded(|| read(file, name, symbols)).unwrap_or(None)
+}
+
+fn read(file: &[u8], name: &str, symbols: &Symbols) -> Option<Table> {
     let elf = File::parse(file).ok()?;
     let places = places(&elf, name, symbols);
     let dwarf =

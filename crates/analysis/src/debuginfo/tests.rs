@@ -178,3 +178,62 @@ fn what_is_kept_is_found_by_version_and_by_build() {
     assert_eq!(kept::of_build(&cache, &id), Some(kept));
     assert_eq!(kept::of_build(&cache, &BuildId::new(&[1])), None);
 }
+
+/// Each byte of the debug information in turn, and some after it, are others: addresses have a line, or none, and nothing ends by a panic.
+#[test]
+fn damaged_debug_information_has_fewer_lines_and_ends_nothing() {
+    use object::read::{Object, ObjectSection};
+    for flags in [&["-gdwarf-5"][..], &["-gdwarf-4"]] {
+        let program = program(flags);
+        let whole = std::fs::read(&program.file).unwrap();
+        let elf = object::File::parse(&*whole).unwrap();
+        let named = elf
+            .sections()
+            .filter(|s| s.name().is_ok_and(|name| name.starts_with(".debug_")));
+        let places: Vec<u64> = named
+            .filter_map(|s| s.file_range())
+            .flat_map(|(at, length)| at..at + length)
+            .collect();
+        let (start, size) = function(&program.file, "work");
+        let damaged = program.folder.path().join("damaged");
+        let mut lost = 0;
+        for at in places.into_iter().map(|at| at as usize) {
+            // A byte, and numbers of each size that are as large as can be.
+            for length in [1, 8] {
+                let mut bytes = whole.clone();
+                bytes[at..at + length].fill(0xff);
+                std::fs::write(&damaged, bytes).unwrap();
+                let found = open(&damaged, &program.file).ok();
+                let found = found.map(|info| (start..start + size).filter_map(|address| info.source(address)).count());
+                lost += usize::from(found.unwrap_or(0) == 0);
+            }
+        }
+        assert!(lost > 0, "no byte mattered");
+    }
+}
+
+/// addr2line adds 1 to it.
+#[test]
+fn the_last_address_has_no_line() {
+    let program = program(&[]);
+    let info = open(&program.file, &program.file).unwrap();
+    assert_eq!(info.source(u64::MAX), None);
+}
+
+#[test]
+fn a_damaged_module_ends_nothing() {
+    let module = module(&[]);
+    let whole = std::fs::read(&module.file).unwrap();
+    let symbols = [("first", TEXT), ("second", TEXT)].map(|(name, section)| Symbol {
+        address: section + function(&module.file, name).0,
+        name: name.into(),
+        module: Some("m".into()),
+    });
+    let symbols = Symbols::new(symbols.into());
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] = 0xff;
+        let lines = Modules::of(Box::new(()), &symbols, |_| Some(bytes.clone().into()));
+        lines.source(TEXT + function(&module.file, "second").0);
+    }
+}

@@ -4,7 +4,7 @@ use super::options::Options;
 use super::{TOOL, series};
 use crate::FormatError;
 use crate::measured::{Counted, Extremes, MachineTold, Measured, Series, Values};
-use crate::text::{self, SysInfo, bins, moment, of_float, whole};
+use crate::text::{self, SysInfo, bins, moment, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
@@ -76,7 +76,7 @@ fn values(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<
     if bins.is_empty() && options.histogram.is_none() {
         return Ok(Values::Extremes(ends));
     }
-    let counted: u64 = bins.values().sum();
+    let counted = total(bins.values())?;
     let outside = thread.cycles.checked_sub(counted).ok_or_else(|| {
         FormatError::new(format!(
             "the histogram of thread {number} has more than its {} samples",

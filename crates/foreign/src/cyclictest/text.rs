@@ -3,7 +3,7 @@
 use super::{TOOL, series};
 use crate::FormatError;
 use crate::measured::{Counted, Extremes, Measured, Sample, Values};
-use crate::text::{numbers, whole};
+use crate::text::{numbers, total as sum, whole};
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_results::record::Beyond;
@@ -202,7 +202,7 @@ impl Histogram {
                 }
             }
             let (total, outside) = (column(&totals)?, column(&overflows)?);
-            if bins.values().sum::<u64>() != total {
+            if sum(bins.values())? != total {
                 return Err(FormatError::new(format!(
                     "the histogram of thread {nth} does not add up to its total of {total}; lines are missing"
                 )));

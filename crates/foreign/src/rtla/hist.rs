@@ -3,7 +3,7 @@
 use super::{Column, add_timerlat, analysis, unit};
 use crate::FormatError;
 use crate::measured::{Counted, Extremes, Measured, Overrun, Series, Values};
-use crate::text::{days_and_time, decimal, numbers, whole};
+use crate::text::{days_and_time, decimal, numbers, total, whole};
 use std::collections::BTreeMap;
 use worstcase_probe::Nanos;
 use worstcase_results::record::{Beyond, Quantity};
@@ -95,7 +95,7 @@ impl<'a> Table<'a> {
             }
         }
         let outside = number("over:")?;
-        let held = bins.values().sum::<u64>();
+        let held = total(bins.values())?;
         if held.checked_add(outside) != Some(count) {
             return Err(FormatError::new(format!(
                 "the histogram of {name} has {held} samples and {outside} above, of {count}; lines are missing"
@@ -122,7 +122,7 @@ impl<'a> Table<'a> {
 
     fn measured(&self, tool: &'static str, text: &str) -> Result<Measured, FormatError> {
         let mut measured = Measured::new(tool, whole(self.width(), self.unit)?);
-        measured.notes = analysis(text);
+        measured.notes = analysis(text)?;
         Ok(measured)
     }
 }

@@ -50,14 +50,40 @@ enum Column {
 }
 
 /// The analysis that rtla prints after its numbers when it was told to stop at a latency.
-fn analysis(text: &str) -> Vec<String> {
+///
+/// It is kept as it is, but a time or a share in it must be a number.
+fn analysis(text: &str) -> Result<Vec<String>, FormatError> {
     let lines = text.lines().skip_while(|line| !line.contains("hit stop tracing"));
     let lines: Vec<String> = lines.map(|line| line.trim_end().to_string()).collect();
     let end = lines
         .iter()
         .rposition(|line| !line.is_empty())
         .map_or(0, |last| last + 1);
-    lines.into_iter().take(end.min(NOTES)).collect()
+    let lines: Vec<String> = lines.into_iter().take(end.min(NOTES)).collect();
+    match lines.iter().find_map(|line| not_finite(line)) {
+        Some(word) => Err(FormatError::new(format!(
+            "its analysis tells a time or share of '{}'; the file is damaged",
+            word.escape_debug()
+        ))),
+        None => Ok(lines),
+    }
+}
+
+/// What stands before `us` or `%` in a line and is a float, but no number.
+fn not_finite(line: &str) -> Option<&str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_unit = |word: &str| word.starts_with("us") || word.starts_with('%');
+    (0..words.len()).find_map(|at| {
+        let number = words[at].trim_start_matches('(');
+        let number = match words.get(at + 1) {
+            Some(next) if is_unit(next) => number,
+            _ => number.split_once('%')?.0,
+        };
+        number
+            .parse::<f64>()
+            .is_ok_and(|value| !value.is_finite())
+            .then_some(number)
+    })
 }
 
 /// A unit in the words of a heading, in ns.

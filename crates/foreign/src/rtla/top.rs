@@ -48,7 +48,7 @@ pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
         cpus.insert(cpu, columns);
     }
     let mut measured = Measured::new("rtla timerlat", Nanos(unit));
-    measured.notes = analysis(text);
+    measured.notes = analysis(text)?;
     for (cpu, columns) in cpus {
         for (column, ends) in columns {
             add_timerlat(&mut measured.series, cpu, column, Values::Extremes(ends));
@@ -96,7 +96,7 @@ pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
     measured
         .lacks
         .push("single gaps: their number, their lengths, and when they were");
-    measured.notes = analysis(text);
+    measured.notes = analysis(text)?;
     measured.series = cpus.into_values().collect();
     Ok(measured)
 }

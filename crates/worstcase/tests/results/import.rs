@@ -234,6 +234,36 @@ fn a_run_names_the_command_that_imports_it_again() {
     assert_eq!((rows.len(), rows[1]), (100, (1, 2_000_000, 42_000)));
 }
 
+/// Numbers that no tool measures: of one file, and of several together.
+#[test]
+fn what_overflows_is_an_error_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(data("cyclictest.json")).unwrap();
+    for (count, says) in [
+        (
+            u64::MAX,
+            "the number of samples of wakeup, CPU or thread 0 is 18446744073709551615",
+        ),
+        (1 << 63, "more than any measurement has; it is damaged, write it anew"),
+    ] {
+        let damaged = text.replacen("\"cycles\": 2000", &format!("\"cycles\": {count}"), 1);
+        fs::write(dir.path().join("damaged.json"), damaged).unwrap();
+        let (_, told) = worstcase(dir.path(), &["import", "damaged.json"], 2);
+        assert!(told.contains(says) && told.lines().count() == 1, "{told}");
+    }
+    let large = text.replacen("\"cycles\": 2000", &format!("\"cycles\": {}", 1_u64 << 62), 1);
+    let names: Vec<String> = (0..5).map(|n| format!("large-{n}.json")).collect();
+    for name in &names {
+        fs::write(dir.path().join(name), &large).unwrap();
+    }
+    let words: Vec<&str> = ["import"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let (_, told) = worstcase(dir.path(), &words, 2);
+    assert!(
+        told.contains("too large to add up") && told.lines().count() == 1,
+        "{told}"
+    );
+}
+
 #[test]
 fn what_cannot_be_imported_is_an_error_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
