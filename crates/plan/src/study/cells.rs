@@ -14,6 +14,8 @@ use toml::Spanned;
 use worstcase_probe::Nanos;
 use worstcase_probe::loads::LoadSpec;
 
+type Words = Spanned<Vec<Spanned<String>>>;
+
 /// A section as it is written.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -396,7 +398,7 @@ impl RawCells {
             all.iter().find_map(|cells| of(cells))
         }
         let all = [&[self], under].concat();
-        let list = |of: fn(&RawCells) -> &Option<Spanned<Vec<Spanned<String>>>>| {
+        let list = |of: fn(&RawCells) -> &Option<Words>| {
             said(&all, |cells| of(cells).as_ref()).map_or(1, |list| list.get_ref().len().max(1) as u64)
         };
         let models = |kernels: &Spanned<Vec<RawKernel>>| -> u64 {

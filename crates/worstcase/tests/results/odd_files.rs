@@ -227,8 +227,8 @@ fn what_a_record_holds_does_not_steer_the_terminal() {
 /// They are counted, and not made: a load, a seed or a machine more would be so many.
 #[test]
 fn a_command_of_too_many_cells_is_refused() {
-    let loads = vec!["idle"; 11].join(",");
-    let mips = vec!["100"; 400].join(",");
+    let loads = ["idle"; 11].join(",");
+    let mips = ["100"; 400].join(",");
     for args in [
         &[
             "lab",
