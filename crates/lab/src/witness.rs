@@ -263,10 +263,10 @@ mod tests {
 
     #[test]
     fn one_sample_that_was_changed_later_is_found() {
-        for number in 0..LATENCIES.len() {
+        for (number, latency) in LATENCIES.into_iter().enumerate() {
             let (mut record, events) = measured(&LATENCIES, 0);
             record.samples[number].latency.0 -= 1;
-            let (said, taken) = (Nanos(LATENCIES[number] - 1), Nanos(LATENCIES[number]));
+            let (said, taken) = (Nanos(latency - 1), Nanos(latency));
             let found = Contradiction::Value { number, said, taken };
             assert_eq!(checked(&record, &events), Err(found.clone()));
             // Of every probe.
