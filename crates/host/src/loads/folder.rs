@@ -17,6 +17,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const LIST: &str = "worstcase-loads";
 const NEW_LIST: &str = "worstcase-loads.new";
@@ -110,14 +111,14 @@ impl WorkFolder {
         Ok(users)
     }
 
-    /// When it was begun, in seconds since 1970, a little early rather than late.
-    pub(super) fn begun(&self) -> Option<u64> {
+    /// When it was begun, in seconds since 1970, a little early rather than late. A clock that is not set may be before that.
+    pub(super) fn begun(&self) -> Option<i64> {
         let folder = File::from(self.folder.try_clone().ok()?);
         let begun = folder.metadata().ok()?.created().ok();
         let list = || rustix::fs::statat(&self.folder, LIST, AtFlags::SYMLINK_NOFOLLOW).ok();
         let begun = match begun {
-            Some(time) => time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs(),
-            None => u64::try_from(list()?.st_mtime).ok()?,
+            Some(time) => seconds(time)?,
+            None => list()?.st_mtime,
         };
         Some(begun.saturating_sub(1))
     }
@@ -179,5 +180,29 @@ pub(super) fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
+    }
+}
+/// Seconds since 1970, rounded down.
+fn seconds(time: SystemTime) -> Option<i64> {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_secs()).ok(),
+        Err(before) => Some(-1 - i64::try_from(before.duration().as_secs()).ok()?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_clock_before_1970_has_seconds_too() {
+        let before = |ns| UNIX_EPOCH - Duration::from_nanos(ns);
+        assert_eq!(seconds(UNIX_EPOCH), Some(0));
+        assert_eq!(seconds(UNIX_EPOCH + Duration::from_nanos(1_999_999_999)), Some(1));
+        assert_eq!(seconds(before(1)), Some(-1));
+        assert_eq!(seconds(before(500_000_000)), Some(-1));
+        // Early rather than late.
+        assert_eq!(seconds(before(1_000_000_000)), Some(-2));
     }
 }

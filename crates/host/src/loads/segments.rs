@@ -13,12 +13,12 @@ struct Listed {
     attached: u64,
     /// The user who made it.
     maker: u32,
-    /// Seconds since 1970 of its making.
-    changed: u64,
+    /// Seconds since 1970 of its making; the list shows those before 1970 without their sign.
+    changed: i64,
 }
 
 /// Removes what `creators` (processes of `users` that have ended) made since `since` (seconds since 1970) and nobody uses.
-pub(super) fn remove_of(creators: &[Pid], users: &BTreeSet<u32>, since: u64) -> io::Result<()> {
+pub(super) fn remove_of(creators: &[Pid], users: &BTreeSet<u32>, since: i64) -> io::Result<()> {
     // Without the list there is no System V shared memory.
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     let left = table
@@ -37,7 +37,7 @@ fn parse(row: &str) -> Option<Listed> {
         creator: fields.get(4)?.parse().ok()?,
         attached: fields.get(6)?.parse().ok()?,
         maker: fields.get(9)?.parse().ok()?,
-        changed: fields.get(13)?.parse().ok()?,
+        changed: fields.get(13)?.parse::<u64>().ok()?.cast_signed(),
     })
 }
 
@@ -69,5 +69,9 @@ mod tests {
             changed: 1_700_000_001,
         };
         assert_eq!(parse(row), Some(expected));
+        // Made in 1901: the kernel prints the seconds without their sign.
+        let row = row.replace("1700000001", "18446744071562068000");
+        let changed = -2_147_483_616;
+        assert_eq!(parse(&row), Some(Listed { changed, ..expected }));
     }
 }
