@@ -6,8 +6,7 @@
 //! search     what to measure next, and when it is found: in a list, or in a git tree
 //! bisection  the loop over both, with its state on the disk
 //! candidates the list: versions of a series, or a folder            <- kernels
-//! git        the tree: its commits and a checkout of our own
-//! build      an image of each commit                              <- kernels
+//! git        the tree: its commits and a checkout of our own      (kernels builds an image of each commit)
 //! ```
 //! How a kernel is measured is not known here: that is a function which the caller gives.
 

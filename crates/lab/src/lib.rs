@@ -12,7 +12,6 @@
 //! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
-//! study     files that ask a question and name the cells that answer it
 //! stamps    joins the plugin's events to the samples
 //! moments   each sample in instruction counts
 //! symbols   the names of a subject's kernel code, and where it keeps its tasks

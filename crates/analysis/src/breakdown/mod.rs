@@ -1,7 +1,7 @@
 //! Why a sample was late: from an execution to a breakdown.
 //!
 //! ```text
-//! execution   what ran, block by block, with symbols and tasks   (from a replay in the lab)
+//! Execution   what ran, block by block, with symbols and tasks   (from a replay in the lab)
 //! decode      what matters of a block's machine code
 //! frames      call chains from calls and returns                 execution -> intervals, marks
 //! roles       what the kernel's functions mean to a breakdown: a table

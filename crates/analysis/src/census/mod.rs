@@ -3,7 +3,7 @@
 //! ```text
 //! answer     which cells are asked for, and what their censuses say
 //! take       runs a recorded cell again                                   -> CellCensus, TopList
-//! taken      a cell's census with its samples and the names of its code      (from a replay in the lab)
+//! cell_census  a cell's census with its samples and the names of its code      (from a replay in the lab)
 //! places     sections by the functions that began and ended them
 //! histogram  sections by length
 //! join       each sample with the section in which it was due -> the wake-up path

@@ -189,7 +189,7 @@ pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
 
 fn no_file(kind: FileType) -> io::Error {
     let what = match kind {
-        FileType::Directory => return Errno::ISDIR.into(),
+        FileType::Directory => return io::ErrorKind::IsADirectory.into(),
         FileType::Fifo => "a FIFO",
         FileType::Socket => "a socket",
         FileType::BlockDevice => "a disk",

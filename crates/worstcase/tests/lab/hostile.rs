@@ -1,13 +1,14 @@
 //! Kernels, modules and programs that do their worst to what is outside of their machine, while they run: the command ends
 //! with one line or a result, other cells and their snapshots stay what they are, and QEMU's memory is bounded.
 
-use crate::controller::{Controller, GENERIC, folder, shared, tree};
+use crate::controller::{Controller, GENERIC, entries, folder, shared, tree};
 use crate::culprits::program;
 use crate::failures::{Failure, failure};
 use crate::images::{boot, image_that_begins};
 use crate::planted_module;
 use assert_cmd::Command;
 use std::path::Path;
+use worstcase_base::sealed;
 
 core::arch::global_asm!(include_str!("hostile.s"), options(att_syntax));
 
@@ -97,18 +98,18 @@ fn what_a_kernel_does_to_its_machine_stays_there() {
     }
 }
 
-fn cell(load: &str, added: &str, run: &Path) -> Command {
+fn cell(controller: &Controller, load: &str, added: &str, run: &Path) -> Command {
     let words = format!("--kernel {GENERIC} --preempt none --samples 200 --seeds 1 {added}");
-    let mut command = shared().run(&words, run);
+    let mut command = controller.run(&words, run);
     command.arg("--load").arg(load);
     command
 }
 
 /// The digest of an idle cell's samples.
-fn idle(added: &str) -> String {
+fn idle(controller: &Controller, added: &str) -> String {
     let folder = folder();
     let run = folder.path().join("run");
-    cell("idle", added, &run).assert().success();
+    cell(controller, "idle", added, &run).assert().success();
     let records = worstcase_results::record::Run::open(&run).unwrap().records().unwrap();
     records[0].digest.clone()
 }
@@ -124,23 +125,23 @@ fn what_a_module_does_to_its_machine_stays_there() {
         program().display(),
         module.display()
     );
-    let before = idle(&added);
-    let kept = tree(&shared().cache().join("snapshots"));
+    let controller = Controller::fresh();
+    let before = idle(&controller, &added);
+    let snapshots = entries(&controller.cache().join("snapshots"));
+    let snapshot = controller.cache().join("snapshots").join(&snapshots[0]);
     for attack in ["memory", "record", "flood", "pci", "exit", "reset"] {
         let folder = folder();
         let load = format!("cmd:/culprit insmod /hostile.ko attack={attack}");
-        let mut command = cell(&load, &added, &folder.path().join("run"));
+        let mut command = cell(&controller, &load, &added, &folder.path().join("run"));
         command.args(["--timeout", "10"]);
         gave_nothing(&failure(command, 4), attack);
-        assert!(
-            kept == tree(&shared().cache().join("snapshots")),
-            "{attack}: a snapshot was changed"
-        );
+        assert_eq!(sealed::check(&snapshot), Ok(()), "{attack}");
     }
-    for cell in std::fs::read_dir(shared().cache().join("cells")).unwrap() {
+    assert_eq!(entries(&controller.cache().join("snapshots")), snapshots);
+    for cell in std::fs::read_dir(controller.cache().join("cells")).unwrap() {
         std::fs::remove_dir_all(cell.unwrap().path()).unwrap();
     }
-    assert_eq!(idle(&added), before, "the snapshot is what it was");
+    assert_eq!(idle(&controller, &added), before, "the snapshot is what it was");
 }
 
 /// They take all that the machine has, which is what it was given. Whether the probe lives on is the kernel's business.
@@ -149,10 +150,15 @@ fn bombs_in_the_machine_end_in_it() {
     let added = format!("--add {}:/culprit", program().display());
     for bomb in ["forks 30", "memory 16"] {
         let folder = folder();
-        let output = cell(&format!("cmd:/culprit {bomb}"), &added, &folder.path().join("run"))
-            .args(["--timeout", "120"])
-            .output()
-            .unwrap();
+        let output = cell(
+            shared(),
+            &format!("cmd:/culprit {bomb}"),
+            &added,
+            &folder.path().join("run"),
+        )
+        .args(["--timeout", "120"])
+        .output()
+        .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
             Some(0) => {}

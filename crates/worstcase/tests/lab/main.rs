@@ -17,6 +17,7 @@ mod culprits;
 mod determinism;
 mod disks;
 mod failures;
+mod figures;
 mod forgery;
 mod hostile;
 mod images;
