@@ -91,7 +91,7 @@ fn the_readme_is_of_this_version() {
         .worstcase("plot --picture percentiles-wakeup-latency")
         .arg(&run)
         .arg("--output")
-        .arg(&folder.path().join("figures"))
+        .arg(folder.path().join("figures"))
         .assert()
         .success();
     let drawn = fs::read_dir(folder.path().join("figures"))
