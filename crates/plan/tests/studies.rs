@@ -136,7 +136,7 @@ fn errors_name_line_and_what_is_allowed() {
     , line 24: probe 'timerlat' is there on the host only: it reads the tracer of the machine's own kernel; in the lab: wakeup or response
     , line 5: the schema is 'worstcase-study/2', this worstcase reads 'worstcase-study/3'; write that, and the rest as docs/studies.md has it
     , line 17: unclosed table, expected `]`
-    , line 6: the name '../x' may have lower-case letters, digits and '-'
+    , line 6: the name '../x' may have at most 100 characters: lower-case letters, digits and '-'
     "#);
 }
 

@@ -90,7 +90,7 @@ fn check(raw: RawStudy) -> Checked<Study> {
         || !raw.name.get_ref().chars().all(plain)
     {
         let what = format!(
-            "the name '{}' may have lower-case letters, digits and '-', {LONGEST_NAME} of them",
+            "the name '{}' may have at most {LONGEST_NAME} characters: lower-case letters, digits and '-'",
             raw.name
                 .get_ref()
                 .chars()
