@@ -1,9 +1,9 @@
 //! What the user puts into the machines: programs (`--add`) and kernel modules (`--module`).
 
 use super::LabError;
-use super::added::Added;
+use super::added;
 use super::own_module::OwnModule;
-use worstcase_plan::Experiment;
+use worstcase_plan::{Added, Experiment, Module};
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,36 +17,34 @@ pub struct Additions {
 impl Additions {
     /// What an experiment names.
     pub fn of(experiment: &Experiment) -> Result<Additions, LabError> {
-        Additions::default().or_of(experiment)
+        Additions::named(&experiment.added, &experiment.modules)
+    }
+
+    /// These, if they are there and can be used.
+    pub fn named(programs: &[Added], modules: &[Module]) -> Result<Additions, LabError> {
+        programs.iter().try_for_each(added::check)?;
+        Ok(Additions {
+            programs: programs.to_vec(),
+            modules: modules.iter().map(OwnModule::read).collect::<Result<_, _>>()?,
+        })
     }
 
     /// These, and of each kind that is not here what an experiment names.
     pub fn or_of(&self, experiment: &Experiment) -> Result<Additions, LabError> {
-        let programs = match self.programs.is_empty() {
-            true => Added::all(experiment),
-            false => self.programs.clone(),
+        let of_experiment = match (self.programs.is_empty(), self.modules.is_empty()) {
+            (true, true) => return Additions::of(experiment),
+            (true, false) => Additions::named(&experiment.added, &[])?,
+            (false, true) => Additions::named(&[], &experiment.modules)?,
+            (false, false) => Additions::default(),
         };
-        let modules = match self.modules.is_empty() {
-            true => experiment
-                .modules
-                .iter()
-                .map(OwnModule::of_plan)
-                .collect::<Result<_, _>>()?,
-            false => self.modules.clone(),
-        };
-        Ok(Additions { programs, modules })
+        Ok(Additions {
+            programs: [&self.programs[..], &of_experiment.programs].concat(),
+            modules: [&self.modules[..], &of_experiment.modules].concat(),
+        })
     }
 
     /// The user's own module by this name.
     pub fn module(&self, name: &str) -> Option<&OwnModule> {
         self.modules.iter().find(|module| module.name == name)
-    }
-
-    /// Puts them into an experiment.
-    pub fn plan_into(&self, experiment: &mut Experiment) -> Result<(), LabError> {
-        let programs = self.programs.iter().map(Added::to_plan);
-        experiment.added = programs.collect::<Result<_, _>>()?;
-        experiment.modules = self.modules.iter().map(|module| module.plan.clone()).collect();
-        Ok(())
     }
 }

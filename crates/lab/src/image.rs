@@ -4,6 +4,7 @@
 //! images of machines that have the disk alone.
 
 use super::LabError;
+use super::added;
 use super::cpio::Archive;
 use super::own_module;
 use super::subject::Subject;
@@ -22,7 +23,7 @@ pub fn build(subject: &Subject) -> Result<Vec<u8>, LabError> {
     add_modules(kernel, &subject.machine, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
     for program in &additions.programs {
-        program.collect(&mut files)?;
+        added::collect(program, &mut files)?;
     }
     if let Some(scheduler) = &subject.scheduler {
         scheduler.add(&mut files)?;

@@ -3,7 +3,6 @@
 use super::LabError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use worstcase_base::digest::sha256_hex;
 use worstcase_kernels::modinfo::{self, ModInfo};
@@ -35,26 +34,9 @@ impl std::fmt::Debug for OwnModule {
     }
 }
 
-impl FromStr for OwnModule {
-    type Err = LabError;
-
-    /// Reads `PATH.ko[ parameters...]`: the path ends where the first word that ends a module's name does.
-    fn from_str(text: &str) -> Result<OwnModule, LabError> {
-        let ends = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"];
-        let spaces = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
-        let mut ends = spaces.filter(|at| ends.iter().any(|end| text[..*at].ends_with(end)));
-        let (source, parameters) = text.split_at(ends.next().unwrap_or(text.len()));
-        let source = std::path::absolute(source).map_err(LabError::io(source))?;
-        OwnModule::of_plan(&Module {
-            source,
-            parameters: parameters.trim().replace('\n', " "),
-        })
-    }
-}
-
 impl OwnModule {
     /// Reads the file.
-    pub fn of_plan(plan: &Module) -> Result<OwnModule, LabError> {
+    pub fn read(plan: &Module) -> Result<OwnModule, LabError> {
         let wrong = |what: String| LabError::Request(format!("--module {}: {what}", plan.source.display()));
         if !plan.source.is_file() {
             return Err(wrong("there is no such file; build it, or check the path".into()));
@@ -156,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_path_ends_where_a_modules_name_does() {
-        let missing = |text: &str| text.parse::<OwnModule>().unwrap_err().to_string();
+        let missing = |text: &str| OwnModule::read(&text.parse().unwrap()).unwrap_err().to_string();
         assert!(missing("/no/a b.ko work=x.ko").starts_with("--module /no/a b.ko: there is no such file"));
         assert!(missing("/no/m.ko.xz").starts_with("--module /no/m.ko.xz: there"));
     }
@@ -177,7 +159,7 @@ mod tests {
             (b"\x7fELF", "it has no .modinfo"),
         ] {
             std::fs::write(&path, bytes).unwrap();
-            let error = path.display().to_string().parse::<OwnModule>().unwrap_err();
+            let error = OwnModule::read(&path.display().to_string().parse().unwrap()).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
             assert_eq!(error.to_string().lines().count(), 1);
         }

@@ -4,12 +4,13 @@
 //! In the image `/policy/loader` loads `/policy/object`, or `/policy/program` stands for both.
 
 use super::LabError;
-use super::added::Added;
+use super::added;
 use crate::payload;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use worstcase_base::digest::sha256_hex;
+use worstcase_plan::Added;
 use worstcase_plan::CpuScheduler;
 
 const LOADER: &str = "policy/loader";
@@ -92,7 +93,7 @@ impl Scheduler {
                     source: path.clone(),
                     dest: PROGRAM.into(),
                 };
-                program.collect(files)
+                added::collect(&program, files)
             }
         }
     }

@@ -40,9 +40,11 @@ pub struct PlannedCell {
 impl Part {
     /// Every probe that its words stand for.
     pub fn probes(&self, venue: Venue) -> Result<Vec<Probe>, Problem> {
-        let names = self.probes.iter().map(|probe| grammar::probes(venue, probe));
-        let names: Result<Vec<_>, _> = names.collect();
-        Ok(names.map_err(|e| Problem::new("probes", e.0))?.concat())
+        let each = self.probes.iter().enumerate().map(|(nth, word)| {
+            let probes = grammar::probes(venue, word);
+            probes.map_err(|e| Problem::new("probes", e.0).at(nth))
+        });
+        Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     /// The number of its cells, computed and not multiplied out; nothing if it is more than can be counted. A kernel with all

@@ -1,7 +1,8 @@
 //! What cannot be measured, in one line each.
 
+use crate::parameters::{self, Owner};
 use crate::virtual_machine::is_on_parport;
-use crate::{CpuList, CpuScheduler, Experiment, Length, Method, Part, Policy, Subject, Subjects, Venue, grammar};
+use crate::{CpuList, CpuScheduler, Experiment, Length, Part, Policy, Subject, Subjects, Venue, grammar};
 use std::fmt::Display;
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
@@ -16,6 +17,8 @@ use worstcase_probe::{CellSpec, Nanos, Probe};
 pub struct Problem {
     /// The key of study files that is wrong.
     pub field: &'static str,
+    /// Which of its values, if it is one of several.
+    pub nth: Option<usize>,
     /// In which way.
     pub what: String,
 }
@@ -24,8 +27,14 @@ impl Problem {
     pub(crate) fn new(field: &'static str, what: impl Into<String>) -> Problem {
         Problem {
             field,
+            nth: None,
             what: what.into(),
         }
+    }
+
+    /// Of this one of several values.
+    pub(crate) fn at(self, nth: usize) -> Problem {
+        Problem { nth: Some(nth), ..self }
     }
 }
 
@@ -55,13 +64,6 @@ pub(crate) fn check_cells(parts: impl IntoIterator<Item = Option<u64>>) -> Resul
             Err(Problem::new("loads", what))
         }
     }
-}
-
-/// Refuses lists that are too many cells when they are multiplied; for who multiplies them before there is an experiment.
-pub fn check_product(lengths: impl IntoIterator<Item = usize>) -> Result<(), Problem> {
-    // An empty list stands for what is usual.
-    let mut factors = lengths.into_iter().map(|length| length.max(1) as u64);
-    check_cells([factors.try_fold(1_u64, u64::checked_mul)])
 }
 
 impl Subject {
@@ -125,7 +127,7 @@ impl Part {
             (Subjects::Kernels(kernels), Venue::Lab) => {
                 not_empty(kernels.len(), "kernels")?;
                 kernels.iter().try_for_each(Subject::check)?;
-                self.method.check_lab()?;
+                check_of_hosts(self)?;
                 self.check_lab_policy()?;
                 self.check_disk(kernels)?;
                 check_schedulers(kernels)?;
@@ -142,13 +144,14 @@ impl Part {
             }
         }
         not_empty(self.loads.len(), "loads")?;
-        for load in &self.loads {
-            load.check_venue(venue).map_err(|e| Problem::new("loads", e.0))?;
+        for (nth, load) in self.loads.iter().enumerate() {
+            load.check_venue(venue)
+                .map_err(|e| Problem::new("loads", e.0).at(nth))?;
             let length = load.to_string().len();
             if length > LONGEST_LOAD {
                 let what =
                     format!("a load of {length} bytes, more than {LONGEST_LOAD}; put the commands into a script");
-                return Err(Problem::new("loads", what));
+                return Err(Problem::new("loads", what).at(nth));
             }
         }
         not_empty(self.probes.len(), "probes")?;
@@ -289,21 +292,16 @@ impl Part {
     }
 }
 
-impl Method {
-    /// In the lab the probe is woken in one way, and at fixed times.
-    fn check_lab(&self) -> Result<(), Problem> {
-        let asked = [
-            ("timer", self.timer.is_some()),
-            ("distance", self.distance.is_some()),
-            ("threshold", self.threshold.is_some()),
-            ("captures", self.captures.is_some()),
-            ("break", self.break_at.is_some()),
-        ];
-        match asked.into_iter().find(|(_, asked)| *asked) {
-            Some((field, _)) => Err(Problem::new(field, format!("'{field}' is for hosts, not for the lab"))),
-            None => Ok(()),
+/// In the lab the probe is woken in one way, and at fixed times.
+fn check_of_hosts(part: &Part) -> Result<(), Problem> {
+    let of_hosts = parameters::all(Venue::Host).filter(|p| parameters::find(Venue::Lab, p.key).is_none());
+    for parameter in of_hosts {
+        match &parameter.owner {
+            Owner::Part(field) if !(field.get)(part).is_empty() => parameters::check_key(Venue::Lab, parameter.key)?,
+            _ => {}
         }
     }
+    Ok(())
 }
 
 /// Names of subjects tell schedulers apart by a word.

@@ -1,13 +1,9 @@
 //! The command line that asks for an experiment.
 
-use crate::{
-    Apply, Disk, Experiment, HostSetup, IoSchedulers, Length, Part, Preempt, StudySource, Subject, Subjects, Variant,
-    Venue, VirtualMachine, grammar,
-};
+use crate::parameters::{self, Owner, Parameter, Values, typed};
+use crate::{Experiment, Preempt, StudySource, Subject, Subjects, Variant, Venue, VirtualMachine};
 use std::path::Path;
 use worstcase_base::distinct;
-use worstcase_base::duration;
-use worstcase_probe::Nanos;
 
 /// A command that measured an experiment, to go on where it ended: a host measures anew unless it is told.
 pub fn to_go_on(experiment: &Experiment, mut command: Vec<String>) -> Vec<String> {
@@ -44,6 +40,16 @@ impl Words {
         }
     }
 
+    fn parameter(&mut self, parameter: &Parameter, values: Vec<String>) {
+        for text in parameter.join(values) {
+            match parameter.values {
+                Values::OneOrAll if text.is_empty() => self.flag(parameter.flag, true),
+                Values::OneOrAll => self.0.push(format!("--{}={text}", parameter.flag)),
+                _ => self.option(parameter.flag, text),
+            }
+        }
+    }
+
     fn flag(&mut self, name: &str, is_set: bool) {
         self.0.extend(is_set.then(|| format!("--{name}")));
     }
@@ -54,40 +60,49 @@ fn of_study(words: &mut Words, experiment: &Experiment, study: &StudySource) {
     words.0.push(study.study.clone());
     words.flag("quick", study.variant == Variant::Quick);
     words.flag("host", experiment.venue == Venue::Host);
-    of_files(words, &experiment.setup);
-}
-
-/// Where the files are, and the I/O schedulers of that disk.
-fn of_files(words: &mut Words, setup: &HostSetup) {
-    words.maybe("work-dir", setup.work_dir.as_ref().map(|d| d.display()));
-    let schedulers = Some(&setup.io_schedulers).filter(|all| !all.is_empty());
-    words.maybe("io-scheduler", schedulers);
+    let chosen = parameters::all(Venue::Host).filter(|p| OF_STUDY_RUN.contains(&p.key));
+    for parameter in chosen.filter(|_| experiment.venue == Venue::Host) {
+        words.parameter(parameter, values(parameter, experiment));
+    }
 }
 
 fn of_experiment(words: &mut Words, experiment: &Experiment) {
     let venue = experiment.venue;
     words.0.extend([venue.name().to_string(), "run".to_string()]);
     for part in &experiment.parts {
-        match &part.subjects {
-            Subjects::Kernels(kernels) => kernels_of(words, kernels),
-            Subjects::Cpus(cpus) => words.maybe("cpus", cpus.as_ref()),
+        if let Subjects::Kernels(kernels) = &part.subjects {
+            kernels_of(words, kernels);
         }
-        of_part(words, part, venue);
     }
-    for added in &experiment.added {
-        words.option("add", format!("{}:{}", added.source.display(), added.dest));
+    let usual = Experiment::usual_of(venue);
+    for parameter in parameters::all(venue) {
+        let values = values(parameter, experiment);
+        if ALWAYS.contains(&parameter.key) || values != self::values(parameter, &usual) {
+            words.parameter(parameter, values);
+        }
     }
-    for module in &experiment.modules {
-        words.option("module", module);
-    }
-    words.maybe("load-cpus", experiment.setup.load_cpus.as_ref());
-    of_files(words, &experiment.setup);
-    match &experiment.setup.apply {
-        Apply::Only(names) => words.0.push(format!("--apply={}", names.join(","))),
-        other => words.flag("apply", *other == Apply::Everything),
-    }
-    words.maybe("chrt", Some(&experiment.setup.chrt).filter(|chrt| !chrt.is_empty()));
     words.maybe("criterion", experiment.criterion.map(typed));
+}
+
+/// Said even where they are usual: nobody knows what is, a year later.
+const ALWAYS: [&str; 4] = ["loads", "probes", "seeds", "seed"];
+
+/// What `study run` takes beside the study.
+pub const OF_STUDY_RUN: [&str; 2] = ["work_dir", "io_scheduler"];
+
+/// The values of a parameter, as they are typed; none of a machine that is the usual one.
+fn values(parameter: &Parameter, experiment: &Experiment) -> Vec<String> {
+    match &parameter.owner {
+        Owner::Machine(field) => {
+            let values = distinct(experiment.machines().map(|machine| (field.get)(machine)));
+            match values == [(field.get)(&VirtualMachine::default())] {
+                true => Vec::new(),
+                false => values,
+            }
+        }
+        Owner::Part(field) => experiment.parts.iter().flat_map(|part| (field.get)(part)).collect(),
+        Owner::Experiment(field) => (field.get)(experiment),
+    }
 }
 
 fn kernels_of(words: &mut Words, subjects: &[Subject]) {
@@ -99,77 +114,6 @@ fn kernels_of(words: &mut Words, subjects: &[Subject]) {
         let models: Vec<String> = models.iter().map(ToString::to_string).collect();
         words.option("preempt", models.join(","));
     }
-    let usual = VirtualMachine::default();
-    let mut list = |name: &str, of: &dyn Fn(&VirtualMachine) -> String| {
-        let values = distinct(subjects.iter().map(|s| of(&s.machine)));
-        if values != [of(&usual)] {
-            words.option(name, values.join(","));
-        }
-    };
-    list("mips", &|machine| machine.mips.to_string());
-    list("memory", &|machine| machine.memory_mb.to_string());
-    list("cpu", &|machine| machine.cpu.to_string());
-    list("cpus", &|machine| machine.smp.cpus.to_string());
-    list("quantum", &|machine| typed(machine.smp.quantum));
-    let smp = subjects.first().map(|subject| &subject.machine.smp);
-    words.maybe("probe-cpu", smp.and_then(|smp| smp.probe));
-    words.maybe("load-cpus", smp.and_then(|smp| smp.load.as_ref()));
-    let appended = distinct(subjects.iter().map(|s| s.machine.append.to_string()));
-    if appended != [""] {
-        appended.iter().for_each(|append| words.option("append", append));
-    }
-    let priorities = distinct(subjects.iter().map(|s| s.machine.chrt.to_string()));
-    if priorities != [""] {
-        priorities.iter().for_each(|chrt| words.option("chrt", chrt));
-    }
-    let schedulers = distinct(subjects.iter().filter_map(|s| s.machine.scheduler.clone()));
-    let schedulers: Vec<String> = schedulers.iter().map(ToString::to_string).collect();
-    words.maybe("scheduler", Some(schedulers.join(",")).filter(|all| !all.is_empty()));
-    let disks: Vec<String> = distinct(
-        subjects
-            .iter()
-            .filter_map(|s| s.machine.disk.as_ref().map(Disk::to_string)),
-    );
-    words.maybe("disk", Some(disks.join(",")).filter(|disks| !disks.is_empty()));
-    let schedulers = distinct(subjects.iter().filter_map(|s| s.machine.io_scheduler.clone()));
-    words.maybe(
-        "io-scheduler",
-        Some(IoSchedulers(schedulers)).filter(|all| !all.is_empty()),
-    );
-}
-
-fn of_part(words: &mut Words, part: &Part, venue: Venue) {
-    part.loads.iter().for_each(|load| words.option("load", load));
-    words.option("probe", part.probes.join(","));
-    words.maybe("interval", part.timing.interval.map(typed));
-    match part.timing.length {
-        Some(Length::Samples(n)) => words.option("samples", n),
-        Some(Length::Time(time)) => words.option("time", typed(time)),
-        None => {}
-    }
-    match (part.seeds.first, part.seeds.last) {
-        (1, last) => words.option("seeds", last),
-        (one, _) => words.option("seed", one),
-    }
-    let unusual = |value: Nanos, usual: Nanos| (value != usual).then(|| typed(value));
-    words.maybe("warmup", unusual(part.timing.warmup, grammar::usual(venue).warmup));
-    let method = &part.method;
-    words.maybe(
-        "priority",
-        Some(method.priority).filter(|p| *p != grammar::usual(venue).priority),
-    );
-    words.maybe("policy", method.policy);
-    words.maybe("nice", method.nice);
-    words.maybe("timer", method.timer);
-    words.maybe("distance", method.distance.map(typed));
-    words.maybe("threshold", method.threshold.map(typed));
-    words.maybe("captures", method.captures);
-    words.maybe("break", method.break_at.map(typed));
-}
-
-/// As it is typed: without a space.
-fn typed(length: Nanos) -> String {
-    duration::show(length).replace(' ', "")
 }
 
 #[cfg(test)]

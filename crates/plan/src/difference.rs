@@ -1,6 +1,7 @@
 //! What tells two experiments apart.
 
-use crate::{Experiment, Length, Method, Part, Subject, Subjects, Timing};
+use crate::parameters::{self, Owner};
+use crate::{Experiment, Part, Subject, Subjects, Venue};
 use std::fmt;
 use worstcase_base::duration;
 use worstcase_probe::Nanos;
@@ -50,98 +51,44 @@ impl Experiment {
 
     /// What is not of a part.
     fn head(&self) -> Vec<Field> {
-        let added = self
-            .added
-            .iter()
-            .map(|added| format!("{}:{}", added.source.display(), added.dest));
-        vec![
+        let mut fields = vec![
             ("venue", self.venue.to_string()),
             ("criterion", optional(self.criterion)),
-            ("add", list(added)),
-            ("module", list(self.modules.iter().map(ToString::to_string))),
-            ("apply", self.setup.apply.to_string()),
-            ("chrt", self.setup.chrt.to_string()),
-            ("io_scheduler", self.setup.io_schedulers.to_string()),
-            (
-                "work_dir",
-                match &self.setup.work_dir {
-                    Some(folder) => folder.display().to_string(),
-                    None => "none".into(),
-                },
-            ),
-            (
-                "load_cpus",
-                self.setup
-                    .load_cpus
-                    .as_ref()
-                    .map_or("usual".into(), ToString::to_string),
-            ),
-            ("number of parts", self.parts.len().to_string()),
-        ]
+        ];
+        for parameter in parameters::all(self.venue) {
+            if let Owner::Experiment(field) = &parameter.owner {
+                fields.push((parameter.key, shown((field.get)(self), "none")));
+            }
+        }
+        fields.push(("number of parts", self.parts.len().to_string()));
+        fields
     }
 }
 
 impl Part {
     fn fields(&self, experiment: &Experiment) -> Vec<Field> {
-        let mut fields = match &self.subjects {
-            Subjects::Kernels(subjects) => vec![("kernels", list(subjects.iter().map(subject)))],
-            Subjects::Cpus(cpus) => vec![("cpus", cpus.as_ref().map_or("all".into(), ToString::to_string))],
-        };
-        // Words that stand for the same probes are the same.
-        let probes = match self.probes(experiment.venue) {
+        let mut fields = Vec::new();
+        if let Subjects::Kernels(subjects) = &self.subjects {
+            fields.push(("kernels", shown(subjects.iter().map(subject).collect(), "none")));
+        }
+        for parameter in parameters::all(experiment.venue) {
+            if let Owner::Part(field) = &parameter.owner {
+                let values = match parameter.key {
+                    "probes" => self.probe_names(experiment.venue),
+                    _ => (field.get)(self),
+                };
+                fields.push((parameter.key, shown(values, "usual")));
+            }
+        }
+        fields
+    }
+
+    /// Words that stand for the same probes are the same.
+    fn probe_names(&self, venue: Venue) -> Vec<String> {
+        match self.probes(venue) {
             Ok(probes) => probes.iter().map(ToString::to_string).collect(),
             Err(_) => self.probes.clone(),
-        };
-        fields.extend([
-            ("loads", list(self.loads.iter().map(ToString::to_string))),
-            ("probes", list(probes.into_iter())),
-            ("seeds", self.seeds.to_string()),
-        ]);
-        let Timing {
-            interval,
-            length,
-            warmup,
-        } = self.timing;
-        fields.extend([
-            ("interval", optional(interval)),
-            (
-                "samples",
-                match length {
-                    Some(Length::Samples(n)) => n.to_string(),
-                    _ => "usual".into(),
-                },
-            ),
-            (
-                "time",
-                match length {
-                    Some(Length::Time(time)) => duration::show(time),
-                    _ => "usual".into(),
-                },
-            ),
-            ("warmup", duration::show(warmup)),
-        ]);
-        let Method {
-            priority,
-            policy,
-            nice,
-            timer,
-            distance,
-            threshold,
-            captures,
-            break_at,
-        } = self.method;
-        let usual = |value: Option<String>| value.unwrap_or_else(|| "usual".into());
-        fields.extend([
-            ("priority", priority.to_string()),
-            ("policy", usual(policy.map(|p| p.to_string()))),
-            ("nice", usual(nice.map(|n| n.to_string()))),
-            ("timer", usual(timer.map(|t| t.to_string()))),
-            ("distance", optional(distance)),
-            ("threshold", optional(threshold)),
-            ("captures", usual(captures.map(|n| n.to_string()))),
-            ("break", optional(break_at)),
-        ]);
-        fields
+        }
     }
 }
 
@@ -154,9 +101,9 @@ fn optional(value: Option<Nanos>) -> String {
     value.map_or("none".into(), duration::show)
 }
 
-fn list(values: impl Iterator<Item = String>) -> String {
-    match values.collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => "none".into(),
+fn shown(values: Vec<String>, without: &str) -> String {
+    match values.join(", ") {
+        nothing if nothing.is_empty() => without.into(),
         values => values,
     }
 }
@@ -235,7 +182,7 @@ mod tests {
         third.parts[1].timing.warmup = Nanos(0);
         assert_eq!(
             other.difference(&third).unwrap().to_string(),
-            "warmup of part 2 (100 ms there, 0 ns here)"
+            "warmup of part 2 (100ms there, 0ns here)"
         );
     }
 }

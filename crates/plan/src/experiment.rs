@@ -7,10 +7,11 @@
 //! ```
 //! A command line gives one part. A study may have several, which differ in some of it.
 
+use crate::parameters::InvalidValue;
 use crate::{Apply, CpuList, Demand, IoSchedulers, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_probe::policy::ProbePolicy;
@@ -193,6 +194,53 @@ pub struct Module {
     pub parameters: String,
 }
 
+impl FromStr for Added {
+    type Err = InvalidValue;
+
+    /// Reads `PATH[:DEST]`; without a destination a file goes to `/usr/bin` under its own name.
+    fn from_str(text: &str) -> Result<Added, InvalidValue> {
+        let (source, dest) = match text.split_once(':') {
+            Some((source, dest)) => (source, dest.to_string()),
+            None => {
+                let name = Path::new(text).file_name().unwrap_or_default().to_string_lossy();
+                (text, format!("/usr/bin/{name}"))
+            }
+        };
+        let clean = dest.starts_with('/') && !dest.ends_with('/') && !dest.split('/').any(|part| part == "..");
+        if !clean || dest == "/init" || dest.starts_with("/modules/") {
+            return Err(InvalidValue(format!(
+                "the destination '{}' must be an absolute path of a file, not /init and not below /modules",
+                dest.escape_debug()
+            )));
+        }
+        let source = std::path::absolute(source).map_err(InvalidValue::new)?;
+        Ok(Added { source, dest })
+    }
+}
+
+impl fmt::Display for Added {
+    /// As it is typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.source.display(), self.dest)
+    }
+}
+
+impl FromStr for Module {
+    type Err = InvalidValue;
+
+    /// Reads `PATH.ko[ parameters...]`: the path ends where the first word that ends a module's name does.
+    fn from_str(text: &str) -> Result<Module, InvalidValue> {
+        let ends = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"];
+        let spaces = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
+        let mut ends = spaces.filter(|at| ends.iter().any(|end| text[..*at].ends_with(end)));
+        let (source, parameters) = text.split_at(ends.next().unwrap_or(text.len()));
+        Ok(Module {
+            source: std::path::absolute(source).map_err(InvalidValue::new)?,
+            parameters: parameters.trim().replace('\n', " "),
+        })
+    }
+}
+
 impl fmt::Display for Module {
     /// As it is typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -264,6 +312,15 @@ impl Experiment {
             modules: Vec::new(),
             setup: HostSetup::default(),
         }
+    }
+
+    /// The same without a subject.
+    pub(crate) fn usual_of(venue: Venue) -> Experiment {
+        let subjects = match venue {
+            Venue::Lab => Subjects::Kernels(Vec::new()),
+            Venue::Host => Subjects::Cpus(None),
+        };
+        Experiment::usual(venue, subjects)
     }
 
     /// The lab's machines, one a subject of each part.

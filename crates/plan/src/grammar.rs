@@ -85,7 +85,8 @@ pub fn loads(text: &str) -> Result<Vec<LoadSpec>, SpecError> {
     split(text).iter().map(|load| load.parse()).collect()
 }
 
-fn split(text: &str) -> Vec<String> {
+/// The words of [`loads`].
+pub(crate) fn split(text: &str) -> Vec<String> {
     let open_names = LOADS
         .iter()
         .filter(|load| matches!(load.takes, Takes::Command(_) | Takes::Path(_)));

@@ -113,20 +113,25 @@ impl IoSchedulers {
     }
 }
 
+/// The schedulers of a text; a comma between braces separates settings.
+pub(crate) fn split(text: &str) -> Vec<String> {
+    let mut inside = false;
+    let is_end = |c: char| {
+        inside = match c {
+            '{' => true,
+            '}' => false,
+            _ => inside,
+        };
+        c == ',' && !inside
+    };
+    text.split(is_end).map(str::to_string).collect()
+}
+
 impl FromStr for IoSchedulers {
     type Err = NoIoScheduler;
 
     fn from_str(text: &str) -> Result<IoSchedulers, NoIoScheduler> {
-        let mut inside = false;
-        let is_end = |c: char| {
-            inside = match c {
-                '{' => true,
-                '}' => false,
-                _ => inside,
-            };
-            c == ',' && !inside
-        };
-        let all: Vec<IoScheduler> = text.split(is_end).map(str::parse).collect::<Result<_, _>>()?;
+        let all: Vec<IoScheduler> = split(text).iter().map(|one| one.parse()).collect::<Result<_, _>>()?;
         let twice = (1..all.len()).any(|at| all[..at].contains(&all[at]));
         match twice {
             false => Ok(IoSchedulers(all)),

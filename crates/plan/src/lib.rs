@@ -8,6 +8,7 @@
 //! experiment  the experiment and its parts        check       what cannot be measured, in one line
 //! cells       an experiment multiplied out        grammar     words for loads and probes, and what is usual
 //! difference  what tells two experiments apart    command     the command line that asks for one
+//! parameters  each in one row: options, keys of studies, labels and differences are read off it
 //! study       study files                         model, method, smp          words and their values
 //! ```
 //! A study file and both command lines only fill an [`Experiment`]; whatever runs it knows nothing of them. It is kept
@@ -25,6 +26,7 @@ pub mod grammar;
 mod io_scheduler;
 mod method;
 mod model;
+pub mod parameters;
 pub mod sensitivity;
 mod smp;
 pub mod study;
@@ -32,7 +34,7 @@ mod virtual_machine;
 
 pub use apply::Apply;
 pub use cells::{Combination, PlannedCell};
-pub use check::{MOST_CELLS, NO_CENSUS_OF_ORDINARY, Problem, check_product, no_census_without_timer};
+pub use check::{MOST_CELLS, NO_CENSUS_OF_ORDINARY, Problem, no_census_without_timer};
 pub use command::{command, to_go_on};
 pub use cpu_scheduler::{CpuScheduler, NoCpuScheduler};
 pub use difference::Difference;

@@ -75,16 +75,6 @@ impl Smp {
     pub fn probe_cpu(&self) -> u32 {
         self.probe.unwrap_or(self.cpus - 1)
     }
-
-    /// In what it differs from the usual one, for names: `2cpus`, `q100`, `probe-on-0`, `load-on-1`.
-    pub(crate) fn unusual(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        words.extend((self.cpus != 1).then(|| format!("{}cpus", self.cpus)));
-        words.extend((self.quantum != DEFAULT_QUANTUM).then(|| format!("q{}", self.quantum.0)));
-        words.extend(self.probe.map(|cpu| format!("probe-on-{cpu}")));
-        words.extend(self.load.as_ref().map(|cpus| format!("load-on-{cpus}")));
-        words
-    }
 }
 
 #[cfg(test)]
@@ -109,18 +99,5 @@ mod tests {
             "the probe cannot run on CPU 1: the machine has CPU 0 only"
         );
         assert_eq!(smp(4, Some(3), Some("0-2")).check(), Ok(()));
-    }
-
-    #[test]
-    fn the_usual_machine_says_nothing() {
-        let usual = Smp::default();
-        assert!(usual.is_usual() && usual.unusual().is_empty());
-        let other = Smp {
-            cpus: 4,
-            quantum: Nanos(100),
-            probe: Some(1),
-            load: Some("2-3".parse().unwrap()),
-        };
-        assert_eq!(other.unusual(), ["4cpus", "q100", "probe-on-1", "load-on-2-3"]);
     }
 }

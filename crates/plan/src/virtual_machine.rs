@@ -1,5 +1,6 @@
 //! The lab's virtual machine: what a subject may ask of it.
 
+use crate::parameters::of_machine;
 use crate::{CpuScheduler, Disk, IoScheduler, Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -18,8 +19,7 @@ pub const DEFAULT_MIPS: u32 = 1_000;
 /// that their refills are the latency.
 pub const DEFAULT_MEMORY_MB: u32 = 1_024;
 
-/// A virtual machine. Whatever else will tell machines apart becomes a field here, an option in [`crate::command`], and a
-/// key of study files.
+/// A virtual machine. Whatever else will tell machines apart becomes a field here and a row of [`crate::parameters`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VirtualMachine {
     /// Virtual CPU speed, million instructions a virtual second.
@@ -139,46 +139,20 @@ impl VirtualMachine {
 
     /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`, `ktimers-90`, `o-1`.
     pub fn unusual(&self) -> Vec<String> {
-        let usual = VirtualMachine::default();
-        let mut words = Vec::new();
-        words.extend((self.mips != usual.mips).then(|| format!("{}mips", self.mips)));
-        words.extend((self.memory_mb != usual.memory_mb).then(|| format!("{}mb", self.memory_mb)));
-        words.extend((self.cpu != usual.cpu).then(|| self.cpu.to_string()));
-        words.extend(self.smp.unusual());
-        words.extend((!self.append.is_empty()).then(|| self.append.to_string()));
-        words.extend((!self.chrt.is_empty()).then(|| self.chrt.to_string().replace('=', "-").replace(',', "+")));
-        words.extend(self.scheduler.iter().map(|scheduler| scheduler.word().to_string()));
+        let mut words: Vec<String> = of_machine().flat_map(|(_, field)| (field.label)(self)).collect();
         words.extend((!self.policy.is_usual()).then(|| self.policy.to_string().replace(':', "-nice")));
         words.extend(self.devices.iter().map(|device| device.name().to_string()));
-        words.extend(self.disk.iter().map(|disk| disk.word().to_string()));
-        words.extend(self.io_scheduler.iter().flat_map(IoScheduler::words));
         words
     }
 }
 
 impl fmt::Display for VirtualMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} MIPS, {} MB, CPU {}", self.mips, self.memory_mb, self.cpu)?;
-        self.smp.unusual().iter().try_for_each(|word| write!(f, ", {word}"))?;
-        if !self.append.is_empty() {
-            write!(f, ", '{}'", self.append)?;
-        }
-        if !self.chrt.is_empty() {
-            write!(f, ", {}", self.chrt)?;
-        }
-        self.scheduler
-            .iter()
-            .try_for_each(|scheduler| write!(f, ", scheduler {scheduler}"))?;
-        if !self.policy.is_usual() {
-            write!(f, ", policy {}", self.policy)?;
-        }
-        self.devices
-            .iter()
-            .try_for_each(|device| write!(f, ", {}", device.name()))?;
-        self.disk.iter().try_for_each(|disk| write!(f, ", disk {disk}"))?;
-        self.io_scheduler
-            .iter()
-            .try_for_each(|scheduler| write!(f, ", {scheduler}"))
+        let mut phrases: Vec<String> = of_machine().map(|(_, field)| (field.phrase)(self)).collect();
+        phrases.extend((!self.policy.is_usual()).then(|| format!("policy {}", self.policy)));
+        phrases.extend(self.devices.iter().map(|device| device.name().to_string()));
+        phrases.retain(|phrase| !phrase.is_empty());
+        f.write_str(&phrases.join(", "))
     }
 }
 

@@ -188,12 +188,12 @@ fn errors_name_line_and_remedy() {
     line 42: no cell of [full] has 'probe' = 'switch:8x0'; write one of: 'wakeup', 'switch:2x0', 'switch:4x0'
     line 25: a cell has no 'probe'; [full] has: 'wakeup', 'switch:2x0', 'switch:4x0'
     line 25: a cell has no 'load'; [full] has: 'shm', 'idle'
-    line 19: this cell fits 2 subjects of [full]; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append', 'chrt', 'scheduler', 'disk' or 'io_scheduler' too
+    line 19: this cell fits 2 subjects of [full]; name 'preempt' too
     line 42: this cell's kernel is measured in every preemption model; name one with 'preempt'
     line 25: a cell has no 'statistic'; write e.g. statistic = "max"
     line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, elapsed, not 'p42'
     line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
-    line 19: unknown field `subject`, expected one of `kernel`, `preempt`, `mips`, `memory_mb`, `cpus`, `append`, `chrt`, `scheduler`, `disk`, `io_scheduler`, `load`, `probe`, `quantity`, `statistic`
+    line 19: unknown key 'subject'; known: kernel, preempt, load, probe, quantity, statistic, mips, memory_mb, cpu, cpus, quantum, probe_cpu, load_cpus, append, chrt, scheduler, disk, io_scheduler
     line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
     line 15: a group has two figures or more: one alone has no rank and no factor; add a [[published.figure]]
     line 23: the unit 'kg' does not fit our cell, which is a time; write ns, us, ms or s

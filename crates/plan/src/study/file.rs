@@ -1,6 +1,6 @@
 //! The form of a study file and its checks. Every error names the file, the line, and what is allowed.
 
-use super::cells::{RawCells, check_count, experiment, quick_of};
+use super::cells::{RawCells, check_sections, experiment, quick_of};
 use super::demand::{RawDemand, demands};
 use super::figures::{RawPublished, published};
 use super::{Study, StudyError, Variants};
@@ -109,7 +109,7 @@ fn check(raw: RawStudy) -> Checked<Study> {
     let criterion = raw.criterion.as_ref().map(time).transpose()?;
     let variants = |whole: Spanned<RawCells>, quick: Option<RawCells>, venue: Venue| {
         let section = whole.span();
-        check_count(whole.get_ref(), quick.as_ref(), &section)?;
+        check_sections(whole.get_ref(), quick.as_ref(), venue, &section)?;
         let quick = quick_of(quick.unwrap_or_default(), whole.get_ref());
         Ok(Variants {
             quick: experiment(quick, venue, criterion, &section)?,

@@ -1,13 +1,14 @@
 //! Studies: files that ask a question and hold the experiments that answer it.
 //!
 //! [`load`] reads a built-in study or a file of the user's ([`file`] has the form and its checks, [`cells`] how a section
-//! becomes an experiment, [`figures`] published figures, [`demand`] classes of demand, [`selector`] their cells of ours).
+//! becomes an experiment, [`section`] its keys, [`figures`] published figures, [`demand`] classes of demand, [`selector`] their cells of ours).
 
 mod cells;
 pub mod demand;
 mod figures;
 mod file;
 pub mod published;
+mod section;
 mod selector;
 
 use crate::{Experiment, Plan, Venue};

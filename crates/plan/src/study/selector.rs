@@ -3,11 +3,16 @@
 use super::figures::statistic;
 use super::file::{Checked, Wrong};
 use super::published::{OurCell, Statistic};
+use super::section::Scalar;
+use crate::parameters::of_machine;
 use crate::{Experiment, Model, Preempt, Subject, Venue, grammar};
 use serde::Deserialize;
-use std::collections::HashSet;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
+use worstcase_base::distinct;
 use worstcase_probe::Probe;
 use worstcase_probe::loads::LoadSpec;
 
@@ -15,19 +20,12 @@ use worstcase_probe::loads::LoadSpec;
 const NAMED: usize = 20;
 
 /// A selector as it is written.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Default)]
 pub(super) struct RawCell {
     kernel: Option<String>,
     preempt: Option<String>,
-    mips: Option<u32>,
-    memory_mb: Option<u32>,
-    cpus: Option<u32>,
-    append: Option<String>,
-    chrt: Option<String>,
-    scheduler: Option<String>,
-    disk: Option<String>,
-    io_scheduler: Option<String>,
+    /// Values of the machine's parameters.
+    machine: BTreeMap<&'static str, String>,
     load: Option<Words>,
     probe: Option<String>,
     quantity: Option<String>,
@@ -39,6 +37,66 @@ pub(super) struct RawCell {
 enum Words {
     One(String),
     Several(Vec<String>),
+}
+
+/// Keys that are no parameter of the machine.
+const OWN_KEYS: [&str; 6] = ["kernel", "preempt", "load", "probe", "quantity", "statistic"];
+
+/// Reads a key of a selector.
+struct SelectorKey;
+
+impl<'de> DeserializeSeed<'de> for SelectorKey {
+    type Value = &'static str;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        let known = OWN_KEYS
+            .into_iter()
+            .chain(of_machine().map(|(parameter, _)| parameter.key));
+        let known: Vec<&'static str> = known.collect();
+        known.iter().find(|known| **known == key).copied().ok_or_else(|| {
+            D::Error::custom(format!(
+                "unknown key '{}'; known: {}",
+                key.escape_debug(),
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for RawCell {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawCell, D::Error> {
+        deserializer.deserialize_map(RawCellVisitor)
+    }
+}
+
+struct RawCellVisitor;
+
+impl<'de> Visitor<'de> for RawCellVisitor {
+    type Value = RawCell;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of keys that name a cell")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawCell, A::Error> {
+        let mut cell = RawCell::default();
+        while let Some(key) = map.next_key_seed(SelectorKey)? {
+            match key {
+                "kernel" => cell.kernel = Some(map.next_value()?),
+                "preempt" => cell.preempt = Some(map.next_value()?),
+                "load" => cell.load = Some(map.next_value()?),
+                "probe" => cell.probe = Some(map.next_value()?),
+                "quantity" => cell.quantity = Some(map.next_value()?),
+                "statistic" => cell.statistic = Some(map.next_value()?),
+                parameter => {
+                    let Scalar(value) = map.next_value()?;
+                    cell.machine.insert(parameter, value);
+                }
+            }
+        }
+        Ok(cell)
+    }
 }
 
 /// The cells of a study's full form.
@@ -79,17 +137,12 @@ impl RawCell {
     /// This, and what it does not say from what is shared.
     pub(super) fn merged(self, shared: &RawCell) -> RawCell {
         let shared = shared.clone();
+        let mut machine = shared.machine;
+        machine.extend(self.machine);
         RawCell {
             kernel: self.kernel.or(shared.kernel),
             preempt: self.preempt.or(shared.preempt),
-            mips: self.mips.or(shared.mips),
-            memory_mb: self.memory_mb.or(shared.memory_mb),
-            cpus: self.cpus.or(shared.cpus),
-            append: self.append.or(shared.append),
-            chrt: self.chrt.or(shared.chrt),
-            scheduler: self.scheduler.or(shared.scheduler),
-            disk: self.disk.or(shared.disk),
-            io_scheduler: self.io_scheduler.or(shared.io_scheduler),
+            machine,
             load: self.load.or(shared.load),
             probe: self.probe.or(shared.probe),
             quantity: self.quantity.or(shared.quantity),
@@ -112,16 +165,7 @@ impl RawCell {
     }
 
     fn names_a_subject(&self) -> bool {
-        let numbers = [self.mips, self.memory_mb, self.cpus];
-        let machine = [
-            &self.append,
-            &self.chrt,
-            &self.scheduler,
-            &self.disk,
-            &self.io_scheduler,
-        ];
-        let mut texts = [&self.kernel, &self.preempt].into_iter().chain(machine);
-        texts.any(Option::is_some) || numbers.iter().any(Option::is_some)
+        self.kernel.is_some() || self.preempt.is_some() || !self.machine.is_empty()
     }
 }
 
@@ -188,9 +232,10 @@ impl Cells {
         }
         if subjects.len() > 1 {
             let what = format!(
-                "this cell fits {} subjects of {}; name 'kernel', 'preempt', 'mips', 'memory_mb', 'cpus', 'append', 'chrt', 'scheduler', 'disk' or 'io_scheduler' too",
+                "this cell fits {} subjects of {}; name {} too",
                 subjects.len(),
-                left.section()
+                left.section(),
+                what_differs(&subjects)
             );
             return Err(Wrong(at, what));
         }
@@ -263,6 +308,19 @@ impl Cells {
     }
 }
 
+/// The keys that tell subjects apart.
+fn what_differs(subjects: &[&Option<Subject>]) -> String {
+    let subjects: Vec<&Subject> = subjects.iter().filter_map(|subject| subject.as_ref()).collect();
+    let values = |of: &dyn Fn(&Subject) -> String| distinct(subjects.iter().map(|subject| of(subject))).len();
+    let mut keys = Vec::new();
+    keys.extend((values(&|subject| subject.kernel.clone()) > 1).then_some("kernel"));
+    keys.extend((values(&|subject| subject.preempt.to_string()) > 1).then_some("preempt"));
+    for (parameter, field) in of_machine() {
+        keys.extend((values(&|subject| (field.get)(&subject.machine)) > 1).then_some(parameter.key));
+    }
+    keys.iter().map(|key| format!("'{key}'")).collect::<Vec<_>>().join(", ")
+}
+
 /// The one probe of a word.
 fn single_probe(word: &str) -> Option<String> {
     match grammar::expand(word).ok()?.as_slice() {
@@ -288,50 +346,21 @@ impl Left<'_> {
     }
 
     fn of_subjects(self, raw: &RawCell) -> Checked<Self> {
-        let text = |value: Option<u32>| value.map(|n| n.to_string());
-        let of = |get: fn(&Subject) -> String| move |cell: &Cell| cell.subject.as_ref().map(get).unwrap_or_default();
-        self.keep("kernel", raw.kernel.as_deref(), of(|s| s.kernel.clone()))?
-            .in_model(raw.preempt.as_deref())?
-            .keep("mips", text(raw.mips).as_deref(), of(|s| s.machine.mips.to_string()))?
-            .keep(
-                "memory_mb",
-                text(raw.memory_mb).as_deref(),
-                of(|s| s.machine.memory_mb.to_string()),
-            )?
-            .keep(
-                "cpus",
-                text(raw.cpus).as_deref(),
-                of(|s| s.machine.smp.cpus.to_string()),
-            )?
-            .keep("append", raw.append.as_deref(), of(|s| s.machine.append.to_string()))?
-            .keep("chrt", raw.chrt.as_deref(), of(|s| s.machine.chrt.to_string()))?
-            .keep(
-                "scheduler",
-                raw.scheduler.as_deref(),
-                of(|s| {
-                    s.machine
-                        .scheduler
-                        .as_ref()
-                        .map(ToString::to_string)
-                        .unwrap_or_default()
-                }),
-            )?
-            .keep(
-                "disk",
-                raw.disk.as_deref(),
-                of(|s| s.machine.disk.as_ref().map(ToString::to_string).unwrap_or_default()),
-            )?
-            .keep(
-                "io_scheduler",
-                raw.io_scheduler.as_deref(),
-                of(|s| {
-                    s.machine
-                        .io_scheduler
-                        .as_ref()
-                        .map(ToString::to_string)
-                        .unwrap_or_default()
-                }),
-            )
+        let kernel = |cell: &Cell| cell.subject.as_ref().map(|s| s.kernel.clone()).unwrap_or_default();
+        let mut left = self
+            .keep("kernel", raw.kernel.as_deref(), kernel)?
+            .in_model(raw.preempt.as_deref())?;
+        for (parameter, field) in of_machine() {
+            let asked = raw.machine.get(parameter.key).map(String::as_str);
+            let of = |cell: &Cell| {
+                cell.subject
+                    .as_ref()
+                    .map(|s| (field.get)(&s.machine))
+                    .unwrap_or_default()
+            };
+            left = left.keep(parameter.key, asked, of)?;
+        }
+        Ok(left)
     }
 
     /// A kernel in every model has the one that is named.

@@ -104,7 +104,7 @@ fn taken(args: &CensusArgs, bar: &Bar) -> Result<Option<Answer>, Error> {
     let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache, options.observer)?;
     let how = How {
         qemu: &qemu,
-        additions: &args.replay.added.named(),
+        additions: &args.replay.added.named()?,
         options: &options,
         limit: None,
         cpu: args.cpu,

@@ -118,7 +118,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
         let worst = worst.ok_or(CompareCliError::NothingWorse)?;
         let terminal = Terminal::default();
         let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-        let additions = args.replay.added.named();
+        let additions = args.replay.added.named()?;
         let means = args.replay.means(&additions, &options, None);
         let told = breakdown(&means, &args.a, path_b, worst)?;
         print(&format!("\n{told}"))?;

@@ -135,7 +135,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     }
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let additions = args.replay.added.named();
+    let additions = args.replay.added.named()?;
     let means = args.replay.means(&additions, &options, args.debug_info.as_deref());
     let noise = noise(args, &run, &records)?;
     if args.cell.is_none() && noise.is_empty() {

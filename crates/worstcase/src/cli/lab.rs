@@ -6,7 +6,7 @@ mod selection;
 mod sensitivity;
 mod versions;
 
-use super::asked::{Kept, LAB_RUN};
+use super::kept::{Kept, LAB_RUN};
 use super::output::print;
 use super::progress::{Bar, Terminal};
 use super::{census, show, stop};

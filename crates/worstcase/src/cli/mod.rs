@@ -1,6 +1,5 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
-mod asked;
 pub mod bisect;
 pub mod census;
 pub mod compare;
@@ -11,11 +10,13 @@ pub mod gate;
 pub mod history;
 pub mod host;
 pub mod import;
-pub mod kernels;
+pub mod kept;
+mod kernels;
 pub mod lab;
 pub mod licences;
 pub mod man;
 mod output;
+mod parameters;
 pub mod plot;
 mod progress;
 mod replay;

@@ -4,9 +4,9 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use worstcase_analysis::explain::Means;
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::added::Added;
+use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::own_module::OwnModule;
+use worstcase_plan::{Added, Module};
 
 /// What was put into the machines.
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub struct AddedArgs {
     added: Vec<Added>,
     /// The kernel modules that were loaded when the run was measured [default: those that the run names]
     #[arg(long = "module", value_name = "PATH.ko[ PARAMETERS]")]
-    modules: Vec<OwnModule>,
+    modules: Vec<Module>,
 }
 
 /// What a cell of the lab is replayed with.
@@ -31,11 +31,8 @@ pub struct ReplayArgs {
 
 impl AddedArgs {
     /// Those that are named; what is not is taken from the run.
-    pub fn named(&self) -> Additions {
-        Additions {
-            programs: self.added.clone(),
-            modules: self.modules.clone(),
-        }
+    pub fn named(&self) -> Result<Additions, LabError> {
+        Additions::named(&self.added, &self.modules)
     }
 }
 

@@ -145,7 +145,7 @@ const TOLD: [&str; 2] = ["wakeup", "response"];
 fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<BreakdownPart>, ReportError> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let additions = args.replay.added.named();
+    let additions = args.replay.added.named()?;
     let means = args.replay.means(&additions, &options, None);
     let cells: Vec<&Record> = worst_cells(records)
         .into_iter()

@@ -1,9 +1,10 @@
 //! `worstcase study`: which studies there are, and what one of them asks for.
 
-use super::asked::LAB_RUN;
-use super::host;
+use super::host::{self, OfStudy};
+use super::kept::LAB_RUN;
 use super::lab::{self, How};
 use super::output::print;
+use super::parameters::ParameterArgs;
 use super::words;
 use crate::cli::Error;
 use clap::builder::StringValueParser;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_plan::study::{self, Study, Variant};
-use worstcase_plan::{Experiment, IoSchedulers, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
+use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
 use worstcase_probe::Nanos;
 use worstcase_report::terminal::Style;
 use worstcase_report::{demands, then_now};
@@ -82,13 +83,8 @@ pub struct RunArgs {
     /// With --host: go on with the run in the folder of --output; in the lab that is always so
     #[arg(long, requires_all = ["output", "host"])]
     resume: bool,
-    /// With --host: the files of loads and probes are made in a new folder of this one [default: the temporary folder]
-    #[arg(long, value_name = "DIR", requires = "host")]
-    work_dir: Option<PathBuf>,
-    /// With --host: I/O schedulers of the disk that --work-dir is on, one after the other, e.g. none,mq-deadline,bfq; set
-    /// back even if worstcase is killed (root) [default: the one that it has]
-    #[arg(long, value_name = "SCHEDULER,...", requires = "host")]
-    io_scheduler: Option<IoSchedulers>,
+    #[command(flatten)]
+    parameters: ParameterArgs<OfStudy>,
     /// With how many machines at once, and more
     #[command(flatten)]
     how: How,
@@ -105,8 +101,7 @@ impl RunArgs {
         };
         let output = self.output.clone().unwrap_or_else(usual);
         let mut plan = study::plan(&self.study, venue, variant)?;
-        plan.experiment.setup.work_dir = host::absolute(self.work_dir.as_deref())?;
-        plan.experiment.setup.io_schedulers = self.io_scheduler.clone().unwrap_or_default();
+        self.parameters.given.set_up(&mut plan.experiment)?;
         Ok((plan, output))
     }
 

@@ -11,7 +11,7 @@ use worstcase_probe::probe::PROBES;
 #[derive(Clone)]
 pub struct Completed<P> {
     parser: P,
-    words: fn() -> Vec<String>,
+    words: Option<fn() -> Vec<String>>,
 }
 
 impl<P: TypedValueParser> TypedValueParser for Completed<P> {
@@ -22,24 +22,39 @@ impl<P: TypedValueParser> TypedValueParser for Completed<P> {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new((self.words)().into_iter().map(PossibleValue::new)))
+        let words = self.words?().into_iter();
+        Some(Box::new(words.map(PossibleValue::new)))
     }
 }
 
 /// Loads by name.
 pub fn loads<P>(parser: P) -> Completed<P> {
-    let words = || LOADS.iter().map(|load| load.name.to_string()).collect();
-    Completed { parser, words }
+    let words: fn() -> Vec<String> = || LOADS.iter().map(|load| load.name.to_string()).collect();
+    Completed {
+        parser,
+        words: Some(words),
+    }
 }
 
 /// Probes by name.
 pub fn probes<P>(parser: P) -> Completed<P> {
-    let words = || PROBES.iter().map(|probe| probe.name.to_string()).collect();
-    Completed { parser, words }
+    let words: fn() -> Vec<String> = || PROBES.iter().map(|probe| probe.name.to_string()).collect();
+    Completed {
+        parser,
+        words: Some(words),
+    }
+}
+
+/// Values that no list holds.
+pub fn none<P>(parser: P) -> Completed<P> {
+    Completed { parser, words: None }
 }
 
 /// The built-in studies.
 pub fn studies<P>(parser: P) -> Completed<P> {
-    let words = || study::built_in().map(|study| study.name).collect();
-    Completed { parser, words }
+    let words: fn() -> Vec<String> = || study::built_in().map(|study| study.name).collect();
+    Completed {
+        parser,
+        words: Some(words),
+    }
 }

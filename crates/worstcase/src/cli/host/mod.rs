@@ -1,10 +1,11 @@
 //! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
 
 mod broke;
+mod choice;
 mod doctor;
 mod folder;
 mod hooks;
-mod how;
+
 mod isolate;
 mod lines;
 mod live;
@@ -15,8 +16,8 @@ mod show;
 mod try_settings;
 mod watch;
 
+pub use choice::OfStudy;
 pub use folder::{Place, usual as usual_folder};
-pub use how::absolute;
 
 use crate::cli::Error;
 use clap::{Args, Subcommand};

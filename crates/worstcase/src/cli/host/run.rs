@@ -2,25 +2,26 @@
 
 use super::TITLE;
 use super::broke::Broke;
+use super::choice::EveryHost;
 use super::folder::{self, Place};
 use super::hooks::{self, HookArgs, Hooks};
-use super::how::How;
 use super::lines::{Lines, Quiet};
 use super::live::{self, Live};
 use super::on::{self, OnArgs};
 use crate::cli::Error;
-use crate::cli::asked::{Asked, Kept, judged};
+use crate::cli::kept::{Kept, judged};
+use crate::cli::parameters::ParameterArgs;
 use crate::cli::{show, stop};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worstcase_base::{Exit, duration};
+use worstcase_base::Exit;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{HostError, StateFolder};
-use worstcase_plan::{Experiment, Method, Plan, Venue};
+use worstcase_plan::{Experiment, Plan, Venue};
 use worstcase_probe::Nanos;
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
@@ -49,19 +50,7 @@ Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict 
 #[command(after_help = HELP)]
 pub struct RunArgs {
     #[command(flatten)]
-    asked: Asked,
-    #[command(flatten)]
-    how: How,
-    /// noise: gaps at least this long are kept [default: 1us]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    threshold: Option<Nanos>,
-    /// Keep the trace around this many of the largest samples of each CPU, for `worstcase explain` [default: response, and wakeup
-    /// with --break: 10; others: none]
-    #[arg(long, value_name = "N")]
-    captures: Option<usize>,
-    /// End the run at the first sample above this, and tell why it was late. Exit code 1 then
-    #[arg(long = "break", short = 'b', value_name = "DURATION", value_parser = duration::parse)]
-    break_at: Option<Nanos>,
+    parameters: ParameterArgs<EveryHost>,
     #[command(flatten)]
     hooks: HookArgs,
     #[command(flatten)]
@@ -95,16 +84,7 @@ impl RunArgs {
     }
 
     fn experiment(&self) -> Result<Experiment, Error> {
-        let mut experiment = self.asked.of(Venue::Host, self.how.subjects());
-        for part in &mut experiment.parts {
-            part.method = Method {
-                threshold: self.threshold,
-                captures: self.captures,
-                break_at: self.break_at,
-                ..self.how.method(part.method)
-            };
-        }
-        experiment.setup = self.how.setup()?;
+        let experiment = self.parameters.given.experiment(Venue::Host, &[])?;
         Ok(judged(experiment, self.kept.criterion)?)
     }
 }
@@ -117,7 +97,7 @@ pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     }
     let resume = args.resume;
     let hooks = args.hooks.parsed()?;
-    if hooks.on_break.is_some() && args.break_at.is_none() {
+    if hooks.on_break.is_some() && args.parameters.given.values("break").is_none() {
         return Err(HostError::Argument("--on-break needs --break, e.g. --break 100us".into()).into());
     }
     measure(plan, &Place { dir, resume }, state, &args.view, hooks)

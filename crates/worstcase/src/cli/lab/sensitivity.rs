@@ -72,7 +72,7 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
     let terminal = Terminal::default();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let additions = args.added.named().or_of(&run.plan().experiment)?;
+    let additions = args.added.named()?.or_of(&run.plan().experiment)?;
     let matrix = Matrix::prepare(&cells, &additions, &qemu, &options)?;
     let how = How {
         cache: &options.cache,

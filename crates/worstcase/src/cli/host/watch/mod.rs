@@ -4,9 +4,10 @@ mod looker;
 mod serve;
 
 use super::TITLE;
+use super::choice::OfWatch;
 use super::folder;
-use super::how::How;
-use crate::cli::asked::{What, judged};
+use crate::cli::kept::judged;
+use crate::cli::parameters::ParameterArgs;
 use crate::cli::{Error, stop};
 use clap::Args;
 use looker::Looker;
@@ -19,7 +20,7 @@ use worstcase_base::duration;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{Order, run as watch};
 use worstcase_host::{HostError, StateFolder};
-use worstcase_plan::{Experiment, Length, Method, Plan, Venue};
+use worstcase_plan::{Experiment, Length, Plan, Venue};
 use worstcase_probe::Nanos;
 use worstcase_results::record::Selection;
 
@@ -52,9 +53,7 @@ const SHORTEST: Nanos = Nanos(1_000_000_000);
 #[command(after_help = HELP)]
 pub struct WatchArgs {
     #[command(flatten)]
-    what: What,
-    #[command(flatten)]
-    how: How,
+    parameters: ParameterArgs<OfWatch>,
     /// The watch folder; a run folder for each segment is made in it [default: a new one, watch-NAME-YYYYMMDD-HHMM (UTC)]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -168,15 +167,11 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
 
 impl WatchArgs {
     fn experiment(&self) -> Result<Experiment, Error> {
-        let mut experiment = Experiment::usual(Venue::Host, self.how.subjects());
+        let mut experiment = self.parameters.given.experiment(Venue::Host, &[])?;
         for part in &mut experiment.parts {
-            self.what.fill(part, Some(Length::Time(self.rotate)));
-            part.method = Method {
-                captures: (self.captures > 0).then_some(self.captures),
-                ..self.how.method(part.method)
-            };
+            part.timing.length = Some(Length::Time(self.rotate));
+            part.method.captures = (self.captures > 0).then_some(self.captures);
         }
-        experiment.setup = self.how.setup()?;
         Ok(judged(experiment, self.criterion)?)
     }
 }

@@ -1,0 +1,266 @@
+//! Parameters of a part: loads, probes, seeds, timing, and how the probe is woken and scheduled.
+
+use super::{Owner, Parameter, Values, commas, maybe, one, parameter, part, read, time, typed, whole_number};
+use crate::{Length, Seeds, Subjects, grammar};
+
+/// The CPUs of a host that are measured.
+pub(super) const CPUS: &[Parameter] = &[Parameter {
+    help: "CPUs to measure, e.g. 0,2-5 [default: all that are online, isolated ones too; fewer where a cpuset, or taskset before \
+           this command, leaves fewer]",
+    short: Some('a'),
+    ..parameter(
+        "cpus",
+        "cpus",
+        "LIST",
+        part(
+            |part, values| Ok(part.subjects = Subjects::Cpus(Some(read(one(values)?)?))),
+            |part| match &part.subjects {
+                Subjects::Cpus(cpus) => maybe(cpus.as_ref()),
+                Subjects::Kernels(_) => Vec::new(),
+            },
+        ),
+    )
+}];
+
+pub(super) const EVERYWHERE: &[Parameter] = &[
+    Parameter {
+        help: "Loads, separated by commas; several at once as A+B [default: idle]",
+        values: Values::Several(grammar::split),
+        ..parameter(
+            "loads",
+            "load",
+            "LOAD",
+            part(
+                |part, values| Ok(part.loads = values.iter().map(|word| read(word)).collect::<Result<_, _>>()?),
+                |part| part.loads.iter().map(ToString::to_string).collect(),
+            ),
+        )
+    },
+    Parameter {
+        help: "Probes, separated by commas [default: wakeup]",
+        values: Values::Several(commas),
+        ..parameter(
+            "probes",
+            "probe",
+            "PROBE",
+            part(
+                |part, values| {
+                    for word in values {
+                        grammar::expand(word).map_err(super::InvalidValue::new)?;
+                    }
+                    part.probes = values.to_vec();
+                    Ok(())
+                },
+                |part| part.probes.clone(),
+            ),
+        )
+    },
+    Parameter {
+        help: "Distance of two samples [default: lab 251us, host 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: \
+               three times what a round takes]. In the lab one that divides the tick sees only one phase of it",
+        short: Some('i'),
+        ..parameter(
+            "interval",
+            "interval",
+            "DURATION",
+            part(
+                |part, values| Ok(part.timing.interval = Some(time(one(values)?)?)),
+                |part| maybe(part.timing.interval.map(typed)),
+            ),
+        )
+    },
+    Parameter {
+        help: "The load runs alone for this long before the first sample [default: lab 100ms, host 1s]",
+        ..parameter(
+            "warmup",
+            "warmup",
+            "DURATION",
+            part(
+                |part, values| Ok(part.timing.warmup = time(one(values)?)?),
+                |part| vec![typed(part.timing.warmup)],
+            ),
+        )
+    },
+    Parameter {
+        help: "Real-time priority of the probe, 1 to 99 [default: lab 98, host 90]",
+        short: Some('p'),
+        ..parameter(
+            "priority",
+            "priority",
+            "N",
+            part(
+                |part, values| Ok(part.method.priority = whole_number(one(values)?)?),
+                |part| vec![part.method.priority.to_string()],
+            ),
+        )
+    },
+    Parameter {
+        help: "Periods of each cell, every one a sample or counted as missed; or repetitions [default: lab 2000; switch: 10; \
+               hackbench: 4; inversion: 500; remote: 2000; shootdown: 1000]",
+        short: Some('l'),
+        excludes: Some("time"),
+        ..parameter(
+            "samples",
+            "samples",
+            "N",
+            part(
+                |part, values| Ok(part.timing.length = Some(Length::Samples(whole_number(one(values)?)?))),
+                |part| match part.timing.length {
+                    Some(Length::Samples(number)) => vec![number.to_string()],
+                    _ => Vec::new(),
+                },
+            ),
+        )
+    },
+    Parameter {
+        help: "How long each cell measures, instead of a number of samples [default: host 60s]",
+        short: Some('D'),
+        excludes: Some("samples"),
+        ..parameter(
+            "time",
+            "time",
+            "DURATION",
+            part(
+                |part, values| Ok(part.timing.length = Some(Length::Time(time(one(values)?)?))),
+                |part| match part.timing.length {
+                    Some(Length::Time(length)) => vec![typed(length)],
+                    _ => Vec::new(),
+                },
+            ),
+        )
+    },
+    Parameter {
+        help: "Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick [default: lab 5, \
+               host 1]",
+        excludes: Some("seed"),
+        ..parameter(
+            "seeds",
+            "seeds",
+            "N",
+            part(
+                |part, values| Ok(part.seeds = Seeds::to(whole_number(one(values)?)?)),
+                |part| maybe((part.seeds.first == 1).then_some(part.seeds.last)),
+            ),
+        )
+    },
+    Parameter {
+        help: "One seed alone",
+        excludes: Some("seeds"),
+        ..parameter(
+            "seed",
+            "seed",
+            "SEED",
+            part(
+                |part, values| Ok(part.seeds = Seeds::one(whole_number(one(values)?)?)),
+                |part| maybe((part.seeds.first != 1).then_some(part.seeds.last)),
+            ),
+        )
+    },
+];
+
+pub(super) const LAB: &[Parameter] = &[
+    Parameter {
+        help: "Scheduling policy of the probe: fifo, rr or other; for wakeup, response and jitter [default: fifo]",
+        ..POLICY
+    },
+    Parameter {
+        help: "Nice value of the probe, with --policy other: -20 to 19 [default: 0]",
+        ..NICE
+    },
+];
+
+pub(super) const HOST: &[Parameter] = &[
+    Parameter {
+        help: "Scheduling policy of the probe: fifo, rr, deadline (the interval as period; not pinned) or other [default: fifo]",
+        ..POLICY
+    },
+    Parameter {
+        help: "Nice value of the probe, with --policy other: -20 to 19; below 0 needs a right [default: 0]",
+        ..NICE
+    },
+    Parameter {
+        help: "What wakes the probe: nanosleep (clock_nanosleep), timerfd, posix (a POSIX timer that sends SIGALRM), setitimer (one \
+               CPU only), rtc (the periodic interrupt of /dev/rtc, jitter on one CPU only) [default: nanosleep; response: posix; \
+               jitter: rtc where there is one]",
+        ..parameter(
+            "timer",
+            "timer",
+            "TIMER",
+            part(
+                |part, values| Ok(part.method.timer = Some(read(one(values)?)?)),
+                |part| maybe(part.method.timer),
+            ),
+        )
+    },
+    Parameter {
+        help: "The due times of each CPU are this much after those of the CPU before it [default: 0us]",
+        ..parameter(
+            "distance",
+            "distance",
+            "DURATION",
+            part(
+                |part, values| Ok(part.method.distance = Some(time(one(values)?)?)),
+                |part| maybe(part.method.distance.map(typed)),
+            ),
+        )
+    },
+    Parameter {
+        help: "noise: gaps at least this long are kept [default: 1us]",
+        ..parameter(
+            "threshold",
+            "threshold",
+            "DURATION",
+            part(
+                |part, values| Ok(part.method.threshold = Some(time(one(values)?)?)),
+                |part| maybe(part.method.threshold.map(typed)),
+            ),
+        )
+    },
+    Parameter {
+        help: "Keep the trace around this many of the largest samples of each CPU, for `worstcase explain` [default: response, and \
+               wakeup with --break: 10; others: none]",
+        ..parameter(
+            "captures",
+            "captures",
+            "N",
+            part(
+                |part, values| Ok(part.method.captures = Some(whole_number(one(values)?)?)),
+                |part| maybe(part.method.captures),
+            ),
+        )
+    },
+    Parameter {
+        help: "End the run at the first sample above this, and tell why it was late. Exit code 1 then",
+        short: Some('b'),
+        ..parameter(
+            "break",
+            "break",
+            "DURATION",
+            part(
+                |part, values| Ok(part.method.break_at = Some(time(one(values)?)?)),
+                |part| maybe(part.method.break_at.map(typed)),
+            ),
+        )
+    },
+];
+
+const POLICY: Parameter = parameter("policy", "policy", "POLICY", policy());
+
+const NICE: Parameter = Parameter {
+    dashes: true,
+    ..parameter("nice", "nice", "N", nice())
+};
+
+const fn policy() -> Owner {
+    part(
+        |part, values| Ok(part.method.policy = Some(read(one(values)?)?)),
+        |part| maybe(part.method.policy),
+    )
+}
+
+const fn nice() -> Owner {
+    part(
+        |part, values| Ok(part.method.nice = Some(whole_number(one(values)?)?)),
+        |part| maybe(part.method.nice),
+    )
+}

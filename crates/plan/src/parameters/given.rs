@@ -1,0 +1,179 @@
+//! What somebody said of parameters, and the experiment that it gives.
+
+use super::{InvalidValue, Owner, Parameter, Values, all, find, of_machine};
+use crate::check::check_cells;
+use crate::{Experiment, Part, Preempt, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
+use std::collections::BTreeMap;
+
+/// The values of each parameter that a command line or a section of a study names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given(BTreeMap<&'static str, Vec<String>>);
+
+/// A kernel, and in which preemption models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelChoice {
+    /// As `worstcase kernels get` takes it.
+    pub kernel: String,
+    /// Models; never empty.
+    pub models: Vec<Preempt>,
+    /// A model that the kernel does not have is left out.
+    pub optional: bool,
+}
+
+impl Given {
+    /// With the values of a parameter, in place of those that it had.
+    pub fn insert(&mut self, parameter: &Parameter, values: Vec<String>) {
+        self.0.insert(parameter.key, values);
+    }
+
+    /// The values of a key, if it was named.
+    pub fn values(&self, key: &str) -> Option<&[String]> {
+        self.0.get(key).map(Vec::as_slice)
+    }
+
+    /// The experiment, unchecked: what is usual, and what was given.
+    pub fn experiment(&self, venue: Venue, kernels: &[KernelChoice]) -> Result<Experiment, Problem> {
+        check_cells([self.count(kernels)])?;
+        let part = self.part(venue, kernels)?;
+        let mut experiment = Experiment::usual(venue, part.subjects.clone());
+        experiment.parts = vec![part];
+        self.set_up(&mut experiment)?;
+        Ok(experiment)
+    }
+
+    /// A part, unchecked.
+    pub(crate) fn part(&self, venue: Venue, kernels: &[KernelChoice]) -> Result<Part, Problem> {
+        let mut part = Experiment::usual_of(venue).parts.remove(0);
+        if venue == Venue::Lab {
+            part.subjects = Subjects::Kernels(self.subjects(kernels)?);
+        }
+        for (parameter, values) in self.of_venue(venue) {
+            let excluded = parameter.excludes.filter(|other| self.0.contains_key(other));
+            if let Some(other) = excluded {
+                let what = format!("'{}' or '{other}', not both", parameter.key);
+                return Err(Problem::new(other, what));
+            }
+            if let Owner::Part(field) = &parameter.owner {
+                let set = |values: &[String]| (field.set)(&mut part.clone(), values);
+                which_is_wrong(parameter, values, set)?;
+                (field.set)(&mut part, values).map_err(|e| Problem::new(parameter.key, e.0))?;
+            }
+        }
+        Ok(part)
+    }
+
+    /// Puts what is of the whole experiment into it.
+    pub fn set_up(&self, experiment: &mut Experiment) -> Result<(), Problem> {
+        for (parameter, values) in self.of_venue(experiment.venue) {
+            if let Owner::Experiment(field) = &parameter.owner {
+                let set = |values: &[String]| (field.set)(&mut experiment.clone(), values);
+                which_is_wrong(parameter, values, set)?;
+                (field.set)(experiment, values).map_err(|e| Problem::new(parameter.key, e.0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of cells, counted before they are made; nothing if it is more than can be counted.
+    fn count(&self, kernels: &[KernelChoice]) -> Option<u64> {
+        let models: u64 = kernels.iter().map(|kernel| kernel.models.len() as u64).sum();
+        // CPUs of a host, which has no kernels, are measured at once.
+        let counted = self.0.iter().filter(|(key, _)| !kernels.is_empty() || **key != "cpus");
+        count_cells(models, counted.map(|(key, values)| factor(key, values)))
+    }
+
+    /// Every kernel with every model and machine.
+    fn subjects(&self, kernels: &[KernelChoice]) -> Result<Vec<Subject>, Problem> {
+        let machines = self.machines()?;
+        let mut subjects = Vec::new();
+        for choice in kernels {
+            for preempt in &choice.models {
+                subjects.extend(machines.iter().map(|machine| Subject {
+                    kernel: choice.kernel.clone(),
+                    preempt: *preempt,
+                    optional: choice.optional,
+                    machine: machine.clone(),
+                }));
+            }
+        }
+        Ok(subjects)
+    }
+
+    /// Every value of a parameter with every one of the others.
+    fn machines(&self) -> Result<Vec<VirtualMachine>, Problem> {
+        let mut machines = vec![VirtualMachine::default()];
+        for (parameter, field) in of_machine() {
+            let Some(values) = self.values(parameter.key) else {
+                continue;
+            };
+            if values.is_empty() {
+                let what = format!("'{}' is empty; \"\" stands for none", parameter.key);
+                return Err(Problem::new(parameter.key, what));
+            }
+            let mut each = Vec::new();
+            for machine in &machines {
+                for (nth, value) in values.iter().enumerate() {
+                    let mut machine = machine.clone();
+                    (field.set)(&mut machine, value).map_err(|e| Problem::new(parameter.key, e.0).at(nth))?;
+                    each.push(machine);
+                }
+            }
+            machines = each;
+        }
+        Ok(machines)
+    }
+
+    fn of_venue(&self, venue: Venue) -> impl Iterator<Item = (&'static Parameter, &[String])> {
+        all(venue).filter_map(|parameter| Some((parameter, self.values(parameter.key)?)))
+    }
+}
+
+/// By how much a parameter multiplies the cells of the lab. What is empty or cannot be read, which is refused later, counts as
+/// one: it must not hide the length of another.
+pub(crate) fn factor(key: &str, values: &[String]) -> u64 {
+    let number = values.len() as u64;
+    match key {
+        "loads" => number,
+        "probes" => {
+            let each = values
+                .iter()
+                .map(|word| grammar::expand(word).map_or(1, |all| all.len() as u64));
+            each.sum()
+        }
+        "seeds" => values.first().and_then(|seeds| seeds.trim().parse().ok()).unwrap_or(1),
+        key if of_machine().any(|(parameter, _)| parameter.key == key) => number,
+        _ => 1,
+    }
+    .max(1)
+}
+
+/// The product; nothing if it is more than can be counted.
+pub(crate) fn count_cells(models: u64, mut factors: impl Iterator<Item = u64>) -> Option<u64> {
+    factors.try_fold(models.max(1), u64::checked_mul)
+}
+
+/// Of several values the first that is wrong by itself.
+fn which_is_wrong(
+    parameter: &Parameter,
+    values: &[String],
+    set: impl Fn(&[String]) -> Result<(), InvalidValue>,
+) -> Result<(), Problem> {
+    if !matches!(parameter.values, Values::Several(_)) {
+        return Ok(());
+    }
+    let mut each = values.iter().enumerate();
+    let wrong = each.find_map(|(nth, value)| Some((nth, set(std::slice::from_ref(value)).err()?)));
+    wrong.map_or(Ok(()), |(nth, why)| Err(Problem::new(parameter.key, why.0).at(nth)))
+}
+
+/// Says of a key that a venue does not have where it belongs.
+pub(crate) fn check_key(venue: Venue, key: &'static str) -> Result<(), Problem> {
+    if find(venue, key).is_some() {
+        return Ok(());
+    }
+    let what = match venue {
+        Venue::Lab => format!("'{key}' is for hosts, not for the lab"),
+        Venue::Host => format!("'{key}' is for the lab, not for hosts"),
+    };
+    Err(Problem::new(key, what))
+}

@@ -1,0 +1,124 @@
+//! Parameters of a whole experiment: what is put into the lab's machines, and how a host is set up.
+
+use super::{InvalidValue, Parameter, Values, experiment, maybe, one, parameter, read, whole};
+use crate::io_scheduler::split;
+use crate::{Apply, IoSchedulers};
+
+pub(super) const LAB: &[Parameter] = &[
+    Parameter {
+        help: "A program for cmd: loads, put into the machine with its libraries; may be given again",
+        values: Values::Several(whole),
+        ..parameter(
+            "add",
+            "add",
+            "PATH[:DEST]",
+            experiment(
+                |experiment, values| {
+                    Ok(experiment.added = values.iter().map(|text| read(text)).collect::<Result<_, _>>()?)
+                },
+                |experiment| experiment.added.iter().map(ToString::to_string).collect(),
+            ),
+        )
+    },
+    Parameter {
+        help: "A kernel module of your own, loaded in every machine before it measures; may be given again, in the order of loading",
+        values: Values::Several(whole),
+        ..parameter(
+            "module",
+            "module",
+            "PATH.ko[ PARAMETERS]",
+            experiment(
+                |experiment, values| {
+                    Ok(experiment.modules = values.iter().map(|text| read(text)).collect::<Result<_, _>>()?)
+                },
+                |experiment| experiment.modules.iter().map(ToString::to_string).collect(),
+            ),
+        )
+    },
+];
+
+pub(super) const HOST: &[Parameter] = &[
+    Parameter {
+        help: "CPUs that the loads run on [default: those that are not isolated; all if none is]",
+        ..parameter(
+            "load_cpus",
+            "load-cpus",
+            "LIST",
+            experiment(
+                |experiment, values| Ok(experiment.setup.load_cpus = Some(read(one(values)?)?)),
+                |experiment| maybe(experiment.setup.load_cpus.as_ref()),
+            ),
+        )
+    },
+    Parameter {
+        help: "The loads make their files in a new folder of this one [default: the temporary folder]",
+        ..parameter(
+            "work_dir",
+            "work-dir",
+            "DIR",
+            experiment(
+                |experiment, values| {
+                    let folder = std::path::absolute(one(values)?).map_err(InvalidValue::new)?;
+                    Ok(experiment.setup.work_dir = Some(folder))
+                },
+                |experiment| maybe(experiment.setup.work_dir.as_ref().map(|folder| folder.display())),
+            ),
+        )
+    },
+    Parameter {
+        help: "I/O schedulers of the disk that --work-dir is on, one after the other, e.g. none,mq-deadline,bfq{slice_idle=0}; set \
+               back even if worstcase is killed (root) [default: the one that it has]",
+        values: Values::Several(split),
+        ..parameter(
+            "io_scheduler",
+            "io-scheduler",
+            "SCHEDULER,...",
+            experiment(
+                |experiment, values| Ok(experiment.setup.io_schedulers = read::<IoSchedulers>(&values.join(","))?),
+                |experiment| {
+                    experiment
+                        .setup
+                        .io_schedulers
+                        .0
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect()
+                },
+            ),
+        )
+    },
+    Parameter {
+        help: "Set what `worstcase host doctor` can set, or what is named of it, as long as it is measured; set back even if \
+               worstcase is killed",
+        values: Values::OneOrAll,
+        ..parameter(
+            "apply",
+            "apply",
+            "SETTING,...",
+            experiment(
+                |experiment, values| Ok(experiment.setup.apply = read(&values.join(","))?),
+                |experiment| match &experiment.setup.apply {
+                    Apply::Nothing => Vec::new(),
+                    Apply::Everything => vec![String::new()],
+                    Apply::Only(names) => vec![names.join(",")],
+                },
+            ),
+        )
+    },
+    Parameter {
+        help: "Priorities of the kernel's own threads meanwhile, e.g. ktimers=90,irq/30=0 (1 to 99: SCHED_FIFO, 0: SCHED_OTHER); \
+               set back even if worstcase is killed (root)",
+        ..parameter(
+            "chrt",
+            "chrt",
+            "THREAD=PRIORITY,...",
+            experiment(
+                |experiment, values| Ok(experiment.setup.chrt = read(&values.join(","))?),
+                |experiment| {
+                    let chrt = &experiment.setup.chrt;
+                    maybe((!chrt.is_empty()).then_some(chrt))
+                },
+            ),
+        )
+    },
+];

@@ -1,0 +1,42 @@
+//! Which parameters of a host each command takes.
+
+use crate::cli::parameters::Choice;
+use worstcase_plan::Venue;
+use worstcase_plan::parameters::OF_STUDY_RUN;
+
+/// `host run`: all.
+#[derive(Debug)]
+pub struct EveryHost;
+
+impl Choice for EveryHost {
+    const VENUE: Venue = Venue::Host;
+
+    fn takes(_: &str) -> bool {
+        true
+    }
+}
+
+/// `host watch`: it has no end, measures with one seed, and has its own way with captures.
+#[derive(Debug)]
+pub struct OfWatch;
+
+impl Choice for OfWatch {
+    const VENUE: Venue = Venue::Host;
+
+    fn takes(key: &str) -> bool {
+        !["samples", "time", "seeds", "seed", "threshold", "captures", "break"].contains(&key)
+    }
+}
+
+/// `study run`: what the study cannot know.
+#[derive(Debug)]
+pub struct OfStudy;
+
+impl Choice for OfStudy {
+    const VENUE: Venue = Venue::Host;
+    const NEEDS: Option<&'static str> = Some("host");
+
+    fn takes(key: &str) -> bool {
+        OF_STUDY_RUN.contains(&key)
+    }
+}

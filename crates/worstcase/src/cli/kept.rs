@@ -1,0 +1,28 @@
+//! Where a run is kept, and by what limit it is judged: the same options for the lab and for a host.
+
+use clap::Args;
+use std::path::PathBuf;
+use worstcase_base::duration;
+use worstcase_plan::{Experiment, Problem};
+use worstcase_probe::Nanos;
+
+/// Where a run is kept, and what limit it is judged by.
+#[derive(Debug, Args)]
+pub struct Kept {
+    /// The run's folder [default: lab worstcase-run; host a new one, host-NAME-YYYYMMDD-HHMM (UTC)]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Judge every subject: no latency above this, e.g. 100us [default: 100us if inversion is the only probe]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub criterion: Option<Nanos>,
+}
+
+/// The folder of a run in the lab, if nobody names one: the same cell gives the same there, so the same folder goes on.
+pub const LAB_RUN: &str = "worstcase-run";
+
+/// With the limit that was asked for, or that its probes usually have; refused if it cannot be measured.
+pub fn judged(mut experiment: Experiment, criterion: Option<Nanos>) -> Result<Experiment, Problem> {
+    experiment.criterion = criterion.or(experiment.usual_criterion());
+    experiment.check()?;
+    Ok(experiment)
+}

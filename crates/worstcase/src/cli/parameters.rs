@@ -1,0 +1,128 @@
+//! The parameters of an experiment as options: all that a venue has, or some of them.
+
+use super::words::{self, Completed};
+use clap::builder::{StringValueParser, TypedValueParser};
+use clap::error::Error;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use std::marker::PhantomData;
+use worstcase_plan::Venue;
+use worstcase_plan::parameters::{self, Given, Parameter, Values};
+use worstcase_probe::loads::LOADS;
+use worstcase_probe::probe::PROBES;
+use worstcase_probe::venue::Only;
+
+/// Which parameters a command takes.
+pub trait Choice {
+    /// Of which venue.
+    const VENUE: Venue;
+    /// Keys of those that it takes.
+    fn takes(key: &str) -> bool;
+    /// An option that must be given with each of them.
+    const NEEDS: Option<&'static str> = None;
+}
+
+/// What was given of them.
+#[derive(Debug)]
+pub struct ParameterArgs<C> {
+    /// Values by parameter.
+    pub given: Given,
+    choice: PhantomData<C>,
+}
+
+fn taken<C: Choice>() -> impl Iterator<Item = &'static Parameter> {
+    parameters::all(C::VENUE).filter(|parameter| C::takes(parameter.key))
+}
+
+impl<C: Choice> Args for ParameterArgs<C> {
+    fn augment_args(command: Command) -> Command {
+        command.args(taken::<C>().map(|parameter| option(parameter, C::VENUE, C::NEEDS)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<C: Choice> FromArgMatches for ParameterArgs<C> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut given = Given::default();
+        for parameter in taken::<C>() {
+            if let Some(texts) = matches.get_many::<String>(parameter.key) {
+                given.insert(parameter, texts.flat_map(|text| parameter.split(text)).collect());
+            }
+        }
+        Ok(ParameterArgs {
+            given,
+            choice: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static str>) -> Arg {
+    let read = move |text: String| parameter.check(venue, &text).map(|()| text);
+    let mut option = Arg::new(parameter.key)
+        .long(parameter.flag)
+        .value_name(parameter.value_name)
+        .help(parameter.help)
+        .action(match parameter.values {
+            Values::Several(_) => ArgAction::Append,
+            Values::One | Values::OneOrAll => ArgAction::Set,
+        })
+        .allow_hyphen_values(parameter.dashes)
+        .hide_possible_values(true)
+        .value_parser(completed(parameter.key, StringValueParser::new().try_map(read)));
+    if let Values::OneOrAll = parameter.values {
+        option = option.num_args(0..=1).require_equals(true).default_missing_value("");
+    }
+    if let Some(letter) = parameter.short {
+        option = option.short(letter);
+    }
+    if let Some(other) = parameter.excludes {
+        option = option.conflicts_with(other);
+    }
+    if let Some(needed) = needs {
+        option = option.requires(needed);
+    }
+    match parameter.key {
+        "loads" => option.long_help(load_help()),
+        "probes" => option.long_help(probe_help()),
+        _ => option,
+    }
+}
+
+/// The words that a shell should know.
+fn completed<P: TypedValueParser>(key: &str, parser: P) -> Completed<P> {
+    match key {
+        "loads" => words::loads(parser),
+        "probes" => words::probes(parser),
+        _ => words::none(parser),
+    }
+}
+
+fn probe_help() -> String {
+    let mut help = String::from("Probes, separated by commas:\n");
+    for probe in &PROBES {
+        help += &format!("  {:<10} {}{}\n", probe.name, probe.about, venue(probe.only));
+    }
+    help + "Alternatives stand between slashes; every parameter is in docs/probes.md."
+}
+
+fn load_help() -> String {
+    let mut help = String::from(
+        "Loads, separated by commas; several at once as A+B. A program (cmd:...) or a path takes the rest of its \
+         option, which may be given again:\n",
+    );
+    for load in &LOADS {
+        help += &format!("  {:<20} {}{}\n", load.usage(), load.about, venue(load.only));
+    }
+    help
+}
+
+fn venue(only: Option<Only>) -> String {
+    only.map_or(String::new(), |only| format!(" ({} only)", only.venue))
+}
