@@ -123,7 +123,7 @@ fn errors_name_line_and_what_is_allowed() {
     , line 32: a real-time priority is 1 to 99, not 100
     , line 35: mips is 1000, 500, 250 or 125, not 999
     , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown key 'sedes'; known: kernels, part, quick, mips, memory_mb, cpu, cpus, quantum, probe_cpu, load_cpus, append, chrt, scheduler, disk, io_scheduler, loads, probes, interval, warmup, priority, samples, time, seeds, seed, policy, nice, add, module, timer, distance, threshold, captures, break, work_dir, apply
+    , line 26: unknown key 'sedes'; known: kernels, part, quick, mips, memory_mb, cpu, cpus, quantum, probe_cpu, load_cpus, append, chrt, scheduler, disk, io_scheduler, loads, probes, seeds, seed, interval, samples, time, warmup, priority, policy, nice, add, module, timer, distance, threshold, captures, break, work_dir, apply
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
     , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread[:null], blockread:ide-pio, blockread:virtio, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, draw[@RATE], cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], rtc[@RATE], strobe[@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], bpf[@RATE], perf[@RATE], statickeys[@RATE], hotplug[@RATE], munmap[@RATE], munmap:own[@RATE], membarrier[@RATE], membarrier:own[@RATE], module[@RATE], sysctl[@RATE], cgroup[@RATE], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]

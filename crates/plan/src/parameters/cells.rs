@@ -56,6 +56,33 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
+        help: "Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick [default: lab 5, \
+               host 1]",
+        excludes: Some("seed"),
+        ..parameter(
+            "seeds",
+            "seeds",
+            "N",
+            part(
+                |part, values| Ok(part.seeds = Seeds::to(whole_number(one(values)?)?)),
+                |part| maybe((part.seeds.first == 1).then_some(part.seeds.last)),
+            ),
+        )
+    },
+    Parameter {
+        help: "One seed alone",
+        excludes: Some("seeds"),
+        ..parameter(
+            "seed",
+            "seed",
+            "SEED",
+            part(
+                |part, values| Ok(part.seeds = Seeds::one(whole_number(one(values)?)?)),
+                |part| maybe((part.seeds.first != 1).then_some(part.seeds.last)),
+            ),
+        )
+    },
+    Parameter {
         help: "Distance of two samples [default: lab 251us, host 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: \
                three times what a round takes]. In the lab one that divides the tick sees only one phase of it",
         short: Some('i'),
@@ -66,31 +93,6 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             part(
                 |part, values| Ok(part.timing.interval = Some(time(one(values)?)?)),
                 |part| maybe(part.timing.interval.map(typed)),
-            ),
-        )
-    },
-    Parameter {
-        help: "The load runs alone for this long before the first sample [default: lab 100ms, host 1s]",
-        ..parameter(
-            "warmup",
-            "warmup",
-            "DURATION",
-            part(
-                |part, values| Ok(part.timing.warmup = time(one(values)?)?),
-                |part| vec![typed(part.timing.warmup)],
-            ),
-        )
-    },
-    Parameter {
-        help: "Real-time priority of the probe, 1 to 99 [default: lab 98, host 90]",
-        short: Some('p'),
-        ..parameter(
-            "priority",
-            "priority",
-            "N",
-            part(
-                |part, values| Ok(part.method.priority = whole_number(one(values)?)?),
-                |part| vec![part.method.priority.to_string()],
             ),
         )
     },
@@ -130,29 +132,27 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick [default: lab 5, \
-               host 1]",
-        excludes: Some("seed"),
+        help: "The load runs alone for this long before the first sample [default: lab 100ms, host 1s]",
         ..parameter(
-            "seeds",
-            "seeds",
-            "N",
+            "warmup",
+            "warmup",
+            "DURATION",
             part(
-                |part, values| Ok(part.seeds = Seeds::to(whole_number(one(values)?)?)),
-                |part| maybe((part.seeds.first == 1).then_some(part.seeds.last)),
+                |part, values| Ok(part.timing.warmup = time(one(values)?)?),
+                |part| vec![typed(part.timing.warmup)],
             ),
         )
     },
     Parameter {
-        help: "One seed alone",
-        excludes: Some("seeds"),
+        help: "Real-time priority of the probe, 1 to 99 [default: lab 98, host 90]",
+        short: Some('p'),
         ..parameter(
-            "seed",
-            "seed",
-            "SEED",
+            "priority",
+            "priority",
+            "N",
             part(
-                |part, values| Ok(part.seeds = Seeds::one(whole_number(one(values)?)?)),
-                |part| maybe((part.seeds.first != 1).then_some(part.seeds.last)),
+                |part, values| Ok(part.method.priority = whole_number(one(values)?)?),
+                |part| vec![part.method.priority.to_string()],
             ),
         )
     },

@@ -95,13 +95,7 @@ pub(super) const TABLE: &[Parameter] = &[
             "probe-cpu",
             "CPU",
             of_machine(
-                |machine, text| {
-                    machine.smp.probe = match text {
-                        "" => None,
-                        text => Some(whole_number(text)?),
-                    };
-                    Ok(())
-                },
+                |machine, text| Ok(machine.smp.probe = Some(whole_number(text)?)),
                 |machine| optional(machine.smp.probe.as_ref()),
                 probe_cpu,
                 |machine| words(probe_cpu(machine)),
@@ -116,7 +110,7 @@ pub(super) const TABLE: &[Parameter] = &[
             "load-cpus",
             "CPUS",
             of_machine(
-                |machine, text| Ok(machine.smp.load = read_optional(text)?),
+                |machine, text| Ok(machine.smp.load = Some(read(text)?)),
                 |machine| optional(machine.smp.load.as_ref()),
                 load_cpus,
                 |machine| words(load_cpus(machine)),

@@ -6,12 +6,12 @@ use worstcase_base::format::{file_name, is_file_name, plain, readable};
 use worstcase_kernels::{Flavour, version};
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::Bench;
-use worstcase_probe::priorities::Priorities;
 use worstcase_results::record::{CellEntry, Machine, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
 use super::{MOST_SERIES, Of};
-use worstcase_plan::{BootParameters, CpuModel};
+use worstcase_plan::VirtualMachine;
+use worstcase_plan::parameters::{self, MachineField};
 
 /// A subject as it is shown.
 #[derive(Clone, Debug)]
@@ -242,42 +242,25 @@ fn micros(records: &[Record]) -> String {
 
 /// Of each its label, as short as it can be and still differ, and the same without the kernel's version.
 fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
-    fn varying<T: PartialEq>(subjects: &[(SubjectId, &Subject)], pick: fn(&Subject) -> Option<T>) -> bool {
-        distinct(subjects.iter().map(|(_, s)| pick(s))).len() > 1
-    }
-    let varies = |pick: fn(&Subject) -> Option<u32>| varying(subjects, pick);
-    let (cpu_varies, boot_varies) = (varying(subjects, cpu), varying(subjects, appended));
-    let priorities_vary = varying(subjects, priorities);
-    let (disks_vary, schedulers_vary) = (varying(subjects, disk), varying(subjects, io_scheduler));
+    let values = |of: &dyn Fn(&Subject) -> String| distinct(subjects.iter().map(|(_, s)| of(s))).len();
+    let of_machine = |subject: &Subject, of: fn(&VirtualMachine) -> String| subject.virtual_machine().map(of);
+    let differ = |field: &MachineField| values(&|s| of_machine(s, field.get).unwrap_or_default()) > 1;
+    let differing: Vec<&MachineField> = parameters::of_machine()
+        .map(|(_, field)| field)
+        .filter(|field| differ(field))
+        .collect();
     let venues = distinct(subjects.iter().map(|(_, s)| s.venue())).len() > 1;
-    let (mips_vary, memory_varies) = (varies(mips), varies(memory_mb));
+    let on_host = |subject: &Subject| match &subject.machine {
+        Machine::Host(host) => host.io_scheduler.clone(),
+        Machine::Lab(_) | Machine::Foreign(_) => None,
+    };
+    let schedulers_vary = values(&|subject| on_host(subject).unwrap_or_default()) > 1;
     let machine = |subject: &Subject| {
-        let mut text = String::new();
-        if let Some(n) = mips(subject).filter(|_| mips_vary) {
-            text += &format!(" {n} MIPS");
-        }
-        if let Some(n) = memory_mb(subject).filter(|_| memory_varies) {
-            text += &format!(" {n} MB");
-        }
-        if let Some(cpu) = cpu(subject).filter(|_| cpu_varies) {
-            text += &format!(" {cpu}");
-        }
-        if let Some(words) = appended(subject).filter(|words| boot_varies && !words.is_empty()) {
-            text += &format!(" {words}");
-        }
-        if let Some(words) = priorities(subject).filter(|words| priorities_vary && !words.is_empty()) {
-            text += &format!(" {words}");
-        }
-        if let Some(disk) = disk(subject).filter(|_| disks_vary) {
-            text += &format!(" {disk}");
-        }
-        if let Some(scheduler) = io_scheduler(subject).filter(|_| schedulers_vary) {
-            text += &format!(" {scheduler}");
-        }
-        if venues && subject.venue() == Venue::Host {
-            text += " host";
-        }
-        text
+        let phrases = differing.iter().filter_map(|field| of_machine(subject, field.phrase));
+        let scheduler = on_host(subject).filter(|_| schedulers_vary);
+        let host = (venues && subject.venue() == Venue::Host).then(|| "host".into());
+        let words = phrases.chain(scheduler).chain(host).filter(|words| !words.is_empty());
+        words.map(|words| format!(" {words}")).collect::<String>()
     };
     let pair = |(_, subject): &(SubjectId, &Subject)| {
         let (series, flavour) = kernel(subject);
@@ -313,22 +296,6 @@ pub fn mips(subject: &Subject) -> Option<u32> {
 /// The lab's memory: of a host it tells nothing.
 pub fn memory_mb(subject: &Subject) -> Option<u32> {
     subject.virtual_machine().map(|machine| machine.memory_mb)
-}
-
-fn cpu(subject: &Subject) -> Option<CpuModel> {
-    subject.virtual_machine().map(|machine| machine.cpu)
-}
-
-fn appended(subject: &Subject) -> Option<BootParameters> {
-    subject.virtual_machine().map(|machine| machine.append.clone())
-}
-
-fn priorities(subject: &Subject) -> Option<Priorities> {
-    subject.virtual_machine().map(|machine| machine.chrt.clone())
-}
-
-fn disk(subject: &Subject) -> Option<String> {
-    Some(subject.virtual_machine()?.disk.as_ref()?.word().to_string())
 }
 
 /// The I/O scheduler that was asked for, with its settings.
@@ -390,6 +357,13 @@ mod tests {
         }
         let labels = labels_of(&[subject("6.1.0-50-amd64", "none"), slow]);
         assert_eq!(labels, ["6.1 none 1000 MIPS", "6.1 none 500 MIPS"]);
+        let mut several = subject("6.1.0-50-amd64", "none");
+        if let Machine::Lab(lab) = &mut several.machine {
+            lab.machine.smp.cpus = 4;
+            lab.machine.scheduler = Some("o-1".parse().unwrap());
+        }
+        let labels = labels_of(&[subject("6.1.0-50-amd64", "none"), several]);
+        assert_eq!(labels, ["6.1 none", "6.1 none 4cpus scheduler o-1"]);
     }
 
     #[test]

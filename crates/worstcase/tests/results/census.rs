@@ -35,7 +35,7 @@ fn what_is_not_understood() {
         (vec!["--diff", "x"], "--cell <ID>"),
         (
             vec!["--cell", &id, "--add", "/no/such/program"],
-            "there is no file /no/such/program",
+            "--add /no/such/program: there is no such file",
         ),
     ] {
         census(dir.path(), &words).code(2).stdout("").stderr(contains(says));

@@ -189,7 +189,7 @@ fn another_run_is_never_written_over() {
         ),
         (
             &|plan| plan.experiment.parts[0].seeds = Seeds::to(4),
-            "seeds (1 to 5 there, 1 to 4 here)",
+            "seeds (5 there, 4 here)",
         ),
         (
             &|plan| plan.experiment.parts[0].loads = vec!["shm+fork".parse().unwrap()],

@@ -91,7 +91,10 @@ fn what_cannot_be_in_a_study() {
             "cpus = \"0-1\"",
             "line 28: in the lab 'cpus' is how many, like \"1,2,4\", not '0-1'",
         ),
-        ("cpus = 2", "line 28: invalid type: integer `2`, expected a string"),
+        (
+            "cpus = 2.5",
+            "line 28: invalid type: floating point `2.5`, expected a text",
+        ),
         (
             "cpus = \"2\"\nprobe_cpu = 2",
             "line 29: the probe cannot run on CPU 2: the machine has CPUs 0 to 1",
