@@ -13,6 +13,7 @@ pub mod format;
 pub mod lock;
 pub mod machine;
 pub mod output;
+pub mod progress;
 pub mod room;
 pub mod sealed;
 pub mod tail;

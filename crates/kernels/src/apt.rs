@@ -21,7 +21,8 @@ use super::catalog::{Catalog, Part};
 use super::sandbox::{self, Lent};
 use super::sources::{self, Source};
 use super::unpacked::{Packing, Unpacked};
-use super::{KernelError, Observer, packages};
+use super::{KernelError, packages};
+use worstcase_base::progress::Progress;
 
 /// What an update needs: 50 MB of lists, 120 MB of apt's own cache of them, and as much again while they are replaced.
 /// (On a full disk apt-get 2.6 waits for ever for its own helper.)
@@ -32,7 +33,7 @@ const DOWNLOAD_BYTES: u64 = 150_000_000;
 /// apt-get on one cache.
 pub struct Apt<'a> {
     cache: &'a Cache,
-    observer: &'a dyn Observer,
+    progress: &'a dyn Progress,
 }
 
 /// What apt-get said.
@@ -48,8 +49,8 @@ struct AptOutput {
 
 impl<'a> Apt<'a> {
     /// Touches nothing yet.
-    pub fn new(cache: &'a Cache, observer: &'a dyn Observer) -> Apt<'a> {
-        Apt { cache, observer }
+    pub fn new(cache: &'a Cache, progress: &'a dyn Progress) -> Apt<'a> {
+        Apt { cache, progress }
     }
 
     /// Fetches the package lists of all suites and reads the kernels out of them.
@@ -212,7 +213,7 @@ impl<'a> Apt<'a> {
                 .map_while(Result::ok)
             {
                 match percent(&line) {
-                    Some(percent) => self.observer.progress(what, percent),
+                    Some(percent) => self.progress.download(what, percent),
                     None => messages.push(line),
                 }
             }
@@ -222,7 +223,7 @@ impl<'a> Apt<'a> {
             what: what.into(),
             why: e.to_string(),
         })?;
-        self.observer.done();
+        self.progress.end();
         let reached = output.lines().any(|l| l.starts_with("Get:") || l.starts_with("Hit:"));
         Ok(AptOutput {
             ok: status.success(),

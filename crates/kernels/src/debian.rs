@@ -29,7 +29,7 @@ pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
     if let Some(catalog) = stored.clone().filter(|_| good) {
         return Ok(catalog);
     }
-    match Apt::new(cache, options.observer).update(&archives) {
+    match Apt::new(cache, options.progress).update(&archives) {
         Ok(catalog) => {
             let json = serde_json::to_vec(&catalog).expect("a catalog of strings and numbers is always JSON");
             cache.write_file(&cache.path(CATALOG.0, CATALOG.1), &json)?;
@@ -39,7 +39,7 @@ pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
             Some(catalog) => {
                 let hours = age.unwrap_or(0) / 3600;
                 options
-                    .observer
+                    .progress
                     .note(&format!("package lists of {hours} hours ago are used: {error}"));
                 Ok(catalog)
             }
@@ -77,7 +77,7 @@ pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> R
             Err(error @ (KernelError::NoNetwork { .. } | KernelError::AptFailed { .. } | KernelError::NoApt)),
             Some(key),
         ) => {
-            options.observer.note(&format!("{key} from the cache is used: {error}"));
+            options.progress.note(&format!("{key} from the cache is used: {error}"));
             store.open(&key, text)?.ok_or(error)
         }
         (newest, _) => newest,
@@ -176,10 +176,10 @@ fn fetch(text: &str, entry: &Entry, store: &Store<'_>, options: &ResolveOptions<
     if let Some(kernel) = store.open(&key, text)? {
         return Ok(kernel);
     }
-    let apt = Apt::new(&options.cache, options.observer);
+    let apt = Apt::new(&options.cache, options.progress);
     store.build(&key, Some((&entry.package, &entry.version)), text, |into| {
         let debs = apt.download(&entry.parts, into)?;
-        options.observer.progress(&format!("unpacking {}", entry.label), 100.0);
+        options.progress.download(&format!("unpacking {}", entry.label), 100.0);
         Ok(debs)
     })
 }

@@ -21,7 +21,7 @@ pub fn get(kernel: &Kernel, modules: &BTreeSet<String>, options: &ResolveOptions
     if let Some(kept) = kept(kernel, &options.cache) {
         return Ok(kept);
     }
-    let apt = Apt::new(&options.cache, options.observer);
+    let apt = Apt::new(&options.cache, options.progress);
     let package = kept::package(&kernel.release);
     let gone = || {
         none(format!(
@@ -30,15 +30,15 @@ pub fn get(kernel: &Kernel, modules: &BTreeSet<String>, options: &ResolveOptions
     };
     let part = apt.find(&package, version)?.ok_or_else(gone)?;
     let megabytes = part.size.div_ceil(1_000_000);
-    options.observer.note(&format!(
+    options.progress.note(&format!(
         "{package}: {megabytes} MB to download, about an eighth of it is kept"
     ));
     options.cache.require_free(part.size + VMLINUX_BYTES)?;
     kept::keep(&options.cache, &kernel.release, version, |into| {
         let debs = apt.download(&[part], into)?;
-        options.observer.progress(&format!("unpacking {package}"), 100.0);
+        options.progress.download(&format!("unpacking {package}"), 100.0);
         let vmlinux = deb::unpack_debug(&debs[0], modules, into);
-        options.observer.done();
+        options.progress.end();
         vmlinux
     })
 }

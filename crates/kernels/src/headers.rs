@@ -55,7 +55,7 @@ fn download(
     into: &Path,
     none: &dyn Fn(String) -> KernelError,
 ) -> Result<Vec<PathBuf>, KernelError> {
-    let apt = Apt::new(&options.cache, options.observer);
+    let apt = Apt::new(&options.cache, options.progress);
     let part = |package: &str| {
         let gone = || {
             none(format!(

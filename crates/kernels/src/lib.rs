@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use worstcase_base::progress::Progress;
 
 use serde::{Deserialize, Serialize};
 
@@ -173,25 +174,6 @@ pub enum Lists {
     Renew,
 }
 
-/// Told of what goes on while it takes time. Everything but errors.
-pub trait Observer: Sync {
-    /// Something the user should know.
-    fn note(&self, text: &str);
-    /// How far a download is, 0 to 100.
-    fn progress(&self, what: &str, percent: f64);
-    /// What made progress is over.
-    fn done(&self);
-}
-
-/// An observer that keeps everything to itself.
-pub struct Silent;
-
-impl Observer for Silent {
-    fn note(&self, _: &str) {}
-    fn progress(&self, _: &str, _: f64) {}
-    fn done(&self) {}
-}
-
 /// How to resolve.
 #[derive(Clone)]
 pub struct ResolveOptions<'a> {
@@ -202,19 +184,19 @@ pub struct ResolveOptions<'a> {
     /// Archives to ask beside the system's, from now on; if not said, those that were named before.
     pub archives: Option<Vec<archive::Archive>>,
     /// Who is told.
-    pub observer: &'a dyn Observer,
+    pub progress: &'a dyn Progress,
     /// Becomes true when the user wants an end: a build then ends.
     pub stop: Arc<AtomicBool>,
 }
 
 impl<'a> ResolveOptions<'a> {
     /// The user's cache; what is in it is taken as it is. For everything but `kernels list` and `kernels get`.
-    pub fn from_cache(observer: &'a dyn Observer) -> Result<ResolveOptions<'a>, CacheError> {
+    pub fn from_cache(progress: &'a dyn Progress) -> Result<ResolveOptions<'a>, CacheError> {
         Ok(ResolveOptions {
             cache: Cache::open()?,
             lists: Lists::IfMissing,
             archives: None,
-            observer,
+            progress,
             stop: Arc::default(),
         })
     }
@@ -228,7 +210,7 @@ impl ResolveOptions<'static> {
             cache: Cache::at(cache),
             lists: Lists::IfMissing,
             archives: None,
-            observer: &Silent,
+            progress: &worstcase_base::progress::Silent,
             stop: Arc::default(),
         }
     }
@@ -300,7 +282,7 @@ fn from_packages(
             let others: Vec<_> = others.map(|path| path.display().to_string()).collect();
             if !others.is_empty() {
                 let text = format!("{}: with {} beside it", named.display(), others.join(", "));
-                options.observer.note(&text);
+                options.progress.note(&text);
             }
         }
         Ok(packages)

@@ -13,7 +13,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
-use worstcase_results::record::{CellResult, Executor, Progress, Record, Run, Task, parallel};
+use worstcase_base::progress::{Progress, Work};
+use worstcase_results::record::{CellResult, Executor, Record, Run, Task, parallel};
 
 /// Runs a matrix.
 pub struct LabExecutor<'a> {
@@ -46,11 +47,14 @@ impl<'a> LabExecutor<'a> {
     /// Measures all tasks without a run folder; their records, in order.
     pub fn records(&mut self, progress: &dyn Progress) -> Result<Vec<Record>, LabError> {
         let all: Vec<usize> = (0..self.planned.tasks().len()).collect();
-        progress.begin(self.preparations(&all), all.len());
+        progress.begin(&Work {
+            preparations: self.preparations(&all),
+            ..Work::cells(all.len())
+        });
         self.begin(&all, progress)?;
         parallel(self.how.jobs, &all, |task| {
             let record = self.result(*task)?.record;
-            progress.measured(&record.id);
+            progress.done(&format!("measured {}", record.id));
             Ok(record)
         })
     }
@@ -103,7 +107,7 @@ impl Executor for LabExecutor<'_> {
             let cached = this.is_booted(*subject);
             let snapshot = Snapshot::obtain(this.how.cache, prepared, this.how.limit)?;
             if !cached {
-                progress.prepared(&prepared.subject.label());
+                progress.prepared(&format!("booted {}", prepared.subject.label()));
             }
             Ok::<_, LabError>((*subject, snapshot))
         })?;

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use worstcase_base::cache::Cache;
-use worstcase_kernels::Observer;
+use worstcase_base::progress::Progress;
 
 /// The program's name on the search path.
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -27,11 +27,11 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// Looks at the named QEMU, or at the one on the search path. What takes time is kept in the cache. The observer is
+    /// Looks at the named QEMU, or at the one on the search path. What takes time is kept in the cache. The user is
     /// told where it cannot be confined here.
-    pub fn find(program: Option<&Path>, cache: &Cache, observer: &dyn Observer) -> Result<Qemu, LabError> {
+    pub fn find(program: Option<&Path>, cache: &Cache, progress: &dyn Progress) -> Result<Qemu, LabError> {
         if !Confinement::is_possible()? {
-            observer.note(
+            progress.note(
                 "this kernel has no Landlock, so QEMU may write to every file that you may write to; \
                  switch it on (lsm=landlock,...) before you run a kernel that you do not trust",
             );
@@ -54,7 +54,7 @@ impl Qemu {
             })?;
         let path = on_search_path(program);
         let path = std::path::absolute(&path).map_err(|e| cannot_start(&path, e))?;
-        let (program, digest) = as_whom(path, &version, cache, observer)?;
+        let (program, digest) = as_whom(path, &version, cache, progress)?;
         Ok(Qemu {
             program,
             digest,
@@ -82,7 +82,7 @@ fn as_whom(
     path: PathBuf,
     version: &str,
     cache: &Cache,
-    observer: &dyn Observer,
+    progress: &dyn Progress,
 ) -> Result<(Program, String), LabError> {
     if rustix::process::geteuid().is_root() {
         let nobody = Program {
@@ -99,7 +99,7 @@ fn as_whom(
             }
             Err(reason) => reason,
         };
-        observer.note(&format!(
+        progress.note(&format!(
             "QEMU cannot be the user nobody ({reason}), so it stays root, without most of root's capabilities: it may read \
              every file; name a QEMU that all users can execute (--qemu) before you run a kernel that you do not trust",
         ));

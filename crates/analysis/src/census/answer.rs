@@ -9,8 +9,9 @@ use super::findings::{Findings, findings};
 use super::take::{How, take};
 use super::top::TopList;
 use std::num::NonZeroUsize;
+use worstcase_base::progress::{Progress, Work};
 use worstcase_probe::census::Kind;
-use worstcase_results::record::{Progress, Run, parallel};
+use worstcase_results::record::{Run, parallel};
 
 /// What censuses say.
 #[derive(Clone, Debug)]
@@ -105,11 +106,11 @@ fn each<T: Send>(
     tell: impl Fn(&Chosen, CellCensus, Vec<TopList>) -> Result<T, CensusError> + Sync,
 ) -> Result<Vec<T>, CensusError> {
     check(cells, how)?;
-    progress.begin(0, cells.len());
+    progress.begin(&Work::cells(cells.len()));
     parallel(jobs, cells, |cell| {
         let (taken, longest) = take(cell, how, in_detail)?;
         let told = tell(cell, taken, longest)?;
-        progress.measured(&cell.record.id);
+        progress.done(&format!("replayed {}", cell.record.id));
         Ok(told)
     })
 }

@@ -28,11 +28,12 @@ use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use worstcase_base::progress::{Progress, Work};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_probe::Nanos;
 use worstcase_probe::bench::{Bench, Details, Line};
-use worstcase_results::record::{Progress, Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
+use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// Where breakdowns are in the cache.
 const AREA: &str = "breakdowns";
@@ -193,13 +194,13 @@ pub fn all(
     let cells: Vec<&Record> = cells
         .filter(|r| r.accounting.rows() > 0 && can_be_explained(r))
         .collect();
-    progress.begin(0, cells.len());
+    progress.begin(&Work::cells(cells.len()));
     let told = parallel(jobs, &cells, |record| {
         let told = match record.subject.venue() {
             Venue::Host => host::worst(run, records, record, each)?,
             Venue::Lab => worst_of_cell(means, run, records, record, each)?,
         };
-        progress.measured(&record.id);
+        progress.done(&format!("replayed {}", record.id));
         Ok::<_, ExplainError>(told)
     })?;
     Ok(told.into_iter().flatten().collect())

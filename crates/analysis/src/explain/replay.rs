@@ -33,7 +33,7 @@ pub struct Ready<'a> {
 impl<'a> Ready<'a> {
     /// Of a record of this run.
     pub fn of(means: &Means<'a>, run: &Run, record: &'a Record) -> Result<Ready<'a>, ExplainError> {
-        let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.observer)?;
+        let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
         let additions = means.additions.or_of(&run.plan().experiment)?;
         let again = Again::of(record, &additions, &qemu, means.options, None)?;
         Ok(Ready {

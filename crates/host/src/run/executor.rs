@@ -17,10 +17,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use worstcase_base::Exit;
+use worstcase_base::progress::Progress;
 use worstcase_base::utc::Utc;
 use worstcase_probe::Probe;
 use worstcase_probe::bench::{Bench, Switch};
-use worstcase_results::record::{Executor, Machine, Origin, Progress, Record, Run, Subject, Task, WasSet};
+use worstcase_results::record::{Executor, Machine, Origin, Record, Run, Subject, Task, WasSet};
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {

@@ -48,7 +48,7 @@ pub fn resolve(
         let build = folder.join("build");
         let log = build.join("build.log");
         options
-            .observer
+            .progress
             .note(&format!("building {name}, which takes minutes; see {}", log.display()));
         tree.check_out(&state)?;
         let builder = Builder {

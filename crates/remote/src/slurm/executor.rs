@@ -14,10 +14,11 @@ use std::{fs, io};
 use worstcase_base::Exit;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
+use worstcase_base::progress::Progress;
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
-use worstcase_results::record::{CellId, Executor, Progress, Record, Run, Task, parallel};
+use worstcase_results::record::{CellId, Executor, Record, Run, Task, parallel};
 
 /// What a node needs beside a machine's memory.
 const MORE_MEMORY_MB: u32 = 512;
@@ -163,7 +164,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
                 return Ok(Some(*task));
             };
             run.write_cell(&result)?;
-            progress.measured(self.id(*task));
+            progress.done(&format!("measured {}", self.id(*task)));
             Ok::<_, RemoteError>(None)
         })?;
         Ok(left.into_iter().flatten().collect())

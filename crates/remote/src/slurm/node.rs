@@ -5,15 +5,15 @@ use crate::RemoteError;
 use std::path::Path;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
+use worstcase_base::progress::Progress;
 use worstcase_base::{files, machine};
-use worstcase_kernels::Observer;
 use worstcase_lab::LabError;
 use worstcase_lab::parcel;
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::subject::Prepared;
 
 /// Measures the cells of a task. What fails is told to the controller; the task then ends.
-pub fn run(folder: &Path, task: usize, cache: &Cache, observer: &dyn Observer) -> Result<(), RemoteError> {
+pub fn run(folder: &Path, task: usize, cache: &Cache, progress: &dyn Progress) -> Result<(), RemoteError> {
     let plan = JobFolder::plan(folder)?;
     let cells = plan.tasks.get(task).cloned().ok_or_else(|| RemoteError::File {
         path: folder.to_path_buf(),
@@ -23,7 +23,7 @@ pub fn run(folder: &Path, task: usize, cache: &Cache, observer: &dyn Observer) -
     for cell in &plan.cells[cells] {
         let measured = (|| {
             if opened.as_ref().is_none_or(|(subject, _)| *subject != cell.subject) {
-                opened = Some((cell.subject, open(folder, &plan, cell.subject, cache, observer)?));
+                opened = Some((cell.subject, open(folder, &plan, cell.subject, cache, progress)?));
             }
             let (_, prepared) = opened.as_ref().expect("opened above");
             let spec = cell
@@ -54,9 +54,9 @@ fn open(
     plan: &JobPlan,
     subject: usize,
     cache: &Cache,
-    observer: &dyn Observer,
+    progress: &dyn Progress,
 ) -> Result<Prepared, RemoteError> {
-    let qemu = Qemu::find(plan.qemu.as_deref(), cache, observer)?;
+    let qemu = Qemu::find(plan.qemu.as_deref(), cache, progress)?;
     let subject = &plan.subjects[subject];
     let image = folder.join(format!("{}.initrd", subject.parcel.key));
     let initrd = files::read(&image).map_err(RemoteError::io(&image))?;

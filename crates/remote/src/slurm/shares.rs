@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use worstcase_base::digest::Digest;
 use worstcase_base::format::shell;
-use worstcase_results::record::Progress;
+use worstcase_base::progress::Progress;
 
 /// A shared file system may show so late that a task is done.
 const SEEN_AFTER: Duration = Duration::from_secs(5);
@@ -183,7 +183,14 @@ mod tests {
             fails,
             scripts: &scripts,
         };
-        let done = all(&shares, how, batch, &(), &AtomicBool::new(stopped)).map_err(|e| e.to_string());
+        let done = all(
+            &shares,
+            how,
+            batch,
+            &worstcase_base::progress::Silent,
+            &AtomicBool::new(stopped),
+        )
+        .map_err(|e| e.to_string());
         let left = std::fs::read_dir(dir.path().join("jobs"))
             .map_or(0, |jobs| jobs.filter(|j| j.as_ref().unwrap().path().is_dir()).count());
         assert_eq!(left, 0, "the folder goes");

@@ -13,7 +13,7 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::sha256_hex;
 use worstcase_base::machine;
-use worstcase_kernels::Observer;
+use worstcase_base::progress::Progress;
 use worstcase_lab::LabError;
 use worstcase_lab::cell::Parts;
 use worstcase_lab::parcel::{self, Parcel};
@@ -26,10 +26,10 @@ const AREA: &str = "parcels";
 const MOST: u64 = 4 << 30;
 
 /// Answers until the controller is gone.
-pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, observer: &dyn Observer) -> Result<(), RemoteError> {
+pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Progress) -> Result<(), RemoteError> {
     let asked = asked();
     let mut out = io::stdout().lock();
-    let qemu = match Qemu::find(qemu, cache, observer) {
+    let qemu = match Qemu::find(qemu, cache, progress) {
         Ok(qemu) => qemu,
         Err(error) => return answer(&mut out, &Answer::Failed(failure(&error.into()))),
     };

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use worstcase_base::progress::{Progress, Work};
 
 /// What is measured in one go: a cell of the lab; on a host a cell for each CPU, all at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub trait Executor: Sync {
                 return Ok(());
             }
             self.measure(*task, run, stop)?;
-            progress.measured(&self.tasks()[*task].cells[0].id);
+            progress.done(&format!("measured {}", self.tasks()[*task].cells[0].id));
             Ok(())
         })
         .map(drop)
@@ -68,25 +69,6 @@ pub trait Executor: Sync {
 
     /// Puts back what [`Executor::begin`] changed, after its failure too.
     fn end(&mut self) -> Result<(), Self::Error>;
-}
-
-/// Told of what is done.
-pub trait Progress: Sync {
-    /// So many steps of preparation, and so many tasks.
-    fn begin(&self, preparations: usize, tasks: usize);
-    /// A step of preparation is done.
-    fn prepared(&self, what: &str);
-    /// A task is done; its first cell.
-    fn measured(&self, cell: &CellId);
-    /// What goes on elsewhere, in words.
-    fn state(&self, _what: &str) {}
-}
-
-/// Tells nobody.
-impl Progress for () {
-    fn begin(&self, _: usize, _: usize) {}
-    fn prepared(&self, _: &str) {}
-    fn measured(&self, _: &CellId) {}
 }
 
 /// How it ended.
@@ -115,7 +97,10 @@ pub fn execute<E: Executor>(
     for task in &missing {
         put_aside_half(executor, &executor.tasks()[*task], run)?;
     }
-    progress.begin(executor.preparations(&missing), missing.len());
+    progress.begin(&Work {
+        preparations: executor.preparations(&missing),
+        ..Work::cells(missing.len())
+    });
     let begun = executor.begin(&missing, progress);
     let measured = begun.and_then(|()| executor.measure_all(&missing, run, progress, stop));
     let ended = executor.end();

@@ -35,7 +35,7 @@ mod totals;
 pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{BuildError, CellResult, Stamp};
 pub use check::MOST;
-pub use execute::{Completed, Executor, Progress, Task, execute, parallel};
+pub use execute::{Completed, Executor, Task, execute, parallel};
 pub use folder::FolderError;
 pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};

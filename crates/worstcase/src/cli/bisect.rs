@@ -6,7 +6,7 @@ mod step;
 use super::compare::{breakdown, worsening};
 use super::lab::{self, ExecutorArgs, Jobs, QemuArgs, Selection, run_cells};
 use super::output::print;
-use super::progress::Terminal;
+use super::progress::ProgressDisplay;
 use super::{Error, stop};
 use clap::Args;
 use kernels::Kernels;
@@ -103,7 +103,7 @@ impl BisectArgs {
 
 /// Runs the command.
 pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     if let Some(kernel) = &args.step {
         return step::run(args, kernel, &terminal);
     }

@@ -4,7 +4,7 @@ use super::Error;
 use super::completions;
 use super::lab::{Jobs, with_slurm};
 use super::output::print;
-use super::progress::{Bar, Terminal};
+use super::progress::ProgressDisplay;
 use super::replay::ReplayArgs;
 use super::stop;
 use clap::Args;
@@ -14,6 +14,7 @@ use std::process::ExitCode;
 pub use worstcase_analysis::census::take::How;
 use worstcase_analysis::census::{Answer, Asked, Share, answer, of_run, of_share};
 use worstcase_base::cache::Cache;
+use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
@@ -83,9 +84,9 @@ pub struct CensusArgs {
 
 /// Runs the command.
 pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
-    let bar = Bar::new();
+    let bar = ProgressDisplay::new();
     let answer = taken(args, &bar);
-    bar.finish();
+    bar.end();
     let Some(answer) = answer? else {
         return Ok(ExitCode::SUCCESS);
     };
@@ -97,11 +98,11 @@ pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
 }
 
 /// None if there is nothing to show yet.
-fn taken(args: &CensusArgs, bar: &Bar) -> Result<Option<Answer>, Error> {
+fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<Answer>, Error> {
     let run = Run::open(&args.run)?;
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache, options.observer)?;
+    let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache, options.progress)?;
     let how = How {
         qemu: &qemu,
         additions: &args.replay.added.named()?,
@@ -127,7 +128,7 @@ fn taken(args: &CensusArgs, bar: &Bar) -> Result<Option<Answer>, Error> {
 }
 
 /// Lets other machines replay the cells into the cache, if that is wanted; false if it was not done.
-fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &Bar) -> Result<bool, Error> {
+fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &ProgressDisplay) -> Result<bool, Error> {
     let options = match &args.executor {
         Choice::Local => return Ok(true),
         Choice::Slurm(options) => options,
@@ -177,9 +178,9 @@ fn for_a_share() -> Vec<String> {
 
 /// Prints a table of all cells of a run that was just measured.
 pub fn summary(run: &Run, how: &How, jobs: NonZeroUsize) -> Result<(), Error> {
-    let bar = Bar::new();
+    let bar = ProgressDisplay::new();
     let ensembles = of_run(run, how, jobs, OWNERS, &bar);
-    bar.finish();
+    bar.end();
     let text = census::run(&ensembles?, OWNERS, Style::of_stdout());
     Ok(print(&format!("\n{text}"))?)
 }

@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::output::print;
-use super::progress::Terminal;
+use super::progress::ProgressDisplay;
 use super::replay::ReplayArgs;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     print(&text)?;
     if args.explain {
         let worst = worst.ok_or(CompareCliError::NothingWorse)?;
-        let terminal = Terminal::default();
+        let terminal = ProgressDisplay::new();
         let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
         let additions = args.replay.added.named()?;
         let means = args.replay.means(&additions, &options, None);

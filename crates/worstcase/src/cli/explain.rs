@@ -3,7 +3,7 @@
 use super::completions;
 use super::lab::Jobs;
 use super::output::print;
-use super::progress::{Bar, Terminal};
+use super::progress::ProgressDisplay;
 use super::{Error, replay::ReplayArgs};
 use clap::Args;
 use std::num::NonZeroUsize;
@@ -16,12 +16,13 @@ use worstcase_analysis::explain::{
 };
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_analysis::operation::{self, Operation};
+use worstcase_base::progress::{Progress, Work};
 use worstcase_base::{Exit, output};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{CellId, Progress, Record, Run, Venue, parallel};
+use worstcase_results::record::{CellId, Record, Run, Venue, parallel};
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
 #[derive(Debug, Args)]
@@ -133,7 +134,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     if args.cell.is_none() && records.iter().any(can_be_explained) {
         records.retain(can_be_explained);
     }
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
     let means = args.replay.means(&additions, &options, args.debug_info.as_deref());
@@ -192,14 +193,14 @@ fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> 
     if asks_for_one || files.iter().any(|file| file.is_some()) {
         return Err(ShowBreakdownError::AllGaps(records[0].id.clone()).into());
     }
-    let bar = Bar::new();
-    bar.begin(0, records.len());
+    let bar = ProgressDisplay::new();
+    bar.begin(&Work::cells(records.len()));
     let cells = parallel(args.jobs.count(), records, |record| {
         let entered = noise::entered(means, run, record)?;
-        bar.measured(&record.id);
+        bar.done(&format!("replayed {}", record.id));
         Ok::<Entered, ExplainError>(entered)
     });
-    bar.finish();
+    bar.end();
     let cells = cells?;
     Ok(match args.json {
         true => worstcase_report::entered::json(&cells),
@@ -210,10 +211,10 @@ fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> 
 /// The worst samples of every cell, or of one, by cause.
 fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
     let only = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
-    let bar = Bar::new();
+    let bar = ProgressDisplay::new();
     let (each, jobs) = (args.each.get(), args.jobs.count());
     let breakdowns = explain::all(means, run, records, only.as_ref(), each, jobs, &bar);
-    bar.finish();
+    bar.end();
     let breakdowns = breakdowns?;
     let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::output::{print, print_json};
-use super::progress::Terminal;
+use super::progress::ProgressDisplay;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::archive::Archive;
 use worstcase_kernels::catalog::{Entry, usable};
@@ -183,14 +183,14 @@ pub struct ShowArgs {
 
 /// Runs a subcommand.
 pub fn run(command: KernelsCommand) -> Result<(), Error> {
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     let options = |refresh: bool, lists, archives| -> Result<_, Error> {
         let lists = if refresh { Lists::Renew } else { lists };
         Ok(ResolveOptions {
             cache: Cache::open()?,
             lists,
             archives,
-            observer: &terminal,
+            progress: &terminal,
             stop: Default::default(),
         })
     };
@@ -311,7 +311,7 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
     let table: String = table.lines().map(|line| format!("{}\n", line.trim())).collect();
     print(&table)?;
     for note in &catalog.notes {
-        options.observer.note(note);
+        options.progress.note(note);
     }
     Ok(())
 }

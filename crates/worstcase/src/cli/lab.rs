@@ -8,7 +8,7 @@ mod versions;
 
 use super::kept::{Kept, LAB_RUN};
 use super::output::print;
-use super::progress::{Bar, Terminal};
+use super::progress::ProgressDisplay;
 use super::{census, show, stop};
 use crate::cli::{Error, VERSION};
 use clap::{Args, Subcommand};
@@ -20,6 +20,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_base::cache::Cache;
+use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::matrix::Matrix;
@@ -98,7 +99,7 @@ impl RunArgs {
             false => self.kernels.kernels.clone(),
             true => versions::of_series(
                 &self.kernels.kernels,
-                &ResolveOptions::from_cache(&Terminal::default())?,
+                &ResolveOptions::from_cache(&ProgressDisplay::new())?,
             )?,
         };
         let experiment = self.selection.experiment(&kernels, self.kept.criterion)?;
@@ -138,7 +139,7 @@ pub struct NodeArgs {
 /// Runs `lab-node`.
 pub fn run_node(args: &NodeArgs) -> Result<ExitCode, Error> {
     let cache = Cache::open()?;
-    slurm::node::run(&args.folder, args.task, &cache, &Terminal::default())?;
+    slurm::node::run(&args.folder, args.task, &cache, &ProgressDisplay::new())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -153,7 +154,7 @@ pub struct WorkerArgs {
 /// Runs `lab-worker`.
 pub fn run_worker(args: &WorkerArgs) -> Result<ExitCode, Error> {
     let cache = Cache::open()?;
-    ssh::worker::run(VERSION, args.qemu.as_deref(), &cache, &Terminal::default())?;
+    ssh::worker::run(VERSION, args.qemu.as_deref(), &cache, &ProgressDisplay::new())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -174,7 +175,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     if how.census {
         plan.experiment.check_census()?;
     }
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     let stop = stop::on_signals()?;
     let options = ResolveOptions {
         stop: stop.clone(),
@@ -214,14 +215,14 @@ pub fn run_cells(plan: Plan, output: &Path, additions: &Additions, means: &Means
     let matrix = Matrix::prepare(&cells, additions, means.qemu, means.options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(output, RunPlan::new(plan, entries))?;
-    let bar = Bar::new();
+    let bar = ProgressDisplay::new();
     let outcome = means.execute(matrix, &run, &bar);
-    bar.finish();
+    bar.end();
     Ok((run, outcome?))
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
     let experiment = args.selection.experiment(&args.kernels.kernels, None)?;

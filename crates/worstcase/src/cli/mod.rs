@@ -38,6 +38,9 @@ use worstcase_plan::Plan;
 #[derive(Debug, Parser)]
 #[command(version = VERSION, about, after_help = EXIT_CODES)]
 pub struct Cli {
+    /// Show no progress
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -128,6 +131,9 @@ pub enum Command {
 
 /// Runs the command.
 pub fn run(cli: Cli) -> Result<ExitCode, Error> {
+    if cli.quiet {
+        progress::be_quiet();
+    }
     match cli.command {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::run(command),

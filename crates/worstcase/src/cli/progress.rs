@@ -1,87 +1,221 @@
-//! Progress on a terminal, nothing in a pipe: of a matrix, of a command without cells, of what kernels need.
+//! Progress as it is shown: a bar on a terminal, a line every ten seconds in a pipe, nothing with `--quiet`.
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::IsTerminal;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use worstcase_base::format::plain;
-use worstcase_kernels::Observer;
-use worstcase_results::record::{CellId, Progress};
+use worstcase_base::progress::{Progress, Work};
 
-/// A bar on standard error: cells done, time left.
-pub struct Bar {
-    bar: ProgressBar,
-    done: AtomicUsize,
-    cells: AtomicUsize,
+/// Whether `--quiet` was given.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Shows no progress from now on.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether no progress is shown.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// A boot takes as long as some cells; the estimate of the time left needs a common measure.
 const BOOT_WEIGHT: u64 = 5;
+/// How often a line is written where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-impl Bar {
-    /// A bar that shows itself only on a terminal.
-    pub fn new() -> Bar {
-        Bar::on(match std::io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        })
+/// Progress on standard error.
+pub struct ProgressDisplay {
+    target: Target,
+    /// Frozen while a line is made of it.
+    counted: Mutex<Counted>,
+}
+
+enum Target {
+    Terminal(ProgressBar),
+    Pipe,
+    Nothing,
+}
+
+/// What is done of what is to be done.
+#[derive(Default)]
+struct Counted {
+    units: String,
+    count: usize,
+    done: usize,
+    weight: u64,
+    weight_done: u64,
+    begun: Option<Instant>,
+    told: Option<Instant>,
+}
+
+impl Default for ProgressDisplay {
+    fn default() -> ProgressDisplay {
+        ProgressDisplay::new()
+    }
+}
+
+impl ProgressDisplay {
+    /// On standard error.
+    pub fn new() -> ProgressDisplay {
+        let target = match (is_quiet(), std::io::stderr().is_terminal()) {
+            (true, _) => Target::Nothing,
+            (false, true) => Target::Terminal(hidden(ProgressDrawTarget::stderr())),
+            (false, false) => Target::Pipe,
+        };
+        ProgressDisplay::on(target)
     }
 
-    fn on(target: ProgressDrawTarget) -> Bar {
-        Bar {
-            bar: ProgressBar::with_draw_target(None, target),
-            done: AtomicUsize::new(0),
-            cells: AtomicUsize::new(0),
+    fn on(target: Target) -> ProgressDisplay {
+        ProgressDisplay {
+            target,
+            counted: Mutex::default(),
         }
-    }
-
-    /// Takes the bar off the terminal.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
     }
 
     /// Does something that writes to the terminal.
     pub fn suspended<T>(&self, what: impl FnOnce() -> T) -> T {
-        self.bar.suspend(what)
+        match &self.target {
+            Target::Terminal(bar) => bar.suspend(what),
+            Target::Pipe | Target::Nothing => what(),
+        }
     }
 
-    fn say(&self, last: &str) {
-        let (done, cells) = (self.done.load(Ordering::Relaxed), self.cells.load(Ordering::Relaxed));
-        self.bar.set_message(format!("{done}/{cells} cells; {last}"));
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows where it is, and what was last.
+    fn show(&self, counted: &mut Counted, last: &str) {
+        match &self.target {
+            Target::Terminal(bar) => {
+                bar.set_position(counted.weight_done);
+                bar.set_message(counted.message(last));
+            }
+            Target::Pipe => {
+                if let Some(line) = counted.line(last, Instant::now()) {
+                    eprintln!("worstcase: {line}");
+                }
+            }
+            Target::Nothing => {}
+        }
     }
 }
 
-impl Progress for Bar {
-    fn begin(&self, boots: usize, cells: usize) {
-        let style = ProgressStyle::with_template("{bar:24} {elapsed} gone, {left}{wide_msg}");
-        self.bar
-            .set_style(style.expect("a constant template").with_key("left", time_left));
-        self.bar.set_length(boots as u64 * BOOT_WEIGHT + cells as u64);
-        self.cells.store(cells, Ordering::Relaxed);
-        self.say(&if boots > 0 {
-            format!("booting {boots} subjects")
-        } else {
-            "measuring".into()
-        });
-        self.bar.enable_steady_tick(Duration::from_millis(250));
+impl Counted {
+    fn message(&self, last: &str) -> String {
+        match self.units.is_empty() {
+            true => plain(last),
+            false => format!("{}/{} {}; {}", self.done, self.count, self.units, plain(last)),
+        }
     }
 
-    fn prepared(&self, subject: &str) {
-        self.bar.inc(BOOT_WEIGHT);
-        self.say(&format!("booted {subject}"));
+    /// A line, if the last one is long enough ago.
+    fn line(&mut self, last: &str, now: Instant) -> Option<String> {
+        let since = self.told.or(self.begun).map(|told| now.duration_since(told));
+        if since.is_none_or(|since| since < BETWEEN_LINES) {
+            return None;
+        }
+        self.told = Some(now);
+        let gone = now.duration_since(self.begun?);
+        let left = match self.weight_done {
+            0 => String::new(),
+            done => {
+                let left = gone.as_secs_f64() / done as f64 * self.weight.saturating_sub(done) as f64;
+                format!(", {} left", HumanDuration(Duration::from_secs_f64(left)))
+            }
+        };
+        Some(format!("{} gone{left}: {}", HumanDuration(gone), self.message(last)))
+    }
+}
+
+impl Progress for ProgressDisplay {
+    fn note(&self, text: &str) {
+        self.suspended(|| eprintln!("worstcase: note: {}", plain(text)));
     }
 
-    fn measured(&self, cell: &CellId) {
-        self.bar.inc(1);
-        self.done.fetch_add(1, Ordering::Relaxed);
-        self.say(&format!("measured {}", cell));
+    fn begin(&self, work: &Work<'_>) {
+        let mut counted = self.counted();
+        *counted = Counted {
+            units: work.units.to_string(),
+            count: work.count,
+            weight: work.preparations as u64 * BOOT_WEIGHT + work.count as u64,
+            begun: Some(Instant::now()),
+            ..Counted::default()
+        };
+        if let Target::Terminal(bar) = &self.target {
+            let style = ProgressStyle::with_template("{bar:24} {elapsed} gone, {left}{wide_msg}");
+            bar.set_style(style.expect("a constant template").with_key("left", time_left));
+            bar.reset();
+            bar.set_length(counted.weight);
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+        let first = match work.preparations {
+            0 => "beginning".to_string(),
+            n => format!("booting {n} subjects"),
+        };
+        self.show(&mut counted, &first);
+    }
+
+    fn prepared(&self, what: &str) {
+        let mut counted = self.counted();
+        counted.weight_done += BOOT_WEIGHT;
+        self.show(&mut counted, what);
+    }
+
+    fn done(&self, what: &str) {
+        let mut counted = self.counted();
+        counted.weight_done += 1;
+        counted.done += 1;
+        self.show(&mut counted, what);
     }
 
     fn state(&self, what: &str) {
-        self.say(what);
+        let mut counted = self.counted();
+        if counted.begun.is_none() {
+            counted.begun = Some(Instant::now());
+            if let Target::Terminal(bar) = &self.target {
+                let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
+                bar.set_style(style.expect("a constant template"));
+                bar.enable_steady_tick(Duration::from_millis(250));
+            }
+        }
+        self.show(&mut counted, what);
     }
+
+    fn download(&self, what: &str, percent: f64) {
+        let mut counted = self.counted();
+        if counted.begun.is_none() {
+            *counted = Counted {
+                weight: 1_000,
+                begun: Some(Instant::now()),
+                ..Counted::default()
+            };
+            if let Target::Terminal(bar) = &self.target {
+                let style = ProgressStyle::with_template("{spinner} {bar:30} {percent:>3} % {wide_msg}");
+                bar.set_style(style.expect("a constant template"));
+                bar.reset();
+                bar.set_length(counted.weight);
+            }
+        }
+        counted.weight_done = (percent * 10.0) as u64;
+        self.show(&mut counted, what);
+    }
+
+    fn end(&self) {
+        *self.counted() = Counted::default();
+        if let Target::Terminal(bar) = &self.target {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A bar that is not drawn before something begins.
+fn hidden(target: ProgressDrawTarget) -> ProgressBar {
+    ProgressBar::with_draw_target(None, target)
 }
 
 /// Nothing can be said before something is done.
@@ -89,64 +223,6 @@ fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         // A message that cannot be written is only not seen.
         let _ = write!(out, "{} left, ", HumanDuration(state.eta()));
-    }
-}
-
-/// What a command does that has no cells to count, on standard error.
-pub struct Steps(ProgressBar);
-
-impl Steps {
-    /// Shown only on a terminal.
-    pub fn new() -> Steps {
-        let target = match std::io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}").expect("a constant template"));
-        bar.enable_steady_tick(Duration::from_millis(250));
-        Steps(bar)
-    }
-
-    /// What is done now.
-    pub fn say(&self, what: &str) {
-        self.0.set_message(plain(what));
-    }
-
-    /// Takes it off the terminal.
-    pub fn finish(&self) {
-        self.0.finish_and_clear();
-    }
-}
-
-/// Notes go to standard error; progress does so on a terminal only.
-#[derive(Default)]
-pub struct Terminal {
-    bar: Mutex<Option<ProgressBar>>,
-}
-
-impl Observer for Terminal {
-    fn note(&self, text: &str) {
-        eprintln!("worstcase: note: {}", plain(text));
-    }
-
-    fn progress(&self, what: &str, percent: f64) {
-        if !std::io::stderr().is_terminal() {
-            return;
-        }
-        let mut bar = self.bar.lock().unwrap_or_else(|e| e.into_inner());
-        let bar = bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{spinner} {bar:30} {percent:>3} % {wide_msg}");
-            ProgressBar::new(1000).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        bar.set_message(plain(what));
-        bar.set_position((percent * 10.0) as u64);
-    }
-
-    fn done(&self) {
-        if let Some(bar) = self.bar.lock().unwrap_or_else(|e| e.into_inner()).take() {
-            bar.finish_and_clear();
-        }
     }
 }
 
@@ -158,16 +234,38 @@ mod tests {
     #[test]
     fn no_time_is_left_before_something_is_done() {
         let terminal = InMemoryTerm::new(5, 80);
-        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
-        let shown = || {
-            bar.bar.force_draw();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let shown = ProgressDisplay::on(Target::Terminal(hidden(target)));
+        let contents = || {
+            if let Target::Terminal(bar) = &shown.target {
+                bar.force_draw();
+            }
             terminal.contents()
         };
-        bar.begin(0, 2);
-        assert!(shown().ends_with("0s gone, 0/2 cells; measuring"), "{}", shown());
-        bar.measured(&CellId::try_from("a".to_string()).unwrap());
-        assert!(shown().contains(" left, 1/2 cells; measured a"), "{}", shown());
-        bar.finish();
+        shown.begin(&Work::cells(2));
+        assert!(contents().ends_with("0s gone, 0/2 cells; beginning"), "{}", contents());
+        shown.done("measured a");
+        assert!(contents().contains(" left, 1/2 cells; measured a"), "{}", contents());
+        shown.end();
         assert_eq!(terminal.contents(), "");
+    }
+
+    #[test]
+    fn a_pipe_gets_a_line_every_ten_seconds() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let mut counted = Counted {
+            units: "cells".into(),
+            count: 4,
+            weight: 4,
+            begun: Some(begun),
+            ..Counted::default()
+        };
+        assert_eq!(counted.line("measured a", at(9)), None);
+        (counted.done, counted.weight_done) = (1, 1);
+        let line = counted.line("measured b", at(20)).unwrap();
+        assert_eq!(line, "20 seconds gone, 60 seconds left: 1/4 cells; measured b");
+        assert_eq!(counted.line("measured c", at(29)), None);
+        assert!(counted.line("measured d", at(30)).is_some());
     }
 }

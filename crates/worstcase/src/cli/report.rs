@@ -2,7 +2,7 @@
 
 use super::lab::Jobs;
 use super::output::{OutputError, print, print_data};
-use super::progress::{Bar, Steps, Terminal};
+use super::progress::ProgressDisplay;
 use super::replay::ReplayArgs;
 use clap::Args;
 use std::io;
@@ -12,13 +12,14 @@ use worstcase_analysis::explain::{ExplainError, worst_of_host, worst_of_lab};
 use worstcase_base::Exit;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
+use worstcase_base::progress::{Progress, Work};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_probe::Nanos;
 use worstcase_report::View;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, Options};
-use worstcase_results::record::{Progress, Quantity, Record, Run, RunError, Venue, parallel};
+use worstcase_results::record::{Quantity, Record, Run, RunError, Venue, parallel};
 use worstcase_results::verdict::{Criterion, verdicts};
 
 /// Write runs as one page that works offline: the answer, pictures, breakdowns, and what it was measured on
@@ -112,8 +113,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
 }
 
 fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportError> {
-    let steps = Steps::new();
-    steps.say(&format!("reading {}", run.dir().display()));
+    let steps = ProgressDisplay::new();
+    steps.state(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
     let limit = args.criterion.or(run.plan().criterion());
     let whole = Options::default();
@@ -124,7 +125,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
         ..whole
     };
     let pictures = picture::of_run(run, &records, options)?;
-    steps.finish();
+    steps.end();
     let breakdowns = breakdowns(args, run, &records)?;
     let parts = PageParts { pictures, breakdowns };
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
@@ -143,7 +144,7 @@ const TOLD: [&str; 2] = ["wakeup", "response"];
 
 /// Of each subject's worst cell.
 fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<BreakdownPart>, ReportError> {
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
     let means = args.replay.means(&additions, &options, None);
@@ -151,18 +152,18 @@ fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<Br
         .into_iter()
         .filter(|record| record.foreign.is_none() && (args.breakdowns || record.subject.venue() == Venue::Host))
         .collect();
-    let bar = Bar::new();
-    bar.begin(0, cells.len());
+    let bar = ProgressDisplay::new();
+    bar.begin(&Work::cells(cells.len()));
     let breakdowns = parallel(args.jobs.count(), &cells, |record| {
         let breakdown = match record.subject.venue() {
             Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),
             Venue::Lab => worst_of_lab(&means, run, records, record)?
                 .map(|told| BreakdownPart::new(&told.breakdown, Some(&told.folded))),
         };
-        bar.measured(&record.id);
+        bar.done(&format!("replayed {}", record.id));
         Ok::<_, ExplainError>(breakdown)
     });
-    bar.finish();
+    bar.end();
     Ok(breakdowns?.into_iter().flatten().collect())
 }
 

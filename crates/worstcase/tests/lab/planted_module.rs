@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use worstcase_analysis::breakdown::cause::Mechanism;
 use worstcase_analysis::breakdown::lines::Source;
 use worstcase_analysis::breakdown::spans::{Kind, LineShare, Span};
-use worstcase_kernels::{ResolveOptions, Silent, headers, resolve};
+use worstcase_base::progress::Silent;
+use worstcase_kernels::{ResolveOptions, headers, resolve};
 use worstcase_results::record::{Machine, Run};
 
 const WORK: u64 = 150_000;

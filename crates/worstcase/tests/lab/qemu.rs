@@ -7,7 +7,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use worstcase_base::cache::Cache;
-use worstcase_kernels::Silent;
+use worstcase_base::progress::Silent;
 use worstcase_lab::qemu::Qemu;
 
 fn cell(controller: &Controller, qemu: &Path, run: &Path) -> Command {

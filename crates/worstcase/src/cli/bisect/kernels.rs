@@ -87,7 +87,7 @@ impl Kernels {
             From::Tree(_) => return Ok(Vec::new()),
         };
         if let Some(note) = between.note {
-            options.observer.note(&note);
+            options.progress.note(&note);
         }
         Ok(between.names)
     }

@@ -2,7 +2,7 @@
 
 use super::{Bench, BisectArgs};
 use crate::cli::Error;
-use crate::cli::progress::Terminal;
+use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
 use std::process::ExitCode;
 use worstcase_bisect::BisectError;
@@ -17,7 +17,7 @@ const SKIP: u8 = 125;
 const ABORT: u8 = 128;
 
 /// Runs `--step`.
-pub fn run(args: &BisectArgs, kernel: &str, terminal: &Terminal) -> Result<ExitCode, Error> {
+pub fn run(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<ExitCode, Error> {
     let code = answer(args, kernel, terminal).unwrap_or_else(|error| {
         eprintln!("worstcase: {error}");
         ABORT + error.exit_code()
@@ -25,7 +25,7 @@ pub fn run(args: &BisectArgs, kernel: &str, terminal: &Terminal) -> Result<ExitC
     Ok(ExitCode::from(code))
 }
 
-fn answer(args: &BisectArgs, kernel: &str, terminal: &Terminal) -> Result<u8, Error> {
+fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<u8, Error> {
     let options = ResolveOptions::from_cache(terminal)?;
     let qemu = args.qemu.find(&options)?;
     let bench = Bench {

@@ -11,6 +11,7 @@ use super::on::{self, OnArgs};
 use crate::cli::Error;
 use crate::cli::kept::{Kept, judged};
 use crate::cli::parameters::ParameterArgs;
+use crate::cli::progress::is_quiet;
 use crate::cli::{show, stop};
 use clap::Args;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_base::Exit;
+use worstcase_base::progress::Silent;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{HostError, StateFolder};
@@ -68,11 +70,8 @@ pub struct RunArgs {
 #[derive(Debug, Default, Args)]
 pub struct View {
     /// Plain lines while it measures, also on a terminal
-    #[arg(long, conflicts_with = "quiet")]
+    #[arg(long)]
     plain: bool,
-    /// Show nothing while it measures
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 impl RunArgs {
@@ -122,7 +121,7 @@ pub fn measure(
     let broke = Broke::default();
     let watched = broke.watch(watch(view, criterion, &stop), hooks.on_break, output);
     let mut executor = HostExecutor::new(matrix, state, Box::new(watched));
-    let outcome = execute(&mut executor, &run, &(), &stop);
+    let outcome = execute(&mut executor, &run, &Silent, &stop);
     // Gives the terminal back.
     drop(executor);
     let ended = broke.end();
@@ -173,7 +172,7 @@ fn tell_short(run: &Run) -> Result<(), Error> {
 /// What is shown meanwhile.
 fn watch(view: &View, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn Watch + Send> {
     match () {
-        () if view.quiet => Box::new(Quiet),
+        () if is_quiet() => Box::new(Quiet),
         () if !view.plain && live::is_usable() => Box::new(Live::new(criterion, stop.clone())),
         () => Box::new(Lines::default()),
     }

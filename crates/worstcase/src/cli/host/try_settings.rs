@@ -3,7 +3,7 @@
 use super::folder;
 use crate::cli::Error;
 use crate::cli::output::{print, print_json};
-use crate::cli::progress::Bar;
+use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
 use crate::cli::words;
 use clap::Args;
@@ -13,6 +13,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_analysis::trial::{Trial, judge};
 use worstcase_base::duration;
+use worstcase_base::progress::{Progress, Silent, Work};
 use worstcase_base::utc::Utc;
 use worstcase_host::doctor::{examine, settable};
 use worstcase_host::message::Message;
@@ -25,7 +26,7 @@ use worstcase_probe::Nanos;
 use worstcase_probe::loads::LoadSpec;
 use worstcase_report::terminal::Style;
 use worstcase_report::trial::terminal;
-use worstcase_results::record::{Executor, Progress, Quantity, Run, RunPlan};
+use worstcase_results::record::{Executor, Quantity, Run, RunPlan};
 
 const HELP: &str = "\
 Examples:
@@ -77,7 +78,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let names: Vec<&str> = settings.iter().map(String::as_str).collect();
     let folder = args.output.clone().unwrap_or_else(|| folder::new("try"));
     let stop = stop::on_signals()?;
-    let bar = Bar::new();
+    let bar = ProgressDisplay::new();
     let trying = Trying {
         args,
         folder: &folder,
@@ -86,7 +87,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         bar: &bar,
     };
     let outcome = trying.all(&names);
-    bar.finish();
+    bar.end();
     let Some(trial) = outcome? else {
         eprintln!("worstcase: ended before the first round was over; the machine is as it was");
         return Ok(ExitCode::SUCCESS);
@@ -136,7 +137,7 @@ struct Trying<'a> {
     folder: &'a Path,
     state: &'a StateFolder,
     stop: &'a AtomicBool,
-    bar: &'a Bar,
+    bar: &'a ProgressDisplay,
 }
 
 /// Variants, each with the highest latency of every round that was over.
@@ -175,7 +176,10 @@ impl Trying<'_> {
             .map(|v| self.ready(v))
             .collect::<Result<Vec<_>, Error>>()?;
         let rounds = self.args.rounds as usize;
-        self.bar.begin(0, rounds * ready.len());
+        self.bar.begin(&Work {
+            units: "measurements",
+            ..Work::cells(rounds * ready.len())
+        });
         let mut measured: Measured = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
         for (round, order) in orders(ready.len(), rounds, Utc::now().seconds())
             .into_iter()
@@ -189,7 +193,7 @@ impl Trying<'_> {
                     return Ok(measured);
                 }
                 of_round[place] = highest(run, round)?;
-                self.bar.measured(&run.plan().cells[0].id);
+                self.bar.done(&format!("measured {}", run.plan().cells[0].id));
             }
             measured
                 .iter_mut()
@@ -201,7 +205,7 @@ impl Trying<'_> {
 
     /// One round of a variant: its settings are made before, and set back behind it.
     fn measure(&self, run: &Run, executor: &mut HostExecutor, round: usize) -> Result<(), Error> {
-        let begun = executor.begin(&[round], &());
+        let begun = executor.begin(&[round], &Silent);
         let measured = begun.and_then(|()| match executor.refused() {
             Some(why) => Err(HostError::Argument(format!("{why}; run as root"))),
             None => executor.measure(round, run, self.stop),

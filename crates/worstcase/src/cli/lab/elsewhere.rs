@@ -1,6 +1,6 @@
 //! The executor of a matrix: this machine, Slurm, or machines that ssh reaches.
 
-use crate::cli::progress::Bar;
+use crate::cli::progress::ProgressDisplay;
 use crate::cli::{Error, VERSION};
 use std::io::{BufRead, IsTerminal, Write};
 use std::num::NonZeroUsize;
@@ -38,7 +38,7 @@ pub struct Means<'a> {
 
 impl Means<'_> {
     /// Measures what the run lacks.
-    pub fn execute(&self, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
+    pub fn execute(&self, matrix: Matrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
         match self.executor {
             Choice::Local => {
                 let how = How {
@@ -53,7 +53,13 @@ impl Means<'_> {
         }
     }
 
-    fn by_slurm(&self, options: &Options, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
+    fn by_slurm(
+        &self,
+        options: &Options,
+        matrix: Matrix,
+        run: &Run,
+        bar: &ProgressDisplay,
+    ) -> Result<Completed, Error> {
         with_slurm(options, &self.options.cache, bar, |how| {
             let means = slurm::Means {
                 how,
@@ -66,7 +72,7 @@ impl Means<'_> {
         })
     }
 
-    fn by_ssh(&self, hosts: &Path, matrix: Matrix, run: &Run, bar: &Bar) -> Result<Completed, Error> {
+    fn by_ssh(&self, hosts: &Path, matrix: Matrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
         let how = ssh::How {
             cache: &self.options.cache,
             limit: self.limit,
@@ -79,7 +85,7 @@ impl Means<'_> {
 }
 
 /// Does something with Slurm that asks and tells beside the bar.
-pub fn with_slurm<T>(options: &Options, cache: &Cache, bar: &Bar, act: impl FnOnce(slurm::How) -> T) -> T {
+pub fn with_slurm<T>(options: &Options, cache: &Cache, bar: &ProgressDisplay, act: impl FnOnce(slurm::How) -> T) -> T {
     act(slurm::How {
         cache,
         options: options.clone(),

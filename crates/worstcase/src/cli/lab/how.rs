@@ -57,7 +57,7 @@ pub struct How {
 impl QemuArgs {
     /// Finds it.
     pub fn find(&self, options: &ResolveOptions) -> Result<Qemu, LabError> {
-        Qemu::find(self.qemu.as_deref(), &options.cache, options.observer)
+        Qemu::find(self.qemu.as_deref(), &options.cache, options.progress)
     }
 
     /// The one that is named.

@@ -4,12 +4,13 @@ use super::how::{Jobs, QemuArgs};
 use crate::cli::Error;
 use crate::cli::completions;
 use crate::cli::output::print;
-use crate::cli::progress::{Bar, Terminal};
+use crate::cli::progress::ProgressDisplay;
 use crate::cli::replay::AddedArgs;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_analysis::explain::{has_latency, worst_cell};
+use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::executor::{How, LabExecutor};
@@ -69,7 +70,7 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
     let variations = variations(&matrix::planned(&record)?, args.seeds);
     let cells: Vec<PlannedCell> = variations.iter().flat_map(|v| v.cells.clone()).collect();
 
-    let terminal = Terminal::default();
+    let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
     let additions = args.added.named()?.or_of(&run.plan().experiment)?;
@@ -79,9 +80,9 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
         jobs: args.jobs.count(),
         limit: args.qemu.limit(),
     };
-    let bar = Bar::new();
+    let bar = ProgressDisplay::new();
     let all = LabExecutor::new(matrix, how).records(&bar);
-    bar.finish();
+    bar.end();
     let all = all?;
     let mut rest = &all[..];
     let groups = variations.into_iter().map(|variation| {

@@ -25,7 +25,7 @@ pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<S
         let kept: Vec<String> = found.iter().filter(is_alike).map(Entry::version_name).collect();
         let left_out = found.len() - kept.len();
         if left_out > 0 {
-            options.observer.note(&format!(
+            options.progress.note(&format!(
                 "{short}: {left_out} of {} versions left out: they are built for another release of Debian than {}, with another compiler; name them to have them",
                 found.len(),
                 newest.version
@@ -44,7 +44,7 @@ fn those_to_be_had(names: Vec<String>, options: &ResolveOptions<'_>) -> Result<V
         match resolve(&name, options) {
             Ok(_) => had.push(name),
             Err(error) if error.is_listed_in_vain() => {
-                options.observer.note(&format!("{name} left out: {error}"));
+                options.progress.note(&format!("{name} left out: {error}"));
                 refused = Some(error);
             }
             Err(error) => return Err(error.into()),

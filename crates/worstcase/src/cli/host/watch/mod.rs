@@ -8,6 +8,7 @@ use super::choice::OfWatch;
 use super::folder;
 use crate::cli::kept::judged;
 use crate::cli::parameters::ParameterArgs;
+use crate::cli::progress::is_quiet;
 use crate::cli::{Error, stop};
 use clap::Args;
 use looker::Looker;
@@ -85,9 +86,6 @@ pub struct WatchArgs {
     /// Write metrics to this file every 15 s, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
     textfile: Option<PathBuf>,
-    /// Show nothing while it measures, not even a line for each segment
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 /// How many segments are kept.
@@ -143,7 +141,7 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         selection: SELECTION,
         time: args.time,
     };
-    let looker = Looker::new(&order, args.quiet);
+    let looker = Looker::new(&order, is_quiet());
     let cpus: Vec<u32> = order.matrix.specs.iter().flat_map(|spec| spec.cpus.clone()).collect();
     let served = args
         .metrics
