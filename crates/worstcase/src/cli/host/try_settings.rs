@@ -233,7 +233,7 @@ impl Trying<'_> {
         let dir = self.folder.join(&variant.name);
         Run::check_begun(&dir, false)?;
         let run = Run::create(&dir, RunPlan::new(plan, cells))?;
-        Ok((run, HostExecutor::new(matrix, self.state, Box::new(Silent))))
+        Ok((run, HostExecutor::new(matrix, self.state, Box::new(Unwatched))))
     }
 }
 
@@ -246,9 +246,9 @@ fn highest(run: &Run, round: usize) -> Result<Nanos, Error> {
 }
 
 /// A measurement of many says nothing of its own.
-struct Silent;
+struct Unwatched;
 
-impl Watch for Silent {
+impl Watch for Unwatched {
     fn note(&mut self, _note: &str) {}
 
     fn begin(&mut self, _nth: usize, _of: usize, _spec: &HostSpec) {}
