@@ -4,7 +4,13 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// The code that decides who owns a section of a census, and when the probe slept.
-const DECIDES: [&str; 3] = ["crates/analysis/src", "crates/lab/src", "crates/probe/src"];
+const DECIDES: [&str; 5] = [
+    "crates/analysis/src",
+    "crates/lab/src",
+    "crates/contract/src",
+    "crates/instruments/src",
+    "crates/logs/src",
+];
 
 fn main() {
     let here = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");

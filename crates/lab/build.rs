@@ -3,6 +3,7 @@
 //!
 //! The guest's bytes are part of every lab result: they must not depend on where the source lies, so paths are remapped.
 
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -68,7 +69,8 @@ fn main() {
         .canonicalize()
         .expect("the workspace is there");
     for part in [
-        "crates/probe",
+        "crates/logs",
+        "crates/instruments",
         "crates/disk",
         "crates/guest",
         "crates/policy-loader",
@@ -81,6 +83,24 @@ fn main() {
     for payload in PAYLOADS {
         build(payload, &workspace, &out);
     }
+    println!("cargo::rustc-env=WORSTCASE_CARRIES={}", digests(&out));
+}
+
+/// What is part of every result, with the first half of its SHA-256: `guest 0123..., plugin-v1.so 4567...`.
+fn digests(out: &Path) -> String {
+    let digest = |file: &str| {
+        let bytes = std::fs::read(out.join(file)).expect("it was built");
+        let hex: String = Sha256::digest(bytes)[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("{file} {hex}")
+    };
+    PAYLOADS
+        .iter()
+        .map(|payload| digest(payload.file))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn build(payload: &Payload, workspace: &Path, out: &Path) {

@@ -4,8 +4,8 @@
 //! replay is needed.
 
 use serde::Serialize;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Details, DiskDetails, DiskRequest, Extent, IoDetails};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Details, DiskDetails, DiskRequest, Extent, IoDetails};
 use worstcase_results::record::{CellId, Quantity, Record};
 
 /// What an instant of the operation went into.
@@ -162,7 +162,7 @@ fn part(at: Nanos, inside: &[&DiskRequest], own: &[&DiskRequest]) -> Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::bench::DiskAction;
+    use worstcase_contract::bench::DiskAction;
 
     fn request(arrived: u64, began: u64, ended: u64, [seek, rotation]: [u64; 2]) -> DiskRequest {
         DiskRequest {

@@ -1,8 +1,8 @@
 //! What each of a machine's settings brought, measured in turns with the machine as it is.
 
 use serde::Serialize;
+use worstcase_contract::Nanos;
 use worstcase_host::run::trial::Variant;
-use worstcase_probe::Nanos;
 use worstcase_results::stats::many::holm;
 use worstcase_results::stats::ranks::{RankTest, Shift};
 use worstcase_results::stats::{interval, median};

@@ -1,6 +1,6 @@
 //! Durations as people type and read them: `100us`, `2.5ms`, `50000ns`.
 
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// Units that are accepted, with their length in ns.
 const UNITS: [(&str, u64); 7] = [

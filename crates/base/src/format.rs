@@ -1,7 +1,7 @@
 //! Numbers and foreign text, ready to be shown.
 
 use crate::digest::sha256_hex;
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// Microseconds with three digits that matter: `0.116`, `4.71`, `83.7`, `217`, `15402`.
 pub fn micros(value: Nanos) -> String {

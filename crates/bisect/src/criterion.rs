@@ -4,7 +4,7 @@ use crate::figures::Figure;
 use std::fmt;
 use std::str::FromStr;
 use worstcase_base::duration;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::compare::side::Figures;
 
 /// What is looked at of a cell.

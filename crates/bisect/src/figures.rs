@@ -3,7 +3,7 @@
 use crate::criterion::Measure;
 use serde::{Deserialize, Serialize};
 use worstcase_base::format::micros;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::compare::Side;
 use worstcase_results::compare::side::Group;
 use worstcase_results::record::{Run, RunError, Subject, SubjectId};

@@ -5,8 +5,8 @@ use super::timers::{allow_files, arm};
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::clock;
 
 /// Until the timers expire: enough to arm them, and not the probe's period, so that the two walk past each other.
 const AHEAD: Nanos = Nanos(1_004_300);

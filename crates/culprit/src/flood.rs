@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
-use worstcase_probe::sys::{device, udp};
+use worstcase_instruments::sys::{device, udp};
 
 const PORT: u16 = 9;
 

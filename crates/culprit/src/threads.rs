@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::io;
 use std::thread::{Builder, JoinHandle};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::{clock, sched::Policy};
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::{clock, sched::Policy};
 
 /// Above the probe.
 const HIGHEST: u8 = 99;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Later than any cell ends.
 const FAR: Nanos = Nanos(1_000_000_000_000_000);

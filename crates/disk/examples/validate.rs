@@ -1,8 +1,8 @@
 //! How far the models are from their data sheets: `cargo run --example validate --features profiles -p worstcase-disk`.
 
 use worstcase_disk::{Action, Disk, Profile, Request, SECTOR, profiles};
-use worstcase_probe::Nanos;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_logs::Nanos;
+use worstcase_logs::prng::SplitMix64;
 
 /// Requests of one kind, so many at once: sectors a second, requests a second, and the mean time of the arm.
 struct Rates {

@@ -1,7 +1,7 @@
 //! What a disk did.
 
 use crate::{Action, Ended, SECTOR};
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// Sums over all requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use crate::{Action, Ended, Flash, Parts, Profile, Request, SECTOR};
 use std::collections::{BTreeMap, VecDeque};
-use worstcase_probe::Nanos;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_logs::Nanos;
+use worstcase_logs::prng::SplitMix64;
 
 /// See the module.
 pub struct Chips {

@@ -24,7 +24,7 @@ pub use profile::{Flash, Kind, Latency, Profile, ProfileError, Rotating};
 pub use request::{Action, Ended, Parts, Request};
 pub use text::NoProfile;
 
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// Kernel modules that a machine with such a disk may need: the device, the file system, the schedulers.
 pub const MODULES: [&str; 6] = ["nbd", "crc32c_generic", "ext4", "mq-deadline", "kyber-iosched", "bfq"];

@@ -1,7 +1,7 @@
 //! What a disk is, in numbers.
 
 use serde::{Deserialize, Serialize};
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// A disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use crate::{Flash, Kind, Latency, Profile, ProfileError, Rotating};
 use serde::Deserialize;
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// Those that come with worstcase; the first is the usual one.
 pub const NAMES: [&str; 4] = ["hdd", "laptop", "ssd", "nvme"];

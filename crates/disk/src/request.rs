@@ -1,6 +1,6 @@
 //! What a disk is asked for, and what became of it.
 
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

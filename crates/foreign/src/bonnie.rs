@@ -4,7 +4,7 @@
 use super::FormatError;
 use super::files;
 use super::measured::{Extremes, Measured, Overrun, Series, Values};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
 
 const TOOL: &str = "bonnie++";

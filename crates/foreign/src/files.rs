@@ -1,7 +1,8 @@
 //! What the tools that work with files have in common: sizes, and worstcase's name of the same work.
 
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, Io, IoDetails};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Bench, Io, IoDetails};
+use worstcase_contract::names;
 
 const UNKNOWN: &str = "unknown";
 
@@ -27,7 +28,7 @@ pub fn work(what: &str) -> Option<String> {
         true => format!("io{what}"),
         false => format!("io:{what}"),
     };
-    let io: Bench = name.parse().ok()?;
+    let io = names::parse(&name).ok()?;
     Some(io.to_string())
 }
 
@@ -45,7 +46,7 @@ pub fn own_name(words: &[&str]) -> String {
 
 /// The work of a probe `io`, if it is one.
 pub fn io(probe: &str) -> Option<Io> {
-    match probe.parse() {
+    match names::parse(probe) {
         Ok(Bench::Io(io)) => Some(io),
         _ => None,
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 

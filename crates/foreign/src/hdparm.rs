@@ -3,7 +3,7 @@
 use super::FormatError;
 use super::files;
 use super::measured::{Measured, Overrun, Series};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 const TOOL: &str = "hdparm";
 const MB: u64 = 1 << 20;

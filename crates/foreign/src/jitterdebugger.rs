@@ -5,7 +5,7 @@ use super::measured::{Counted, Extremes, MachineTold, Measured, Overrun, Sample,
 use super::text::{self, SysInfo, bins, decimal, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity};
 
 const TOOL: &str = "jitterdebugger";

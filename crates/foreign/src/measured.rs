@@ -3,8 +3,8 @@
 use super::FormatError;
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::IoDetails;
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::IoDetails;
 use worstcase_results::record::{Beyond, Gaps, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 

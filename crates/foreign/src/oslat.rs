@@ -6,7 +6,7 @@ use super::measured::{Counted, Extremes, MachineTold, Measured, Overrun, Series,
 use super::text::{self, SysInfo, bins, decimal, moment, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity, Rounding};
 
 const TOOL: &str = "oslat";

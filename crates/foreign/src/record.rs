@@ -4,8 +4,8 @@ use super::ImportError;
 use super::measured::{Counted, Extremes, Measured, Overrun, Sample, Series, Values};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::Details;
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::Details;
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
     Accounting, BuildError, Cell, CellId, CellResult, Foreign, ForeignMachine, Kernel, Machine, Periods, Preempt,

@@ -5,7 +5,7 @@ use chrono::DateTime;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// `47.29` of a unit of so many ns.
 pub fn decimal(text: &str, unit: u64) -> Option<Nanos> {

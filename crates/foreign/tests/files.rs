@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::Details;
 use worstcase_foreign::{Format, Given, ImportError, read, records};
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::Details;
 use worstcase_results::record::{Beyond, Foreign, MOST, Quantity, Record, Rounding};
 use worstcase_results::stats::Percentile;
 

@@ -8,8 +8,8 @@ mod on_disk;
 mod seeds;
 
 use std::hint::black_box;
-use worstcase_probe::symbols::SymbolTable;
-use worstcase_probe::{CellSpec, RawRecord, census, trace, window};
+use worstcase_contract::symbols::SymbolTable;
+use worstcase_contract::{CellSpec, RawRecord, census, trace, window};
 use worstcase_results::compare::baseline;
 use worstcase_results::record::Record;
 use worstcase_results::record::parquet::SamplesReader;
@@ -162,8 +162,8 @@ fn samples(bytes: &[u8]) {
 
 /// Words of the command line and of study files, one a line.
 fn words(bytes: &[u8]) {
+    use worstcase_contract::Venue;
     use worstcase_plan::{BootParameters, CpuList, CpuScheduler, Disk, IoSchedulers, grammar};
-    use worstcase_probe::Venue;
     for word in text(bytes).lines() {
         let _ = black_box(word.parse::<CellSpec>());
         let _ = black_box(grammar::loads(word));

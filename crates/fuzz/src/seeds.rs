@@ -1,12 +1,12 @@
 //! Bytes that readers take, made here.
 
-use worstcase_probe::census::log::Row;
-use worstcase_probe::record::{Sample, SelfCost, Work};
-use worstcase_probe::symbols::SymbolTable;
-use worstcase_probe::trace::{self, Event, EventKind};
-use worstcase_probe::window::Block;
-use worstcase_probe::window::log::Writer;
-use worstcase_probe::{Instructions, Nanos, RawRecord, census};
+use worstcase_contract::census::log::Row;
+use worstcase_contract::record::{Sample, SelfCost, Work};
+use worstcase_contract::symbols::SymbolTable;
+use worstcase_contract::trace::{self, Event, EventKind};
+use worstcase_contract::window::Block;
+use worstcase_contract::window::log::Writer;
+use worstcase_contract::{Instructions, Nanos, RawRecord, census};
 
 /// Only real files will do.
 pub fn none() -> Vec<Vec<u8>> {

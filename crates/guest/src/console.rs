@@ -1,6 +1,6 @@
 //! The way out: QEMU's debug port, whose bytes the controller reads after the machine has stopped.
 //!
-//! The ready message comes first; after it either a record (see `worstcase_probe::record`) or an error, which is
+//! The ready message comes first; after it either a record (see `worstcase_instruments::record`) or an error, which is
 //! [`ERROR_MAGIC`] and a text.
 
 use crate::ports;

@@ -1,4 +1,4 @@
-//! QEMU's firmware-configuration device (docs/specs/fw_cfg): a named text from QEMU's command line.
+//! QEMU's firmware-configuration device (docs/specs/fw_cfg): a named item from QEMU's command line.
 
 use crate::GuestError;
 use crate::ports::{in8, out16};
@@ -10,9 +10,14 @@ const FILE_DIR: u16 = 0x19;
 const NAME_LEN: usize = 56;
 
 /// Reads the named item as text.
+pub fn read_text(name: &str) -> Result<String, GuestError> {
+    String::from_utf8(read(name)?).map_err(GuestError::new)
+}
+
+/// Reads the named item.
 ///
 /// The whole directory is always read, so that the path taken does not depend on where the item stands.
-pub fn read(name: &str) -> Result<String, GuestError> {
+pub fn read(name: &str) -> Result<Vec<u8>, GuestError> {
     out16(SELECTOR, FILE_DIR);
     let mut found = None;
     for _ in 0..u32::from_be_bytes(bytes()) {
@@ -26,8 +31,7 @@ pub fn read(name: &str) -> Result<String, GuestError> {
     }
     let (key, size) = found.ok_or_else(|| GuestError::new(format!("QEMU gave no fw_cfg item '{name}'")))?;
     out16(SELECTOR, key);
-    let text: Vec<u8> = (0..size).map(|_| in8(DATA)).collect();
-    String::from_utf8(text).map_err(GuestError::new)
+    Ok((0..size).map(|_| in8(DATA)).collect())
 }
 
 fn bytes<const N: usize>() -> [u8; N] {

@@ -3,7 +3,7 @@
 use crate::{GuestError, mounts};
 use std::fs;
 use std::path::Path;
-use worstcase_probe::bench::Line;
+use worstcase_instruments::bench::Line;
 
 const CONFIGFS: &str = "/sys/kernel/config";
 

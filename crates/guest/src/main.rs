@@ -1,8 +1,8 @@
 //! PID 1 of a lab machine: prepares the guest, stops at the ready point for the snapshot, and after
-//! resuming reads its cell, measures, sends the record and powers off.
+//! resuming reads its order, measures, sends the record and powers off.
 //!
 //! ```text
-//! boot -> mounts -> own modules -> scheduler -> settle -> ready message -> stop point | resume -> cell text -> modules -> probe + load -> record -> power off
+//! boot -> mounts -> own modules -> scheduler -> settle -> ready message -> stop point | resume -> order -> modules -> probe + load -> record -> power off
 //!                                                             (snapshot)
 //! ```
 //! A fork can also be asked for the kernel's symbols instead of a record (`symbols`).
@@ -25,11 +25,12 @@ mod symbols;
 
 use disk::Disk;
 use policy::Policy;
-use worstcase_probe::bench::{Bench, irq};
-use worstcase_probe::loads::{LoadEnvironment, LoadKind, LoadSpec};
-use worstcase_probe::placement::Asked;
-use worstcase_probe::sys::process;
-use worstcase_probe::{CellSpec, Nanos, Probe, RawRecord, Venue};
+use worstcase_instruments::bench::{Bench, irq};
+use worstcase_instruments::loads::{LoadEnvironment, LoadKind};
+use worstcase_instruments::order::{CellOrder, Instrument, MachineOrder, Order};
+use worstcase_instruments::sys::process;
+use worstcase_instruments::{RawRecord, priorities};
+use worstcase_logs::Nanos;
 
 /// Anything that keeps the guest from giving a record, in words for the controller.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +49,7 @@ impl GuestError {
 }
 
 fn main() {
-    worstcase_probe::child_main();
+    worstcase_instruments::child_main();
     if std::process::id() != 1 {
         eprintln!("worstcase-guest is the init of a lab machine; worstcase boots it, it is not run by hand");
         std::process::exit(2);
@@ -71,39 +72,39 @@ fn run() -> Result<Vec<u8>, GuestError> {
     let random = random::prepare()?;
     console::send(ready::message(random, policy.as_ref())?.as_bytes());
     let gap = stop::wait_for_resume(has_own_modules)?;
-    let text = fwcfg::read("opt/worstcase/cell")?;
-    match symbols::asked(&text) {
-        Some(modules) => symbols::message(modules),
-        None => Ok(measure(&text, gap, policy.as_mut())?.encode()),
+    let order = Order::decode(&fwcfg::read("opt/worstcase/order")?).map_err(GuestError::new)?;
+    match order {
+        Order::Symbols(modules) => symbols::message(&modules),
+        Order::Measure(cell, machine) => Ok(measure(&cell, &machine, gap, policy.as_mut())?.encode()),
     }
 }
 
-fn measure(text: &str, gap: Nanos, mut policy: Option<&mut Policy>) -> Result<RawRecord, GuestError> {
-    let spec: CellSpec = text.parse().map_err(GuestError::new)?;
-    let load: LoadSpec = spec.load.parse().map_err(GuestError::new)?;
+fn measure(
+    cell: &CellOrder,
+    machine: &MachineOrder,
+    gap: Nanos,
+    mut policy: Option<&mut Policy>,
+) -> Result<RawRecord, GuestError> {
     process::set_name("probe").map_err(GuestError::new)?;
-    for name in load.modules().iter().chain(spec.probe.modules()) {
-        modules::load(name)?;
-    }
-    let asked = Asked::of_cell(text).map_err(GuestError::new)?;
-    let placement = asked.clone().place().map_err(GuestError::new)?;
-    if let Probe::Bench(Bench::Irq(line)) = spec.probe {
+    modules::load_all(&machine.modules)?;
+    let placement = machine.place().map_err(GuestError::new)?;
+    if let Instrument::Bench(Bench::Irq(line)) = cell.instrument {
         gpio::simulate(line)?;
         let cpu = placement.as_ref().map_or(0, |place| place.probe);
         irq::send_interrupts_to(line, cpu).map_err(GuestError::new)?;
     }
-    let priorities = asked.priorities.apply().map_err(GuestError::new)?;
-    let disk = Disk::start(&asked, spec.seed)?;
+    let priorities = priorities::apply(&machine.priorities).map_err(GuestError::new)?;
+    let disk = Disk::start(machine, cell.seed)?;
     let place = LoadEnvironment {
         work_dir: disk.as_ref().map_or("/tmp", |_| disk::FOLDER).into(),
-        venue: Venue::Lab,
+        owns_machine: true,
         bodies: &[(LoadKind::Module, modules::start_load)],
         placement,
-        policy: asked.policy,
+        policy: machine.policy,
         begin: None,
     };
     let counted = policy.as_mut().map(|policy| policy.counters()).transpose()?;
-    let mut record = worstcase_probe::probes::run(&spec, &place).map_err(GuestError::new)?;
+    let mut record = worstcase_instruments::probes::run(cell, &place).map_err(GuestError::new)?;
     if let (Some(policy), Some(before)) = (policy, counted) {
         policy.check()?;
         record.counters = policy::between(&before, policy.counters()?);

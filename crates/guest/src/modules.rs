@@ -14,8 +14,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use worstcase_probe::loads::{Board, Ending, LoadError, ModuleInfo, Pace, RunningPart};
+use worstcase_instruments::loads::{Board, Ending, LoadError, ModuleInfo, Pace, RunningPart};
 
+/// What the load `module` unloads and loads: the contract's table has it loaded before.
+const RELOADED: &str = "dummy";
 /// See the module.
 const OWN: &str = "/modules/own/list";
 
@@ -37,22 +39,25 @@ pub fn load(name: &str) -> Result<(), GuestError> {
     })
 }
 
+/// Loads each of them.
+pub fn load_all(names: &[String]) -> Result<(), GuestError> {
+    names.iter().try_for_each(|name| load(name))
+}
+
 /// The load `module`: its module, which is loaded already, is unloaded and loaded again, for ever.
 pub fn start_load(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let (rate, modules) = (load.part().rate(), load.part().kind().info().modules);
+    let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
-        reload(board, Pace::alone(rate), modules).map_err(|e| e.to_string())
+        reload(board, Pace::alone(rate)).map_err(|e| e.to_string())
     })
 }
 
-fn reload(board: &Board, mut pace: Pace, names: &[&str]) -> Result<(), GuestError> {
+fn reload(board: &Board, mut pace: Pace) -> Result<(), GuestError> {
     loop {
-        for name in names {
-            pace.wait();
-            remove(name)?;
-            load(name)?;
-            board.add(0, 1);
-        }
+        pace.wait();
+        remove(RELOADED)?;
+        load(RELOADED)?;
+        board.add(0, 1);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the controller must know of a booted subject before it measures on it.
 //!
 //! `WCREADY` and then `key=value` lines, closed by an empty line:
-//! the environment (see `worstcase_probe::environment`), `random` (see `random`), `scheduler` (the one that was loaded), `not_understood` (boot
+//! the environment (see `worstcase_instruments::environment`), `random` (see `random`), `scheduler` (the one that was loaded), `not_understood` (boot
 //! parameters), and `timer_entry`, where the local timer's interrupt enters the kernel.
 
 use crate::GuestError;
@@ -15,7 +15,7 @@ const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 /// The ready message; `random` is how the random generator is.
 pub fn message(random: &str, policy: Option<&Policy>) -> Result<String, GuestError> {
     let mut text = String::from("WCREADY\n");
-    for (key, value) in worstcase_probe::probes::environment::read() {
+    for (key, value) in worstcase_instruments::probes::environment::read() {
         writeln!(text, "{key}={value}").expect("writing to a string");
     }
     writeln!(text, "random={random}").expect("writing to a string");

@@ -3,8 +3,8 @@
 use crate::GuestError;
 use crate::ports;
 use std::fs::File;
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::memory::Mapping;
+use worstcase_instruments::sys::memory::Mapping;
+use worstcase_logs::Nanos;
 
 /// Where QEMU's pvpanic device is mapped: a byte 1 there pauses the machine when QEMU runs with `-action panic=pause`.
 const DEVICE: &str = "/sys/bus/pci/devices/0000:00:05.0";
@@ -14,7 +14,7 @@ const SETTLED: Nanos = Nanos::from_millis(4_500);
 
 /// Sleeps until the machine has been up long enough for boot work to be over; idle time costs the host nothing.
 pub fn settle() {
-    let up = worstcase_probe::sys::clock::monotonic();
+    let up = worstcase_instruments::sys::clock::monotonic();
     std::thread::sleep(std::time::Duration::from_nanos(SETTLED.saturating_sub(up).0));
 }
 

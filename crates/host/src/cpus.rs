@@ -4,7 +4,7 @@
 
 use crate::facts::cgroup::Cpuset;
 use crate::{CpuList, Facts, HostError};
-use worstcase_probe::sys::affinity;
+use worstcase_instruments::sys::affinity;
 
 /// The CPUs of this machine, as this process may use them.
 #[derive(Clone, Debug, Default)]

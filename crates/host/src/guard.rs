@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worstcase_probe::sys::sched::Policy;
+use worstcase_instruments::sys::sched::Policy;
 
 /// What a guard says when signals and the terminal can no longer end it.
 const READY: &[u8] = b"ready\n";

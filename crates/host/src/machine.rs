@@ -1,7 +1,7 @@
 //! What the kernel counts of this machine while it is measured.
 
 use std::fs;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A count of /proc/stat in ns: it counts in hundredths of a second, whatever HZ is.
 const NANOS_PER_TICK: u64 = 10_000_000;

@@ -4,9 +4,9 @@ use crate::buckets::Buckets;
 use crate::trace::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::Details;
-use worstcase_probe::record::{Periods, Sample, SelfCost, Work};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::Details;
+use worstcase_contract::record::{Periods, Sample, SelfCost, Work};
 use worstcase_results::record::Summary;
 
 /// Samples of a CPU so far.
@@ -148,7 +148,7 @@ pub struct Cause {
     pub max: Nanos,
 }
 
-/// What a probe of [`worstcase_probe::bench`] gave.
+/// What a probe of [`worstcase_contract::bench`] gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BenchDone {
     /// When it began.

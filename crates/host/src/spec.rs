@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
+use worstcase_contract::loads::LoadSpec;
+use worstcase_contract::{Nanos, Probe, schedule};
 use worstcase_plan::{CpuList, IoScheduler, Policy, Timer};
-use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::{Nanos, Probe, schedule};
 use worstcase_results::record::Selection;
 
 /// What wakes the measuring threads.

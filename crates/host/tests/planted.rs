@@ -3,9 +3,9 @@
 
 use std::sync::mpsc;
 use std::time::Duration;
+use worstcase_contract::Nanos;
 use worstcase_host::trace::{Ask, Purpose, Recorder, Splitter, Tracer, What};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use worstcase_instruments::sys::clock;
 
 const PERIOD: Nanos = Nanos::from_millis(2);
 const SAMPLES: u64 = 300;

@@ -16,9 +16,9 @@ use crate::execution::{Execution, Symbols};
 use std::ops::Range;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
+use worstcase_contract::{CellSpec, Instructions};
 use worstcase_kernels::ResolveOptions;
 use worstcase_kernels::debuginfo::BuildId;
-use worstcase_probe::{CellSpec, Instructions};
 use worstcase_results::record::Record;
 
 /// A cell with everything that it needs to run.

@@ -15,7 +15,7 @@ use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::{Digest, sha256};
 use worstcase_base::sealed::next_data;
-use worstcase_probe::Instructions;
+use worstcase_contract::Instructions;
 
 /// Where they are in the cache.
 const AREA: &str = "boots";

@@ -17,10 +17,11 @@ use worstcase_base::digest::Digest;
 use worstcase_base::files::read_most;
 use worstcase_base::format::plain;
 use worstcase_base::sealed;
-use worstcase_probe::loads::{self, LoadKind, LoadSpec};
-use worstcase_probe::spec::CellSpec;
-use worstcase_probe::trace::Event;
-use worstcase_probe::{Instructions, Nanos, RawRecord};
+use worstcase_contract::loads::{LoadKind, LoadSpec};
+use worstcase_contract::spec::CellSpec;
+use worstcase_contract::trace::Event;
+use worstcase_contract::{Instructions, Nanos, RawRecord};
+use worstcase_instruments::loads;
 
 /// Where raw results are in the cache.
 const AREA: &str = "cells";
@@ -58,14 +59,15 @@ pub struct Raw {
 
 /// The cell's content key: equal keys give equal results.
 pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
-    let text = text(prepared, spec)?;
-    Ok(Digest::new("worstcase-cell/1").text(&prepared.key).text(&text).hex())
+    let order = order(prepared, spec)?;
+    Ok(Digest::new("worstcase-cell/2").text(&prepared.key).bytes(&order).hex())
 }
 
-/// What the guest is asked for: the cell, and on several CPUs where probe and load run.
-fn text(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
-    let text = spec.to_text_on(&prepared.subject.machine.asked());
-    text.map_err(|e| LabError::Request(e.to_string()))
+/// What the guest is asked for.
+fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Vec<u8>, LabError> {
+    let order = prepared.subject.machine.order_of(spec);
+    let order = order.map_err(|e| LabError::Request(e.to_string()))?;
+    order.encode().map_err(|e| LabError::Request(e.to_string()))
 }
 
 /// Whether the cache has this cell's result.
@@ -157,7 +159,7 @@ pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result
     let fork = Fork {
         prepared: run.prepared,
         snapshot: run.snapshot,
-        text: &text(run.prepared, run.spec)?,
+        order: &order(run.prepared, run.spec)?,
         asked,
         limits: Limits::new(most_instructions(run), run.limit),
         what: describe(run),
@@ -226,7 +228,6 @@ fn read_raw(folder: &Path, spec: &CellSpec) -> Result<Raw, LabError> {
 fn decode(folder: &Path, spec: &CellSpec) -> Result<Raw, String> {
     let message = read_most(&folder.join("record"), LONGEST_MESSAGE).map_err(|e| format!("record: {e}"))?;
     let record = RawRecord::decode(&message).map_err(|e| e.to_string())?;
-    // Without what is asked of the machine, which the guest does not repeat.
     if spec.to_text().ok().as_ref() != Some(&record.spec) {
         return Err(format!("it is of another cell: {}", plain(&record.spec)));
     }

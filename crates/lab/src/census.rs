@@ -11,7 +11,7 @@ use crate::execution::Symbols;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
-use worstcase_probe::census::log::{self, Census};
+use worstcase_contract::census::log::{self, Census};
 
 /// Where they are in the cache.
 const AREA: &str = "census";

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
-use worstcase_probe::symbols::{CodeSymbol, SymbolTable};
-pub use worstcase_probe::window::{Block, ContextFrom, Elsewhere, Step, TaskFrom, Why};
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_contract::symbols::{CodeSymbol, SymbolTable};
+pub use worstcase_contract::window::{Block, ContextFrom, Elsewhere, Step, TaskFrom, Why};
+use worstcase_contract::{Instructions, Nanos};
 
 /// A window of one execution.
 #[derive(Clone, Debug, PartialEq, Eq)]

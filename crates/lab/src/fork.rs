@@ -2,7 +2,7 @@
 
 use super::LabError;
 use super::handed::Handed;
-use super::machine::{self, CELL, Memory, PLUGIN, PROGRESS, RECORD, WRITTEN};
+use super::machine::{self, Memory, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
 use super::place::Place;
 use super::process::{Process, Start};
 use super::snapshot::{Snapshot, console_end};
@@ -11,7 +11,6 @@ use super::watchdog::Limits;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
-use worstcase_probe::spec::MAX_LEN;
 
 /// Files that a fork writes and nobody needs when it went well.
 pub const LEFTOVERS: [&str; 4] = ["cell", "plugin.so", "errors", "progress"];
@@ -51,8 +50,8 @@ pub struct Fork<'a> {
     pub prepared: &'a Prepared,
     /// Its snapshot.
     pub snapshot: &'a Snapshot,
-    /// What the guest is asked for; shorter than [`MAX_LEN`].
-    pub text: &'a str,
+    /// What the guest is asked for (`worstcase_instruments::order::Order`).
+    pub order: &'a [u8],
     /// What the plugin is asked for beyond the event log.
     pub asked: &'a Asked,
     /// What it may take.
@@ -66,7 +65,7 @@ impl Fork<'_> {
     pub fn run(&self, folder: &Path) -> Result<Vec<u8>, LabError> {
         let qemu = &self.prepared.qemu;
         let mut place = Place::new(folder, qemu.program.user);
-        place.read(CELL, format!("{:<MAX_LEN$}", self.text).as_bytes())?;
+        place.read(ORDER, self.order)?;
         place.read(PLUGIN, qemu.plugin)?;
         for (name, text) in &self.asked.reads {
             place.read(name, text.as_bytes())?;

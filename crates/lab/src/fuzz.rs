@@ -4,7 +4,7 @@ use super::kernel_memory::{self, KernelMemory};
 use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
-use worstcase_probe::symbols::SymbolTable;
+use worstcase_contract::symbols::SymbolTable;
 
 /// A kernel's description of its types.
 pub fn btf(bytes: &[u8]) {

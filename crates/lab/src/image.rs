@@ -11,9 +11,10 @@ use super::subject::Subject;
 use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use worstcase_contract::Probe;
+use worstcase_contract::loads::{self, LoadInfo};
 use worstcase_kernels::{Kernel, KernelError, modules};
 use worstcase_plan::{Device, VirtualMachine};
-use worstcase_probe::{Probe, loads};
 
 /// Builds the archive. The same subject gives the same bytes.
 pub fn build(subject: &Subject) -> Result<Vec<u8>, LabError> {
@@ -51,7 +52,10 @@ fn add_modules(
     files: &mut BTreeMap<String, Vec<u8>>,
 ) -> Result<(), LabError> {
     let absent = Device::DISKS.iter().filter(|(disk, _)| !machine.devices.contains(disk));
-    let drivers: BTreeSet<&str> = absent.flat_map(|(_, load)| load.info().modules).copied().collect();
+    let drivers: BTreeSet<&str> = absent
+        .flat_map(|(_, load)| LoadInfo::of(*load).modules)
+        .copied()
+        .collect();
     let of_loads: BTreeSet<&str> = loads::modules()
         .into_iter()
         .filter(|name| !drivers.contains(name))

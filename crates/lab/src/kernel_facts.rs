@@ -3,10 +3,10 @@
 use super::kernel_memory::{self, KernelMemory};
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
 use std::ops::Range;
+use worstcase_contract::census::facts::Facts;
+use worstcase_contract::symbols::SymbolTable;
+use worstcase_contract::window::ask::TaskPlaces;
 use worstcase_kernels::preempt::Model;
-use worstcase_probe::census::facts::Facts;
-use worstcase_probe::symbols::SymbolTable;
-use worstcase_probe::window::ask::TaskPlaces;
 
 /// Entries that have no prefix in common with the others.
 const OLD_ENTRIES: [&str; 3] = ["entry_INT80_compat", "asm_int80_emulation", "entry_SYSENTER_compat"];

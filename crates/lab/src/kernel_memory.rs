@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use worstcase_contract::machine::MOST_CPUS;
+use worstcase_contract::symbols::SymbolTable;
+use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
-use worstcase_probe::placement::MOST_CPUS;
-use worstcase_probe::symbols::SymbolTable;
-use worstcase_probe::window::ask::{ModulePlaces, TaskPlaces};
 
 /// Where all memory is mapped unless `page_offset_base` says otherwise (four-level page tables).
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;

@@ -51,7 +51,7 @@ pub mod models;
 pub mod moments;
 pub mod own_module;
 pub mod parcel;
-mod payload;
+pub mod payload;
 mod place;
 pub mod planned;
 mod plugin_log;
@@ -72,7 +72,7 @@ pub mod witness;
 
 use std::path::PathBuf;
 use worstcase_base::Exit;
-use worstcase_probe::Instructions;
+use worstcase_contract::Instructions;
 
 /// What can go wrong in the lab. Every message says what happened and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -163,7 +163,7 @@ pub enum LabError {
     #[error(
         "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
     )]
-    ClockJump(String, worstcase_probe::Nanos),
+    ClockJump(String, worstcase_contract::Nanos),
     /// A second boot that came to something else than the first.
     #[error(
         "{what}: this boot is not the same machine as the first: {difference}; results from both cannot be compared. \

@@ -6,8 +6,8 @@ use super::qemu::Qemu;
 use super::subject::Prepared;
 use std::fmt;
 use std::str::FromStr;
+use worstcase_contract::Nanos;
 use worstcase_plan::{CpuModel, Device, VirtualMachine};
-use worstcase_probe::Nanos;
 
 /// Virtual CPU speed. Under `-icount shift=N` an instruction takes 2^N ns of virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -179,8 +179,8 @@ pub struct Given {
     pub memory: Handed,
 }
 
-/// The cell's padded text.
-pub const CELL: &str = "cell";
+/// What the guest is asked for.
+pub const ORDER: &str = "order";
 /// The plugin.
 pub const PLUGIN: &str = "plugin.so";
 /// The plugin's log.
@@ -192,7 +192,7 @@ pub const RECORD: &str = "record";
 /// The kernel's console.
 pub const CONSOLE: &str = "console";
 /// What a machine reads in its folder.
-pub const READ: [&str; 2] = [CELL, PLUGIN];
+pub const READ: [&str; 2] = [ORDER, PLUGIN];
 /// What every machine writes in its folder.
 pub const WRITTEN: [&str; 4] = [EVENTS, PROGRESS, RECORD, CONSOLE];
 
@@ -214,7 +214,7 @@ pub fn arguments(prepared: &Prepared, memory: Memory, given: &Given, plugin_argu
     option("-kernel", given.kernel.path().display().to_string());
     option("-initrd", given.initrd.path().display().to_string());
     option("-append", prepared.command_line.clone());
-    option("-fw_cfg", format!("name=opt/worstcase/cell,file={CELL}"));
+    option("-fw_cfg", format!("name=opt/worstcase/order,file={ORDER}"));
     if let Some(disk) = &subject.disk {
         option("-fw_cfg", format!("name=opt/worstcase/disk,string={disk}"));
     }

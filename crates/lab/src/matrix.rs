@@ -9,9 +9,9 @@ use super::scheduler::Scheduler;
 use super::subject::{Prepared, Subject};
 use super::{LabError, labels, stamps};
 use std::collections::BTreeMap;
+use worstcase_contract::CellSpec;
 use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
 use worstcase_plan::{PlannedCell, VirtualMachine};
-use worstcase_probe::CellSpec;
 use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record, SubjectId};
 
 /// Subjects with everything that makes them, and the cells to run on them.

@@ -8,7 +8,7 @@
 use super::cell::Raw;
 use super::machine::Mips;
 use super::stamps;
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_contract::{Instructions, Nanos};
 
 /// One sample in instruction counts, from QEMU's start on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
         false => Vec::new(),
     };
     let samples = raw.record.samples.iter().enumerate();
-    let moment = |((index, sample), read): ((usize, &worstcase_probe::record::Sample), Instructions)| {
+    let moment = |((index, sample), read): ((usize, &worstcase_contract::record::Sample), Instructions)| {
         // The clock shows the time after the instruction that reads it.
         let shown = Instructions(read.0 + 1);
         Moment {
@@ -51,9 +51,9 @@ pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::RawRecord;
-    use worstcase_probe::record::Sample;
-    use worstcase_probe::trace::{Event, EventKind};
+    use worstcase_contract::RawRecord;
+    use worstcase_contract::record::Sample;
+    use worstcase_contract::trace::{Event, EventKind};
 
     #[test]
     fn a_due_time_lies_the_latency_before_its_sample() {

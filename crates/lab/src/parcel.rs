@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::machine;
+use worstcase_contract::CellSpec;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
 use worstcase_plan::VirtualMachine;
-use worstcase_probe::CellSpec;
 
 /// What a subject is, without its image and its kernel's file.
 #[derive(Clone, Debug, Serialize, Deserialize)]

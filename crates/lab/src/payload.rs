@@ -1,5 +1,8 @@
 //! What this executable carries to run elsewhere, put there by the build script.
 
+/// What of this is part of lab results, with digests.
+pub const DIGESTS: &str = env!("WORSTCASE_CARRIES");
+
 /// The static init of a lab machine.
 pub static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
 /// What loads a scheduler into a lab machine's kernel.

@@ -7,7 +7,7 @@ use super::matrix::{self, Matrix, MatrixCell};
 use super::ready::Ready;
 use super::subject::Prepared;
 use worstcase_base::cache::Cache;
-use worstcase_probe::CellSpec;
+use worstcase_contract::CellSpec;
 use worstcase_results::record::{CellResult, Record, Task};
 
 /// A matrix as tasks of one cell each; they are named by their place.

@@ -1,8 +1,8 @@
 //! What the plugin logged of one machine, if its clock can be trusted.
 
 use std::path::Path;
-use worstcase_probe::Instructions;
-use worstcase_probe::trace::{self, Event, EventKind};
+use worstcase_contract::Instructions;
+use worstcase_contract::trace::{self, Event, EventKind};
 
 /// Reads the log; the error says why it, or what was measured, is no result.
 pub fn read(path: &Path) -> Result<Vec<Event>, String> {
@@ -34,7 +34,7 @@ fn trusted(events: &[Event]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::trace::header;
+    use worstcase_contract::trace::header;
 
     fn log(events: &[(EventKind, u64)]) -> Result<Vec<Event>, String> {
         let mut bytes = header().to_vec();

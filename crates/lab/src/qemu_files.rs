@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::{Digest, sha256_hex};
-use worstcase_probe::Instructions;
+use worstcase_contract::Instructions;
 
 /// Where they are in the cache.
 const AREA: &str = "qemu";

@@ -17,10 +17,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use worstcase_base::cache::Cache;
-use worstcase_probe::Instructions;
-use worstcase_probe::symbols::SymbolTable;
-use worstcase_probe::window::ask::Windows;
-use worstcase_probe::window::log::{self, Log, Window};
+use worstcase_contract::Instructions;
+use worstcase_contract::symbols::SymbolTable;
+use worstcase_contract::window::ask::Windows;
+use worstcase_contract::window::log::{self, Log, Window};
 
 /// How long before the due time a window begins, unless asked otherwise: longer than interrupts stay off.
 pub const LEAD: Instructions = Instructions(200_000);
@@ -323,7 +323,7 @@ fn since<T: Clone>(all: &[T], count: impl Fn(&T) -> Instructions, first: Instruc
 mod tests {
     use super::*;
     use crate::execution::{ContextFrom, TaskFrom, Why};
-    use worstcase_probe::Nanos;
+    use worstcase_contract::Nanos;
 
     fn wanted(from: u64, due: u64, sample: u64) -> Wanted {
         Wanted {
@@ -357,7 +357,7 @@ mod tests {
             system_call: None,
             preempt_off,
         };
-        let block = |address| worstcase_probe::window::Block {
+        let block = |address| worstcase_contract::window::Block {
             address,
             lengths: vec![1; 100],
             code: vec![0x90; 100],

@@ -12,7 +12,7 @@ use super::cell::{self, Run};
 use super::confine::{Access, User};
 use super::fork::{LONGEST_MESSAGE, guest_error};
 use super::handed::Handed;
-use super::machine::{self, CELL, CONSOLE, EVENTS, Given, Memory, PLUGIN, PROGRESS, READ, RECORD, WRITTEN};
+use super::machine::{self, CONSOLE, EVENTS, Given, Memory, ORDER, PLUGIN, PROGRESS, READ, RECORD, WRITTEN};
 use super::place::{ERRORS, Place};
 use super::plugin_log;
 use super::process::{Process, Start, last_lines};
@@ -32,11 +32,12 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::files::read_most;
 use worstcase_base::room::Held;
+use worstcase_contract::CellSpec;
+use worstcase_contract::Probe;
+use worstcase_contract::{Instructions, Nanos};
+use worstcase_instruments::order::ORDER_LEN;
 use worstcase_kernels::preempt::Chosen;
 use worstcase_plan::CpuList;
-use worstcase_probe::Probe;
-use worstcase_probe::spec::{CellSpec, MAX_LEN};
-use worstcase_probe::{Instructions, Nanos};
 
 /// Where snapshots are in the cache.
 pub const AREA: &str = "snapshots";
@@ -215,6 +216,9 @@ fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> 
         .ok_or_else(|| LabError::Qemu("the guest did not report the gap at its stop".into()))
 }
 
+/// What stands in an order's place until the snapshot is taken: no order begins so.
+const NO_ORDER: u8 = 0xff;
+
 /// Boots the subject, and gives its instructions up to the stop.
 fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<Instructions, LabError> {
     let at = |name: &str| folder.join(name);
@@ -222,7 +226,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     let (qemu, user) = (&prepared.qemu.program, prepared.qemu.program.user);
     let mut place = Place::new(folder, user);
     write(INITRD, &prepared.initrd)?;
-    place.read(CELL, " ".repeat(MAX_LEN).as_bytes())?;
+    place.read(ORDER, &[NO_ORDER; ORDER_LEN])?;
     place.read(PLUGIN, prepared.qemu.plugin)?;
     let memory = File::create(at(MEMORY)).map_err(LabError::io(at(MEMORY)))?;
     let length = memory.set_len(memory_bytes(prepared));

@@ -11,8 +11,8 @@
 
 use super::cell::Raw;
 use super::machine::Mips;
-use worstcase_probe::trace::{Event, EventKind};
-use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_contract::trace::{Event, EventKind};
+use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_results::record::Stamp;
 
 /// What the plugin knows of a cell.
@@ -139,8 +139,8 @@ fn since(entry: Instructions, read: Instructions, mips: Mips) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::RawRecord;
-    use worstcase_probe::record::Sample;
+    use worstcase_contract::RawRecord;
+    use worstcase_contract::record::Sample;
 
     fn event(kind: EventKind, count: u64) -> Event {
         Event {

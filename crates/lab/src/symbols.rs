@@ -13,11 +13,12 @@ use super::watchdog::Limits;
 use crate::execution::Symbols;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
+use worstcase_contract::census::facts::Facts;
+use worstcase_contract::loads::LoadSpec;
+use worstcase_contract::symbols::SymbolTable;
+use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
+use worstcase_instruments::order::Order;
 use worstcase_kernels::debuginfo::BuildId;
-use worstcase_probe::census::facts::Facts;
-use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::symbols::{REQUEST, SymbolTable};
-use worstcase_probe::window::ask::{ModulePlaces, TaskPlaces};
 
 /// Where they are in the cache.
 const AREA: &str = "symbols";
@@ -53,13 +54,19 @@ impl KernelSymbols {
         load: &str,
     ) -> Result<KernelSymbols, LabError> {
         let load: LoadSpec = load.parse().map_err(|e| LabError::Request(format!("{e}")))?;
-        let text = format!("{REQUEST}{}", load.modules().join(","));
-        let key = Digest::new("worstcase-symbols/1").text(&prepared.key).text(&text).hex();
+        let modules = load.modules().into_iter().map(str::to_string).collect();
+        let order = Order::Symbols(modules)
+            .encode()
+            .map_err(|e| LabError::Request(e.to_string()))?;
+        let key = Digest::new("worstcase-symbols/2")
+            .text(&prepared.key)
+            .bytes(&order)
+            .hex();
         let folder = cache.keep(AREA, &key, AGAIN, |building| {
             let fork = Fork {
                 prepared,
                 snapshot,
-                text: &text,
+                order: &order,
                 asked: &Asked::default(),
                 limits: LIMITS,
                 what: format!("{}, symbols", prepared.subject.label()),

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
-use worstcase_probe::CellSpec;
+use worstcase_contract::CellSpec;
 
 /// What to verify.
 pub struct Verification<'a> {

@@ -10,7 +10,7 @@ use procfs::ProcResult;
 use procfs::process::{ProcState, Process};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use worstcase_probe::Instructions;
+use worstcase_contract::Instructions;
 
 /// Between two looks.
 pub const LOOK: Duration = Duration::from_millis(500);

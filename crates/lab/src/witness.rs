@@ -6,10 +6,10 @@
 //! own, which the plugin knows to the instruction: a due time that was moved shows there.
 
 use std::collections::VecDeque;
-use worstcase_probe::bench::Bench;
-use worstcase_probe::record::Sample;
-use worstcase_probe::trace::{Event, EventKind};
-use worstcase_probe::{CellSpec, Instructions, Nanos, Probe, RawRecord};
+use worstcase_contract::bench::Bench;
+use worstcase_contract::record::Sample;
+use worstcase_contract::trace::{Event, EventKind};
+use worstcase_contract::{CellSpec, Instructions, Nanos, Probe, RawRecord};
 
 /// From the clock read to the mark the probe executes some 50 to 80 instructions. If it took more, an interrupt came between,
 /// and the last clock read before the mark may be somebody else's.

@@ -5,9 +5,9 @@ use crate::{
     Disk, Experiment, Length, Part, Policy, Problem, Seeds, Subject, Subjects, Venue, VirtualMachine, grammar,
 };
 use std::collections::{BTreeSet, HashSet};
-use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::policy::ProbePolicy;
-use worstcase_probe::{CellSpec, Nanos, Probe};
+use worstcase_contract::loads::LoadSpec;
+use worstcase_contract::policy::ProbePolicy;
+use worstcase_contract::{CellSpec, Nanos, Probe};
 
 /// One load with one probe and one seed: a cell of every subject.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use crate::{CpuList, CpuScheduler, Experiment, Length, Part, Policy, Subject, Su
 use std::fmt::Display;
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
-use worstcase_probe::bench::{Bench, Line};
-use worstcase_probe::policy::ProbePolicy;
-use worstcase_probe::sys::rtc;
-use worstcase_probe::{CellSpec, Nanos, Probe};
+use worstcase_contract::bench::{Bench, Line};
+use worstcase_contract::policy::ProbePolicy;
+use worstcase_contract::{CellSpec, Nanos, Probe};
+use worstcase_instruments::sys::rtc;
 
 /// Why an experiment cannot be measured: what is wrong and what is allowed, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

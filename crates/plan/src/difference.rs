@@ -4,7 +4,7 @@ use crate::parameters::{self, Owner};
 use crate::{Experiment, Part, Subject, Subjects, Venue};
 use std::fmt;
 use worstcase_base::duration;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// The first field in which two experiments differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn first_of(a: &[Field], b: &[Field]) -> Option<Difference> {
 mod tests {
     use crate::experiment::tests::{host, lab};
     use crate::{Experiment, Length, Preempt, Subjects, Venue};
-    use worstcase_probe::Nanos;
+    use worstcase_contract::Nanos;
 
     fn of(change: impl FnOnce(&mut Experiment)) -> String {
         let mut other = lab();

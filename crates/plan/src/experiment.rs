@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::policy::ProbePolicy;
-use worstcase_probe::priorities::Priorities;
-use worstcase_probe::{Nanos, Venue};
+use worstcase_contract::loads::LoadSpec;
+use worstcase_contract::policy::ProbePolicy;
+use worstcase_contract::priorities::Priorities;
+use worstcase_contract::{Nanos, Venue};
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -438,6 +438,7 @@ impl TryFrom<String> for Preempt {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use worstcase_instruments::order::{Order, PolicyOrder};
 
     /// One cell a seed.
     pub(crate) fn lab() -> Experiment {
@@ -485,18 +486,19 @@ pub(crate) mod tests {
             (lab.parts[0].method.policy, lab.parts[0].method.nice) = (policy, nice);
             lab.check().unwrap();
             let (subject, spec) = lab.lab_cells().unwrap().remove(0);
-            let text = spec.to_text_on(&subject.machine.asked()).unwrap();
-            let begins = text.split_once("probe=").unwrap().0.to_string();
-            (begins, spec.priority, subject.machine.unusual())
+            let Ok(Order::Measure(_, machine)) = subject.machine.order_of(&spec) else {
+                panic!("{spec:?}");
+            };
+            (machine.policy, spec.priority, subject.machine.unusual())
         };
         let usual = told(None, None);
-        assert_eq!(usual, (String::new(), 98, vec![]));
+        assert_eq!(usual, (PolicyOrder::Fifo, 98, vec![]));
         assert_eq!(told(Some(Policy::Fifo), None), usual);
         assert_eq!(
             told(Some(Policy::Rr), None),
-            ("policy=rr ".into(), 98, vec!["rr".into()])
+            (PolicyOrder::RoundRobin, 98, vec!["rr".into()])
         );
-        let nice = ("policy=other:10 ".into(), 0, vec!["other-nice10".into()]);
+        let nice = (PolicyOrder::Ordinary(10), 0, vec!["other-nice10".into()]);
         assert_eq!(told(Some(Policy::Other), Some(10)), nice);
     }
 

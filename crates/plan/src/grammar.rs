@@ -1,10 +1,10 @@
 //! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
 
 use crate::Length;
-use worstcase_probe::bench::{Bench, Inversion};
-use worstcase_probe::loads::{LOADS, LoadSpec, Takes};
-use worstcase_probe::spec::SpecError;
-use worstcase_probe::{Nanos, Probe, Venue};
+use worstcase_contract::bench::Bench;
+use worstcase_contract::loads::{LOADS, LoadSpec, Takes};
+use worstcase_contract::spec::SpecError;
+use worstcase_contract::{Nanos, Probe, Venue};
 
 /// What an experiment of a venue takes unless somebody asks for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub fn probes(venue: Venue, text: &str) -> Result<Vec<Probe>, SpecError> {
 pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option<Nanos> {
     probes
         .all(|probe| matches!(probe, Probe::Bench(Bench::Inversion(_))))
-        .then_some(Inversion::CRITERION)
+        .then_some(worstcase_contract::names::INVERSION_CRITERION)
 }
 
 /// Loads that are separated by commas. What follows `cmd:`, `cmd-ready:` or `compile:` belongs to a program or a path, to the end.
@@ -90,7 +90,7 @@ pub(crate) fn split(text: &str) -> Vec<String> {
     let open_names = LOADS
         .iter()
         .filter(|load| matches!(load.takes, Takes::Command(_) | Takes::Path(_)));
-    let prefixes: Vec<String> = open_names.map(|load| format!("{}:", load.name)).collect();
+    let prefixes: Vec<String> = open_names.map(|load| format!("{}:", load.name())).collect();
     let takes_the_rest = |load: &str| {
         let mut parts = load.split('+');
         parts.any(|part| prefixes.iter().any(|prefix| part.starts_with(prefix)))

@@ -1,8 +1,8 @@
 //! The same cell on other machines: does what it shows hold there?
 
 use crate::{BootParameters, CpuModel, PlannedCell, VirtualMachine};
-use worstcase_probe::sys::rtc;
-use worstcase_probe::{CellSpec, Nanos, Probe};
+use worstcase_contract::{CellSpec, Nanos, Probe};
+use worstcase_instruments::sys::rtc;
 
 /// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

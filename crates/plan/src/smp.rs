@@ -3,8 +3,8 @@
 use crate::{CpuList, Problem};
 use serde::{Deserialize, Serialize};
 use worstcase_base::duration;
-use worstcase_probe::Nanos;
-use worstcase_probe::placement::{DEFAULT_QUANTUM, MOST_CPUS};
+use worstcase_contract::Nanos;
+use worstcase_contract::machine::{DEFAULT_QUANTUM, MOST_CPUS};
 
 /// The CPUs of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use worstcase_probe::Probe;
-use worstcase_probe::bench::{Bench, Line};
-use worstcase_probe::loads::{LoadKind, LoadPart, LoadSpec};
-use worstcase_probe::placement::Asked;
-use worstcase_probe::policy::ProbePolicy;
-use worstcase_probe::priorities::Priorities;
+use worstcase_contract::bench::{Bench, Line};
+use worstcase_contract::loads::{LoadKind, LoadPart, LoadSpec};
+use worstcase_contract::policy::ProbePolicy;
+use worstcase_contract::priorities::Priorities;
+use worstcase_contract::spec::SpecError;
+use worstcase_contract::{CellSpec, Probe, Venue};
+use worstcase_instruments::order::{MachineOrder, Order};
 
 /// Virtual CPU speed unless another is asked for.
 pub const DEFAULT_MIPS: u32 = 1_000;
@@ -126,15 +127,24 @@ impl VirtualMachine {
     }
 
     /// What the guest is asked for.
-    pub fn asked(&self) -> Asked {
-        Asked {
-            probe: self.smp.probe,
-            load: self.smp.load.clone(),
-            policy: self.policy,
-            priorities: self.chrt.clone(),
+    fn order(&self, modules: Vec<String>) -> MachineOrder {
+        MachineOrder {
+            probe_cpu: self.smp.probe,
+            load_cpus: self.smp.load.clone(),
+            policy: self.policy.order(),
+            priorities: self.chrt.by_name().to_vec(),
             disk: self.disk.is_some(),
             io_scheduler: self.io_scheduler.as_ref().map(IoScheduler::to_string),
+            modules,
         }
+    }
+
+    /// What a fork of the machine is told to measure this cell.
+    pub fn order_of(&self, cell: &CellSpec) -> Result<Order, SpecError> {
+        let load: LoadSpec = cell.load.parse()?;
+        let modules = load.modules().into_iter().chain(cell.probe.modules().iter().copied());
+        let machine = self.order(modules.map(str::to_string).collect());
+        Ok(Order::Measure(cell.order(Venue::Lab)?, machine))
     }
 
     /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`, `ktimers-90`, `o-1`.

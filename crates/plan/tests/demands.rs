@@ -2,9 +2,9 @@
 
 mod written;
 
+use worstcase_contract::Nanos;
 use worstcase_plan::Demand;
 use worstcase_plan::study::{built_in, load};
-use worstcase_probe::Nanos;
 use written::read;
 
 const STUDY: &str = r#"schema = "worstcase-study/3"

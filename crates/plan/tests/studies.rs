@@ -1,9 +1,9 @@
 //! Study files: the built-in ones, what is said of files that are wrong, and the commands that ask for a study again.
 
 use std::fs;
+use worstcase_contract::Nanos;
 use worstcase_plan::study::{self, built_in, load};
 use worstcase_plan::{Experiment, Length, Study, Variant, Venue, command};
-use worstcase_probe::Nanos;
 
 /// The built-in study with one line changed, as a file; returns what is said of it, without the file's name.
 fn said_of(from: &str, to: &str) -> String {
@@ -216,7 +216,7 @@ fn parts_differ_from_the_whole_in_what_they_say() {
     );
     let names = |experiment: &Experiment| -> Vec<String> {
         let cells = experiment.lab_cells().unwrap();
-        let name = |(subject, spec): &(worstcase_plan::Subject, worstcase_probe::CellSpec)| {
+        let name = |(subject, spec): &(worstcase_plan::Subject, worstcase_contract::CellSpec)| {
             format!(
                 "{} {} {} {}",
                 subject.machine.memory_mb, spec.load, spec.probe, spec.seed

@@ -4,7 +4,7 @@
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
 
 use std::path::PathBuf;
-use worstcase_probe::window::ask::{AskError, ModulePlaces, TaskPlaces, Windows};
+use worstcase_logs::window::ask::{AskError, ModulePlaces, TaskPlaces, Windows};
 
 /// What QEMU's command line asks of the plugin.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! The event log's writer. Its form, and its reader, are `worstcase_probe::trace`.
+//! The event log's writer. Its form, and its reader, are `worstcase_logs::trace`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use worstcase_probe::trace::{Event, EventKind, header};
-use worstcase_probe::units::Instructions;
+use worstcase_logs::trace::{Event, EventKind, header};
+use worstcase_logs::units::Instructions;
 
 /// An event log that is being written. Only [`Log::close`] makes it whole: a log that lost anything, or whose
 /// QEMU was killed, stays without the closing event and is refused by readers.
@@ -73,7 +73,7 @@ impl<W: Write> Log<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::trace::{TraceError, decode};
+    use worstcase_logs::trace::{TraceError, decode};
 
     #[test]
     fn a_closed_log_is_read_back() {

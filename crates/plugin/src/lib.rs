@@ -12,7 +12,7 @@
 //! - `census`: every section in which a wake-up would have had to wait.
 //! - `progress`: how far it has come, for whoever waits for it.
 //! - [`scheduler`]: runs the machine's CPUs in QEMU's stead, each in its turn; knows QEMU's own functions.
-//! - [`events`]: the log file (its form is `worstcase_probe::trace`). [`args`]: the plugin's arguments.
+//! - [`events`]: the log file (its form is `worstcase_logs::trace`). [`args`]: the plugin's arguments.
 //!
 //! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only adds to its
 //! own counter and writes its own file.

@@ -5,7 +5,7 @@
 //! the no-op reaches back into another page, its address is remembered instead.
 
 use std::collections::HashMap;
-use worstcase_probe::mark::{MAGIC, MarkKind, nop_bytes};
+use worstcase_logs::mark::{MAGIC, MarkKind, nop_bytes};
 
 /// Length of a mark's no-op.
 pub const NOP_LEN: usize = 7;

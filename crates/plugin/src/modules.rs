@@ -7,8 +7,8 @@ use crate::paging::PageTable;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use worstcase_probe::mark::MarkKind;
-use worstcase_probe::window::ask::ModulePlaces;
+use worstcase_logs::mark::MarkKind;
+use worstcase_logs::window::ask::ModulePlaces;
 
 /// More modules than this are a list that does not end.
 const MOST_MODULES: usize = 4096;

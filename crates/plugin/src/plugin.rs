@@ -5,7 +5,7 @@ use crate::scheduler::{self, Settings};
 use crate::{args, census, count, decode, events, modules, progress, record, watch};
 use std::io;
 use std::path::Path;
-use worstcase_probe::placement::{DEFAULT_QUANTUM, MOST_CPUS};
+use worstcase_logs::machine::{DEFAULT_QUANTUM, MOST_CPUS};
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {

@@ -21,10 +21,10 @@ use std::io::BufWriter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use worstcase_probe::units::Instructions;
-use worstcase_probe::window::ask::TaskPlaces;
-use worstcase_probe::window::log::Writer;
-use worstcase_probe::window::{self, Elsewhere, Step, Why};
+use worstcase_logs::units::Instructions;
+use worstcase_logs::window::ask::TaskPlaces;
+use worstcase_logs::window::log::Writer;
+use worstcase_logs::window::{self, Elsewhere, Step, Why};
 
 /// Blocks that start at this count or later are looked at: the beginning of the window that is open, or comes next.
 static FROM: AtomicU64 = AtomicU64::new(u64::MAX);

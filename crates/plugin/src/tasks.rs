@@ -2,7 +2,7 @@
 
 use crate::guest_memory::GuestMemory;
 use crate::paging::PageTable;
-use worstcase_probe::window::ask::TaskPlaces;
+use worstcase_logs::window::ask::TaskPlaces;
 
 /// A task as the log names it: id, name as the kernel keeps it.
 pub type Task = (u32, [u8; TaskPlaces::COMM_LEN]);

@@ -14,9 +14,9 @@ use crate::paging::USER_END;
 use crate::record;
 use crate::scheduler;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use worstcase_probe::mark::MarkKind;
-use worstcase_probe::trace::EventKind;
-use worstcase_probe::units::Instructions;
+use worstcase_logs::mark::MarkKind;
+use worstcase_logs::trace::EventKind;
+use worstcase_logs::units::Instructions;
 
 /// `rdtsc` and `rdtscp`.
 const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];

@@ -5,8 +5,8 @@ use super::terminal::{Style, distinct, width};
 use super::trimmed;
 use super::{View, io};
 use worstcase_base::format::{grouped, micros, plain};
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Switch, Transport};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Switch, Transport};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::stats::io::ios;
 use worstcase_results::stats::points::{
@@ -84,7 +84,7 @@ fn variant(ring: &Switch) -> String {
     let mut words = vec![ring.via.word()];
     words.extend(ring.threads.then_some("threads"));
     words.push(match ring.placement {
-        worstcase_probe::bench::Placement::Same => "one CPU",
+        worstcase_contract::bench::Placement::Same => "one CPU",
         other => other.word(),
     });
     let mut text = words.join(", ");
@@ -265,7 +265,7 @@ fn hackbench_list(view: &View, points: &[HackbenchPoint], style: Style) -> Vec<S
             transport.word()
         )));
         let label = |p: &&HackbenchPoint| {
-            let text = worstcase_probe::bench::Bench::Hackbench(p.work).to_string();
+            let text = worstcase_contract::bench::Bench::Hackbench(p.work).to_string();
             let what = text
                 .trim_start_matches("hackbench:")
                 .replace(&format!("+{}", transport.word()), "");

@@ -5,7 +5,7 @@ use super::tail::CellTail;
 use super::terminal::Style;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Accounting, Machine, Quantity, Record, SampleRow, Summary, Venue};
 use worstcase_results::stats::tail::Peaks;
 

@@ -6,7 +6,7 @@ use super::terminal::{Style, distinct};
 use worstcase_analysis::noise::{Entered, Row};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// The form of the document.
 const SCHEMA: &str = "worstcase-entered/1";

@@ -3,7 +3,7 @@
 use super::terminal::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Foreign, Kernel, Quantity, Record};
 
 /// The heading of a table of them; nothing for what worstcase measured.

@@ -6,7 +6,7 @@ use super::{View, foreign, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{ISOLATED, LOAD_CPUS, Machine, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 

@@ -4,7 +4,7 @@ use super::View;
 use super::bench::{list, units, with_rounds};
 use super::terminal::{Style, distinct};
 use worstcase_base::format::{grouped, plain};
-use worstcase_probe::bench::Io;
+use worstcase_contract::bench::Io;
 use worstcase_results::stats::Values;
 use worstcase_results::stats::io::{BesideRates, IoPoint, Queue, Schedulers};
 

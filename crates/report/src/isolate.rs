@@ -4,7 +4,7 @@ use super::breakdown::terminal::wrapped;
 use super::terminal::Style;
 use worstcase_analysis::isolate::{Answer, Cpu, Judgement, Line};
 use worstcase_base::format::{counted, grouped, micros, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Below the four columns of figures.
 const INDENT: usize = 39;

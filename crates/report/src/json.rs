@@ -2,7 +2,7 @@
 
 use super::{View, demands, noise};
 use serde_json::{Value, json};
-use worstcase_probe::bench::Bench;
+use worstcase_contract::bench::Bench;
 use worstcase_results::published::compared;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::io::{IoPoint, ios};

@@ -3,7 +3,7 @@
 use super::grid::{Grid, Group};
 use super::terminal::{Style, WIDTH, distinct, shortened, width};
 use worstcase_base::format::{grouped, micros, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Record;
 
 /// What a machine measured.

@@ -7,7 +7,7 @@ use super::terminal::{Style, WIDTH, distinct, row_label, shortened, units, width
 use serde_json::{Value, json};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Gaps, Record, SubjectId};
 
 /// A row a CPU, one of all together, and what took the CPU away.

@@ -4,7 +4,7 @@ use super::bench::list;
 use super::terminal::Style;
 use worstcase_analysis::operation::{Beside, Operation, Part};
 use worstcase_base::format::{grouped, plain};
-use worstcase_probe::bench::DiskAction;
+use worstcase_contract::bench::DiskAction;
 
 /// The form of the document.
 const SCHEMA: &str = "worstcase-operations/1";

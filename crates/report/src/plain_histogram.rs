@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use worstcase_base::format::plain;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity, Record};
 
 /// The rows' step.

@@ -4,8 +4,8 @@ use crate::terminal::Style;
 use serde::Serialize;
 use worstcase_base::distinct;
 use worstcase_base::format::{grouped, micros, plain};
+use worstcase_contract::Nanos;
 use worstcase_plan::sensitivity::Property;
-use worstcase_probe::Nanos;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::ensembles;
 

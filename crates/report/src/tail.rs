@@ -4,7 +4,7 @@ use super::terminal::Style;
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, span};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{CellId, Record, Venue};
 use worstcase_results::stats::tail::{Exceeded, Level, Peaks, SPAN, Sure, Tail, estimate, is_narrow};
 

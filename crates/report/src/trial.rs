@@ -103,8 +103,8 @@ fn answer(trial: &Trial) -> Vec<String> {
 mod tests {
     use super::*;
     use worstcase_analysis::trial::judge;
+    use worstcase_contract::Nanos;
     use worstcase_host::run::trial::Variant;
-    use worstcase_probe::Nanos;
 
     #[test]
     fn a_table_and_an_answer() {

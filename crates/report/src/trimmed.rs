@@ -6,7 +6,7 @@ use super::bench::{list, us};
 use super::terminal::{Style, distinct, units};
 use serde::Serialize;
 use worstcase_base::format::{grouped, plain};
-use worstcase_probe::bench::Bench;
+use worstcase_contract::bench::Bench;
 use worstcase_results::record::{Record, SubjectId, Venue};
 use worstcase_results::stats::points::{self, Again, SwitchPoint};
 

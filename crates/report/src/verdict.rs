@@ -5,7 +5,7 @@ use super::terminal::{Style, verdict_heading, verdict_lines};
 use serde_json::json;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, worst};
 

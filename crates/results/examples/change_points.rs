@@ -7,7 +7,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 use worstcase_results::stats::change_points::{Together, candidate_of};
 use worstcase_results::stats::many::holm;
 

@@ -3,8 +3,8 @@
 use crate::record::{Record, RunPlan, SubjectId};
 use crate::verdict::{Criterion, Outcome, Verdict, verdicts};
 use serde::Serialize;
+use worstcase_contract::Nanos;
 use worstcase_plan::Demand;
-use worstcase_probe::Nanos;
 
 /// A demand, and who meets it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -10,8 +10,8 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use worstcase_probe::Nanos;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::Nanos;
+use worstcase_contract::prng::SplitMix64;
 use worstcase_results::compare::gate::gate;
 use worstcase_results::compare::judged::Limits;
 use worstcase_results::compare::{Side, compare};

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 use worstcase_base::progress::Silent;
 use worstcase_kernels::ResolveOptions;
+use worstcase_contract::Probe;
+use worstcase_contract::{CellSpec, Nanos};
 use worstcase_lab::cell::{self, Run};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::Matrix;
@@ -17,8 +19,6 @@ use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::snapshot::Snapshot;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_plan::{PlannedCell, VirtualMachine};
-use worstcase_probe::Probe;
-use worstcase_probe::{CellSpec, Nanos};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().collect();

@@ -7,7 +7,7 @@ use worstcase_base::format::plain;
 
 fn main() -> ExitCode {
     // Some loads and probes start this very program again.
-    worstcase_probe::child_main();
+    worstcase_instruments::child_main();
     worstcase_base::child::hand_on_no_descriptors();
     defect::told(command).unwrap_or_else(|defect| ExitCode::from(defect as u8))
 }

@@ -9,6 +9,8 @@ use worstcase_analysis::breakdown::spans::{Kind, Place, Sample, Since, Span};
 use worstcase_analysis::breakdown::{Around, Breakdown, tell};
 use worstcase_base::progress::Silent;
 use worstcase_kernels::ResolveOptions;
+use worstcase_contract::Probe;
+use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_lab::cell::{self, Raw, Run};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::Matrix;
@@ -18,8 +20,6 @@ use worstcase_lab::snapshot::Snapshot;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
 use worstcase_plan::{PlannedCell, VirtualMachine};
-use worstcase_probe::Probe;
-use worstcase_probe::{CellSpec, Instructions, Nanos};
 
 /// A cell of 200 samples.
 fn cell(mips: u32, probe: Probe) -> PlannedCell {

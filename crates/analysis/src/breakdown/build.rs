@@ -13,8 +13,8 @@ use super::sources::Sources;
 use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Since, Span, Task};
 use super::stacks::StackId;
 use std::ops::Range;
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Execution, Symbols};
-use worstcase_probe::{Instructions, Nanos};
 
 /// A breakdown with the window that it was made from: what the flame graph and the trace are drawn from.
 #[derive(Clone, Debug)]

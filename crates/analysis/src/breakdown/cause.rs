@@ -8,7 +8,7 @@ use super::spans::{Kind, Place, Sample, Span};
 use super::stacks::FrameKind;
 pub use sentence::CauseParts;
 use serde::{Deserialize, Serialize};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Why a wake-up is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::sources::Sources;
 use super::spans::{Kind, LockWait, Place, Ran, Since, Task, Waker};
 use super::stacks::{FrameKind, StackId};
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A stretch of one kind.
 #[derive(Clone, Debug)]

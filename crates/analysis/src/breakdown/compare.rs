@@ -3,7 +3,7 @@
 use super::spans::Breakdown;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// One line of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

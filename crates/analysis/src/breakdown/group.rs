@@ -4,7 +4,7 @@ use super::cause::Mechanism;
 use super::spans::Breakdown;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Samples with one cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -13,8 +13,8 @@ use super::sources::Sources;
 use super::spans::{Kind, Since, Span};
 use sender::Sender;
 pub(super) use slack::SLACK;
+use worstcase_contract::Nanos;
 use worstcase_lab::execution::{Execution, Symbols, Why};
-use worstcase_probe::Nanos;
 
 /// What came before this CPU was interrupted.
 #[derive(Debug, Default)]

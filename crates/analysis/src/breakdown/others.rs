@@ -89,7 +89,7 @@ impl<'a> Others<'a> {
 mod tests {
     use super::*;
     use crate::breakdown::testing::Machine;
-    use worstcase_probe::{Instructions, Nanos};
+    use worstcase_contract::{Instructions, Nanos};
 
     /// A window in which another CPU's thread is looked at in a function, at these counts of the one that measures.
     fn window(why: Why, at: &[u64]) -> (Execution, Symbols) {

@@ -56,7 +56,7 @@ impl<'a> Shares<'a> {
     }
 
     /// The innermost function that holds more than half of the time.
-    pub fn most(&self, time_of: impl Fn(u64) -> worstcase_probe::Nanos) -> Option<Share> {
+    pub fn most(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Option<Share> {
         let stacks = &self.walk.stacks;
         let id = self
             .innermost(MOST)
@@ -70,7 +70,7 @@ impl<'a> Shares<'a> {
     }
 
     /// The functions that took most time, each with its most frequent caller.
-    pub fn functions(&self, time_of: impl Fn(u64) -> worstcase_probe::Nanos) -> Vec<Share> {
+    pub fn functions(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Vec<Share> {
         let mut by_name: BTreeMap<(&str, Option<&str>), (u64, u64)> = BTreeMap::new();
         let stacks = &self.walk.stacks;
         for (id, total) in &self.total {

@@ -5,8 +5,8 @@ use super::lines::{Lines, Source};
 use super::spans::LineShare;
 use super::stacks::{Frame, StackId};
 use std::collections::BTreeMap;
+use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
-use worstcase_probe::Nanos;
 
 /// Lines that are listed.
 const LISTED: usize = 5;

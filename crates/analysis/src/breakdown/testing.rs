@@ -1,8 +1,8 @@
 //! Executions for tests: a machine that writes its code while it runs it, and knows its call chains by itself.
 
 use super::spans::{Sample, Since};
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Block, ContextFrom, Execution, Step, Symbol, Symbols, TaskFrom};
-use worstcase_probe::{Instructions, Nanos};
 
 /// User code is here.
 pub const USER: u64 = 0x40_0000;

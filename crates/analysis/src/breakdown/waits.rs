@@ -92,7 +92,7 @@ mod tests {
     use crate::breakdown::cause::Mechanism;
     use crate::breakdown::spans::Kind;
     use crate::breakdown::testing::{Machine, sample};
-    use worstcase_probe::Nanos;
+    use worstcase_contract::Nanos;
 
     const WAITS: [(&str, u64); 7] = [
         ("", crate::breakdown::testing::USER),

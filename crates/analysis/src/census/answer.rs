@@ -10,7 +10,7 @@ use super::take::{How, take};
 use super::top::TopList;
 use std::num::NonZeroUsize;
 use worstcase_base::progress::{Progress, Work};
-use worstcase_probe::census::Kind;
+use worstcase_contract::census::Kind;
 use worstcase_results::record::{Run, parallel};
 
 /// What censuses say.

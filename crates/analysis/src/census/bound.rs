@@ -12,10 +12,10 @@ use crate::breakdown::roles::{Role, role};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::{LONG, Section};
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::moments::Moment;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{LONG, Section};
-use worstcase_probe::{Instructions, Nanos};
 
 /// What a bound is worth, in the words that every report uses.
 pub const MEANING: &str = "the largest sum of a section of this run and a wake-up path that a sample of it took, in which no \

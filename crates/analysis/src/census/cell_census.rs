@@ -1,11 +1,11 @@
 //! One cell's census, with its samples and the names of its code.
 
 use serde::Serialize;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::{Census, Section};
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::Symbols;
 use worstcase_lab::moments::Moment;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{Census, Section};
-use worstcase_probe::{Instructions, Nanos};
 use worstcase_results::record::{Record, SubjectId};
 
 /// A CPU of several.

@@ -8,7 +8,7 @@ use super::top::{Top, TopList};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What happened to a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

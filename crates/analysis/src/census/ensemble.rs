@@ -5,8 +5,8 @@ use super::findings::Findings;
 use super::top::{Top, TopList};
 use serde::Serialize;
 use std::cmp::Reverse;
-use worstcase_probe::Nanos;
-use worstcase_probe::census::Kind;
+use worstcase_contract::Nanos;
+use worstcase_contract::census::Kind;
 use worstcase_results::record::SubjectId;
 
 /// What one seed gave.

@@ -12,7 +12,7 @@ use super::cell_census::CellCensus;
 use super::exposed_time::{ExposedSection, ExposedTime};
 use super::join::Joined;
 use std::collections::BTreeMap;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 use worstcase_results::stats::poisson;
 
 /// With fewer samples behind it an end of sections has no paths of its own, and all such ends share theirs.
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::census::join::join;
     use crate::census::testing::{moment, section, taken};
-    use worstcase_probe::census::Kind;
+    use worstcase_contract::census::Kind;
 
     /// One sample of two periods meets a section of 10 us; the other one ends elsewhere.
     fn expectation() -> Expectation {

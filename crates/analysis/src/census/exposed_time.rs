@@ -10,9 +10,9 @@
 use super::cell_census::CellCensus;
 use super::join::{Joined, Met};
 use std::collections::HashMap;
-use worstcase_probe::Instructions;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{LONG, Section};
+use worstcase_contract::Instructions;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::{LONG, Section};
 use worstcase_results::stats::median;
 
 /// See the module. Times are ns of the load's time.

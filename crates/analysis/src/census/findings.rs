@@ -8,7 +8,7 @@ use super::places::{SectionGroup, places};
 use super::tail::{Tail, tail};
 use super::top::TopList;
 use serde::Serialize;
-use worstcase_probe::census::Kind;
+use worstcase_contract::census::Kind;
 
 /// The form of a census as JSON.
 pub const SCHEMA: &str = "worstcase-census/2";

@@ -2,8 +2,8 @@
 
 use super::cell_census::{CellCensus, name};
 use serde::Serialize;
-use worstcase_probe::Nanos;
-use worstcase_probe::census::Kind;
+use worstcase_contract::Nanos;
+use worstcase_contract::census::Kind;
 
 /// Sections of similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -12,10 +12,10 @@
 
 use super::cell_census::CellCensus;
 use serde::Serialize;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::{LONG, Section};
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::moments::Moment;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{LONG, Section};
-use worstcase_probe::{Instructions, Nanos};
 use worstcase_results::stats::Distribution;
 
 /// A sample and its section.

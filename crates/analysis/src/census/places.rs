@@ -4,10 +4,10 @@ use super::cell_census::{CellCensus, name};
 use crate::breakdown::roles;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use worstcase_contract::Nanos;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::Site;
 use worstcase_lab::execution::Symbols;
-use worstcase_probe::Nanos;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::Site;
 
 /// Code below has no symbols: user addresses are the lower half.
 const KERNEL: u64 = 1 << 63;

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::ops::Range;
 use worstcase_base::cache::Cache;
+use worstcase_contract::Instructions;
+use worstcase_contract::census::log::Section;
 use worstcase_lab::again::Again;
 use worstcase_lab::execution::Execution;
 use worstcase_lab::moments::Moment;
-use worstcase_probe::Instructions;
-use worstcase_probe::census::log::Section;
 
 /// Where it is in the cache.
 const AREA: &str = "census-owners";

@@ -6,7 +6,7 @@ use super::join::Joined;
 use super::places::function;
 use serde::Serialize;
 use worstcase_base::format::micros;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::stats::{many, median};
 
 /// Level of the test: one right census in a hundred is refused.
@@ -144,9 +144,9 @@ mod tests {
     use super::*;
     use crate::census::join::join;
     use crate::census::testing::{Load, moment, section, taken};
-    use worstcase_probe::Instructions;
-    use worstcase_probe::census::Kind;
-    use worstcase_probe::prng::SplitMix64;
+    use worstcase_contract::Instructions;
+    use worstcase_contract::census::Kind;
+    use worstcase_contract::prng::SplitMix64;
     use worstcase_results::stats::poisson;
 
     fn tail_of(taken: &CellCensus) -> Tail {

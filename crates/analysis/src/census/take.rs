@@ -8,14 +8,14 @@ use super::replays::{Replays, Seen};
 use super::top::{self, TopList};
 use crate::debuginfo::Origin;
 use std::time::Duration;
+use worstcase_contract::Instructions;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::Section;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::Again;
 use worstcase_lab::moments::Moment;
 use worstcase_lab::qemu::Qemu;
-use worstcase_probe::Instructions;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::Section;
 
 /// What taking needs beside the record.
 pub struct How<'a> {

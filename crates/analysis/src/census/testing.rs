@@ -3,12 +3,12 @@
 use super::top::Owned;
 use super::{About, CellCensus};
 use crate::breakdown::spans::Task;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::{Census, Length, Section, Site};
+use worstcase_contract::prng::SplitMix64;
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Symbol, Symbols};
 use worstcase_lab::moments::Moment;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{Census, Length, Section, Site};
-use worstcase_probe::prng::SplitMix64;
-use worstcase_probe::{Instructions, Nanos};
 use worstcase_results::record::SubjectId;
 
 /// Functions of the kernel.

@@ -16,10 +16,10 @@ use crate::breakdown::spans::{LineShare, OtherCpu, Share, Task};
 use crate::breakdown::stacks::{Frame, FrameKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use worstcase_contract::Nanos;
+use worstcase_contract::census::Kind;
+use worstcase_contract::census::log::{LONG, Section};
 use worstcase_lab::execution::{Execution, Symbols};
-use worstcase_probe::Nanos;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{LONG, Section};
 
 /// Sections of a kind that are replayed: most of those that delay a wake-up.
 pub fn replayed(kind: Kind) -> usize {

@@ -119,7 +119,7 @@ pub fn choose(rows: &[(usize, SampleRow)], choice: Choice) -> Option<(usize, Sam
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::Nanos;
+    use worstcase_contract::Nanos;
     use worstcase_results::stats::{Distribution, Percentile};
 
     #[test]

@@ -5,11 +5,11 @@ use super::{ExplainError, peers, sample};
 use crate::breakdown::Breakdown;
 use crate::breakdown::host::{Around, running_kernel, tell};
 use crate::breakdown::spans::Since;
+use worstcase_contract::Nanos;
 use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
 use worstcase_host::state::boot_id;
 use worstcase_host::trace::{Parts, Snapshot};
 use worstcase_lab::execution::Symbols;
-use worstcase_probe::Nanos;
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
 /// The breakdown of one sample.

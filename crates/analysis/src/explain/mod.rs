@@ -31,9 +31,10 @@ use std::path::Path;
 use worstcase_base::progress::{Progress, Work};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, Details, Line};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Bench, Details, Line};
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
+use worstcase_contract::names;
 
 /// Where breakdowns are in the cache.
 const AREA: &str = "breakdowns";
@@ -112,7 +113,7 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
 fn since(record: &Record, row: &SampleRow) -> Since {
     match record.details {
         Some(Details::Remote(_)) => Since::Woken,
-        Some(Details::Irq(_)) => match record.cell.probe.parse() {
+        Some(Details::Irq(_)) => match names::parse(&record.cell.probe) {
             Ok(Bench::Irq(Line::Hpet)) => Since::DueDevice,
             // The simulated chip interrupts nobody: its driver wakes from where it was told the level.
             Ok(Bench::Irq(Line::Gpio(_))) => Since::Woken,

@@ -17,10 +17,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use words::Words;
 use worstcase_base::format::{counted, grouped};
+use worstcase_contract::Nanos;
 use worstcase_host::CpuList;
 use worstcase_host::isolate::{Figures, Observed, OnCpu, Smis};
 use worstcase_lab::execution::Symbols;
-use worstcase_probe::Nanos;
 
 /// The form of the document.
 const SCHEMA: &str = "worstcase-isolate/1";

@@ -15,7 +15,7 @@ use crate::explain::{ExplainError, Means, Ready};
 use crate::kept::kept;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use worstcase_probe::Instructions;
+use worstcase_contract::Instructions;
 use worstcase_results::record::{Gaps, Machine, Record, Run};
 
 /// Where what entered is in the cache.

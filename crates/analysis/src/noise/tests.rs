@@ -1,7 +1,7 @@
 use super::{Part, Row, Who, gather, parts};
 use crate::breakdown::testing::Machine;
+use worstcase_contract::Instructions;
 use worstcase_lab::execution::{Elsewhere, Execution, Why};
-use worstcase_probe::Instructions;
 
 /// What is told of a gap that begins where the machine was due: name, times, instructions.
 fn told(m: &Machine) -> Vec<(String, u64, u64)> {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::search::List;
 use std::cell::RefCell;
+use worstcase_contract::{Nanos, Venue};
 use worstcase_plan::Subjects;
-use worstcase_probe::{Nanos, Venue};
 
 struct Nobody;
 

@@ -4,7 +4,7 @@
 //! the one before that the head reaches it in time (skew).
 
 use crate::{Profile, Rotating, SECTOR};
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// Tracks of one zone have the same number of sectors.
 const ZONES: u64 = 32;

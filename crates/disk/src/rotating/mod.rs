@@ -19,8 +19,8 @@ use geometry::Geometry;
 use seek::Seek;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use worstcase_probe::Nanos;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_logs::Nanos;
+use worstcase_logs::prng::SplitMix64;
 
 /// The cache for writes is emptied before commands are served when this many tenths of it are full.
 const FULL_TENTHS: u64 = 8;

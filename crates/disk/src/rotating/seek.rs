@@ -2,7 +2,7 @@
 //! ones (`c + e d`), as Ruemmler and Wilkes, "An introduction to disk drive modeling" (1994), measured.
 
 use crate::Rotating;
-use worstcase_probe::Nanos;
+use worstcase_logs::Nanos;
 
 /// See the module. Distances are in cylinders.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ impl Seek {
 mod tests {
     use super::*;
     use crate::rotating::tests::rotating;
-    use worstcase_probe::prng::SplitMix64;
+    use worstcase_logs::prng::SplitMix64;
 
     #[test]
     fn the_data_sheet_comes_out() {

@@ -7,7 +7,7 @@ use crate::measured::{Counted, Extremes, MachineTold, Measured, Series, Values};
 use crate::text::{self, SysInfo, bins, moment, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Beyond;
 
 #[derive(Deserialize)]

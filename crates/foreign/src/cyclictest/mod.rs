@@ -8,7 +8,7 @@ pub use json::json;
 pub use text::{is_text, text};
 
 use super::measured::{Overrun, Series};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
 
 const TOOL: &str = "cyclictest";

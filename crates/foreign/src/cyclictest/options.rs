@@ -1,6 +1,6 @@
 //! What cyclictest's command line tells of its threads. Options are taken as getopt takes them.
 
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Short options with an argument.
 const WITH_ARGUMENT: &str = "AbcdDFhHilop";

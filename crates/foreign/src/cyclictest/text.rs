@@ -5,7 +5,7 @@ use crate::FormatError;
 use crate::measured::{Counted, Extremes, Measured, Sample, Values};
 use crate::text::{numbers, total as sum, whole};
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Beyond;
 
 /// Not told where cyclictest prints text.

@@ -5,7 +5,7 @@ use crate::FormatError;
 use crate::measured::{Counted, Extremes, Measured, Overrun, Series, Values};
 use crate::text::{days_and_time, decimal, numbers, total, whole};
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity};
 
 /// A table as it is printed.

@@ -5,7 +5,7 @@ use crate::FormatError;
 use crate::measured::{Extremes, Measured, Overrun, Series, Values};
 use crate::text::{days_and_time, decimal, whole};
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Gaps;
 
 const TIMERLAT: [Column; 3] = [Column::Irq, Column::Thread, Column::User];

@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use worstcase_disk::{Action, Ended, Profile};
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{DiskAction, DiskDetails, DiskRequest};
-use worstcase_probe::loads::Board;
-use worstcase_probe::sys::memory::Mapping;
+use worstcase_instruments::bench::{DiskAction, DiskDetails, DiskRequest};
+use worstcase_instruments::loads::Board;
+use worstcase_instruments::sys::memory::Mapping;
+use worstcase_logs::Nanos;
 
 /// Requests that are noted; of later ones nothing is told.
 const MOST: usize = 200_000;

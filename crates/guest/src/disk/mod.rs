@@ -16,11 +16,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use worstcase_disk::{Kind, Profile};
-use worstcase_probe::bench::Details;
-use worstcase_probe::placement::Asked;
-use worstcase_probe::sys::device;
-use worstcase_probe::sys::process;
-use worstcase_probe::{Nanos, RawRecord};
+use worstcase_instruments::RawRecord;
+use worstcase_instruments::bench::Details;
+use worstcase_instruments::order::MachineOrder;
+use worstcase_instruments::sys::device;
+use worstcase_instruments::sys::process;
+use worstcase_logs::Nanos;
 
 /// Where it is mounted.
 pub const FOLDER: &str = "/disk";
@@ -45,8 +46,8 @@ pub struct Disk {
 
 impl Disk {
     /// Starts the disk, if the cell asks for one, and mounts an empty file system of it.
-    pub fn start(asked: &Asked, seed: u64) -> Result<Option<Disk>, GuestError> {
-        if !asked.disk {
+    pub fn start(machine: &MachineOrder, seed: u64) -> Result<Option<Disk>, GuestError> {
+        if !machine.disk {
             return Ok(None);
         }
         let profile = profile()?;
@@ -63,7 +64,7 @@ impl Disk {
         wait_until_ready()?;
         let depth = profile.queue_depth;
         let is_rotating = matches!(profile.kind, Kind::Rotating(_));
-        queue::prepare(Path::new(SYSFS), depth, is_rotating, asked.io_scheduler.as_deref())?;
+        queue::prepare(Path::new(SYSFS), depth, is_rotating, machine.io_scheduler.as_deref())?;
         fs::create_dir_all(FOLDER).map_err(failed(FOLDER))?;
         device::mount_device(NODE.as_ref(), "ext4", FOLDER.as_ref()).map_err(failed("it cannot be mounted"))?;
         std::thread::sleep(SETTLED);
@@ -97,7 +98,7 @@ impl Disk {
 }
 
 fn profile() -> Result<Profile, GuestError> {
-    let text = fwcfg::read("opt/worstcase/disk")?;
+    let text = fwcfg::read_text("opt/worstcase/disk")?;
     Profile::decode(text.trim_end()).map_err(|e| GuestError::new(format!("the disk's profile: {e}")))
 }
 

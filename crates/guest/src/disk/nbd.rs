@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use worstcase_disk::{Action, Request};
-use worstcase_probe::sys::process;
+use worstcase_instruments::sys::process;
 
 // <linux/nbd.h>
 const SET_SOCK: u64 = 0xab00;

@@ -4,7 +4,7 @@ use super::virtualization::CpuTimes;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
-use worstcase_probe::sys::clock::{self, Clock};
+use worstcase_instruments::sys::clock::{self, Clock};
 
 /// What was measured.
 #[derive(Clone, Debug, Default)]

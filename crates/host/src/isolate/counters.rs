@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// The register in which Intel's processors count SMIs.
 const SMI_COUNT: u64 = 0x34;

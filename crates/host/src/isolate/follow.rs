@@ -13,7 +13,7 @@ use crate::trace::events::{Context, Thread};
 use crate::trace::marks::{Mark, Part, kind_of};
 use frame::{Frame, Place, Run, cause};
 use std::collections::{BTreeMap, HashMap};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A soft interrupt or thread so soon after an interrupt is what that interrupt brought: the way back to the program is longer.
 const BROUGHT: Nanos = Nanos(10_000);

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::{affinity, clock};
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::{affinity, clock};
 
 /// Whether a thread of ours keeps the CPUs busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

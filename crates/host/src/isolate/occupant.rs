@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::sys::affinity;
+use worstcase_instruments::sys::affinity;
 
 /// What it says when every thread is on its CPU.
 const READY: &[u8] = b"ready\n";

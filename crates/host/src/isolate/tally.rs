@@ -3,7 +3,7 @@
 use super::senders::Sender;
 use crate::trace::Name;
 use std::collections::HashMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What ran in place of the CPU's own program. A function is 0 where it is not known, or there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use crate::loads::Traces;
 use crate::state::boot_id;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use worstcase_probe::sys::sched::Policy;
+use worstcase_instruments::sys::sched::Policy;
 
 /// Who changes the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

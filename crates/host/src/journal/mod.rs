@@ -40,8 +40,8 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use worstcase_base::lock;
-use worstcase_probe::priorities::{self, KernelThread};
-use worstcase_probe::sys::sched::Policy;
+use worstcase_instruments::priorities::{self, KernelThread};
+use worstcase_instruments::sys::sched::Policy;
 
 /// What happened to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

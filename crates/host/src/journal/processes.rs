@@ -4,7 +4,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
-use worstcase_probe::processes;
+use worstcase_instruments::processes;
 
 /// How long killed processes may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::restore::left_over;
-use worstcase_probe::processes::Identity;
+use worstcase_instruments::processes::Identity;
 
 /// A state folder and a made-up setting.
 struct Controller {

@@ -8,8 +8,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use worstcase_probe::processes::Identity;
-use worstcase_probe::sys::sched::Policy;
+use worstcase_instruments::processes::Identity;
+use worstcase_instruments::sys::sched::Policy;
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

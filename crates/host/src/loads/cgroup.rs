@@ -15,9 +15,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use worstcase_base::unforeseen;
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
-use worstcase_probe::sys::process::{self, Pid};
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::clock;
+use worstcase_instruments::sys::process::{self, Pid};
 
 /// Every group of ours is called so, with digits behind it that no other has.
 const PREFIX: &str = "worstcase-";

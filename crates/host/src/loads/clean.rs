@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use worstcase_probe::Nanos;
-use worstcase_probe::loads::{self, LoadSpec};
-use worstcase_probe::processes::Identity;
-use worstcase_probe::sys::clock;
-use worstcase_probe::sys::process::Pid;
+use worstcase_contract::Nanos;
+use worstcase_contract::loads::LoadSpec;
+use worstcase_instruments::loads;
+use worstcase_instruments::processes::Identity;
+use worstcase_instruments::sys::clock;
+use worstcase_instruments::sys::process::Pid;
 
 const NULLB: &str = "/sys/kernel/config/nullb";
 /// How long killed processes may take to be gone, and how often one looks.
@@ -38,7 +39,7 @@ impl Traces {
         Traces {
             cgroup: place.cgroup.clone(),
             work_dir: place.work_dir.clone(),
-            null_blk: loads::devices(load, worker),
+            null_blk: loads::devices(&load.orders(), worker),
         }
     }
 }

@@ -7,8 +7,8 @@
 use super::{source, tree, walk};
 use std::fs;
 use std::path::Path;
-use worstcase_probe::loads::{LoadError, RunningPart};
-use worstcase_probe::sys::affinity;
+use worstcase_instruments::loads::{LoadError, LoadKind, LoadOrder, RunningPart};
+use worstcase_instruments::sys::affinity;
 
 const USUAL_FILES: u32 = 48;
 const TREES: u64 = 2;
@@ -22,7 +22,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
         load.note(format!(
             "load 'desktop': there is no {program} in PATH; a synthetic build (the load 'compile') takes the builds' place"
         ));
-        load.helper("compile", seed)?;
+        load.helper(&LoadOrder::plain(LoadKind::Compile), seed)?;
     } else {
         let folder = load.folder()?;
         let files = load.part().number().unwrap_or(USUAL_FILES);
@@ -51,13 +51,21 @@ pub(super) fn start_build(load: &mut RunningPart, _seed: u64) -> Result<(), Load
 
 fn build(load: &mut RunningPart, script: &Path, steps: &str) -> Result<(), LoadError> {
     fs::write(script, format!("{PREFACE}{steps}")).map_err(load.preparing("writing a script"))?;
-    let command = format!("cmd:sh {}", quoted(load, script)?);
-    load.helper(&command, 0)
+    let script = script.to_str().ok_or_else(|| not_plain(load, script))?;
+    let shell = LoadOrder {
+        words: vec!["sh".into(), script.into()],
+        ..LoadOrder::plain(LoadKind::Cmd)
+    };
+    load.helper(&shell, 0)
 }
 
-/// A path as one word, both of a shell and of `cmd:`.
+/// A path as one word of a shell.
 fn quoted(load: &RunningPart, path: &Path) -> Result<String, LoadError> {
-    word(path).ok_or_else(|| load.not_available(format!("{} is no plain name", path.display())))
+    word(path).ok_or_else(|| not_plain(load, path))
+}
+
+fn not_plain(load: &RunningPart, path: &Path) -> LoadError {
+    load.not_available(format!("{} is no plain name", path.display()))
 }
 
 fn word(path: &Path) -> Option<String> {
@@ -72,14 +80,11 @@ fn word(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_probe::loads::LoadSpec;
 
     #[test]
     fn a_path_is_one_word_whatever_is_in_it() {
         let one = word(Path::new("/a b/it's-\"x\"\\$y")).unwrap();
         assert_eq!(one, r#"/a\ b/it\'s-\"x\"\\\$y"#);
-        let spec: LoadSpec = format!("cmd:sh {one}").parse().unwrap();
-        assert_eq!(spec.parts()[0].words(), ["sh", "/a b/it's-\"x\"\\$y"]);
         assert!(word(Path::new("/a\nb")).is_none());
     }
 }

@@ -8,8 +8,8 @@ use rustix::fs::Advice;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
-use worstcase_probe::loads::{Board, Ending, LoadError, Pace, RunningPart};
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
+use worstcase_instruments::loads::{Board, Ending, LoadError, Pace, RunningPart};
 
 const USUAL_MIB: u32 = 350;
 const BLOCK: usize = 1 << 20;

@@ -14,9 +14,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use worstcase_probe::processes::{self, Identity};
-use worstcase_probe::sys::process::{self, Pid};
-use worstcase_probe::sys::signal;
+use worstcase_instruments::processes::{self, Identity};
+use worstcase_instruments::sys::process::{self, Pid};
+use worstcase_instruments::sys::signal;
 
 const VARIABLE: &str = "WORSTCASE_LOADS";
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::hint::black_box;
-use worstcase_probe::loads::{Ending, LoadError, Pace, RunningPart};
-use worstcase_probe::prng::SplitMix64;
-use worstcase_probe::sys::{affinity, memory};
+use worstcase_contract::prng::SplitMix64;
+use worstcase_instruments::loads::{Ending, LoadError, Pace, RunningPart};
+use worstcase_instruments::sys::{affinity, memory};
 
 const MIB: u64 = 1 << 20;
 const ARRAYS: u64 = 3;

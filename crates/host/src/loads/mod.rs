@@ -1,4 +1,4 @@
-//! Loads on this machine: those of [`worstcase_probe::loads`], with the bodies of those that only a host has.
+//! Loads on this machine: those of [`worstcase_contract::loads`], with the bodies of those that only a host has.
 //!
 //! ```text
 //! running  RunningHostLoad: started loads in a control group      place    LoadPlace: where they work
@@ -28,7 +28,7 @@ pub use clean::{CleanError, Traces, clean};
 pub use place::LoadPlace;
 pub use running::RunningHostLoad;
 
-use worstcase_probe::loads::{Body, LoadKind};
+use worstcase_instruments::loads::{Body, LoadKind};
 
 /// The bodies of the loads that only a host has.
 pub const BODIES: &[(LoadKind, Body)] = &[

@@ -1,7 +1,7 @@
 //! Where loads work: their folder, their control group, and what the machine has room for.
 
 use std::path::{Path, PathBuf};
-use worstcase_probe::loads::{LoadError, RunningPart};
+use worstcase_instruments::loads::{LoadError, RunningPart};
 
 const MIB: u64 = 1 << 20;
 

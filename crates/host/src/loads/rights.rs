@@ -9,8 +9,8 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use worstcase_probe::loads::{LoadKind, LoadPart};
-use worstcase_probe::sys::{process, sched};
+use worstcase_instruments::loads::{LoadKind, LoadOrder};
+use worstcase_instruments::sys::{process, sched};
 
 /// `nobody`: the kernel's own number of a user that is none.
 const NOBODY: u32 = 65534;
@@ -30,7 +30,7 @@ impl std::fmt::Display for Account {
 
 impl Account {
     /// Whom `part` runs as instead of root; `None` if it runs as whoever starts it.
-    pub(super) fn of(part: &LoadPart) -> Option<Account> {
+    pub(super) fn of(part: &LoadOrder) -> Option<Account> {
         // Without root's rights a worker cannot raise itself to nice 0.
         if !process::is_root() || sched::nice() > 0 {
             return None;
@@ -39,7 +39,7 @@ impl Account {
             user: NOBODY,
             group: NOBODY,
         });
-        match part.kind() {
+        match part.kind {
             // The user's own program, which may need them.
             LoadKind::Cmd | LoadKind::CmdReady => None,
             // They make a device.

@@ -12,11 +12,12 @@ use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use worstcase_probe::Venue;
-use worstcase_probe::loads::{BeginPart, BegunPart, LoadEnvironment, LoadError, LoadPart, LoadSpec, RunningLoad};
-use worstcase_probe::policy::ProbePolicy;
-use worstcase_probe::sys::affinity;
-use worstcase_probe::sys::process::{self, Pid};
+use worstcase_contract::Venue;
+use worstcase_contract::loads::LoadSpec;
+use worstcase_instruments::loads::{BeginPart, BegunPart, LoadEnvironment, LoadError, LoadOrder, RunningLoad};
+use worstcase_instruments::order::PolicyOrder;
+use worstcase_instruments::sys::affinity;
+use worstcase_instruments::sys::process::{self, Pid};
 
 /// Part of an error that concerns all loads.
 const ALL: &str = "all";
@@ -40,10 +41,13 @@ pub struct RunningHostLoad {
 impl RunningHostLoad {
     /// Makes what the loads need and starts their workers, as children of this process, which must have one thread.
     ///
-    /// They inherit its CPU affinity, unless `place` names CPUs. Programs that run `compile` call [`worstcase_probe::child_main`] first
+    /// They inherit its CPU affinity, unless `place` names CPUs. Programs that run `compile` call [`worstcase_instruments::child_main`] first
     /// in `main`.
     pub fn start(spec: &LoadSpec, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
-        spec.check_venue(Venue::Host)?;
+        spec.check_venue(Venue::Host).map_err(|why| LoadError::NotAvailable {
+            load: ALL,
+            reason: why.to_string(),
+        })?;
         let began = LoadError::preparing(ALL, format!("beginning the work folder {}", place.work_dir.display()));
         let folders = Folders {
             path: place.work_dir.clone(),
@@ -91,13 +95,13 @@ impl RunningHostLoad {
     fn start_loads(&self, spec: &LoadSpec, seed: u64) -> Result<RunningLoad, LoadError> {
         let env = LoadEnvironment {
             placement: None,
-            policy: ProbePolicy::default(),
+            policy: PolicyOrder::default(),
             work_dir: self.work_dir.clone(),
-            venue: Venue::Host,
+            owns_machine: false,
             bodies: BODIES,
             begin: Some(self.folders.clone()),
         };
-        RunningLoad::start(spec, seed, &env)
+        RunningLoad::start(&spec.orders(), seed, &env)
     }
 
     fn note_workers(&self) -> Result<(), LoadError> {
@@ -166,7 +170,7 @@ struct Starting {
 }
 
 impl BeginPart for Folders {
-    fn begin_part(&self, part: &LoadPart, place: usize) -> Result<BegunPart, LoadError> {
+    fn begin_part(&self, part: &LoadOrder, place: usize) -> Result<BegunPart, LoadError> {
         let name = part.name();
         let account = Account::of(part);
         let folder = self.make(name, format!("{place}-{name}"))?;

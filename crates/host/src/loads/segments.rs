@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use worstcase_probe::sys::process::Pid;
+use worstcase_instruments::sys::process::Pid;
 
 /// A segment, as the kernel lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::Path;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 
 const FUNCTIONS_A_FILE: u64 = 60;
 const HEADERS: u64 = 16;

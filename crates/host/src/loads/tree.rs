@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use worstcase_probe::loads::{LoadError, RunningPart};
+use worstcase_instruments::loads::{LoadError, RunningPart};
 
 /// In the order in which make looks for them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];

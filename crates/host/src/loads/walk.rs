@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use worstcase_probe::loads::{Board, Ending, LoadError, RunningPart};
+use worstcase_instruments::loads::{Board, Ending, LoadError, RunningPart};
 
 const ENTRIES: usize = 0;
 

@@ -8,11 +8,11 @@ use crate::message::{BenchDone, CpuStats, Done, Message};
 use crate::spec::HostSpec;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, Observer, Placement, Request};
-use worstcase_probe::probes::environment;
-use worstcase_probe::record::{Sample, SelfCost, Work};
-use worstcase_probe::sys::{affinity, clock, usage};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Bench, Observer, Placement, Request};
+use worstcase_contract::record::{Sample, SelfCost, Work};
+use worstcase_instruments::probes::environment;
+use worstcase_instruments::sys::{affinity, clock, usage};
 
 /// The first sample begins this long after everything is ready.
 const LEAD: Nanos = Nanos::from_millis(20);

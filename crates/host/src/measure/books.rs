@@ -1,7 +1,7 @@
 //! Where the periods of one measuring thread went. Only the thread can tell a missed period from a lost sample: in what it
 //! hands over both are steps of more than one period.
 
-use worstcase_probe::record::Periods;
+use worstcase_contract::record::Periods;
 
 /// Takes in a thread's periods, in their order.
 #[derive(Clone, Copy, Debug, Default)]

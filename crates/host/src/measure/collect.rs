@@ -6,7 +6,7 @@ use crate::packed::Unpacker;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use worstcase_probe::Probe;
+use worstcase_contract::Probe;
 
 /// One sample or gap, as the collector passes it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

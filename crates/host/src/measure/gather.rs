@@ -8,7 +8,7 @@ use crate::buckets::Buckets;
 use crate::message::Pulse;
 use crate::packed::Unpacker;
 use std::collections::VecDeque;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{Selection, Summary};
 
@@ -174,7 +174,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use worstcase_probe::Schedule;
+    use worstcase_contract::Schedule;
 
     const SELECTION: Selection = Selection { largest: 2, around: 1 };
 

@@ -8,7 +8,7 @@ use crate::trace::{Ask, Noise, Parts, Purpose, Recorder, Snapshot, Splitter, Tra
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use worstcase_probe::{Nanos, Probe};
+use worstcase_contract::{Nanos, Probe};
 
 /// What is remembered behind the collector, which comes every 50 ms and may be late.
 const WINDOW: Nanos = Nanos::from_millis(2_000);

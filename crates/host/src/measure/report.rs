@@ -2,8 +2,8 @@
 
 use super::ring::{Reader, Writer, ring};
 use std::io;
-use worstcase_probe::Nanos;
-use worstcase_probe::record::Periods;
+use worstcase_contract::Nanos;
+use worstcase_contract::record::Periods;
 
 /// Numbers of a report.
 const WORDS: usize = 12;

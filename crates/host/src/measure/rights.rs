@@ -4,9 +4,9 @@
 use crate::spec::{HostSpec, Scheduling};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::{affinity, memory, sched};
 use worstcase_plan::Policy;
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::{affinity, memory, sched};
 
 /// What the process holds while it measures; given back when dropped.
 #[derive(Debug)]

@@ -18,12 +18,12 @@ use crate::trace::TraceError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use worstcase_probe::bench::BenchError;
-use worstcase_probe::loads::LoadError;
-use worstcase_probe::probes::environment;
-use worstcase_probe::record::Work;
-use worstcase_probe::sys::{clock, signal};
-use worstcase_probe::{Nanos, Probe};
+use worstcase_contract::bench::BenchError;
+use worstcase_contract::record::Work;
+use worstcase_contract::{Nanos, Probe};
+use worstcase_instruments::loads::LoadError;
+use worstcase_instruments::probes::environment;
+use worstcase_instruments::sys::{clock, signal};
 
 /// How often samples are collected.
 pub(super) const COLLECT: Duration = Duration::from_millis(50);
@@ -48,7 +48,7 @@ pub enum MeasureError {
     /// The kernel's trace.
     #[error("{0}")]
     Trace(#[source] TraceError),
-    /// A probe of [`worstcase_probe::bench`].
+    /// A probe of [`worstcase_contract::bench`].
     #[error(transparent)]
     Bench(#[from] BenchError),
     /// A file of samples, or the way to the controller.

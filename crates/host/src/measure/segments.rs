@@ -8,8 +8,8 @@ use super::source::Source;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::sys::usage::{self, Usage};
-use worstcase_probe::{Nanos, Schedule};
+use worstcase_contract::{Nanos, Schedule};
+use worstcase_instruments::sys::usage::{self, Usage};
 
 /// The running segment.
 struct Segment {

@@ -3,10 +3,10 @@
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::io;
-use worstcase_probe::sys::alarm::{Alarm, OnExpiry};
-use worstcase_probe::sys::clock;
-use worstcase_probe::sys::rtc::Rtc;
-use worstcase_probe::{Nanos, Schedule};
+use worstcase_contract::{Nanos, Schedule};
+use worstcase_instruments::sys::alarm::{Alarm, OnExpiry};
+use worstcase_instruments::sys::clock;
+use worstcase_instruments::sys::rtc::Rtc;
 
 /// A wake-up.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@
 use super::ring::Writer;
 use crate::packed::wide;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::clock;
 
 /// What spinning came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

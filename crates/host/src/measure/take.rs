@@ -6,8 +6,8 @@ use super::source::Source;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::Schedule;
-use worstcase_probe::record::Periods;
+use worstcase_contract::Schedule;
+use worstcase_contract::record::Periods;
 
 /// What a thread's loop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ mod tests {
     use super::super::source::Wake;
     use super::*;
     use crate::packed::Unpacker;
-    use worstcase_probe::Nanos;
+    use worstcase_contract::Nanos;
 
     /// Late by a script: how late each wake-up is.
     struct Script(std::vec::IntoIter<i64>);

@@ -12,11 +12,11 @@ use crate::spec::{HostSpec, Waker};
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
+use worstcase_contract::{Nanos, Probe, Schedule};
+use worstcase_instruments::sys::rtc::Rtc;
+use worstcase_instruments::sys::usage::{self, Usage};
+use worstcase_instruments::sys::{clock, memory};
 use worstcase_plan::{Policy, Timer};
-use worstcase_probe::sys::rtc::Rtc;
-use worstcase_probe::sys::usage::{self, Usage};
-use worstcase_probe::sys::{clock, memory};
-use worstcase_probe::{Nanos, Probe, Schedule};
 
 /// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
 const TRIALS: usize = 200;

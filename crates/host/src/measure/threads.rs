@@ -7,7 +7,7 @@ use crate::spec::HostSpec;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Enough for the loop; every page of it that is touched stays in memory.
 const STACK: usize = 256 * 1024;

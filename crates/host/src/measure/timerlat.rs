@@ -15,9 +15,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use worstcase_probe::Nanos;
-use worstcase_probe::record::Periods;
-use worstcase_probe::sys::{clock, usage};
+use worstcase_contract::Nanos;
+use worstcase_contract::record::Periods;
+use worstcase_instruments::sys::{clock, usage};
 
 /// How often the lines are read: the reader shares its CPU with what is measured.
 const READ: Duration = Duration::from_millis(20);

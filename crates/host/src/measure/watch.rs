@@ -17,10 +17,10 @@ use crate::spec::{HostSpec, Segments};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_probe::Nanos;
-use worstcase_probe::probes::environment;
-use worstcase_probe::record::Work;
-use worstcase_probe::sys::clock;
+use worstcase_contract::Nanos;
+use worstcase_contract::record::Work;
+use worstcase_instruments::probes::environment;
+use worstcase_instruments::sys::clock;
 
 /// Every so many collections one is told how it is going.
 const COLLECTIONS_A_PULSE: u32 = 20;

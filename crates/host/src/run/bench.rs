@@ -5,9 +5,9 @@ use crate::HostError;
 use crate::HostSpec;
 use crate::message::{BenchDone, Done};
 use crate::state::boot_id;
-use worstcase_probe::bench::Bench;
-use worstcase_probe::record::RawRecord;
-use worstcase_probe::{CellSpec, Nanos, Probe};
+use worstcase_contract::bench::Bench;
+use worstcase_contract::record::RawRecord;
+use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_results::record::{CellResult, Method, Origin, Run, Subject};
 
 /// Keeps it. One that ended before its first sample leaves no cell.

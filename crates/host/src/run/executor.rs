@@ -19,8 +19,8 @@ use std::sync::{Mutex, PoisonError};
 use worstcase_base::Exit;
 use worstcase_base::progress::Progress;
 use worstcase_base::utc::Utc;
-use worstcase_probe::Probe;
-use worstcase_probe::bench::{Bench, Switch};
+use worstcase_contract::Probe;
+use worstcase_contract::bench::{Bench, Switch};
 use worstcase_results::record::{Executor, Machine, Origin, Record, Run, Subject, Task, WasSet};
 
 /// Measures this machine.

@@ -2,9 +2,9 @@
 
 use crate::Facts;
 use crate::cpus::Cpus;
+use worstcase_contract::Probe;
+use worstcase_contract::bench::Bench;
 use worstcase_plan::{Experiment, Subjects};
-use worstcase_probe::Probe;
-use worstcase_probe::bench::Bench;
 
 /// Leaves out runs of hackbench on more CPUs than may be used here; says which.
 pub fn leave_out(experiment: &mut Experiment) -> Vec<String> {

@@ -3,8 +3,8 @@
 use crate::{HostError, Journal};
 use std::fs;
 use std::path::{Path, PathBuf};
+use worstcase_contract::bench::io::{Place, schedulers};
 use worstcase_plan::IoScheduler;
-use worstcase_probe::bench::io::{Place, schedulers};
 use worstcase_results::record::WasSet;
 
 /// What a scheduler begins anew when it is chosen, beside its own settings.

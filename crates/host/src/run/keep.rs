@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
-use worstcase_probe::{Nanos, Probe};
+use worstcase_contract::{Nanos, Probe};
 use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;

@@ -3,9 +3,9 @@
 use crate::HostSpec;
 use crate::doctor::Finding;
 use std::path::PathBuf;
+use worstcase_contract::Probe;
+use worstcase_contract::priorities::Priorities;
 use worstcase_plan::Apply;
-use worstcase_probe::Probe;
-use worstcase_probe::priorities::Priorities;
 use worstcase_results::record::{CellEntry, Machine, Origin, Subject, Task};
 
 /// What is going to be measured.

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use worstcase_probe::Probe;
+use worstcase_contract::Probe;
 
 /// Who looks on.
 pub trait Watch {

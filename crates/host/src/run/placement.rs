@@ -2,7 +2,7 @@
 
 use crate::facts::Tree;
 use crate::{CpuList, HostError};
-use worstcase_probe::bench::{Bench, Line, Placement};
+use worstcase_contract::bench::{Bench, Line, Placement};
 
 /// How CPUs lie to each other.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn cpus(probe: &str, topology: &Topology) -> Result<Vec<u32>, String> {
-        place(&probe.parse().unwrap(), topology).map_err(|e| e.to_string())
+        place(&worstcase_contract::names::parse(probe).unwrap(), topology).map_err(|e| e.to_string())
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::packed::Unpacker;
 use crate::spec::Waker;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use worstcase_contract::{Nanos, Probe};
 use worstcase_plan::Timer;
-use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::{RowParts, SampleRow};
 
 /// The clock's periodic interrupt.
@@ -140,8 +140,8 @@ mod tests {
     use crate::packed::{pack, wide};
     use crate::spec::Scheduling;
     use std::path::Path;
+    use worstcase_contract::record::Periods;
     use worstcase_plan::Policy;
-    use worstcase_probe::record::Periods;
 
     const NANOSLEEP: Waker = Waker::Timer(Timer::Nanosleep);
 

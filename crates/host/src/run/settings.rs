@@ -5,9 +5,9 @@ use super::origin;
 use crate::doctor::{Applied, AppliedFinding, apply, settable};
 use crate::facts::Tree;
 use crate::{HostError, Journal, StateFolder};
+use worstcase_contract::Probe;
+use worstcase_contract::bench::{Bench, irq};
 use worstcase_plan::Apply;
-use worstcase_probe::Probe;
-use worstcase_probe::bench::{Bench, irq};
 use worstcase_results::record::WasSet;
 
 /// What was set. Some of it lasts as long as this value does.

@@ -11,11 +11,11 @@ use crate::facts::Tree;
 use crate::spec::{Scheduling, Waker};
 use crate::{CpuList, Facts, HostError};
 use std::path::PathBuf;
+use worstcase_contract::bench::{Bench, Switch};
+use worstcase_contract::prng::SplitMix64;
+use worstcase_contract::{Nanos, Probe};
+use worstcase_instruments::probes::environment;
 use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, Policy, Subjects, Venue};
-use worstcase_probe::bench::{Bench, Switch};
-use worstcase_probe::prng::SplitMix64;
-use worstcase_probe::probes::environment;
-use worstcase_probe::{Nanos, Probe};
 
 /// Captures of `response` unless asked otherwise.
 const CAPTURES: usize = 10;

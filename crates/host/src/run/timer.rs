@@ -1,9 +1,9 @@
 //! Which timer wakes a measuring thread: the one that was asked for, if it can, or the probe's usual one.
 
 use crate::{Facts, HostError};
+use worstcase_contract::{Nanos, Probe};
+use worstcase_instruments::sys::rtc;
 use worstcase_plan::{Method, Model, Policy, Timer};
-use worstcase_probe::sys::rtc;
-use worstcase_probe::{Nanos, Probe};
 
 /// What of a machine decides.
 #[derive(Clone, Copy, Debug)]

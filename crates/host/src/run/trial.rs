@@ -2,8 +2,8 @@
 
 use crate::HostError;
 use crate::doctor::{Finding, settable};
+use worstcase_contract::prng::SplitMix64;
 use worstcase_plan::Apply;
-use worstcase_probe::prng::SplitMix64;
 
 /// A way to set this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Longest name of a thread or interrupt that is kept; the kernel's names of threads have 15 bytes.
 const NAME: usize = 24;

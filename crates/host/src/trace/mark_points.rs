@@ -5,7 +5,7 @@ use super::format::{Field, Format};
 use super::marks::{Mark, Part};
 use super::points::Decoder;
 use super::probes::Function;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Where the fields are that a mark is made from.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::probes;
 use super::tracefs::Tracefs;
 use super::tracer::Tracer;
 use crate::CpuList;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What runs within an interrupt, a soft interrupt or a thread on somebody's behalf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use super::events::{Context, Event, Thread};
 use super::timeline::{Owner, Stretch, Timeline};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Stretches of a CPU that are kept.
 const KEPT: usize = 1 << 14;

@@ -6,7 +6,7 @@ use super::format::{Field, Format};
 use super::perf::Source;
 use super::tracefs::Tracefs;
 use super::tracer::Purpose;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// From a record to what it tells.
 pub trait Decoder: Copy {

@@ -4,7 +4,7 @@ use super::events::{Event, What};
 use super::parts::{Ask, Parts};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Events of a CPU that are kept at most, however short the time.
 const KEPT: usize = 1 << 15;

@@ -3,7 +3,7 @@
 use super::events::{Context, Event, Thread, What};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

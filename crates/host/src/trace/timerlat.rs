@@ -1,6 +1,6 @@
 //! The text of the kernel's timerlat tracer, as activations of its threads.
 
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// One activation of a timerlat thread, told by its two lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use super::tracefs::Tracefs;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::clock;
 
 /// What a trace is for.
 #[derive(Clone, Debug, PartialEq, Eq)]

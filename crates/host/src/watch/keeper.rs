@@ -11,9 +11,9 @@ use crate::{HostError, HostSpec};
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use worstcase_base::utc::Utc;
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::clock;
 use worstcase_plan::Plan;
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
 use worstcase_results::record::{Origin, Run, RunPlan, Selection, WasSet};
 
 /// A segment that is over, and kept.

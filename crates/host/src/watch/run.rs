@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use worstcase_base::utc::Utc;
+use worstcase_contract::{Nanos, Probe};
 use worstcase_plan::Plan;
-use worstcase_probe::{Nanos, Probe};
 use worstcase_results::record::Selection;
 
 /// Segments that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.

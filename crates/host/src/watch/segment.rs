@@ -4,7 +4,7 @@ use crate::HostError;
 use crate::HostSpec;
 use crate::message::{CpuDone, Done, Seen, Segment, Taken};
 use crate::run::keep::{Sampled, record};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{Labels, encode};
 use worstcase_results::record::samples::digest;

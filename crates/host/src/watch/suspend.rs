@@ -1,7 +1,7 @@
 //! Whether the machine slept: then the clock that counts sleep is ahead of the one that does not.
 
 use rustix::time::{ClockId, clock_gettime};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Less than this is how long it takes to read two clocks.
 const LEAST: Nanos = Nanos(500_000_000);

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_contract::Nanos;
+use worstcase_contract::loads::LoadSpec;
 use worstcase_host::loads::{LoadPlace, RunningHostLoad, cgroup};
-use worstcase_probe::Nanos;
-use worstcase_probe::loads::LoadSpec;
-use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
-use worstcase_probe::sys::{clock, signal};
+use worstcase_instruments::sys::process::{self, Exit, Pid, Waited};
+use worstcase_instruments::sys::{clock, signal};
 
 /// A test's name, and what it does; it fails by a panic.
 pub type Test = (&'static str, fn());

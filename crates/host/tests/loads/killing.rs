@@ -7,11 +7,11 @@ use crate::running::LOADS;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use worstcase_contract::Nanos;
 use worstcase_host::loads::{LoadPlace, Traces, cgroup, clean};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::clock;
-use worstcase_probe::sys::process::{self, Exit, Pid, Waited};
-use worstcase_probe::sys::signal::{self, SignalFd};
+use worstcase_instruments::sys::clock;
+use worstcase_instruments::sys::process::{self, Exit, Pid, Waited};
+use worstcase_instruments::sys::signal::{self, SignalFd};
 
 const MAKE_SEGMENT: &str = "--make-segment";
 

@@ -98,7 +98,7 @@ const TESTS: &[Test] = &[
 ];
 
 fn main() -> ExitCode {
-    worstcase_probe::child_main();
+    worstcase_instruments::child_main();
     killing::child_main();
     bench::main(TESTS)
 }

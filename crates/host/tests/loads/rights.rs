@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use worstcase_host::loads::{LoadPlace, RunningHostLoad, Traces, clean};
-use worstcase_probe::sys::process::{self, Pid, Waited};
+use worstcase_instruments::sys::process::{self, Pid, Waited};
 
 const ANOTHER: u32 = 65534;
 const LIST: &str = "worstcase-loads";

@@ -3,9 +3,9 @@
 use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, is_root, load, start, within};
 use std::fs;
 use std::path::Path;
+use worstcase_contract::Nanos;
 use worstcase_host::loads::{LoadPlace, RunningHostLoad};
-use worstcase_probe::Nanos;
-use worstcase_probe::sys::{clock, process, signal};
+use worstcase_instruments::sys::{clock, process, signal};
 
 /// Every load that a machine without extra kernel modules can run, in a small size.
 pub const LOADS: &[&str] = &[

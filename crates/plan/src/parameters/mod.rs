@@ -22,7 +22,7 @@ use crate::{Experiment, Part, Venue, VirtualMachine};
 use std::fmt::Display;
 use std::str::FromStr;
 use worstcase_base::duration;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A parameter.
 #[derive(Debug)]

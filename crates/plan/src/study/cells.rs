@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A section as it is written.
 #[derive(Clone, Default)]

@@ -5,7 +5,7 @@ use super::file::{Checked, Wrong, time};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toml::Spanned;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Wake-ups that share a limit, at most.
 const MOST_WAKEUPS: u32 = 100;

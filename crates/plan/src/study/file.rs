@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
 use worstcase_base::duration;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// The form of the file.
 const SCHEMA: &str = "worstcase-study/3";

@@ -13,8 +13,8 @@ use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 use worstcase_base::distinct;
-use worstcase_probe::Probe;
-use worstcase_probe::loads::LoadSpec;
+use worstcase_contract::Probe;
+use worstcase_contract::loads::LoadSpec;
 
 /// So many values are named in an error.
 const NAMED: usize = 20;

@@ -15,10 +15,10 @@ use crate::scheduler;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use worstcase_probe::census::facts::Facts;
-use worstcase_probe::census::log::{Row, header};
-use worstcase_probe::mark::MarkKind;
-use worstcase_probe::units::Instructions;
+use worstcase_logs::census::facts::Facts;
+use worstcase_logs::census::log::{Row, header};
+use worstcase_logs::mark::MarkKind;
+use worstcase_logs::units::Instructions;
 
 /// Of x86's flags: interrupts are on.
 const IF: u64 = 1 << 9;

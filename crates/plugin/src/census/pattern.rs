@@ -2,7 +2,7 @@
 
 use crate::paging::USER_END;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
-use worstcase_probe::census::facts::Facts;
+use worstcase_logs::census::facts::Facts;
 
 /// What an instruction does to the state that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{LONG, Length, Row, Section, Site};
+use worstcase_logs::census::Kind;
+use worstcase_logs::census::log::{LONG, Length, Row, Section, Site};
 
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<rustc_hash::FxHasher>>;
 

@@ -4,8 +4,8 @@ use super::tracker::{Role, Thread};
 use crate::guest_memory::GuestMemory;
 use crate::scheduler;
 use crate::tasks::{current_pointer, places_of};
-use worstcase_probe::census::facts::Facts;
-use worstcase_probe::window::ask::TaskPlaces;
+use worstcase_logs::census::facts::Facts;
+use worstcase_logs::window::ask::TaskPlaces;
 
 /// The probe's thread and its priority.
 #[derive(Clone, Copy, Default)]

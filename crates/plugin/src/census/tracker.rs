@@ -4,9 +4,9 @@
 
 use super::tally::Tally;
 use super::word::Word;
-use worstcase_probe::census::Kind;
-use worstcase_probe::census::log::{Row, Section};
-use worstcase_probe::units::Instructions;
+use worstcase_logs::census::Kind;
+use worstcase_logs::census::log::{Row, Section};
+use worstcase_logs::units::Instructions;
 
 /// What a thread is to a wake-up of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

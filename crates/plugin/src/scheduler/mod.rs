@@ -22,7 +22,7 @@ pub use qemu::{begin_kicks, take_over, time_at, word_at};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use worstcase_probe::placement::MOST_CPUS;
+use worstcase_logs::machine::MOST_CPUS;
 
 /// How CPUs are scheduled.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
-use worstcase_probe::placement::MOST_CPUS;
+use worstcase_logs::machine::MOST_CPUS;
 
 /// A CPU of QEMU's.
 type Cpu = *mut c_void;

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
-use worstcase_probe::trace::{self, Event, EventKind};
+use worstcase_logs::trace::{self, Event, EventKind};
 
 core::arch::global_asm!(include_str!("guest.s"), options(att_syntax));
 

@@ -14,12 +14,12 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::sha256_hex;
 use worstcase_base::progress::Progress;
+use worstcase_contract::spec::SpecError;
 use worstcase_lab::LabError;
 use worstcase_lab::matrix::Matrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
 use worstcase_lab::ready::Ready;
-use worstcase_probe::spec::SpecError;
 use worstcase_results::record::{Executor, Record, Run, Task, parallel};
 
 /// How to run it; nothing of it changes a result.

@@ -12,7 +12,7 @@ use worstcase_bisect::bisection::{Ending, Step};
 use worstcase_bisect::criterion::Criterion;
 use worstcase_bisect::git::Commit;
 use worstcase_bisect::search::Word;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A bisection that came to its end, ready to be shown.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Boxes with less than this part of the time, in per cent, are left out: spires of a pixel's width hide the rest.
 pub const NARROWEST: f64 = 0.25;

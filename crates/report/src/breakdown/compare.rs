@@ -3,7 +3,7 @@
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::compare::{Change, compare};
 use worstcase_base::format::micros_exact;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Functions that are shown.
 const SHOWN: usize = 15;

@@ -8,7 +8,7 @@ use crate::picture::svg::{Anchor, Canvas, Font, TEXT, TITLE, Theme};
 use worstcase_analysis::breakdown::build::Explanation;
 use worstcase_analysis::breakdown::folded::folded;
 use worstcase_base::format::{grouped, micros};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Pixels of the whole.
 const WIDTH: f64 = 1_200.0;

@@ -5,7 +5,7 @@ use worstcase_analysis::breakdown::lines::Source;
 use worstcase_analysis::breakdown::spans::{AtDue, Breakdown, Kind, LineShare, LockWait, OtherCpu, Place, Share, Span};
 use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
 use worstcase_base::format::{micros, micros_exact, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Widest line.
 const WIDTH: usize = 116;

@@ -9,8 +9,8 @@ use worstcase_analysis::breakdown::cause::{Mechanism, Peer};
 use worstcase_analysis::breakdown::spans::{Breakdown, BreakdownError, Kind, Place, Sample};
 use worstcase_analysis::breakdown::testing::Machine;
 use worstcase_analysis::breakdown::{Around, Explanation, compare, group, tell};
+use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
-use worstcase_probe::Nanos;
 
 /// Points at which the timer may be due.
 #[derive(Clone, Copy, PartialEq)]
@@ -388,7 +388,7 @@ proptest! {
         let m = machine(if locked { Due::InLock } else { Due::InKernel }, runs_on, preempts);
         let (mut execution, symbols) = m.execution_from(cut);
         let first = execution.steps[0].count.0;
-        execution.due = worstcase_probe::Instructions((first + due).min(execution.sample.0));
+        execution.due = worstcase_contract::Instructions((first + due).min(execution.sample.0));
         execution.shift = shift;
         // The timer may have been due within an instruction.
         let part = if execution.due == execution.sample { 0 } else { part % (1 << shift) };

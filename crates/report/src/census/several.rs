@@ -7,8 +7,8 @@ use worstcase_analysis::census::diff::{Change, Difference};
 use worstcase_analysis::census::ensemble::Ensemble;
 use worstcase_analysis::census::findings::Findings;
 use worstcase_base::format::{grouped, micros, plain};
-use worstcase_probe::Nanos;
-use worstcase_probe::census::Kind;
+use worstcase_contract::Nanos;
+use worstcase_contract::census::Kind;
 
 /// Of so many differences both call chains are shown.
 const TOLD: usize = 3;

@@ -9,8 +9,8 @@ use worstcase_analysis::census::join::Spread;
 use worstcase_analysis::census::tail::{LEVEL, Tail};
 use worstcase_analysis::census::top::{Owned, TopList};
 use worstcase_base::format::{grouped, micros, plain};
-use worstcase_probe::Nanos;
-use worstcase_probe::census::Kind;
+use worstcase_contract::Nanos;
+use worstcase_contract::census::Kind;
 
 /// Longest bar of a histogram.
 const BAR: usize = 40;

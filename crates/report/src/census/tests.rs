@@ -7,8 +7,8 @@ use worstcase_analysis::census::ensemble::ensembles;
 use worstcase_analysis::census::findings::{Findings, findings};
 use worstcase_analysis::census::testing::{A, B, length, moment, owned, section, site, taken};
 use worstcase_analysis::census::top::{TopList, list};
-use worstcase_probe::Nanos;
-use worstcase_probe::census::Kind;
+use worstcase_contract::Nanos;
+use worstcase_contract::census::Kind;
 
 fn frame(function: &str) -> Frame {
     Frame {

@@ -1,7 +1,7 @@
 //! Figures of a comparison, ready to be shown.
 
 use worstcase_base::format::{grouped, micros, micros_exact, range};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::compare::change::{Measure, Values};
 use worstcase_results::stats::ranks::Shift;
 

@@ -2,7 +2,7 @@
 
 use worstcase_base::format::{micros, plain};
 use worstcase_base::utc::Utc;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::history::{Change, Changes, Line, Measure, Point, Series, TOLERANCE};
 use worstcase_results::record::Venue;
 

@@ -6,7 +6,7 @@ use crate::View;
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, shell};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
 

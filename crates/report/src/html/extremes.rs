@@ -4,14 +4,14 @@ use super::part::Labels;
 use crate::View;
 use crate::terminal::{distinct, units};
 use worstcase_base::format::micros;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::Bench;
+use worstcase_contract::Nanos;
+use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::{Ensemble, ensembles};
 
 /// Probes that ask one question: of `switch:2x16k` and `switch:4x16k` it is `switch`, of others their name.
 pub fn family(probe: &str) -> &str {
-    match probe.parse::<Bench>() {
+    match names::parse(probe) {
         Ok(_) => probe.split([':', '+']).next().unwrap_or(probe),
         Err(_) => probe,
     }

@@ -3,9 +3,9 @@
 use super::proto::{Bucket, BucketSpan, Histogram, LabelPair, Metric, MetricFamily, MetricType, Value};
 use super::watched::Watched;
 use std::collections::BTreeMap;
+use worstcase_contract::Nanos;
 use worstcase_host::buckets::{BOUNDS, Buckets, SCHEMA};
 use worstcase_host::message::Pulse;
-use worstcase_probe::Nanos;
 
 /// All of them. Names of counters end in `_total`.
 pub fn families(watched: &Watched) -> Vec<MetricFamily> {

@@ -2,9 +2,9 @@ use super::proto::MetricFamily;
 use super::{Form, LastSegment, Watched};
 use insta::assert_snapshot;
 use prost::Message;
+use worstcase_contract::Nanos;
 use worstcase_host::buckets::Buckets;
 use worstcase_host::message::Pulse;
-use worstcase_probe::Nanos;
 
 fn watched(latencies: &[u64]) -> Watched {
     let mut buckets = Buckets::default();

@@ -1,8 +1,8 @@
 //! What is told of a watch.
 
+use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
 use worstcase_host::watch::{Gap, Kept};
-use worstcase_probe::Nanos;
 
 /// How a watch is doing.
 #[derive(Clone, Debug, Default)]

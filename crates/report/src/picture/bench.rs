@@ -6,8 +6,9 @@ use super::spread::over_seeds;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use std::collections::BTreeMap;
 use worstcase_base::format::plain;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchRepetition};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Bench, Details, Hackbench, Inversion, Switch, SwitchRepetition};
+use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, Summary};
 use worstcase_results::stats::median;
 
@@ -52,7 +53,7 @@ pub struct Measured<'a> {
 pub fn measured<'a>(data: &PictureData<'a>) -> Vec<Vec<Measured<'a>>> {
     let mut cells: BTreeMap<(usize, &str, Bench), Vec<Measured<'a>>> = BTreeMap::new();
     for record in data.records {
-        let (Ok(bench), Some(details)) = (record.cell.probe.parse::<Bench>(), &record.details) else {
+        let (Ok(bench), Some(details)) = (names::parse(&record.cell.probe), &record.details) else {
             continue;
         };
         let key = (data.subject(record).style, record.cell.load.as_str(), bench);

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 pub use worstcase_base::distinct;
 use worstcase_base::format::{file_name, is_file_name, plain, readable};
+use worstcase_contract::Nanos;
+use worstcase_contract::names;
 use worstcase_kernels::{Flavour, version};
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::Bench;
 use worstcase_results::record::{CellEntry, Machine, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
@@ -102,7 +102,7 @@ impl<'a> PictureData<'a> {
     pub fn questions(&self) -> Vec<Question<'a>> {
         let mut all = Vec::new();
         for probe in distinct(self.records.iter().map(|r| r.cell.probe.as_str())) {
-            if probe.parse::<Bench>().is_ok() {
+            if names::parse(probe).is_ok() {
                 continue;
             }
             let records: Vec<&Record> = self.records.iter().filter(|r| r.cell.probe == probe).collect();

@@ -3,7 +3,7 @@
 use super::data::{PictureData, Question, ShownSubject, distinct};
 use super::{Axis, Head, Heat, HeatCell, HeatRow, Picture};
 use worstcase_base::format::{micros, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
 use worstcase_results::verdict::{Criterion, verdicts};
 

@@ -3,7 +3,8 @@
 use super::data::{PictureData, distinct, io_scheduler};
 use super::{Axis, Bar, Bars, BarsPanel, BarsRow, Head, Of, Picture, Scale};
 use worstcase_base::format::{grouped, plain};
-use worstcase_probe::bench::{Bench, Details, Io, IoDetails};
+use worstcase_contract::bench::{Bench, Details, Io, IoDetails};
+use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, SubjectId};
 use worstcase_results::stats::Values;
 
@@ -27,7 +28,7 @@ struct Seed<'a> {
 
 /// What work with files told, if it did.
 pub fn details(record: &Record) -> Option<(Io, &IoDetails)> {
-    match (record.cell.probe.parse(), record.details.as_ref()) {
+    match (names::parse(&record.cell.probe), record.details.as_ref()) {
         (Ok(Bench::Io(io)), Some(Details::Io(details))) => Some((io, details)),
         _ => None,
     }

@@ -5,7 +5,7 @@ use super::data::{PictureData, ShownSubject, memory_mb, mips, model};
 use super::lines::Grid;
 use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use worstcase_base::format::plain;
-use worstcase_probe::bench::{Bench, Switch};
+use worstcase_contract::bench::{Bench, Switch};
 use worstcase_results::record::Subject;
 use worstcase_results::stats::Values;
 

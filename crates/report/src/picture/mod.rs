@@ -32,7 +32,7 @@ mod thin;
 pub use model::*;
 
 use data::PictureData;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Record, Run, RunError};
 
 /// What may be chosen.

@@ -4,7 +4,7 @@ use super::data::{PictureData, ShownSubject, distinct, slug};
 use super::io::{details, three};
 use super::{Axis, Head, Of, Options, Picture, RequestSeries, Requests, RequestsPanel};
 use worstcase_base::format::{grouped, plain};
-use worstcase_probe::bench::{DiskAction, DiskDetails, DiskRequest};
+use worstcase_contract::bench::{DiskAction, DiskDetails, DiskRequest};
 use worstcase_results::record::{Quantity, Record};
 
 const SECTOR: f64 = 512.0;

@@ -98,7 +98,7 @@ mod tests {
     /// The promise itself, tried: means of known draws are covered as often as stated.
     #[test]
     fn the_interval_covers_as_often_as_it_says() {
-        let mut random = worstcase_probe::prng::SplitMix64::new(3);
+        let mut random = worstcase_contract::prng::SplitMix64::new(3);
         let mut normal = || {
             (0..12)
                 .map(|_| random.below(1 << 40) as f64 / (1_u64 << 40) as f64)

@@ -1,10 +1,10 @@
 //! Records for the tests of pictures, without a machine.
 
 use std::collections::BTreeMap;
+use worstcase_contract::Probe;
+use worstcase_contract::record::{RawRecord, Sample, SelfCost};
+use worstcase_contract::{CellSpec, Nanos};
 use worstcase_plan::{Variant, Venue, VirtualMachine, study};
-use worstcase_probe::Probe;
-use worstcase_probe::record::{RawRecord, Sample, SelfCost};
-use worstcase_probe::{CellSpec, Nanos};
 use worstcase_results::record::{
     CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Record, RunPlan, Subject,
 };
@@ -83,7 +83,7 @@ pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
 }
 
 /// As if the record were of this probe, with these details.
-pub fn of_bench(mut record: Record, probe: &str, details: worstcase_probe::bench::Details) -> Record {
+pub fn of_bench(mut record: Record, probe: &str, details: worstcase_contract::bench::Details) -> Record {
     record.cell.probe = probe.into();
     record.details = Some(details);
     record

@@ -3,7 +3,7 @@
 use super::svg::{Theme, draw};
 use super::testing::{cell, of_bench, plan, subject};
 use super::*;
-use worstcase_probe::bench::{
+use worstcase_contract::bench::{
     Details, DiskAction, DiskDetails, DiskRequest, HackbenchDetails, HackbenchRun, IoDetails, SwitchDetails,
     SwitchRepetition,
 };

@@ -6,7 +6,7 @@
 //! random number, the same samples give the same dots.
 
 use std::collections::{BTreeSet, BinaryHeap};
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 
 /// A sample: when, in ns since the first was due, and its value in ns.
 pub type Dot = (u64, i64);

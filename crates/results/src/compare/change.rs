@@ -7,7 +7,7 @@ use crate::stats::median;
 use crate::stats::ranks::{RankTest, Shift};
 use serde::Serialize;
 use std::fmt;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What is compared of a cell's seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

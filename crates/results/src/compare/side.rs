@@ -10,7 +10,7 @@ use crate::verdict::{another_model, interference, lost};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A run, or what a baseline kept of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

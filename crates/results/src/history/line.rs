@@ -6,8 +6,8 @@ use super::{Placed, Point};
 use crate::record::{ISOLATED, LOAD_CPUS, Machine, Method, Record, Venue};
 use serde::Serialize;
 use std::cmp::Ordering;
+use worstcase_contract::Nanos;
 use worstcase_plan::VirtualMachine;
-use worstcase_probe::Nanos;
 
 /// What is the same of all points of a line. Kernel, build, boot parameters, firmware, governor and `--apply` may differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

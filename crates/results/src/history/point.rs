@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use worstcase_base::utc::Utc;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A loader names the file that it took; the kernel's release says the same.
 const BOOT_IMAGE: &str = "BOOT_IMAGE=";

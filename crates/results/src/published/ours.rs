@@ -4,9 +4,9 @@ use super::Ours;
 use crate::record::{Quantity, Record, RunPlan, Subject};
 use crate::stats::{Percentile, Values};
 use std::collections::BTreeMap;
+use worstcase_contract::bench::Details;
 use worstcase_plan::study::published::{Figure, OurCell, Statistic};
 use worstcase_plan::{Preempt, Published, Variant, Venue};
-use worstcase_probe::bench::Details;
 
 /// The run has no cell of it, or not the statistic.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ fn is_meant(cell: &OurCell, record: &Record) -> bool {
 
 fn value(cell: &OurCell, record: &Record) -> Option<f64> {
     if let (Some(Details::Switch(switch)), "net" | "net_cold") = (&record.details, cell.quantity.as_str()) {
-        let net = |r: &worstcase_probe::bench::SwitchRepetition| {
+        let net = |r: &worstcase_contract::bench::SwitchRepetition| {
             let alone = if cell.quantity == "net" { r.hot } else { r.cold };
             (r.total.0 as f64 - alone.0 as f64) / switch.hops as f64
         };

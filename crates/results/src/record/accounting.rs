@@ -1,7 +1,7 @@
 //! What the numbers of a record are of: periods with a sample each, or gaps in a time that was watched.
 
 use serde::{Deserialize, Serialize};
-pub use worstcase_probe::record::Periods;
+pub use worstcase_contract::record::Periods;
 
 /// Lines of the timerlat tracer that the kernel dropped, in a record's environment.
 pub const LOST_LINES: &str = "lost_trace_lines";

@@ -7,9 +7,9 @@ use super::{
 };
 use std::collections::BTreeMap;
 use worstcase_base::digest::sha256_hex;
-use worstcase_probe::record::{RawRecord, Sample};
-use worstcase_probe::spec::SpecError;
-use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
+use worstcase_contract::record::{RawRecord, Sample};
+use worstcase_contract::spec::SpecError;
+use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
 
 /// Name of the samples file beside record.json.
 pub const SAMPLES_FILE: &str = "samples.parquet";

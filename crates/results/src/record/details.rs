@@ -1,11 +1,12 @@
 //! What a probe tells beside its samples must fit them.
 
 use super::Record;
-use worstcase_probe::bench::{Bench, Details, Step};
+use worstcase_contract::bench::{Bench, Details, Step};
+use worstcase_contract::names;
 
 /// What does not fit, in words.
 pub(super) fn check(record: &Record) -> Result<(), String> {
-    let bench: Option<Bench> = record.cell.probe.parse().ok();
+    let bench = names::parse(&record.cell.probe).ok();
     let taken = record.accounting.taken();
     let fits = match (&record.details, bench) {
         (None, None) => true,

@@ -52,9 +52,9 @@ pub use worstcase_plan::Published;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use worstcase_probe::bench::Details;
-use worstcase_probe::spec::SpecError;
-use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_contract::bench::Details;
+use worstcase_contract::spec::SpecError;
+use worstcase_contract::{CellSpec, Instructions, Nanos};
 
 /// The form of record.json; see the versioning policy in `docs/formats.md`.
 pub const SCHEMA: &str = "worstcase-record/3";
@@ -173,8 +173,8 @@ pub struct Work {
     pub count: u64,
 }
 
-impl From<&worstcase_probe::record::Work> for Work {
-    fn from(work: &worstcase_probe::record::Work) -> Work {
+impl From<&worstcase_contract::record::Work> for Work {
+    fn from(work: &worstcase_contract::record::Work) -> Work {
         Work {
             unit: work.unit.clone(),
             count: work.count,

@@ -19,7 +19,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use worstcase_base::defect::{self, Broken};
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_contract::{Instructions, Nanos};
 
 /// The form of the file, in its metadata under `worstcase.schema`.
 pub const SCHEMA: &str = "worstcase-samples/2";

@@ -4,8 +4,8 @@
 use super::{CellId, SubjectId};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
+use worstcase_contract::{CellSpec, Nanos, Venue};
 use worstcase_plan::{Demand, Experiment, MOST_CELLS, Plan, Published, StudySource, Subjects, grammar, study};
-use worstcase_probe::{CellSpec, Nanos, Venue};
 
 /// The form of run.json.
 pub const SCHEMA: &str = "worstcase-run/4";

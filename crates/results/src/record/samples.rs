@@ -3,7 +3,7 @@
 use super::Quantity;
 use sha2::{Digest, Sha256};
 use worstcase_base::digest::hex;
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_contract::{Instructions, Nanos};
 
 /// One sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::summary::{empty_histogram, encode};
 use crate::stats::Percentile;
 use hdrhistogram::Histogram;
 use std::ops::RangeInclusive;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// The first pass.
 pub struct FirstPass {

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use worstcase_base::format::{file_name, is_file_name};
+pub use worstcase_contract::Venue;
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_plan::VirtualMachine;
-pub use worstcase_probe::Venue;
-use worstcase_probe::{Instructions, Nanos};
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

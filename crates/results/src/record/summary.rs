@@ -8,7 +8,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Significant decimal digits that the histogram keeps.
 const HISTOGRAM_DIGITS: u8 = 3;

@@ -7,7 +7,7 @@
 //! same). A series with a change is cut there, and its parts are tested in turn; a part of a share s of the series is tested
 //! at s times the level (N. Meinshausen, Biometrika 95, 2008).
 
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 
 /// Random orders of which the probability is counted.
 pub const ORDERS: u32 = 9_999;

@@ -2,7 +2,7 @@
 
 use super::median;
 use serde::{Deserialize, Serialize};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A percentile is reported only if at least this many samples lie above it; with fewer it is the
 /// maximum under another name, and would move with the number of samples instead of with the subject.

@@ -7,7 +7,7 @@
 use super::interval::{self, Interval};
 use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What one seed of an ensemble gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

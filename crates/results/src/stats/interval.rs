@@ -6,7 +6,7 @@
 //! assumption about the shape of maxima; the price is a coverage in steps, which is why it is stated.
 
 use serde::Serialize;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Coverage that is aimed at; with fewer than six values it cannot be reached.
 pub const AIM: f64 = 0.95;
@@ -89,7 +89,7 @@ mod tests {
     /// The promise itself, tried: medians of known draws are covered as often as stated.
     #[test]
     fn the_interval_covers_as_often_as_it_says() {
-        let mut random = worstcase_probe::prng::SplitMix64::new(1);
+        let mut random = worstcase_contract::prng::SplitMix64::new(1);
         let tries = 4_000;
         let mut covered = 0;
         for _ in 0..tries {

@@ -4,8 +4,8 @@ use super::points::{PointName, Rounds, points, rounds};
 use super::values::Values;
 use crate::record::Record;
 use serde::Serialize;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Bench, BesideDetails, Details, DeviceDetails, Io, IoDetails};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Bench, BesideDetails, Details, DeviceDetails, Io, IoDetails};
 
 /// What work with files gave.
 #[derive(Clone, Debug, PartialEq)]

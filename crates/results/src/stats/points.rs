@@ -5,11 +5,12 @@ use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{
     Bench, Details, Hackbench, HackbenchRun, Inversion, Pick, SendTimes, Shootdown, Spawn, Switch, SwitchDetails,
     SwitchRepetition,
 };
+use worstcase_contract::names;
 
 /// Where a point lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -279,7 +280,7 @@ pub(super) fn points<P>(records: &[Record], point: impl Fn(PointName, Bench, &[&
 fn grouped(records: &[Record]) -> Vec<(PointName, Bench, Vec<&Record>)> {
     let mut all: Vec<(PointName, Bench, Vec<&Record>)> = Vec::new();
     for record in records.iter().filter(|r| r.details.is_some()) {
-        let Ok(bench) = record.cell.probe.parse::<Bench>() else {
+        let Ok(bench) = names::parse(&record.cell.probe) else {
             continue;
         };
         let subject = record.subject.id();

@@ -54,7 +54,7 @@ mod tests {
     /// The promise, tried: a true expectation is refused no more often than the level says, a false one is.
     #[test]
     fn the_test_keeps_its_level() {
-        let mut random = worstcase_probe::prng::SplitMix64::new(7);
+        let mut random = worstcase_contract::prng::SplitMix64::new(7);
         let mut draw = |n: u64, one_in: u64| (0..n).filter(|_| random.below(one_in) == 0).count() as u64;
         let refused = (0..2_000).filter(|_| two_sided(6.0, draw(600, 100)) < 0.05).count();
         assert!(refused < 120, "{refused} of 2000 at 5 %");

@@ -6,7 +6,7 @@ use crate::record::{CellEntry, Record, Venue};
 use std::collections::{BTreeMap, BTreeSet};
 use worstcase_base::duration;
 use worstcase_base::format::counted;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// On the host a PASS allows the hypervisor this share of the time: stolen time is late time, and none of the kernel's.
 pub const STEAL_ALLOWED: f64 = 0.001;

@@ -4,7 +4,7 @@ use crate::record::{Quantity, Record, Venue};
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros_exact};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What all records of a subject say together.
 #[derive(Clone, Debug, PartialEq, Serialize)]

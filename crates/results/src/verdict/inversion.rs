@@ -1,7 +1,8 @@
 //! What `inversion` adds to a verdict: a mutex that should keep the middle thread away must have done so, every time.
 
 use crate::record::{Record, probe_name};
-use worstcase_probe::bench::{Bench, Details, Inversion, Protocol};
+use worstcase_contract::bench::{Bench, Details, Inversion, Protocol};
+use worstcase_contract::names;
 
 /// Whether a probe's samples are judged: what a switch or an unmapping
 /// costs or message passing takes is no latency, and without inheritance
@@ -14,7 +15,7 @@ pub(super) fn is_judged(probe: &str) -> bool {
 }
 
 fn chain(probe: &str) -> Option<Inversion> {
-    match probe.parse() {
+    match names::parse(probe) {
         Ok(Bench::Inversion(chain)) => Some(chain),
         _ => None,
     }

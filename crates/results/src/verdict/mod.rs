@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::fmt;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, micros_exact};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What is asked of every subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use worstcase_base::Exit;
 use worstcase_base::format::shell;
 use worstcase_base::{duration, output};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::compare::gate::gate;

@@ -9,8 +9,8 @@ use worstcase_base::Exit;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{is_file_name, plain, readable};
+use worstcase_contract::Nanos;
 use worstcase_foreign::{Format, Given, Source, read, records};
-use worstcase_probe::Nanos;
 use worstcase_results::record::{CellEntry, CellResult, Imported, Run, RunError, RunPlan};
 
 /// Import what cyclictest, rtla, oslat, jitterdebugger, fio, bonnie++ or hdparm wrote, as a run that show, compare and report take

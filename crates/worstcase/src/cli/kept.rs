@@ -4,7 +4,7 @@ use clap::Args;
 use std::path::PathBuf;
 use worstcase_base::duration;
 use worstcase_plan::{Experiment, Problem};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Where a run is kept, and what limit it is judged by.
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use super::Error;
 use super::output::{print, print_json};
 use super::progress::ProgressDisplay;
 use worstcase_base::cache::Cache;
+use worstcase_contract::loads;
 use worstcase_kernels::archive::Archive;
 use worstcase_kernels::catalog::{Entry, usable};
 use worstcase_kernels::config::Features;
@@ -18,7 +19,6 @@ use worstcase_kernels::modules::{self, ModuleIndex, Presence};
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
 use worstcase_kernels::{self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
-use worstcase_probe::loads;
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [

@@ -32,11 +32,12 @@ pub use error::Error;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use worstcase_plan::Plan;
 
 /// Measures how late Linux can be, which kernel or setting is better, and why.
 #[derive(Debug, Parser)]
-#[command(version = VERSION, about, after_help = EXIT_CODES)]
+#[command(version = VERSION, long_version = long_version(), about, after_help = EXIT_CODES)]
 pub struct Cli {
     /// Show no progress
     #[arg(long, short, global = true)]
@@ -48,6 +49,12 @@ pub struct Cli {
 
 /// The version, and the commit where it was built from a repository.
 const VERSION: &str = env!("WORSTCASE_VERSION");
+
+/// The same with what lab results depend on: figures of a document hold for a worstcase that carries the same.
+fn long_version() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| format!("{VERSION}\nof lab results: {}", worstcase_lab::payload::DIGESTS))
+}
 
 const EXIT_CODES: &str = "\
 Examples:

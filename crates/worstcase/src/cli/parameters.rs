@@ -7,9 +7,9 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::marker::PhantomData;
 use worstcase_plan::Venue;
 use worstcase_plan::parameters::{self, Given, Parameter, Values};
-use worstcase_probe::loads::LOADS;
-use worstcase_probe::probe::PROBES;
-use worstcase_probe::venue::Only;
+use worstcase_contract::loads::LOADS;
+use worstcase_contract::probe::PROBES;
+use worstcase_contract::venue::Only;
 
 /// Which parameters a command takes.
 pub trait Choice {

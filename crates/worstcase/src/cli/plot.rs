@@ -8,7 +8,7 @@ use worstcase_base::Exit;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
 use worstcase_base::output::OutputFolder;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_report::picture::svg::{Theme, draw};
 use worstcase_report::picture::{Options, Picture, of_run, some_of_run};
 use worstcase_results::record::{Run, RunError};

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use worstcase_base::Exit;
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_report::{View, cell, csv, json, terminal};
 use worstcase_results::record::{Quantity, Run, RunError};
 use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};

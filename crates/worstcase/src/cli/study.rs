@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_base::distinct;
 use worstcase_base::duration;
+use worstcase_contract::Nanos;
 use worstcase_plan::study::{self, Study, Variant};
 use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_report::terminal::Style;
 use worstcase_report::{demands, then_now};
 

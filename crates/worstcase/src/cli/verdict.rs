@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_base::Exit;
 use worstcase_base::duration;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_report::tail::CellTail;
 use worstcase_report::terminal::{Style, fitted};
 use worstcase_report::verdict::Judged;

@@ -3,9 +3,9 @@
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 use std::ffi::OsStr;
+use worstcase_contract::loads::LOADS;
+use worstcase_contract::probe::PROBES;
 use worstcase_plan::study;
-use worstcase_probe::loads::LOADS;
-use worstcase_probe::probe::PROBES;
 
 /// Reads what it is given, and completes these words.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ impl<P: TypedValueParser> TypedValueParser for Completed<P> {
 
 /// Loads by name.
 pub fn loads<P>(parser: P) -> Completed<P> {
-    let words: fn() -> Vec<String> = || LOADS.iter().map(|load| load.name.to_string()).collect();
+    let words: fn() -> Vec<String> = || LOADS.iter().map(|load| load.name().to_string()).collect();
     Completed {
         parser,
         words: Some(words),

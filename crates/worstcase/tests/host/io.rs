@@ -188,9 +188,9 @@ fn a_killed_measurement_leaves_no_file() {
 
 /// The queue of the disk that a folder is on, if it has several schedulers and this user may choose.
 fn queue(folder: &Path) -> Option<(PathBuf, Vec<String>)> {
-    let place = worstcase_probe::bench::io::Place::of(folder).unwrap();
+    let place = worstcase_contract::bench::io::Place::of(folder).unwrap();
     let queue = place.device?.join("queue");
-    let (_, all) = worstcase_probe::bench::io::schedulers(&fs::read_to_string(queue.join("scheduler")).ok()?);
+    let (_, all) = worstcase_contract::bench::io::schedulers(&fs::read_to_string(queue.join("scheduler")).ok()?);
     let may = fs::OpenOptions::new().write(true).open(queue.join("scheduler")).is_ok();
     (may && all.len() > 1).then_some((queue, all))
 }

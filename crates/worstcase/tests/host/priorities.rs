@@ -3,8 +3,8 @@
 use crate::run::{Controller, until};
 use crate::setup::MACHINE;
 use std::sync::PoisonError;
-use worstcase_probe::priorities::Priorities;
-use worstcase_probe::sys::sched::Policy;
+use worstcase_contract::priorities::Priorities;
+use worstcase_instruments::sys::sched::Policy;
 
 const ASKED: &str = "ksoftirqd/0=1";
 

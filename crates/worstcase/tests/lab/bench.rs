@@ -1,7 +1,7 @@
 //! The probes with parameters in the lab: what they say is exact there.
 
 use crate::controller::{GENERIC, shared};
-use worstcase_probe::bench::Details;
+use worstcase_contract::bench::Details;
 use worstcase_results::record::Record;
 
 fn measure(probe: &str, samples: u32) -> Record {
@@ -19,7 +19,7 @@ fn hop(probe: &str) -> (f64, f64) {
     };
     let last = details.repetitions.last().unwrap();
     assert!(last.voluntary >= details.hops * 9 / 10, "{last:?}");
-    let a_hop = |total: worstcase_probe::Nanos| total.0 as f64 / details.hops as f64;
+    let a_hop = |total: worstcase_contract::Nanos| total.0 as f64 / details.hops as f64;
     (a_hop(last.total), a_hop(last.hot))
 }
 

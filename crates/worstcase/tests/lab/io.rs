@@ -4,7 +4,7 @@ use crate::controller::{folder, shared};
 use crate::failures::one_line;
 use crate::smp::{cells, measure_disturbed, samples};
 use std::fs;
-use worstcase_probe::bench::{Details, DiskAction, IoDetails};
+use worstcase_contract::bench::{Details, DiskAction, IoDetails};
 use worstcase_results::record::Record;
 
 fn io(record: &Record) -> &IoDetails {

@@ -3,7 +3,7 @@
 use crate::controller::{GENERIC, RT, folder, link_kernel, newest, shared};
 use crate::failures::one_line;
 use worstcase_analysis::breakdown::spans::Breakdown;
-use worstcase_probe::bench::Details;
+use worstcase_contract::bench::Details;
 use worstcase_results::record::Record;
 
 fn measure(kernel: &str, load: &str) -> Record {

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 use worstcase_analysis::breakdown::spans::Since;
-use worstcase_probe::bench::Details;
+use worstcase_contract::bench::Details;
 use worstcase_results::record::{Quantity, Record, Run};
 
 /// A CPU of its own for the probe.

@@ -5,7 +5,7 @@ use crate::pages::{opened, part, written};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
 use worstcase_analysis::breakdown::spans::{AtDue, Kind, Sample, Span, Task};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_report::html::BreakdownPart;
 use worstcase_results::record::{Machine, Run};
 
@@ -73,7 +73,7 @@ fn hostile_names_stay_text() {
         };
         lab.command_line = EVIL.into();
         for seed in 1..=2 {
-            let spec = worstcase_probe::CellSpec {
+            let spec = worstcase_contract::CellSpec {
                 load: format!("cmd:{EVIL}"),
                 ..spec("idle", seed)
             };

@@ -2,8 +2,8 @@
 
 use crate::fixture::{plan_of, raw, result, spec, subject};
 use crate::pages::{opened, part, show_all, written};
-use worstcase_probe::CellSpec;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::CellSpec;
+use worstcase_contract::prng::SplitMix64;
 use worstcase_results::record::Run;
 
 const SAMPLES: u32 = 250_000;

@@ -3,7 +3,7 @@
 use crate::chromium::Chromium;
 use crate::fixture;
 use std::path::{Path, PathBuf};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_report::View;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, Options};

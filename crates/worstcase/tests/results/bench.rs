@@ -1,11 +1,11 @@
 //! Records of the probes with parameters: what is kept, shown and judged.
 
 use crate::fixture::{host, plan_of, raw, result, spec, subject};
-use worstcase_probe::bench::{
+use worstcase_contract::bench::{
     Details, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
 };
-use worstcase_probe::record::RawRecord;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_contract::record::RawRecord;
+use worstcase_contract::{CellSpec, Nanos};
 use worstcase_report::terminal::Style;
 use worstcase_report::{View, terminal};
 use worstcase_results::record::{CellResult, Record};

@@ -1,16 +1,16 @@
 //! Classes of demand: who meets them, first and at what cost.
 
 use crate::fixture::{plan_of, raw, result, spec, subject};
+use worstcase_contract::Nanos;
+use worstcase_contract::bench::{Details, HackbenchDetails, HackbenchRun};
+use worstcase_contract::record::RawRecord;
 use worstcase_plan::Demand;
-use worstcase_probe::Nanos;
-use worstcase_probe::bench::{Details, HackbenchDetails, HackbenchRun};
-use worstcase_probe::record::RawRecord;
 use worstcase_report::terminal::Style;
 use worstcase_report::{View, json, terminal};
 use worstcase_results::record::{CellResult, Record, RunPlan};
 
 fn hackbench(millis: u64) -> RawRecord {
-    let spec = worstcase_probe::CellSpec {
+    let spec = worstcase_contract::CellSpec {
         probe: "hackbench:1".parse().unwrap(),
         periods: 1,
         ..spec("idle", 1)

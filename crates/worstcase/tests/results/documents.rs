@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase_probe::probe::PROBES;
-use worstcase_probe::{Probe, Venue};
+use worstcase_contract::probe::PROBES;
+use worstcase_contract::{Probe, Venue};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

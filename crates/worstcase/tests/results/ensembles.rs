@@ -2,7 +2,7 @@
 
 use crate::fixture::{host_raw, latencies, on_cpu, raw, result, results, spec, subject};
 use proptest::prelude::*;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::{Ensemble, ensembles};
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use worstcase_contract::prng::SplitMix64;
+use worstcase_contract::record::{RawRecord, Sample, SelfCost, Work};
+use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
 use worstcase_plan::study::published::{Compare, Figure, OurCell, Published, Relation, Said, Statistic};
 use worstcase_plan::{Model, Variant, Venue, VirtualMachine, study};
-use worstcase_probe::prng::SplitMix64;
-use worstcase_probe::record::{RawRecord, Sample, SelfCost, Work};
-use worstcase_probe::{CellSpec, Instructions, Nanos, Probe};
 use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{Labels, SamplesReader, encode};
 use worstcase_results::record::samples::digest;

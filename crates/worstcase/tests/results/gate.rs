@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 use worstcase_results::record::{CellResult, Machine};
 
 fn gate(run: &Path) -> Command {

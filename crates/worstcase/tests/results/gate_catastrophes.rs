@@ -1,9 +1,9 @@
 //! What a gate must never PASS: changes that a typical seed does not show.
 
 use crate::fixture::{host_raw, on_cpu, raw, spec, subject};
-use worstcase_probe::Probe;
-use worstcase_probe::prng::SplitMix64;
-use worstcase_probe::{CellSpec, Instructions, Nanos};
+use worstcase_contract::Probe;
+use worstcase_contract::prng::SplitMix64;
+use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_results::compare::Side;
 use worstcase_results::compare::gate::{Gate, gate};
 use worstcase_results::compare::judged::Limits;

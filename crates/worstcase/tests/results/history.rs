@@ -7,8 +7,8 @@ use predicates::str::{contains, starts_with};
 use std::fs;
 use std::path::Path;
 use worstcase_base::utc::Utc;
-use worstcase_probe::prng::SplitMix64;
-use worstcase_probe::{CellSpec, Nanos};
+use worstcase_contract::prng::SplitMix64;
+use worstcase_contract::{CellSpec, Nanos};
 use worstcase_results::record::{CellResult, Origin};
 
 const DAY: u64 = 86_400;

@@ -1,8 +1,8 @@
 //! Verdicts on a real machine, where other things count than in the lab.
 
 use crate::fixture::{host_raw, on_cpu, plan_of};
-use worstcase_probe::Nanos;
-use worstcase_probe::record::RawRecord;
+use worstcase_contract::Nanos;
+use worstcase_contract::record::RawRecord;
 use worstcase_results::record::{CellResult, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 

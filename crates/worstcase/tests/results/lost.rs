@@ -4,7 +4,7 @@ use crate::fixture::{host_raw, on_cpu, plan_of, without, write_cells};
 use assert_cmd::Command;
 use predicates::str::contains;
 use std::path::Path;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Accounting, CellResult, Periods, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 

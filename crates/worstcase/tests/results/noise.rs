@@ -5,8 +5,8 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::Path;
-use worstcase_probe::Nanos;
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::Nanos;
+use worstcase_contract::prng::SplitMix64;
 use worstcase_results::record::{Accounting, CellResult, Gaps, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 

@@ -2,8 +2,8 @@
 
 use crate::fixture::{latencies, raw, result, spec, stamps, subject};
 use proptest::prelude::*;
-use worstcase_probe::record::Sample;
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_contract::record::Sample;
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_results::record::{BuildError, CellResult, Quantity, Stamp};
 
 fn error(result: Result<CellResult, BuildError>) -> String {
@@ -95,7 +95,7 @@ proptest! {
     /// Every period is either a sample or missed, and runs of missed periods are found wherever they are.
     #[test]
     fn every_period_is_accounted_for(present in prop::collection::vec(any::<bool>(), 1..60)) {
-        let spec = worstcase_probe::CellSpec { periods: present.len() as u32, ..spec("shm", 1) };
+        let spec = worstcase_contract::CellSpec { periods: present.len() as u32, ..spec("shm", 1) };
         let mut raw = raw(&spec, &[]);
         let taken = (0..spec.periods).filter(|i| present[*i as usize]);
         raw.samples = taken.map(|index| Sample { index, latency: Nanos(700) }).collect();

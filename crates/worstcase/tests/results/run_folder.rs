@@ -4,8 +4,8 @@ use crate::fixture::{plan, plan_of, raw, result, results, spec, subject, write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use worstcase_contract::Nanos;
 use worstcase_plan::{Length, Seeds};
-use worstcase_probe::Nanos;
 use worstcase_results::record::{CellEntry, Record, Run, RunError, RunPlan, SampleRow, folder};
 
 /// Every file below `dir` with its bytes.

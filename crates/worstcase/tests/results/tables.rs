@@ -1,8 +1,8 @@
 //! Reports as a person reads them.
 
 use crate::fixture::{latencies, plan, plan_of, raw, result, results, spec, subject};
-use worstcase_probe::Nanos;
-use worstcase_probe::Probe;
+use worstcase_contract::Nanos;
+use worstcase_contract::Probe;
 use worstcase_report::cell::{Gathered, details};
 use worstcase_report::terminal::Style;
 use worstcase_report::{View, csv, json, terminal};
@@ -97,7 +97,7 @@ fn a_run_that_is_not_finished() {
 
 #[test]
 fn the_response_probe_shows_both_parts() {
-    let response = worstcase_probe::CellSpec {
+    let response = worstcase_contract::CellSpec {
         probe: Probe::Response,
         ..spec("blockread", 1)
     };

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 use worstcase_results::record::{CellResult, Run};
 
 fn verdict(run: &Path) -> Command {
@@ -31,7 +31,7 @@ fn host(criterion: Option<u64>) -> (tempfile::TempDir, PathBuf, CellResult) {
         .collect();
     let result = host_result(&host_raw(1, &latencies));
     let mut plan = plan_of(std::slice::from_ref(&result));
-    plan.experiment.criterion = criterion.map(worstcase_probe::Nanos);
+    plan.experiment.criterion = criterion.map(worstcase_contract::Nanos);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
     Run::create(&path, plan).unwrap().write_cell(&result).unwrap();

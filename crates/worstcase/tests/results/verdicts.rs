@@ -1,8 +1,8 @@
 //! PASS, FAIL, INCONCLUSIVE from records.
 
 use crate::fixture::{plan_of, raw, result, results, spec, subject};
-use worstcase_probe::Nanos;
-use worstcase_probe::record::RawRecord;
+use worstcase_contract::Nanos;
+use worstcase_contract::record::RawRecord;
 use worstcase_results::record::{CellResult, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 

@@ -4,7 +4,7 @@ use super::{Mechanism, Peer};
 use crate::breakdown::build::preempts;
 use crate::breakdown::spans::{Sample, Since};
 use worstcase_base::format::micros;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Who waits so long for a thread of lower priority waits for the share of each second that ordinary threads have.
 const SHARE: Nanos = Nanos(1_000_000);
@@ -134,7 +134,7 @@ fn words_for_rt(mechanism: Mechanism) -> &'static str {
 mod tests {
     use super::*;
     use crate::breakdown::testing::sample;
-    use worstcase_probe::policy::ProbePolicy;
+    use worstcase_contract::policy::ProbePolicy;
 
     fn said(preempt: &str, mechanism: Mechanism) -> String {
         let peer = |preempt: &str, maximum| Peer {

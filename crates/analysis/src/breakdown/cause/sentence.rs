@@ -5,7 +5,7 @@ use crate::breakdown::roles;
 use crate::breakdown::spans::{Kind, LockWait, OtherCpu, Place, Sample, Since, Span, in_call};
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What a sentence is made of.
 pub struct CauseParts<'a> {

@@ -5,10 +5,10 @@ use super::task;
 use crate::breakdown::roles;
 use crate::breakdown::spans::{Kind, Place, Span};
 use crate::breakdown::stacks::{Frame, FrameKind};
+use worstcase_contract::Nanos;
 use worstcase_host::trace::timeline::{Owner, Stretch};
 use worstcase_host::trace::{Context, Parts, Snapshot};
 use worstcase_lab::execution::Symbols;
-use worstcase_probe::Nanos;
 
 /// What is needed to decide.
 pub struct Classifier<'a> {

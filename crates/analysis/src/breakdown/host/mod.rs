@@ -24,11 +24,11 @@ use super::lead::SLACK;
 use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Since, Span, Task};
 use classify::Classifier;
 use points::Points;
+use worstcase_contract::Nanos;
 use worstcase_host::trace::events::Thread;
 use worstcase_host::trace::timeline::{Stretch, Timeline};
 use worstcase_host::trace::{Parts, Snapshot, What};
 use worstcase_lab::execution::Symbols;
-use worstcase_probe::Nanos;
 
 /// What is known of a sample beside its recording.
 #[derive(Clone, Debug, Default)]

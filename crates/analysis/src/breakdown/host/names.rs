@@ -1,7 +1,7 @@
 //! The running kernel's symbols.
 
+use worstcase_contract::symbols::SymbolTable;
 use worstcase_lab::execution::Symbols;
-use worstcase_probe::symbols::SymbolTable;
 
 const PATH: &str = "/proc/kallsyms";
 

@@ -1,10 +1,10 @@
 //! The points of a wake-up within a recording.
 
 use super::chain::Interrupted;
+use worstcase_contract::Nanos;
 use worstcase_host::trace::recorder::Recorded;
 use worstcase_host::trace::{Context, Snapshot, What};
 use worstcase_lab::execution::Symbols;
-use worstcase_probe::Nanos;
 
 /// See [`Points::find`]; all on the sample's CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use super::*;
 use crate::breakdown::spans::Sample;
 use crate::breakdown::testing::{Machine, USER, sample};
 use crate::breakdown::{Around, tell};
+use worstcase_contract::Instructions;
 use worstcase_lab::execution::Elsewhere;
-use worstcase_probe::Instructions;
 
 const HANDLER_THREAD: u32 = 100;
 

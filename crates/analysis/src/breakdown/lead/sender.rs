@@ -10,9 +10,9 @@ use crate::breakdown::shares::{Shares, place};
 use crate::breakdown::sources::Sources;
 use crate::breakdown::spans::{Kind, OtherCpu, Place, Since, Span};
 use crate::breakdown::stacks::FrameKind;
+use worstcase_contract::window::Block;
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
-use worstcase_probe::window::Block;
-use worstcase_probe::{Instructions, Nanos};
 
 /// The guest's probe runs in its first process; the thread that wakes is the process's first.
 pub const WAKER: u32 = 1;

@@ -4,8 +4,8 @@ use super::{Lead, in_order, pending};
 use crate::breakdown::frames::{Mark, Walk, What};
 use crate::breakdown::roles::Role;
 use crate::breakdown::spans::{Kind, Span};
+use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
-use worstcase_probe::Nanos;
 
 /// The slack of ordinary threads (PR_SET_TIMERSLACK); those of a real-time policy have none.
 pub const SLACK: Nanos = Nanos(50_000);

@@ -3,8 +3,8 @@ use super::*;
 use crate::breakdown::spans::{BreakdownError, Sample};
 use crate::breakdown::testing::{Machine, USER, sample};
 use crate::breakdown::{Around, Explanation, tell};
+use worstcase_contract::Instructions;
 use worstcase_lab::execution::Elsewhere;
-use worstcase_probe::Instructions;
 
 /// A wake-up of the probe by another CPU.
 struct Wake {

@@ -3,7 +3,7 @@
 use super::Task;
 use crate::breakdown::lines::Source;
 use serde::{Deserialize, Serialize};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A place at which something was switched: a function and its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use super::lines::Source;
 use super::stacks::Frame;
 pub use kind::{Kind, KindName, LockWait, Place, Ran, Waker};
 use serde::{Deserialize, Serialize};
-use worstcase_probe::{Instructions, Nanos};
+use worstcase_contract::{Instructions, Nanos};
 
 /// The form of a breakdown as JSON.
 pub const SCHEMA: &str = "worstcase-breakdown/1";

@@ -4,7 +4,7 @@ use crate::isolate::senders::Sender;
 use crate::isolate::tally::Cause;
 use crate::trace::Name;
 use crate::trace::events::Context;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A function that somebody wanted to run here.
 #[derive(Clone, Copy, Debug)]

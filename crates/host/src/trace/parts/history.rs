@@ -2,7 +2,7 @@
 
 use crate::trace::events::{Context, Event, What};
 use std::collections::VecDeque;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Timer interrupts of a CPU, and steps of a thread, that are kept: 0.4 s and 0.3 s at 10 kHz.
 const KEPT: usize = 4096;

@@ -15,7 +15,7 @@ use super::events::{Event, What};
 use history::{CpuHistory, Step, ThreadHistory, Turn};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Which sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// A record without a call chain is shorter than this, so a ring with less room may have lost one.
 const ROOM: u64 = 1024;

@@ -4,7 +4,7 @@ use super::super::tasks;
 use super::super::tracker::Role;
 use super::{NO_THREAD, PackedInstruction, lock, read_count, step};
 use crate::api::{OnAccess, OnRead, OnStart};
-use worstcase_probe::census::facts::Facts;
+use worstcase_logs::census::facts::Facts;
 
 /// Steps that need nothing but the place.
 macro_rules! at_start {

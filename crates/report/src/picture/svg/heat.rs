@@ -5,7 +5,7 @@ use super::frame::title;
 use super::theme::Theme;
 use crate::picture::{Axis, Heat, HeatCell};
 use worstcase_base::format::micros;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::verdict::Outcome;
 
 const EDGE: f64 = 8.0;

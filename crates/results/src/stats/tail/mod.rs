@@ -27,7 +27,7 @@ use gpd::Gpd;
 use region::Region;
 use serde::Serialize;
 use threshold::Fitted;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// What is asked for: the latency that one event in such a time is above.
 const PERIODS: [(&str, Nanos); 3] = [

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Most samples that are used above any threshold.
 pub const MOST: usize = 10_000;

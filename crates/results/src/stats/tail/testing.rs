@@ -1,7 +1,7 @@
 //! Data of known distributions.
 
 use super::gpd::{Excesses, Gpd};
-use worstcase_probe::prng::SplitMix64;
+use worstcase_contract::prng::SplitMix64;
 
 pub fn random(seed: u64) -> SplitMix64 {
     SplitMix64::new(seed)

@@ -12,9 +12,9 @@ use worstcase_analysis::isolate::{Answer, KINDS, Machine, answer};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_base::output::OutputFolder;
+use worstcase_contract::Nanos;
 use worstcase_host::isolate::{Asked, Observed, Occupy, observe};
 use worstcase_host::{CpuList, Facts, HostError};
-use worstcase_probe::Nanos;
 use worstcase_report::isolate::{json, terminal};
 use worstcase_report::terminal::Style;
 

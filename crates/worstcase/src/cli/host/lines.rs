@@ -2,11 +2,11 @@
 
 use super::live::words;
 use worstcase_base::format::{grouped, micros_exact};
+use worstcase_contract::Nanos;
+use worstcase_contract::Probe;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
 use worstcase_host::run::Watch;
-use worstcase_probe::Nanos;
-use worstcase_probe::Probe;
 
 /// Between two lines of one measurement.
 const EVERY: Nanos = Nanos(10_000_000_000);

@@ -24,7 +24,7 @@ use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{Experiment, Plan, Venue};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
 const HELP: &str = "\

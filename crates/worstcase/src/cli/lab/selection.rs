@@ -6,7 +6,8 @@ use crate::cli::parameters::{Choice, ParameterArgs};
 use clap::Args;
 use worstcase_plan::parameters::KernelChoice;
 use worstcase_plan::{Experiment, Model, Preempt, Venue};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
+use worstcase_contract::priorities::Priorities;
 
 /// Which kernels.
 #[derive(Debug, Args)]

@@ -71,7 +71,7 @@ fn samples(run: &Run, records: &[Record]) -> Result<(), ShowError> {
 
 fn line(row: &SampleRow) -> String {
     let maybe = |value: Option<String>| value.unwrap_or_default();
-    let ns = |value: Option<worstcase_probe::Nanos>| maybe(value.map(|n| n.0.to_string()));
+    let ns = |value: Option<worstcase_contract::Nanos>| maybe(value.map(|n| n.0.to_string()));
     format!(
         "{},{},{},{},{},{}",
         row.index,

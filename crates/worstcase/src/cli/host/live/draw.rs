@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Widget;
 use worstcase_base::duration;
 use worstcase_base::format::{micros, plain};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 
 /// Rows that a histogram needs to say anything.
 const HISTOGRAM: u16 = 5;

@@ -1,13 +1,13 @@
 //! Measurements as tests need them.
 
 use std::path::PathBuf;
+use worstcase_contract::Nanos;
+use worstcase_contract::Probe;
+use worstcase_contract::record::Work;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
 use worstcase_host::spec::{Scheduling, Waker};
 use worstcase_plan::{Policy, Timer};
-use worstcase_probe::Nanos;
-use worstcase_probe::Probe;
-use worstcase_probe::record::Work;
 
 /// A minute under `fork`.
 pub fn spec(probe: Probe, cpus: u32) -> HostSpec {

@@ -10,8 +10,8 @@ use ratatui::text::Line;
 use ratatui::widgets::Widget;
 use std::ops::Range;
 use worstcase_base::duration;
+use worstcase_contract::Nanos;
 use worstcase_host::message::bucket;
-use worstcase_probe::Nanos;
 
 /// Columns left of the bars.
 const GUTTER: u16 = 6;

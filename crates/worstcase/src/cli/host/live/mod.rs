@@ -25,10 +25,10 @@ use model::Model;
 use screen::Screen;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use worstcase_contract::Nanos;
 use worstcase_host::HostSpec;
 use worstcase_host::message::Message;
 use worstcase_host::run::Watch;
-use worstcase_probe::Nanos;
 
 /// The whole screen; lines where there is none to be had.
 pub struct Live {

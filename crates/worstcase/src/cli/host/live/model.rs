@@ -1,11 +1,11 @@
 //! What is known of the measurement that runs: from messages alone.
 
 use std::collections::VecDeque;
+use worstcase_contract::Nanos;
+use worstcase_contract::Probe;
+use worstcase_contract::record::Work;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_probe::Nanos;
-use worstcase_probe::Probe;
-use worstcase_probe::record::Work;
 
 /// Rates are those of this long.
 const RECENT: Nanos = Nanos(2_000_000_000);

@@ -8,8 +8,8 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 use worstcase_base::format::{grouped, micros};
+use worstcase_contract::Nanos;
 use worstcase_host::message::CpuStats;
-use worstcase_probe::Nanos;
 
 /// Columns of numbers are at least this wide, so that they stay where they are.
 const WIDTH: usize = 8;

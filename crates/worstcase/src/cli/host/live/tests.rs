@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
+use worstcase_contract::Nanos;
+use worstcase_contract::Probe;
+use worstcase_contract::record::Work;
 use worstcase_host::message::{CpuStats, Done, Message};
-use worstcase_probe::Nanos;
-use worstcase_probe::Probe;
-use worstcase_probe::record::Work;
 
 const PLAIN: Looks = Looks {
     colour: false,

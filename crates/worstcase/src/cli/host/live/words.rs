@@ -2,8 +2,8 @@
 
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
+use worstcase_contract::Nanos;
 use worstcase_host::HostSpec;
-use worstcase_probe::Nanos;
 
 /// `wakeup under fork, seed 1`, `io:1g+read under idle, bfq, seed 1`.
 pub fn title(spec: &HostSpec) -> String {
@@ -21,13 +21,13 @@ pub fn method(spec: &HostSpec) -> String {
     let noun = if spec.cpus.len() == 1 { "CPU" } else { "CPUs" };
     let scheduling = spec.scheduling;
     match spec.probe {
-        worstcase_probe::Probe::Noise => {
+        worstcase_contract::Probe::Noise => {
             format!(
                 "{noun} {cpus}, gaps from {}, {scheduling}",
                 duration::show(spec.threshold)
             )
         }
-        worstcase_probe::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {scheduling}"),
+        worstcase_contract::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {scheduling}"),
         _ => format!(
             "{noun} {cpus}, every {}, {}, {scheduling}",
             duration::show(spec.interval),

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros_exact, plain};
+use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
 use worstcase_host::watch::{Event, Kept, Look, Order};
-use worstcase_probe::Nanos;
 use worstcase_report::metrics::Watched;
 
 /// Looks on.

@@ -18,11 +18,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use worstcase_base::duration;
+use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{Order, run as watch};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{Experiment, Length, Plan, Venue};
-use worstcase_probe::Nanos;
+use worstcase_contract::Nanos;
 use worstcase_results::record::Selection;
 
 const HELP: &str = "\

@@ -1,0 +1,24 @@
+//! What controllers know of a measurement: names, grammars, titles, tables of probes and loads. No byte of it is in a guest.
+//!
+//! ```text
+//! venue      where a cell runs; probe, loads: tables of which venue has what
+//! names      how probes with parameters are asked for
+//! spec       one cell, and its order to the machine that measures
+//! policy     how the lab's probe is scheduled; priorities: of the kernel's own threads
+//! ```
+//! What comes back from instruments and plugin (records, logs, quantities) is passed on from their crates.
+
+pub mod loads;
+pub mod names;
+pub mod policy;
+pub mod priorities;
+pub mod probe;
+mod probes;
+pub mod spec;
+pub mod venue;
+
+pub use probe::Probe;
+pub use spec::CellSpec;
+pub use venue::Venue;
+pub use worstcase_instruments::{RawRecord, Schedule, bench, cpus, record, schedule, symbols};
+pub use worstcase_logs::{Instructions, Nanos, census, machine, mark, prng, trace, units, window};

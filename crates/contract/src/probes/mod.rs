@@ -1,0 +1,3 @@
+//! Probes whose grammar is longer than a few lines.
+
+pub(crate) mod io;

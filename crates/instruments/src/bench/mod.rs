@@ -1,0 +1,254 @@
+//! Probes whose sample is not the lateness of a timer: what a context switch or a process costs, how long message passing takes, how
+//! long a lock's owner makes a more urgent thread wait, what a wake-up on another CPU or the end of a mapping that other
+//! CPUs know takes.
+//!
+//! ```text
+//! spelling   how parameters are written in a probe's name
+//! details    what a probe tells beside its samples; part of the record
+//! marks      the places of the samples, so that the lab's plugin knows them
+//! switch     a ring of processes that pass a token
+//! hackbench  groups of senders and receivers
+//! pick       so many tasks that can run, and a choice among them
+//! spawn      making a process, as lmbench does
+//! io         work with files: hdparm's, dd's, bonnie++'s
+//! inversion  priority inversion on a mutex, with and without inheritance
+//! remote     waking a thread on another CPU
+//! irq        from an interrupt's cause to the process that waits for it
+//! shootdown  unmapping memory that other CPUs have in use
+//!
+//! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
+//! ```
+//! Each has `check`, which refuses what this machine cannot do before anything is started, and `measure`. Whoever calls
+//! them has started the load, and stops it.
+
+mod details;
+pub mod hackbench;
+pub mod inversion;
+pub mod io;
+pub mod irq;
+mod limits;
+mod link;
+mod marks;
+pub mod pick;
+pub mod remote;
+mod rights;
+mod rounds;
+pub mod shootdown;
+pub mod spawn;
+pub mod spelling;
+pub mod switch;
+#[cfg(test)]
+mod testing;
+
+pub use details::{
+    BesideDetails, Details, DeviceDetails, DiskAction, DiskDetails, DiskRequest, Extent, HackbenchDetails,
+    HackbenchRun, InversionDetails, IoDetails, PickDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails,
+    SwitchAgain, SwitchDetails, SwitchRepetition,
+};
+pub use hackbench::{Hackbench, Transport};
+pub use inversion::{Inversion, Protocol};
+pub use io::{Beside as IoBeside, Io, Work as IoWork};
+pub use irq::{Line, Pins};
+pub use marks::Marks;
+pub use pick::Pick;
+pub use remote::Remote;
+pub use shootdown::Shootdown;
+pub use spawn::{Spawn, Step};
+pub use switch::{Placement, Switch, Via};
+
+use crate::record::Sample;
+use crate::sys::clock;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::path::Path;
+use worstcase_logs::Nanos;
+
+/// What every one of these probes is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request<'a> {
+    /// How many samples to take.
+    pub repetitions: u32,
+    /// Nothing is measured before this instant of CLOCK_MONOTONIC.
+    pub start: Nanos,
+    /// `inversion`, `remote`, `shootdown`: distance of two rounds.
+    pub period: Nanos,
+    /// The same: SCHED_FIFO priority of the most urgent thread.
+    pub priority: u8,
+    /// Member `i` of a ring runs on `cpus[i % len]` alone; `inversion`, `remote` and `shootdown` measure on the first, and
+    /// each thread that these two have on other CPUs has one of the rest; everything else may run on all of them. Empty:
+    /// wherever the kernel likes.
+    pub cpus: &'a [u32],
+    /// Access patterns, sizes and orders come from it.
+    pub seed: u64,
+    /// `io`: where its files are made; whoever asks removes it.
+    pub folder: Option<&'a Path>,
+    /// `io`: somebody else tells what the device below does meanwhile, so nobody has to look.
+    pub is_watched: bool,
+}
+
+/// Who looks on.
+pub trait Observer {
+    /// What had to be made ready is, and measuring begins.
+    fn begins(&mut self) {}
+    /// A sample was taken. Called between samples, never while one is taken.
+    fn sample(&mut self, sample: Sample);
+    /// Whether to end early. Asked between samples, and several times a second while one takes long.
+    fn wants_end(&mut self) -> bool;
+}
+
+/// How often one who looks on is asked while a round is waited for.
+const LOOK: Nanos = Nanos::from_millis(100);
+
+/// Sleeps until a round is due; true if who looks on wants an end before.
+fn ends_before(due: Nanos, observer: &mut dyn Observer) -> bool {
+    while !observer.wants_end() {
+        let look = clock::monotonic() + LOOK;
+        clock::sleep_until(look.min(due));
+        if due <= look {
+            return false;
+        }
+    }
+    true
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BenchResult {
+    /// The samples, in order; fewer than asked for if somebody wanted an end.
+    pub samples: Vec<Sample>,
+    /// What else is known.
+    pub details: Details,
+    /// What was missing and may have changed the result.
+    pub warnings: Vec<String>,
+}
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// This machine cannot do what was asked: says what, where the limit is, and the remedy.
+    #[error("{0}")]
+    Limit(String),
+    /// A right or a part of the kernel is missing: says which, and the remedy.
+    #[error("{0}")]
+    Missing(String),
+    /// A system call failed.
+    #[error("{doing}: {source}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Something is not as it must be: the result would be wrong.
+    #[error("the books do not balance: {0}")]
+    Books(String),
+}
+
+impl BenchError {
+    /// For `map_err`.
+    pub fn system(doing: &'static str) -> impl Fn(std::io::Error) -> BenchError {
+        move |source| BenchError::System { doing, source }
+    }
+}
+
+/// One probe with all its parameters; in text formats its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub enum Bench {
+    /// What a context switch costs.
+    Switch(Switch),
+    /// How long message passing takes.
+    Hackbench(Hackbench),
+    /// How long a lock's owner makes a more urgent thread wait.
+    Inversion(Inversion),
+    /// How long a thread on one CPU takes to wake one on another.
+    Remote(Remote),
+    /// What a choice of the scheduler costs.
+    Pick(Pick),
+    /// What a new process costs.
+    Spawn(Spawn),
+    /// What work with files takes.
+    Io(Io),
+    /// How long an interrupt takes to be answered by a process.
+    Irq(Line),
+    /// What unmapping memory takes that other CPUs have in use.
+    Shootdown(Shootdown),
+}
+
+impl Serialize for Bench {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serializer.is_human_readable() {
+            true => serializer.collect_str(self),
+            false => Bench::serialize(self, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bench {
+    /// Of an order; the grammar of names is the controller's.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bench, D::Error> {
+        Bench::deserialize(deserializer)
+    }
+}
+
+impl fmt::Display for Bench {
+    /// Its one true spelling.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bench::Switch(what) => what.fmt(f),
+            Bench::Hackbench(what) => what.fmt(f),
+            Bench::Inversion(what) => what.fmt(f),
+            Bench::Remote(what) => what.fmt(f),
+            Bench::Pick(what) => what.fmt(f),
+            Bench::Spawn(what) => what.fmt(f),
+            Bench::Io(what) => what.fmt(f),
+            Bench::Irq(line) => line.fmt(f),
+            Bench::Shootdown(what) => what.fmt(f),
+        }
+    }
+}
+
+impl Bench {
+    /// Whether it is at work on all CPUs itself.
+    pub const fn is_spread(&self) -> bool {
+        matches!(self, Bench::Hackbench(_))
+    }
+
+    /// Whether it has threads on other CPUs than the one that it measures on.
+    pub const fn has_helpers(&self) -> bool {
+        matches!(
+            self,
+            Bench::Remote(_) | Bench::Irq(Line::Parport | Line::Gpio(_) | Line::Serial(_)) | Bench::Shootdown(_)
+        )
+    }
+
+    /// Refuses what this machine cannot do. Nothing is started for it.
+    pub fn check_machine(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        match self {
+            Bench::Switch(what) => switch::check(what, request),
+            Bench::Hackbench(what) => hackbench::check(what, request),
+            Bench::Inversion(what) => inversion::check(what, request),
+            Bench::Remote(what) => remote::check(what, request),
+            Bench::Pick(what) => pick::check(what),
+            Bench::Spawn(what) => spawn::check(what),
+            Bench::Io(what) => io::check(what, request),
+            Bench::Irq(line) => irq::check(*line, request),
+            Bench::Shootdown(what) => shootdown::check(what, request),
+        }
+    }
+
+    /// Takes the samples.
+    pub fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        match self {
+            Bench::Switch(what) => switch::measure(what, request, observer),
+            Bench::Hackbench(what) => hackbench::measure(what, request, observer),
+            Bench::Inversion(what) => inversion::measure(what, request, observer),
+            Bench::Remote(what) => remote::measure(what, request, observer),
+            Bench::Pick(what) => pick::measure(what, request, observer),
+            Bench::Spawn(what) => spawn::measure(what, request, observer),
+            Bench::Io(what) => io::measure(what, request, observer),
+            Bench::Irq(line) => irq::measure(*line, request, observer),
+            Bench::Shootdown(what) => shootdown::measure(what, request, observer),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Loads: what disturbs the machine while a probe measures, in both venues.
+//!
+//! ```text
+//! code     every load: its name, what it counts, and what starts it
+//! order    LoadOrder: one load with its parameters; modules: what kernel modules are loaded with
+//! running  RunningLoad: loads that run: their work, how to stop them
+//! part     RunningPart: one of them: forked workers in a process group of their own, how to undo what it made
+//! error    LoadEnvironment (where they run, and bodies that only that venue has), LoadError
+//! board    the page that workers and probe share: counters, and room for one error message
+//! pace     so many operations a second
+//! <name>   one file a load, its body: what it makes before the workers start, and what a worker does for ever
+//! ```
+//! A load's workers are forked from the measuring process (no exec, so the lab needs one binary only) and run
+//! at SCHED_OTHER, nice 0. What a load counts is its proof of work; what it made, [`RunningLoad::stop`] undoes.
+//!
+//! Nothing here may depend on chance: no random hash state, no wall-clock decisions, no addresses; the seed
+//! drives every access pattern, so that a lab cell repeats to the instruction. A pace is kept on CLOCK_MONOTONIC,
+//! which in the lab is virtual time.
+
+mod apps;
+mod blockread;
+pub(crate) mod board;
+mod bpf;
+mod cgroup;
+mod cmd;
+mod code;
+pub mod compile;
+mod cpu;
+mod draw;
+mod error;
+mod find;
+mod fork;
+mod interrupts;
+mod membarrier;
+mod modules;
+mod munmap;
+mod null_block;
+mod order;
+mod pace;
+mod part;
+mod perf;
+mod proc;
+mod process_tree;
+mod procread;
+mod rcu;
+mod receive;
+mod running;
+mod settings;
+mod shm;
+mod sockets;
+mod timerfd;
+mod timers;
+mod writeback;
+
+pub use board::Board;
+pub use code::{LoadCode, LoadKind};
+pub use error::{BeginPart, BegunPart, LoadEnvironment, LoadError};
+pub use modules::ModuleInfo;
+pub use null_block::devices;
+pub use order::LoadOrder;
+pub use pace::Pace;
+pub use part::{Body, Ending, RunningPart};
+pub use running::{RunningLoad, SET_UP};

@@ -1,0 +1,420 @@
+//! One load that runs: forked workers in a process group of their own, their counters, how to stop and undo.
+//!
+//! What a body (the file of a load) uses while it starts: [`RunningPart::spawn`] forks a worker, [`RunningPart::folder`]
+//! gives a folder, [`RunningPart::on_stop`] remembers a step back, [`RunningPart::helper`] starts another load for this one.
+
+use super::board::Board;
+use super::error::{BegunPart, LoadEnvironment, LoadError};
+use super::{LoadKind, LoadOrder, process_tree};
+use crate::record::Work;
+use crate::sys::process::{self, Pid, Waited};
+use crate::sys::{clock, memory, sched, signal};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use worstcase_logs::Nanos;
+
+/// How long workers may take to end when asked to, and how often one looks meanwhile.
+const PATIENCE: Nanos = Nanos::from_millis(10_000);
+pub(super) const LOOK: Nanos = Nanos::from_millis(1);
+/// The slack of an ordinary process's timers, whatever the measuring process asked for itself.
+const TIMER_SLACK: Nanos = Nanos(50_000);
+/// What `cmd` calls a completed program, and what it is to a load that builds.
+const RUNS: &str = "runs";
+const BUILDS: &str = "builds";
+
+/// What a load does when it starts: makes what it needs and spawns its workers. The seed drives every access pattern.
+pub type Body = fn(&mut RunningPart, u64) -> Result<(), LoadError>;
+
+/// How a worker takes its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It can be killed anywhere.
+    Anywhere,
+    /// It sees SIGTERM as a pending (blocked) signal and returns when it holds nothing.
+    Asked,
+}
+
+/// One step back of what `start` made.
+struct Undo {
+    what: String,
+    step: Box<dyn FnOnce() -> io::Result<()>>,
+}
+
+/// A worker that is a thread of this process.
+enum OwnThread {
+    /// To be started once nothing is forked any more.
+    Planned(ThreadBody),
+    Running(JoinHandle<()>),
+}
+
+/// A started load of a [`super::RunningLoad`]. Dropping it ends it.
+pub struct RunningPart {
+    part: LoadOrder,
+    /// Its place among the loads that run at once.
+    place: usize,
+    env: LoadEnvironment,
+    board: Arc<Board>,
+    workers: Vec<Pid>,
+    thread: Option<OwnThread>,
+    group: Pid,
+    folder: Option<PathBuf>,
+    undo: Vec<Undo>,
+    helpers: Vec<RunningPart>,
+    notes: Vec<String>,
+    /// Workers that say when they have set up what they work on.
+    awaited: u64,
+    /// What a program makes when it has.
+    ready_file: Option<PathBuf>,
+}
+
+impl RunningPart {
+    pub(super) fn start(
+        part: &LoadOrder,
+        place: usize,
+        seed: u64,
+        env: &LoadEnvironment,
+        begun: BegunPart,
+    ) -> Result<RunningPart, LoadError> {
+        let board = Board::new().map_err(|source| LoadError::Prepare {
+            load: part.name(),
+            what: "mapping the page of counters".into(),
+            source,
+        })?;
+        let mut running = RunningPart {
+            part: part.clone(),
+            place,
+            env: env.clone(),
+            board: Arc::new(board),
+            workers: Vec::new(),
+            thread: None,
+            group: 0,
+            folder: begun.folder,
+            undo: Vec::new(),
+            helpers: Vec::new(),
+            notes: begun.notes,
+            awaited: 0,
+            ready_file: None,
+        };
+        running.body()?(&mut running, seed)?;
+        Ok(running)
+    }
+
+    /// What starts this load: a body of this crate, or one that the environment brings.
+    fn body(&self) -> Result<Body, LoadError> {
+        let brought = || self.env.bodies.iter().find(|(kind, _)| *kind == self.part.kind);
+        let body = self.part.kind.code().body.or_else(|| brought().map(|(_, body)| *body));
+        body.ok_or_else(|| self.not_available("this program does not bring it"))
+    }
+
+    /// Work so far, in the order of the load's units; what helpers count is added, other units follow.
+    pub(super) fn work(&self) -> Vec<Work> {
+        let count = |(i, unit): (usize, &&str)| Work {
+            unit: unit.to_string(),
+            count: self.board.count(i),
+        };
+        let mut work: Vec<Work> = self.part.units().iter().enumerate().map(count).collect();
+        match (self.part.kind, self.workers.first()) {
+            (LoadKind::Cmd | LoadKind::CmdReady, Some(&supervisor)) => {
+                work[super::cmd::CPU_TIME].count = process_tree::cpu_time_below(supervisor).0 / 1_000;
+            }
+            (LoadKind::Writeback, _) => work[super::writeback::WRITTEN].count = memory::pages_written(),
+            _ => {}
+        }
+        for mut other in self.helpers.iter().flat_map(RunningPart::work) {
+            if other.unit == RUNS && self.part.units().contains(&BUILDS) {
+                other.unit = BUILDS.into();
+            }
+            match work.iter_mut().find(|known| known.unit == other.unit) {
+                Some(known) => known.count += other.count,
+                None => work.push(other),
+            }
+        }
+        work
+    }
+
+    /// Whether its own workers and every helper have done something, if they count anything.
+    pub(super) fn has_worked(&self) -> bool {
+        let no_workers = self.workers.is_empty() && self.thread.is_none();
+        let nothing_to_do = no_workers || self.part.units().is_empty();
+        let all_helpers = self.helpers.iter().all(RunningPart::has_worked);
+        // Without helpers, what is read from /proc counts too.
+        let own = match self.helpers.is_empty() {
+            true => self.work().iter().any(|work| work.count > 0),
+            false => (0..self.part.units().len()).any(|unit| self.board.count(unit) > 0),
+        };
+        all_helpers && (nothing_to_do || own)
+    }
+
+    /// Whether what has to be set up before the load is what it is to be, is: every worker that was awaited, and the file.
+    pub(super) fn is_set_up(&self) -> bool {
+        let all_helpers = self.helpers.iter().all(RunningPart::is_set_up);
+        let file = self.ready_file.as_ref().is_none_or(|file| file.exists());
+        all_helpers && file && self.board.ready() >= self.awaited
+    }
+
+    /// Whether every worker is still there.
+    pub(super) fn check(&mut self) -> Result<(), LoadError> {
+        for i in 0..self.workers.len() {
+            let how = match process::wait(self.workers[i], false) {
+                Ok(Waited::Running) => continue,
+                Ok(Waited::Ended(_, exit)) => {
+                    self.workers.remove(i);
+                    format!("a worker ended by itself, {exit}")
+                }
+                Ok(Waited::NoChild) => "somebody else reaped a worker".into(),
+                Err(e) => e.to_string(),
+            };
+            return Err(LoadError::Ended {
+                load: self.name(),
+                cause: self.board.message().unwrap_or(how),
+            });
+        }
+        let name = self.name();
+        if matches!(&self.thread, Some(OwnThread::Running(thread)) if thread.is_finished()) {
+            return Err(LoadError::Ended {
+                load: name,
+                cause: self.board.message().unwrap_or("its thread ended by itself".into()),
+            });
+        }
+        self.helpers
+            .iter_mut()
+            .try_for_each(|helper| helper.check().map_err(|e| e.of_load(name)))
+    }
+
+    /// Ends and reaps every process, and undoes what was made; the last error is told. May be called again.
+    pub(super) fn end(&mut self) -> Result<(), LoadError> {
+        if let Some(OwnThread::Running(thread)) = self.thread.take() {
+            self.board.ask_for_end();
+            // A panic has said so itself.
+            let _ = thread.join();
+        }
+        for &worker in &self.workers {
+            // A worker that is gone already is just as well.
+            let _ = process::kill(worker, signal::SIGTERM);
+        }
+        let end = clock::monotonic() + PATIENCE;
+        loop {
+            self.workers
+                .retain(|&worker| matches!(process::wait(worker, false), Ok(Waited::Running)));
+            if self.workers.is_empty() || clock::monotonic() > end {
+                break;
+            }
+            clock::sleep_until(clock::monotonic() + LOOK);
+        }
+        if self.group != 0 {
+            // Whatever is left: workers that did not listen, and children of workers.
+            let _ = process::kill(-self.group, signal::SIGKILL);
+            while let Ok(Waited::Ended(..)) = process::wait(-self.group, true) {}
+            self.group = 0;
+        }
+        let (name, mut result) = (self.name(), Ok(()));
+        while let Some(mut helper) = self.helpers.pop() {
+            result = helper.end().map_err(|e| e.of_load(name)).and(result);
+        }
+        while let Some(Undo { what, step }) = self.undo.pop() {
+            if let Err(source) = step() {
+                result = Err(LoadError::Undo {
+                    load: name,
+                    what,
+                    source,
+                });
+            }
+        }
+        result
+    }
+
+    /// The error for a load that is not set up in time.
+    pub(super) fn not_ready(&self, patience: Nanos) -> LoadError {
+        LoadError::NotReady {
+            load: self.name(),
+            seconds: patience.0 / 1_000_000_000,
+            how: match &self.ready_file {
+                Some(_) => "its program has to make the file that $WORSTCASE_READY names",
+                None => "its workers are slow to prepare what they work on",
+            },
+        }
+    }
+
+    pub(super) fn notes(&self) -> impl Iterator<Item = &String> {
+        self.notes.iter()
+    }
+
+    pub(super) fn no_work(&self, when: &'static str) -> LoadError {
+        LoadError::NoWork {
+            load: self.name(),
+            when,
+            units: self.part.units().join(", "),
+        }
+    }
+}
+
+/// What the bodies of loads use while they start.
+impl RunningPart {
+    /// The load with its parameter and rate.
+    pub fn part(&self) -> &LoadOrder {
+        &self.part
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.part.name()
+    }
+
+    pub(super) fn env(&self) -> &LoadEnvironment {
+        &self.env
+    }
+
+    /// A name that no other load of this process has: `worstcase` and two numbers.
+    pub(super) fn unique_name(&self) -> String {
+        unique_name(process::own_pid(), self.place)
+    }
+
+    /// Forks a worker: SCHED_OTHER, nice 0. `body` runs until it is killed, or asked to end; an error is reported in its words.
+    pub fn spawn(&mut self, ending: Ending, body: impl FnOnce(&Board) -> Result<(), String>) -> Result<(), LoadError> {
+        let death_signal = match ending {
+            Ending::Anywhere => signal::SIGKILL,
+            Ending::Asked => signal::SIGTERM,
+        };
+        let (group, board) = (self.group, &self.board);
+        let name = format!("load-{}", self.name());
+        let forked = process::fork(death_signal, || {
+            if ending == Ending::Asked {
+                signal::block(&[signal::SIGTERM]);
+            }
+            match ordinary_process(&name, group).and_then(|()| body(board)) {
+                Ok(()) => 0,
+                Err(message) => {
+                    board.report(&message);
+                    1
+                }
+            }
+        });
+        let pid = forked.map_err(self.preparing("starting a worker"))?;
+        self.workers.push(pid);
+        if self.group == 0 {
+            self.group = pid;
+        }
+        // The worker does the same; whoever is first, the group exists before it is needed.
+        let _ = process::set_group(pid, self.group);
+        Ok(())
+    }
+
+    /// Plans a worker that is a thread of this process: `body` runs until it is asked to end, at SCHED_OTHER, where the load runs.
+    pub(super) fn own_thread(&mut self, body: impl FnOnce(&Board) -> Result<(), String> + Send + 'static) {
+        self.thread = Some(OwnThread::Planned(Box::new(body)));
+    }
+
+    /// Starts what was planned: nothing may be forked afterwards.
+    pub(super) fn start_own_thread(&mut self) -> Result<(), LoadError> {
+        let Some(OwnThread::Planned(body)) = self.thread.take() else {
+            return Ok(());
+        };
+        let (board, name) = (Arc::clone(&self.board), format!("load-{}", self.name()));
+        let run = move || {
+            if let Err(message) = body(&board) {
+                board.report(&message);
+            }
+        };
+        let started = thread::Builder::new().name(name).spawn(run);
+        self.thread = Some(OwnThread::Running(
+            started.map_err(self.preparing("starting a thread"))?,
+        ));
+        Ok(())
+    }
+
+    /// Nothing is measured before so many workers have called [`Board::set_up`].
+    pub(super) fn await_workers(&mut self, workers: u64) {
+        self.awaited = workers;
+    }
+
+    /// Nothing is measured before this file is there.
+    pub(super) fn await_file(&mut self, file: PathBuf) {
+        self.ready_file = Some(file);
+    }
+
+    /// A folder of this load's own, removed when it stops.
+    pub fn folder(&mut self) -> Result<PathBuf, LoadError> {
+        if let Some(made) = &self.folder {
+            return Ok(made.clone());
+        }
+        let path = self.env.work_dir.join(self.unique_name());
+        fs::create_dir_all(&self.env.work_dir)
+            .and_then(|()| fs::create_dir(&path))
+            .map_err(self.preparing(format!("making the folder {}", path.display())))?;
+        let folder = path.clone();
+        self.on_stop(format!("removing {}", path.display()), move || {
+            fs::remove_dir_all(folder)
+        });
+        self.folder = Some(path.clone());
+        Ok(path)
+    }
+
+    /// Starts another load for this one, in this one's folder: ended with it, and its work is this one's.
+    pub fn helper(&mut self, other: &LoadOrder, seed: u64) -> Result<(), LoadError> {
+        let env = LoadEnvironment {
+            work_dir: self.folder()?,
+            ..self.env.clone()
+        };
+        let helper = RunningPart::start(other, self.helpers.len(), seed, &env, BegunPart::default());
+        self.helpers.push(helper.map_err(|e| e.of_load(self.name()))?);
+        Ok(())
+    }
+
+    /// Remembers a step to take when the load stops; the last one is taken first.
+    pub fn on_stop(&mut self, what: String, step: impl FnOnce() -> io::Result<()> + 'static) {
+        self.undo.push(Undo {
+            what,
+            step: Box::new(step),
+        });
+    }
+
+    /// Remembers what a user should know of how it runs.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// The system's answer as this load's error, for `map_err`.
+    pub fn preparing<S: Into<String>>(&self, what: S) -> impl FnOnce(io::Error) -> LoadError + use<S> {
+        LoadError::preparing(self.name(), what)
+    }
+
+    /// The error for a machine that lacks something.
+    pub fn not_available(&self, reason: impl Into<String>) -> LoadError {
+        LoadError::NotAvailable {
+            load: self.name(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl Drop for RunningPart {
+    fn drop(&mut self) {
+        // An error here would only hide the one that made the holder give up.
+        let _ = self.end();
+    }
+}
+
+/// What the load at `place` of the loads of process `pid` calls what it makes.
+pub(super) fn unique_name(pid: Pid, place: usize) -> String {
+    format!("worstcase{pid}-{place}")
+}
+
+/// Makes the calling process what every worker is: of the load's name, in its group, SCHED_OTHER, nice 0, with the usual
+/// slack of timers, and without a way back to rights that were laid down.
+fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
+    let failed = |what: &'static str| move |e: io::Error| format!("cannot {what}: {e}");
+    process::set_name(name).map_err(failed("take the load's name"))?;
+    process::set_group(0, group).map_err(failed("join the load's process group"))?;
+    sched::Policy::OTHER.apply().map_err(failed("run at SCHED_OTHER"))?;
+    if sched::nice() != 0 {
+        sched::set_nice(0).map_err(failed("run at nice 0 (the caller is niced)"))?;
+    }
+    clock::set_timer_slack(TIMER_SLACK).map_err(failed("set the timer slack"))?;
+    process::forget_saved_rights().map_err(failed("lay down the caller's rights"))
+}
+
+/// What a worker does that is a thread of this process.
+type ThreadBody = Box<dyn FnOnce(&Board) -> Result<(), String> + Send>;
