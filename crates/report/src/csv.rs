@@ -1,89 +1,149 @@
-//! `worstcase show --csv`: one line for each cell and quantity, for spreadsheets and data frames.
+//! `worstcase show --csv`: a line for each cell and quantity, for spreadsheets and data frames.
+//!
+//! What a probe with parameters has of its own stands in further columns: those of its table, of this cell alone.
 
-use super::View;
-use worstcase_base::format::plain;
+use super::table::csv::text;
+use super::table::{ColumnKind, Field, Table, TableColumn, TableValue, field, name};
+use super::{View, probes};
+use std::collections::BTreeMap;
+use worstcase_contract::Nanos;
 use worstcase_results::record::{Gaps, Machine, Periods, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 
-const HEADER: [&str; 23] = [
-    "id",
-    "kernel",
-    "release",
-    "preempt",
-    "venue",
-    "mips",
-    "load",
-    "probe",
-    "quantity",
-    "seed",
-    "expected",
-    "taken",
-    "missed",
-    "lost",
-    "min_ns",
-    "mean_ns",
-    "median_ns",
-    "p99_ns",
-    "max_ns",
-    "max_index",
-    "observation_ns",
-    "gaps",
-    "noise_ns",
-];
+/// A cell and one of its quantities.
+struct CellRow<'a> {
+    record: &'a Record,
+    quantity: Quantity,
+    summary: &'a Summary,
+}
 
 /// The whole table; an absent value is an empty field.
 pub fn run(view: &View) -> Result<String, ::csv::Error> {
+    text(&cells(view))
+}
+
+fn cells(view: &View) -> Table {
     let quantities: &[Quantity] = match view.quantities {
         [] => &Quantity::ALL,
         chosen => chosen,
     };
-    let mut out = ::csv::Writer::from_writer(Vec::new());
-    out.write_record(HEADER)?;
-    for record in view.records {
-        for quantity in quantities {
-            if let Some(summary) = record.summary(*quantity) {
-                out.write_record(line(record, *quantity, summary))?;
-            }
-        }
-    }
-    let bytes = out.into_inner().map_err(|e| e.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let rows: Vec<CellRow> = view
+        .records
+        .iter()
+        .flat_map(|record| {
+            quantities.iter().filter_map(move |quantity| {
+                Some(CellRow {
+                    record,
+                    quantity: *quantity,
+                    summary: record.summary(*quantity)?,
+                })
+            })
+        })
+        .collect();
+    let mut table = Table::new("cells", "", &columns(), &rows);
+    add_own_columns(view, &mut table, &rows);
+    table
 }
 
-fn line(record: &Record, quantity: Quantity, summary: &Summary) -> [String; HEADER.len()] {
-    let (venue, mips) = match &record.subject.machine {
-        Machine::Lab(lab) => ("lab", lab.machine.mips.to_string()),
-        Machine::Host(_) => ("host", String::new()),
-        Machine::Foreign(_) => ("foreign", String::new()),
+/// Columns that only the table of a probe has, empty for cells of other probes.
+fn add_own_columns(view: &View, table: &mut Table, rows: &[CellRow]) {
+    let own: Vec<Vec<(TableColumn, TableValue)>> = rows.iter().map(|row| of_cell(view, row.record)).collect();
+    let known: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
+    let mut added: Vec<TableColumn> = Vec::new();
+    for (column, _) in own.iter().flatten() {
+        let is_known = known.contains(&column.key) || added.iter().any(|other| other.key == column.key);
+        if !is_known && !column.key.starts_with("place.") {
+            added.push(column.clone());
+        }
+    }
+    for (row, own) in std::iter::zip(&mut table.rows, &own) {
+        let values: BTreeMap<&str, &TableValue> = own.iter().map(|(c, value)| (c.key.as_str(), value)).collect();
+        let value = |column: &TableColumn| {
+            values
+                .get(column.key.as_str())
+                .map_or(TableValue::NONE, |v| (*v).clone())
+        };
+        row.extend(added.iter().map(value));
+    }
+    table.columns.extend(added);
+}
+
+/// The only row of the probe's tables if they are of one cell.
+fn of_cell(view: &View, record: &Record) -> Vec<(TableColumn, TableValue)> {
+    if record.details.is_none() {
+        return Vec::new();
+    }
+    let alone = View {
+        plan: view.plan,
+        command: Vec::new(),
+        records: std::slice::from_ref(record),
+        quantities: &[],
+        verdicts: None,
     };
+    let tables = probes::tables(&alone).into_iter().filter(|table| !table.is_view);
+    let of_table = |table: Table| {
+        let row = table.rows.into_iter().next().unwrap_or_default();
+        std::iter::zip(table.columns, row).collect::<Vec<_>>()
+    };
+    tables.flat_map(of_table).collect()
+}
+
+fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
+    let word = |key: &str, word: fn(&Record) -> String| name(key, key, move |row: &CellRow| word(row.record));
     // Gaps are of no periods, and samples are no gaps: a field that has no meaning is empty.
-    let periods = |of: fn(&Periods) -> u64| record.accounting.periods().map(|p| of(p).to_string());
-    let gaps = |of: fn(&Gaps) -> u64| record.accounting.gaps().map(|g| of(g).to_string());
-    let told = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
-    let p99 = summary.percentiles_ns.get(&Percentile::P99);
-    [
-        record.id.to_string(),
-        plain(&record.subject.kernel.name),
-        plain(&record.subject.kernel.release),
-        plain(&record.subject.preempt.in_force),
-        venue.to_string(),
-        mips,
-        plain(&record.cell.load),
-        plain(&record.cell.probe),
-        quantity.to_string(),
-        record.cell.seed.to_string(),
-        periods(|p| p.expected).unwrap_or_default(),
-        periods(|p| p.taken).unwrap_or_default(),
-        told(record.accounting.periods().and_then(|_| record.missed())),
-        record.accounting.lost().to_string(),
-        told(summary.min_ns),
-        told(summary.mean_ns),
-        told(summary.median_ns),
-        told(p99.copied()),
-        summary.max_ns.to_string(),
-        told(summary.max_index.map(u64::from)),
-        told(Some(record.observation_time().0).filter(|ns| *ns > 0 || record.foreign.is_none())),
-        gaps(|g| g.gaps).unwrap_or_default(),
-        gaps(|g| g.noise_ns).unwrap_or_default(),
+    let periods = |key: &str, count: fn(&Periods) -> u64| {
+        field(ColumnKind::Count, key, key, move |row: &CellRow| {
+            row.record.accounting.periods().map(count)
+        })
+    };
+    let gaps = |key: &str, count: fn(&Gaps) -> u64| {
+        field(ColumnKind::Count, key, key, move |row: &CellRow| {
+            row.record.accounting.gaps().map(count)
+        })
+    };
+    let time = |key: &str, ns: fn(&Summary) -> Option<u64>| {
+        field(ColumnKind::Time, key, key, move |row: &CellRow| ns(row.summary))
+    };
+    let record = |key: &str, value: fn(&Record) -> Option<u64>| {
+        field(ColumnKind::Count, key, key, move |row: &CellRow| value(row.record))
+    };
+    vec![
+        word("id", |r| r.id.to_string()),
+        word("kernel", |r| r.subject.kernel.name.clone()),
+        word("release", |r| r.subject.kernel.release.clone()),
+        word("preempt", |r| r.subject.preempt.in_force.clone()),
+        word("venue", |r| venue(r).to_string()),
+        record("mips", |r| match &r.subject.machine {
+            Machine::Lab(lab) => Some(lab.machine.mips.into()),
+            Machine::Host(_) | Machine::Foreign(_) => None,
+        }),
+        word("load", |r| r.cell.load.clone()),
+        word("probe", |r| r.cell.probe.clone()),
+        name("quantity", "quantity", |row: &CellRow| row.quantity.to_string()),
+        record("seed", |r| Some(r.cell.seed)),
+        periods("expected", |p| p.expected),
+        periods("taken", |p| p.taken),
+        record("missed", |r| r.accounting.periods().and_then(|_| r.missed())),
+        record("lost", |r| Some(r.accounting.lost())),
+        time("min_ns", |s| s.min_ns),
+        time("mean_ns", |s| s.mean_ns),
+        time("median_ns", |s| s.median_ns),
+        time("p99_ns", |s| s.percentiles_ns.get(&Percentile::P99).copied()),
+        time("max_ns", |s| Some(s.max_ns)),
+        time("max_index", |s| s.max_index.map(u64::from)),
+        field(ColumnKind::Duration, "observation_ns", "observed", |row: &CellRow| {
+            let is_known = |time: &Nanos| time.0 > 0 || row.record.foreign.is_none();
+            Some(row.record.observation_time()).filter(is_known)
+        }),
+        gaps("gaps", |g| g.gaps),
+        gaps("noise_ns", |g| g.noise_ns),
     ]
+}
+
+fn venue(record: &Record) -> &'static str {
+    match &record.subject.machine {
+        Machine::Lab(_) => "lab",
+        Machine::Host(_) => "host",
+        Machine::Foreign(_) => "foreign",
+    }
 }

@@ -1,97 +1,74 @@
 //! Classes of demand: which option meets which, the first that does, and its cost.
 
 use super::View;
-use super::grid::{Grid, Group};
 use super::ranking::Prices;
-use super::terminal::{Style, WIDTH, row_label, units, width};
-use serde::Serialize;
+use super::table::{ColumnKind, Table, TableValue, field, name};
+use super::terminal::{Style, row_label, units};
 use serde_json::{Value, json};
 use worstcase_base::duration;
 use worstcase_base::format::{micros, plain};
 use worstcase_plan::Demand;
+use worstcase_contract::Nanos;
 use worstcase_results::demands::{Judged, in_words, judged};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::verdict::Outcome;
 
 /// What is said above the table.
-pub const HEADING: &str = "Classes of demand: who meets them with the largest latency under all loads";
+const HEADING: &str = "Classes of demand: who meets them with the largest latency under all loads";
 
-/// All classes, as they are shown.
-#[derive(Debug, Serialize)]
-pub struct Demands {
-    /// Of the largest latencies.
-    unit: String,
-    /// In the study's order.
-    classes: Vec<Class>,
-    /// In the run's order.
-    options: Vec<DemandOption>,
-}
-
-#[derive(Debug, Serialize)]
-struct Class {
-    /// Its name and its limit.
-    title: String,
-    /// Who meets it first, at what cost.
-    answer: String,
-    why: String,
-}
-
-#[derive(Debug, Serialize)]
+/// A subject and what it costs.
 struct DemandOption {
+    subject: SubjectId,
     label: String,
-    /// Its largest latency, in microseconds.
-    max: String,
-    /// Costs over the first option's.
-    hackbench: String,
-    switch: String,
+    max: Option<Nanos>,
+    /// Times of hackbench and of a hop of switch over the first option's.
+    factors: (Option<f64>, Option<f64>),
     /// Whether it meets each class.
-    met: Vec<Met>,
+    met: Vec<Outcome>,
 }
 
-#[derive(Debug, Serialize)]
-struct Met {
-    outcome: Outcome,
-    words: &'static str,
-}
-
-impl Demands {
-    /// Of a run whose study has demands and which has a subject.
-    pub fn of(view: &View) -> Option<Demands> {
-        let all = judged(view.plan, view.records);
-        let first = all.first().filter(|class| !class.subjects.is_empty())?;
-        let prices = Prices::of(view.records, &first.subjects[0].subject);
-        let option = |nth: usize| {
-            let verdict = &first.subjects[nth];
-            let (hackbench, switch) = prices.of_subject(&verdict.subject);
-            DemandOption {
-                label: label(view.records, &verdict.subject),
-                max: match verdict.evidence.cells {
-                    0 => "-".into(),
-                    _ => micros(verdict.evidence.max_ns),
-                },
-                hackbench,
-                switch,
-                met: all.iter().map(|class| class.subjects[nth].outcome).map(met).collect(),
-            }
-        };
-        let class = |class: &Judged| Class {
-            title: title(&class.demand),
-            answer: answer(class, view.records, &prices),
-            why: class.demand.why.clone(),
-        };
-        Some(Demands {
-            unit: units(view.records.iter().map(|r| &r.subject)).join(", "),
-            classes: all.iter().map(class).collect(),
-            options: (0..first.subjects.len()).map(option).collect(),
-        })
-    }
-}
-
-fn met(outcome: Outcome) -> Met {
-    Met {
-        outcome,
-        words: in_words(outcome),
-    }
+/// Of a run whose study has demands and which has a subject: a column for each class, an answer for each below.
+pub(super) fn table(view: &View) -> Option<Table> {
+    let all = judged(view.plan, view.records);
+    let first = all.first().filter(|class| !class.subjects.is_empty())?;
+    let prices = Prices::of(view.records, &first.subjects[0].subject);
+    let option = |nth: usize| {
+        let verdict = &first.subjects[nth];
+        DemandOption {
+            subject: verdict.subject.clone(),
+            label: label(view.records, &verdict.subject),
+            max: (verdict.evidence.cells > 0).then_some(verdict.evidence.max_ns),
+            factors: prices.factors(&verdict.subject),
+            met: all.iter().map(|class| class.subjects[nth].outcome).collect(),
+        }
+    };
+    let options: Vec<DemandOption> = (0..first.subjects.len()).map(option).collect();
+    let mut fields = vec![
+        name("subject", "subject", |o: &DemandOption| o.subject.to_string()).programs(),
+        name("label", "option", |o: &DemandOption| o.label.clone()),
+        field(ColumnKind::Time, "max_ns", "max", |o: &DemandOption| o.max),
+        field(ColumnKind::Factor, "hackbench", "hackbench", |o: &DemandOption| {
+            o.factors.0
+        }),
+        field(ColumnKind::Factor, "switch", "switch", |o: &DemandOption| o.factors.1),
+    ];
+    fields.extend(all.iter().enumerate().map(|(nth, class)| {
+        field(
+            ColumnKind::Outcome,
+            class.demand.name.clone(),
+            title(&class.demand),
+            move |o: &DemandOption| TableValue::Judged(o.met[nth], in_words(o.met[nth])),
+        )
+    }));
+    let note = |class: &Judged| {
+        [
+            format!("{}: {}", title(&class.demand), answer(class, view.records, &prices)),
+            format!("  why: {}", class.demand.why),
+        ]
+    };
+    let units = units(view.records.iter().map(|r| &r.subject)).join(", ");
+    let table = Table::new("demands", format!("{HEADING} ({units})"), &fields, &options);
+    Some(table.with(Vec::new(), all.iter().flat_map(note).collect()))
 }
 
 fn label(records: &[Record], id: &SubjectId) -> String {
@@ -126,38 +103,6 @@ fn answer(class: &Judged, records: &[Record], prices: &Prices) -> String {
             format!("No option is shown to meet it: {}: {why}.", label(records, &v.subject))
         }
     }
-}
-
-/// As a table and a line for each class, if there are demands.
-pub(super) fn lines(view: &View, style: Style) -> Vec<String> {
-    let Some(demands) = Demands::of(view) else {
-        return Vec::new();
-    };
-    let row = |option: &DemandOption| {
-        let fixed = [&option.max, &option.hackbench, &option.switch].map(String::clone);
-        let met = option.met.iter().map(|met| met.words.to_string());
-        fixed.into_iter().chain(met).collect()
-    };
-    let fixed = ["max", "hackbench", "switch"].map(String::from);
-    let grid = Grid {
-        heading: "option".into(),
-        labels: demands.options.iter().map(|o| plain(&o.label)).collect(),
-        columns: fixed
-            .into_iter()
-            .chain(demands.classes.iter().map(|c| plain(&c.title)))
-            .collect(),
-        groups: vec![Group {
-            title: String::new(),
-            cells: demands.options.iter().map(row).collect(),
-        }],
-    };
-    let mut lines = vec![style.bold(&plain(&format!("{HEADING} ({})", demands.unit)))];
-    lines.extend(grid.render(width(WIDTH)).into_iter().skip(1));
-    for class in &demands.classes {
-        lines.push(plain(&format!("{}: {}", class.title, class.answer)));
-        lines.push(format!("  why: {}", plain(&class.why)));
-    }
-    lines
 }
 
 /// The demands of a study, of which nothing is measured.

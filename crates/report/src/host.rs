@@ -1,17 +1,15 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
-use super::grid::{Grid, Group};
-use super::terminal::{Style, distinct, row_label, width};
+use super::table::{ColumnKind, Field, Table, TableGroup, field, name};
+use super::terminal::{distinct, row_label};
 use super::{View, foreign, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros, plain};
+use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{ISOLATED, LOAD_CPUS, Machine, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
 
-/// Widest line of a table.
-const WIDTH: usize = 120;
 /// More CPUs than this are not listed one by one: the worst of them are.
 const CPUS: usize = 16;
 const PERCENTILES: [Percentile; 3] = [Percentile::P99, Percentile::P99_9, Percentile::P99_99];
@@ -24,44 +22,43 @@ const PARTS: [Quantity; 6] = [
     Quantity::Latency,
 ];
 
-/// The tables of every probe and load.
-pub fn tables(view: &View, style: Style) -> Vec<String> {
-    let mut out: Vec<String> = origin(view.records).into_iter().collect();
+/// Where and when, and the tables of every probe and load.
+pub fn groups(view: &View) -> Vec<TableGroup> {
+    let mut groups: Vec<TableGroup> = Vec::new();
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         let of_probe = || view.records.iter().filter(move |r| r.cell.probe == probe);
         for load in distinct(of_probe().map(|r| r.cell.load.as_str())) {
             let of_load = || of_probe().filter(|r| r.cell.load == load);
             for subject in distinct(of_load().map(|r| r.subject.id())) {
                 let records: Vec<&Record> = of_load().filter(|r| r.subject.id() == subject).collect();
-                out.extend(of_subject(view, probe, load, &records, style));
+                groups.push(of_subject(view, probe, load, &records));
             }
         }
     }
-    out
+    groups
 }
 
 /// The tables of a probe and load; only other tools' files give several subjects.
-fn of_subject(view: &View, probe: &str, load: &str, records: &[&Record], style: Style) -> Vec<String> {
-    let mut out = vec![String::new(), style.bold(&heading(probe, load, records))];
-    out.extend(work(records));
-    out.extend(cpus(records));
+fn of_subject(view: &View, probe: &str, load: &str, records: &[&Record]) -> TableGroup {
+    let mut tables = Vec::new();
     if probe == "noise" {
-        out.extend(noise::tables(records, style));
-        return out;
+        tables.extend(noise::tables(records));
+    } else {
+        let quantities = view.quantities_of(probe).iter();
+        tables.extend(quantities.map(|quantity| by_cpu(records, *quantity)));
+        if records.iter().any(|r| r.summary.handler.is_some()) {
+            tables.push(by_part(records));
+        }
     }
-    for quantity in view.quantities_of(probe) {
-        out.push(String::new());
-        out.extend(by_cpu(records, *quantity, style));
+    TableGroup {
+        heading: heading(probe, load, records),
+        lines: work(records).into_iter().chain(cpus(records)).collect(),
+        tables,
     }
-    if records.iter().any(|r| r.summary.handler.is_some()) {
-        out.push(String::new());
-        out.extend(by_part(records, style));
-    }
-    out
 }
 
 /// Where and when, in a line; details are shown of a cell, and on the page.
-fn origin(records: &[Record]) -> Option<String> {
+pub(super) fn origin(records: &[Record]) -> Option<String> {
     let origins = || records.iter().filter_map(|r| r.origin.as_ref());
     let hosts = distinct(origins().map(|o| o.host.as_str()));
     let (began, ended) = (origins().map(|o| o.began).min()?, origins().map(|o| o.ended).max()?);
@@ -136,83 +133,124 @@ pub(super) fn row_name(record: &Record, seeds: bool) -> String {
     }
 }
 
-fn by_cpu(records: &[&Record], quantity: Quantity, style: Style) -> Vec<String> {
+/// What a CPU gave, or all of them together.
+#[derive(Default)]
+struct CpuRow {
+    label: String,
+    subject: Option<String>,
+    load: Option<String>,
+    probe: Option<String>,
+    min: Option<u64>,
+    median: Option<u64>,
+    percentiles: [Option<u64>; PERCENTILES.len()],
+    max: u64,
+    samples: u64,
+    missed: Option<u64>,
+    lost: Option<u64>,
+}
+
+impl CpuRow {
+    fn of(record: &Record, s: &Summary, label: String) -> CpuRow {
+        CpuRow {
+            label,
+            subject: Some(record.subject.id().to_string()),
+            load: Some(record.cell.load.clone()),
+            probe: Some(record.cell.probe.clone()),
+            min: s.min_ns,
+            median: s.median_ns,
+            percentiles: PERCENTILES.map(|p| s.percentiles_ns.get(&p).copied()),
+            max: s.max_ns,
+            samples: s.count,
+            ..CpuRow::default()
+        }
+        .with_losses(&[record])
+    }
+
+    /// Missed periods and lost samples; another tool tells of no lost ones, and maybe of no missed ones.
+    fn with_losses(mut self, records: &[&Record]) -> CpuRow {
+        let is_foreign = records.iter().any(|r| r.foreign.is_some());
+        let lost: u64 = records.iter().map(|r| r.accounting.lost()).sum();
+        self.missed = records.iter().map(|r| r.missed()).sum();
+        self.lost = Some(lost).filter(|_| !is_foreign);
+        self
+    }
+}
+
+fn columns() -> Vec<Field<CpuRow>> {
+    let time = |key: &str, heading: &str, time: fn(&CpuRow) -> Option<u64>| field(ColumnKind::Time, key, heading, time);
+    let count = |key: &str, count: fn(&CpuRow) -> Option<u64>| field(ColumnKind::Count, key, key, count);
+    let mut all = vec![
+        name("cpu", "", |row: &CpuRow| row.label.clone()),
+        name("subject", "subject", |row: &CpuRow| row.subject.clone()).programs(),
+        name("load", "load", |row: &CpuRow| row.load.clone()).programs(),
+        name("probe", "probe", |row: &CpuRow| row.probe.clone()).programs(),
+        time("min_ns", "min", |row| row.min),
+        time("median_ns", "median", |row| row.median),
+    ];
+    all.extend(PERCENTILES.into_iter().enumerate().map(|(nth, p)| {
+        let key = format!("{}_ns", p.name());
+        field(ColumnKind::Time, key, p.name(), move |row: &CpuRow| {
+            row.percentiles[nth]
+        })
+    }));
+    all.extend([
+        time("max_ns", "max", |row| Some(row.max)),
+        count("samples", |row| Some(row.samples)),
+        count("missed", |row| row.missed),
+        count("lost", |row| row.lost),
+    ]);
+    all
+}
+
+fn by_cpu(records: &[&Record], quantity: Quantity) -> Table {
     let seeds = distinct(records.iter().map(|r| r.cell.seed)).len() > 1;
-    let mut rows: Vec<(&Record, &Summary)> = records
+    let mut found: Vec<(&Record, &Summary)> = records
         .iter()
         .filter_map(|r| Some((*r, r.summary(quantity)?)))
         .collect();
-    let all = together(&rows, quantity);
-    let hidden = rows.len().saturating_sub(CPUS);
+    let all = together(&found, quantity).filter(|_| records.len() > 1);
+    let hidden = found.len().saturating_sub(CPUS);
     if hidden > 0 {
-        rows.sort_by_key(|(_, s)| std::cmp::Reverse(s.max_ns));
-        rows.truncate(CPUS);
+        found.sort_by_key(|(_, s)| std::cmp::Reverse(s.max_ns));
     }
-    let mut labels: Vec<String> = rows.iter().map(|(r, _)| row_name(r, seeds)).collect();
-    let mut cells: Vec<Vec<String>> = rows.iter().map(|(r, s)| numbers(r, s)).collect();
-    if let Some(all) = all.filter(|_| records.len() > 1) {
-        labels.push("all".into());
-        cells.push(all);
-    }
+    let row = |(r, s): &(&Record, &Summary)| CpuRow::of(r, s, row_name(r, seeds));
+    let rows: Vec<CpuRow> = found.iter().map(row).chain(all).collect();
     let probe = records.first().map_or("", |r| r.cell.probe.as_str());
-    let columns = [
-        "min", "median", "p99", "p99.9", "p99.99", "max", "samples", "missed", "lost",
-    ];
-    let mut lines = vec![style.bold(&format!("{} (us)", quantity.title_of(probe)))];
-    lines.extend(grid(labels, &columns, cells));
+    let mut table = Table::new("cpus", format!("{} (us)", quantity.title_of(probe)), &columns(), &rows);
     if hidden > 0 {
-        lines.push(format!("{hidden} further rows with lower maxima are not shown"));
+        table.terminal_rows = Some(CPUS);
+        let left_out = format!("a terminal shows no rows of {hidden} CPUs with lower maxima");
+        table.notes.push(left_out);
     }
-    lines
-}
-
-fn numbers(record: &Record, s: &Summary) -> Vec<String> {
-    let us = |ns: u64| micros(Nanos(ns));
-    let told = |ns: Option<u64>| ns.map_or("-".into(), us);
-    let mut row = vec![told(s.min_ns), told(s.median_ns)];
-    row.extend(PERCENTILES.map(|p| told(s.percentiles_ns.get(&p).copied())));
-    row.extend([us(s.max_ns), grouped(s.count)]);
-    row.extend(losses(&[record]));
-    row
-}
-
-/// Missed periods and lost samples; another tool tells of no lost ones, and maybe of no missed ones.
-fn losses(records: &[&Record]) -> [String; 2] {
-    let foreign = records.iter().any(|r| r.foreign.is_some());
-    let missed: Option<u64> = records.iter().map(|r| r.missed()).sum();
-    let lost: u64 = records.iter().map(|r| r.accounting.lost()).sum();
-    let lost = Some(lost).filter(|_| !foreign);
-    [missed, lost].map(|n| n.map_or("-".into(), grouped))
+    table
 }
 
 /// All rows as one distribution; its median and percentiles are those of the histograms, to three digits.
-fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<Vec<String>> {
+fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> {
     let all = merged(rows);
-    let us = |ns: u64| micros(Nanos(ns));
     let count: u64 = rows.iter().map(|(_, s)| s.count).sum();
     let known_below = rows
         .iter()
         .filter_map(|(r, _)| r.foreign.as_ref()?.beyond.get(&quantity));
     let known_below = known_below.map(|beyond| beyond.from_ns).min().unwrap_or(u64::MAX);
-    let at = |share: f64| -> Option<String> {
+    let at = |share: f64| -> Option<u64> {
         let all = all.as_ref()?;
         // Of all samples, those too that are in no histogram: they are above all that is known.
         let value = all.value_at_quantile(share * count as f64 / all.len() as f64);
         let is_held = share * count as f64 <= all.len() as f64 && value < known_below;
-        is_held.then(|| us(value))
+        is_held.then_some(value)
     };
-    let percentile = |p: Percentile| {
-        let borne = p.borne_by(count).then(|| at(1.0 - 1.0 / p.one_in() as f64));
-        borne.flatten().unwrap_or("-".into())
+    let percentile = |p: Percentile| p.borne_by(count).then(|| at(1.0 - 1.0 / p.one_in() as f64)).flatten();
+    let row = CpuRow {
+        label: "all".into(),
+        min: rows.iter().filter_map(|(_, s)| s.min_ns).min(),
+        median: at(0.5),
+        percentiles: PERCENTILES.map(percentile),
+        max: rows.iter().map(|(_, s)| s.max_ns).max()?,
+        samples: count,
+        ..CpuRow::default()
     };
-    let median = at(0.5).unwrap_or("-".into());
-    let min = rows.iter().filter_map(|(_, s)| s.min_ns).min();
-    let mut row = vec![min.map_or("-".into(), us), median];
-    row.extend(PERCENTILES.map(percentile));
-    row.push(us(rows.iter().map(|(_, s)| s.max_ns).max()?));
-    row.push(grouped(count));
-    row.extend(losses(&rows.iter().map(|(r, _)| *r).collect::<Vec<_>>()));
-    Some(row)
+    Some(row.with_losses(&rows.iter().map(|(r, _)| *r).collect::<Vec<_>>()))
 }
 
 /// The histogram of all rows, of a foreign file of those that it holds; nothing if a row has none.
@@ -224,39 +262,39 @@ fn merged(rows: &[(&Record, &Summary)]) -> Option<Histogram<u64>> {
     Some(all)
 }
 
-/// The parts of the latency: of all CPUs the medians' range and the maximum.
-fn by_part(records: &[&Record], style: Style) -> Vec<String> {
-    let us = |ns: u64| micros(Nanos(ns));
-    let row = |quantity: &Quantity| -> Option<(String, Vec<String>)> {
-        let of: Vec<&Summary> = records.iter().filter_map(|r| r.summary(*quantity)).collect();
-        let worst = of.iter().max_by_key(|s| s.max_ns)?;
-        let median = of.iter().filter_map(|s| s.median_ns).max()?;
-        let p99 = of.iter().filter_map(|s| s.percentiles_ns.get(&Percentile::P99)).max();
-        let name = match quantity {
-            Quantity::Latency => "latency: all of them",
-            other => other.title(),
-        };
-        Some((
-            name.to_string(),
-            vec![us(median), p99.map_or("-".into(), |ns| us(*ns)), us(worst.max_ns)],
-        ))
-    };
-    let (labels, cells) = PARTS.iter().filter_map(row).unzip();
-    let mut lines = vec![style.bold("parts of the latency, the highest of all CPUs (us)")];
-    lines.extend(grid(labels, &["median", "p99", "max"], cells));
-    lines
+/// A part of the latency: the highest of all CPUs.
+struct PartRow {
+    quantity: Quantity,
+    median: u64,
+    p99: Option<u64>,
+    max: u64,
 }
 
-pub(super) fn grid(labels: Vec<String>, columns: &[&str], cells: Vec<Vec<String>>) -> Vec<String> {
-    let grid = Grid {
-        heading: String::new(),
-        labels,
-        columns: columns.iter().map(|c| c.to_string()).collect(),
-        groups: vec![Group {
-            title: String::new(),
-            cells,
-        }],
+fn by_part(records: &[&Record]) -> Table {
+    let row = |quantity: &Quantity| {
+        let of_it: Vec<&Summary> = records.iter().filter_map(|r| r.summary(*quantity)).collect();
+        let p99s = of_it.iter().filter_map(|s| s.percentiles_ns.get(&Percentile::P99));
+        Some(PartRow {
+            quantity: *quantity,
+            median: of_it.iter().filter_map(|s| s.median_ns).max()?,
+            p99: p99s.max().copied(),
+            max: of_it.iter().map(|s| s.max_ns).max()?,
+        })
     };
-    // A single group needs no title.
-    grid.render(width(WIDTH)).into_iter().skip(1).collect()
+    let rows: Vec<PartRow> = PARTS.iter().filter_map(row).collect();
+    let fields = [
+        name("quantity", "", |row: &PartRow| match row.quantity {
+            Quantity::Latency => "latency: all of them",
+            other => other.title(),
+        }),
+        field(ColumnKind::Time, "median_ns", "median", |row: &PartRow| row.median),
+        field(ColumnKind::Time, "p99_ns", "p99", |row: &PartRow| row.p99),
+        field(ColumnKind::Time, "max_ns", "max", |row: &PartRow| row.max),
+    ];
+    Table::new(
+        "parts",
+        "parts of the latency, the highest of all CPUs (us)",
+        &fields,
+        &rows,
+    )
 }

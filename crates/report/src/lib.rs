@@ -1,12 +1,14 @@
 //! What was measured, for people and for programs. Nothing here measures or decides.
 //!
-//! [`terminal`] prints the tables (built on [`grid`]), [`cell`] the details of one cell, [`json`] and [`csv`]
-//! give the same to programs. All of them take a [`View`] and return text. [`bench`] has the tables
-//! of the probes with parameters, [`io`] those of work with files, [`trimmed`] the statistics of `switch` as they were published; [`scheduled`] what loaded schedulers counted; [`ranking`] a verdict with its cost, [`demands`] who meets what uses need; [`then_now`] published figures and ours; [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says how sure a verdict is, [`tail`]
-//! what the largest samples say of larger ones.
+//! Whatever is a table is made once, as a [`table::Table`], and written by a writer for each form. [`run_tables`] has those of a
+//! run, in order; [`probes`] those of the probes with parameters, [`ensembles`] and [`host`] those of timers, [`noise`] those of
+//! gaps, [`ranking`] and [`demands`] those that help to decide, [`then_now`] published figures and ours.
+//!
+//! [`terminal`] prints a run, [`cell`] the details of one cell, [`json`] and [`csv`] give the same to programs; all of them take
+//! a [`View`]. [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says how
+//! sure a verdict is, [`tail`] what the largest samples say of larger ones.
 //! [`html`] is the page that people open: pictures, breakdowns, all of it in one file.
 
-pub mod bench;
 pub mod bisect;
 pub mod breakdown;
 pub mod cell;
@@ -14,14 +16,13 @@ pub mod census;
 pub mod compare;
 pub mod csv;
 pub mod demands;
+mod ensembles;
 pub mod entered;
 mod foreign;
 pub mod gate;
-pub mod grid;
 pub mod history;
 pub mod host;
 pub mod html;
-mod io;
 pub mod isolate;
 pub mod json;
 pub mod machines;
@@ -31,14 +32,16 @@ mod noise;
 pub mod operation;
 pub mod picture;
 pub mod plain_histogram;
-pub mod ranking;
+pub mod probes;
+mod ranking;
+mod run_tables;
 mod scheduled;
 pub mod sensitivity;
+pub mod table;
 pub mod tail;
 pub mod terminal;
 pub mod then_now;
 pub mod trial;
-pub mod trimmed;
 pub mod verdict;
 
 use worstcase_results::record::{Quantity, Record, RunPlan, judged};

@@ -1,10 +1,10 @@
 //! One measurement on several machines: a row each, its CPUs and seeds together.
 
-use super::grid::{Grid, Group};
-use super::terminal::{Style, WIDTH, distinct, shortened, width};
-use worstcase_base::format::{grouped, micros, plain};
+use super::table::terminal::lines;
+use super::table::{ColumnKind, Table, field, name};
+use super::terminal::{Style, distinct};
 use worstcase_contract::Nanos;
-use worstcase_results::record::Record;
+use worstcase_results::record::{Record, Summary};
 
 /// What a machine measured.
 pub struct Measured {
@@ -14,60 +14,70 @@ pub struct Measured {
     pub records: Vec<Record>,
 }
 
+/// A machine, and what it measured of a probe and load.
+struct MachineRow<'a> {
+    machine: &'a str,
+    release: String,
+    question: String,
+    records: Vec<&'a Record>,
+}
+
+impl MachineRow<'_> {
+    fn sum(&self, value: impl Fn(&Record) -> u64) -> Option<u64> {
+        (!self.records.is_empty()).then(|| self.records.iter().map(|r| value(r)).sum())
+    }
+
+    fn largest(&self, value: impl Fn(&Summary) -> Option<u64>) -> Option<Nanos> {
+        let summary = |r: &&Record| match r.cell.probe_name() {
+            "jitter" => r.summary.jitter.clone(),
+            _ => r.summary.latency.clone(),
+        };
+        self.records
+            .iter()
+            .filter_map(summary)
+            .filter_map(|s| value(&s))
+            .max()
+            .map(Nanos)
+    }
+}
+
 /// The table: for each probe and load the samples, the periods that were missed or lost, the largest median of a cell, and
 /// the maximum.
 pub fn table(machines: &[Measured], style: Style) -> String {
-    let records = || machines.iter().flat_map(|m| &m.records);
-    let kinds = distinct(records().map(|r| (r.cell.probe.clone(), r.cell.load.clone())));
-    let group = |(probe, load): &(String, String)| Group {
-        title: shortened(&plain(&format!("{probe}, {load}"))),
-        cells: machines.iter().map(|machine| row(machine, probe, load)).collect(),
-    };
-    let label = |machine: &Measured| {
+    let all = || machines.iter().flat_map(|m| &m.records);
+    let questions = distinct(all().map(|r| (r.cell.probe.clone(), r.cell.load.clone())));
+    let row = |machine, (probe, load): &(String, String)| {
+        let machine: &Measured = machine;
         let release = machine.records.first().map(|r| r.subject.kernel.release.clone());
-        plain(&format!(
-            "{} ({})",
-            machine.machine,
-            release.unwrap_or_else(|| "no kernel".into())
-        ))
+        let is_of_it = |r: &&Record| r.cell.probe == *probe && r.cell.load == *load;
+        MachineRow {
+            machine: &machine.machine,
+            release: release.unwrap_or_else(|| "no kernel".into()),
+            question: format!("{probe}, {load}"),
+            records: machine.records.iter().filter(is_of_it).collect(),
+        }
     };
-    let grid = Grid {
-        heading: "machine".into(),
-        labels: machines.iter().map(label).collect(),
-        columns: ["samples", "missed", "lost", "median", "max"]
-            .map(String::from)
-            .to_vec(),
-        groups: kinds.iter().map(group).collect(),
+    let of_machine = |machine| questions.iter().map(move |question| row(machine, question));
+    let rows: Vec<MachineRow> = machines.iter().flat_map(of_machine).collect();
+    let count = |key: &str, value: fn(&Record) -> u64| {
+        field(ColumnKind::Count, key, key, move |row: &MachineRow| row.sum(value))
     };
-    let heading = "machines: CPUs and seeds together, the worst median of a cell, and the maximum (us)";
-    let mut lines = vec![style.bold(heading), String::new()];
-    lines.extend(grid.render(width(WIDTH)));
-    lines.join("\n") + "\n"
-}
-
-fn row(machine: &Measured, probe: &str, load: &str) -> Vec<String> {
-    let of: Vec<&Record> = machine
-        .records
-        .iter()
-        .filter(|r| r.cell.probe == probe && r.cell.load == load)
-        .collect();
-    let summary = |r: &Record| match r.cell.probe_name() {
-        "jitter" => r.summary.jitter.clone(),
-        _ => r.summary.latency.clone(),
-    };
-    let largest = |value: &dyn Fn(&Record) -> Option<u64>| {
-        let values = of.iter().filter_map(|r| value(r));
-        values.max().map_or_else(|| "-".into(), |ns| micros(Nanos(ns)))
-    };
-    let sum = |value: &dyn Fn(&Record) -> u64| grouped(of.iter().map(|r| value(r)).sum());
-    match of.is_empty() {
-        true => vec!["-".to_string(); 5],
-        false => vec![
-            sum(&|r| r.accounting.rows()),
-            sum(&|r| r.accounting.periods().map_or(0, |p| p.missed)),
-            sum(&|r| r.accounting.lost()),
-            largest(&|r| summary(r)?.median_ns),
-            largest(&|r| Some(summary(r)?.max_ns)),
-        ],
-    }
+    let fields = [
+        name("machine", "machine", |row: &MachineRow| {
+            format!("{} ({})", row.machine, row.release)
+        }),
+        name("question", "probe, load", |row: &MachineRow| row.question.clone()),
+        count("samples", |r| r.accounting.rows()),
+        count("missed", |r| r.accounting.periods().map_or(0, |p| p.missed)),
+        count("lost", |r| r.accounting.lost()),
+        field(ColumnKind::Time, "median_ns", "median", |row: &MachineRow| {
+            row.largest(|s| s.median_ns)
+        }),
+        field(ColumnKind::Time, "max_ns", "max", |row: &MachineRow| {
+            row.largest(|s| Some(s.max_ns))
+        }),
+    ];
+    let title = "machines: CPUs and seeds together, the worst median of a cell, and the maximum (us)";
+    let table = Table::new("machines", title, &fields, &rows).across("question");
+    lines(&table, style).join("\n") + "\n"
 }

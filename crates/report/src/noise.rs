@@ -1,67 +1,151 @@
 //! What `noise` saw, in the words of rtla's osnoise: noise, max single noise, CPU available, and the causes.
 
 use super::View;
-use super::grid::{Grid, Group};
-use super::host::{grid, row_name};
-use super::terminal::{Style, WIDTH, distinct, row_label, shortened, units, width};
-use serde_json::{Value, json};
-use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros, plain};
+use super::host::row_name;
+use super::table::{ColumnKind, Field, Table, TableValue, field, name, text};
+use super::terminal::{distinct, row_label, units};
+use serde_json::json;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Gaps, Record, SubjectId};
+use worstcase_results::record::{Gaps, Record};
+
+/// A row's gaps.
+struct GapsRow<'a> {
+    subject: String,
+    label: String,
+    load: String,
+    gaps: Gaps,
+    /// Whether each gap was counted: another tool does not count its gaps.
+    is_counted: bool,
+    /// The only record of the row.
+    record: Option<&'a Record>,
+}
+
+impl GapsRow<'_> {
+    /// What was lost is noise too.
+    fn noise(&self) -> TableValue {
+        match self.gaps.lost {
+            0 => TableValue::Whole(self.gaps.noise_ns),
+            _ => TableValue::AtLeast(self.gaps.noise_ns as f64),
+        }
+    }
+}
+
+fn share_available(gaps: &Gaps) -> TableValue {
+    match gaps.lost {
+        0 => TableValue::Real(gaps.available()),
+        _ => TableValue::AtMost(gaps.available()),
+    }
+}
+
+/// `99.9873 %`.
+pub(super) fn available(gaps: &Gaps) -> String {
+    text(AVAILABLE, &share_available(gaps))
+}
+
+const AVAILABLE: ColumnKind = ColumnKind::Percent(4);
+
+fn columns<'a>() -> Vec<Field<GapsRow<'a>>> {
+    let counted = |key: &str, count: fn(&Gaps) -> u64| {
+        field(ColumnKind::Count, key, key, move |row: &GapsRow| {
+            row.is_counted.then(|| count(&row.gaps))
+        })
+    };
+    vec![
+        field(ColumnKind::Duration, "observed_ns", "observed", |row: &GapsRow| {
+            Nanos(row.gaps.observed_ns)
+        }),
+        field(ColumnKind::Time, "noise_ns", "noise", GapsRow::noise),
+        field(AVAILABLE, "cpu_available", "CPU available", |row: &GapsRow| {
+            share_available(&row.gaps)
+        }),
+        field(ColumnKind::Time, "max_single_ns", "max single", |row: &GapsRow| {
+            Nanos(row.gaps.max_single_ns)
+        }),
+        counted("gaps", |gaps| gaps.gaps),
+        counted("lost", |gaps| gaps.lost),
+    ]
+}
+
+/// For programs: each record of `noise`.
+pub(super) fn all(records: &[Record]) -> Table {
+    let of_record = |key: &str, value: fn(&Record) -> TableValue| {
+        field(ColumnKind::Text, key, key, move |row: &GapsRow| {
+            row.record.map_or(TableValue::NONE, value)
+        })
+    };
+    let mut fields = vec![
+        of_record("id", |r| r.id.to_string().into()),
+        of_record("subject", |r| r.subject.id().to_string().into()),
+        of_record("load", |r| r.cell.load.clone().into()),
+        of_record("probe", |r| r.cell.probe.clone().into()),
+        of_record("cpu", |r| json!(r.cell.cpu).into()),
+        of_record("seed", |r| r.cell.seed.into()),
+        of_record("threshold_ns", |r| {
+            json!(r.cell.method.as_ref().and_then(|m| m.threshold_ns)).into()
+        }),
+    ];
+    fields.extend(columns());
+    fields.push(of_record("causes", |r| json!(r.causes).into()));
+    let row = |record| {
+        let record: &Record = record;
+        Some(GapsRow {
+            subject: String::new(),
+            label: String::new(),
+            load: String::new(),
+            gaps: *record.accounting.gaps()?,
+            is_counted: true,
+            record: Some(record),
+        })
+    };
+    let rows: Vec<GapsRow> = records.iter().filter_map(row).collect();
+    Table::new("noise", "", &fields, &rows)
+}
 
 /// A row a CPU, one of all together, and what took the CPU away.
-pub(super) fn tables(records: &[&Record], style: Style) -> Vec<String> {
+pub(super) fn tables(records: &[&Record]) -> Vec<Table> {
     let all = together(records.iter().filter_map(|r| r.accounting.gaps().copied()));
-    let mut lines = vec![String::new()];
-    lines.extend(by_cpu(records, &all, style));
+    let mut tables = vec![by_cpu(records, &all)];
     if records.iter().all(|r| r.foreign.is_none()) {
-        lines.push(String::new());
-        lines.extend(by_cause(records, &all, style));
+        tables.push(by_cause(records, &all));
     }
-    lines
+    tables
 }
 
 /// The lab's: subjects as rows, loads as groups of columns; of all seeds together.
-pub(super) fn lab_table(view: &View, style: Style) -> Vec<String> {
+pub(super) fn lab_table(view: &View) -> Table {
     let records = || view.records.iter().filter(|r| r.accounting.gaps().is_some());
-    let subjects = distinct(records().map(|r| r.subject.id()));
-    let row = |load: &str, id: &SubjectId| {
-        let of = records().filter(|r| r.cell.load == load && r.subject.id() == *id);
-        let gaps: Vec<Gaps> = of.filter_map(|r| r.accounting.gaps().copied()).collect();
-        match gaps.is_empty() {
-            true => vec!["-".to_string(); 3],
-            false => {
-                let all = together(gaps.into_iter());
-                let a_second = all.gaps as f64 * 1e9 / all.observed_ns.max(1) as f64;
-                let noise = micros(Nanos(all.noise_ns_a_second()));
-                vec![format!("{a_second:.0}"), noise, micros(Nanos(all.max_single_ns))]
-            }
+    let places = distinct(records().map(|r| (r.subject.id(), r.cell.load.clone())));
+    let row = |(subject, load): (worstcase_results::record::SubjectId, String)| {
+        let of_it = records().filter(|r| r.cell.load == load && r.subject.id() == subject);
+        GapsRow {
+            subject: subject.to_string(),
+            label: of_it.clone().next().map_or(String::new(), |r| row_label(&r.subject)),
+            gaps: together(of_it.filter_map(|r| r.accounting.gaps().copied())),
+            is_counted: true,
+            record: None,
+            load,
         }
     };
-    let label = |id: &SubjectId| {
-        let subject = records().map(|r| &r.subject).find(|s| s.id() == *id);
-        subject.map_or_else(|| id.to_string(), row_label)
-    };
-    let grid = Grid {
-        heading: "subject".into(),
-        labels: subjects.iter().map(label).collect(),
-        columns: ["gaps", "noise", "max single"].map(String::from).to_vec(),
-        groups: distinct(records().map(|r| r.cell.load.as_str()))
-            .into_iter()
-            .map(|load| Group {
-                title: shortened(&plain(load)),
-                cells: subjects.iter().map(|id| row(load, id)).collect(),
-            })
-            .collect(),
-    };
+    let a_second = |row: &GapsRow| row.gaps.gaps as f64 * 1e9 / row.gaps.observed_ns.max(1) as f64;
+    let fields = [
+        name("subject", "subject", |row: &GapsRow| row.subject.clone()).programs(),
+        name("label", "subject", |row: &GapsRow| row.label.clone()),
+        name("load", "load", |row: &GapsRow| row.load.clone()),
+        field(ColumnKind::Number(0), "gaps_a_second", "gaps", a_second),
+        field(ColumnKind::Time, "noise_ns_a_second", "noise", |row: &GapsRow| {
+            Nanos(row.gaps.noise_ns_a_second())
+        }),
+        field(ColumnKind::Time, "max_single_ns", "max single", |row: &GapsRow| {
+            Nanos(row.gaps.max_single_ns)
+        }),
+    ];
+    let rows: Vec<GapsRow> = places.into_iter().map(row).collect();
     let units = units(records().map(|r| &r.subject)).join(", ");
-    let heading = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
-    let mut lines = vec![style.bold(&heading), String::new()];
-    lines.extend(grid.render(width(WIDTH)));
-    lines.push(String::new());
-    lines.push("What came in them, and who sent it: worstcase explain RUN".into());
-    lines
+    let title = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
+    let notes = ["", "What came in them, and who sent it: worstcase explain RUN"].map(String::from);
+    Table::new("noise_a_second", title, &fields, &rows)
+        .across("load")
+        .with(Vec::new(), notes.to_vec())
 }
 
 fn together(several: impl Iterator<Item = Gaps>) -> Gaps {
@@ -74,96 +158,75 @@ fn together(several: impl Iterator<Item = Gaps>) -> Gaps {
     })
 }
 
-fn by_cpu(records: &[&Record], all: &Gaps, style: Style) -> Vec<String> {
+fn by_cpu(records: &[&Record], all: &Gaps) -> Table {
     let seeds = distinct(records.iter().map(|r| r.cell.seed)).len() > 1;
-    let mut labels = Vec::new();
-    let mut cells = Vec::new();
-    for record in records {
-        if let Some(gaps) = record.accounting.gaps() {
-            labels.push(row_name(record, seeds));
-            cells.push(numbers(gaps, record.foreign.is_none()));
-        }
-    }
-    if cells.len() > 1 {
-        labels.push("all".into());
-        cells.push(numbers(all, records.iter().all(|r| r.foreign.is_none())));
-    }
-    let columns = ["observed", "noise", "CPU available", "max single", "gaps", "lost"];
-    let mut lines = vec![style.bold("noise: time taken from a thread that never sleeps (us)")];
-    lines.extend(grid(labels, &columns, cells));
-    lines
-}
-
-/// Another tool does not count its gaps.
-fn numbers(g: &Gaps, counted: bool) -> Vec<String> {
-    let count = |n: u64| if counted { grouped(n) } else { "-".into() };
-    // What was lost is noise too.
-    let at_least = if g.lost > 0 { ">" } else { "" };
-    vec![
-        duration::about(Nanos(g.observed_ns)),
-        format!("{at_least}{}", micros(Nanos(g.noise_ns))),
-        available(g),
-        micros(Nanos(g.max_single_ns)),
-        count(g.gaps),
-        count(g.lost),
-    ]
-}
-
-/// `99.9873 %`.
-pub(super) fn available(g: &Gaps) -> String {
-    let at_most = if g.lost > 0 { "<" } else { "" };
-    format!("{at_most}{:.4} %", g.available() * 100.0)
-}
-
-/// What took the CPU away.
-fn by_cause(records: &[&Record], all: &Gaps, style: Style) -> Vec<String> {
-    let share = |ns: u64| format!("{:.4} %", ns as f64 * 100.0 / all.observed_ns.max(1) as f64);
-    let mut causes: Vec<(&str, u64, u64, u64)> = Vec::new();
-    for cause in records.iter().flat_map(|r| &r.causes) {
-        match causes.iter_mut().find(|c| c.0 == cause.name) {
-            Some(c) => *c = (c.0, c.1 + cause.count, c.2 + cause.total_ns, c.3.max(cause.max_ns)),
-            None => causes.push((&cause.name, cause.count, cause.total_ns, cause.max_ns)),
-        }
-    }
-    causes.sort_by_key(|c| std::cmp::Reverse(c.2));
-    let us = |ns: u64| micros(Nanos(ns));
-    let mut labels: Vec<String> = causes.iter().map(|c| plain(c.0)).collect();
-    let mut cells: Vec<Vec<String>> = causes
-        .iter()
-        .map(|c| vec![grouped(c.1), us(c.2), share(c.2), us(c.3)])
-        .collect();
-    labels.push("all gaps".into());
-    cells.push(vec![
-        grouped(all.gaps),
-        us(all.noise_ns),
-        share(all.noise_ns),
-        us(all.max_single_ns),
-    ]);
-    let mut lines = vec![style.bold("what took the CPU away (us, and share of the observation time)")];
-    lines.extend(grid(labels, &["count", "noise", "share", "max single"], cells));
-    lines
-}
-
-/// The same for programs: each record of `noise`.
-pub(super) fn json(records: &[Record]) -> Vec<Value> {
-    let of = |r: &Record| {
-        let g = r.accounting.gaps()?;
-        Some(json!({
-            "id": r.id,
-            "subject": r.subject.id(),
-            "load": r.cell.load,
-            "probe": r.cell.probe,
-            "cpu": r.cell.cpu,
-            "seed": r.cell.seed,
-            "threshold_ns": r.cell.method.as_ref().and_then(|m| m.threshold_ns),
-            "observed_ns": g.observed_ns,
-            "noise_ns": g.noise_ns,
-            "cpu_available": g.available(),
-            "max_single_ns": g.max_single_ns,
-            "gaps": g.gaps,
-            "lost": g.lost,
-            "causes": r.causes,
-        }))
+    let row = |label: String, gaps: Gaps, is_counted: bool| GapsRow {
+        subject: String::new(),
+        label,
+        load: String::new(),
+        gaps,
+        is_counted,
+        record: None,
     };
-    records.iter().filter_map(of).collect()
+    let mut rows: Vec<GapsRow> = records
+        .iter()
+        .filter_map(|r| Some(row(row_name(r, seeds), *r.accounting.gaps()?, r.foreign.is_none())))
+        .collect();
+    if rows.len() > 1 {
+        rows.push(row("all".into(), *all, records.iter().all(|r| r.foreign.is_none())));
+    }
+    let mut fields = vec![name("cpu", "", |row: &GapsRow| row.label.clone())];
+    fields.extend(columns());
+    Table::new(
+        "noise",
+        "noise: time taken from a thread that never sleeps (us)",
+        &fields,
+        &rows,
+    )
+}
+
+/// What took the CPU away, how often and for how long.
+struct CauseRow {
+    name: String,
+    count: u64,
+    total_ns: u64,
+    max_ns: u64,
+}
+
+fn by_cause(records: &[&Record], all: &Gaps) -> Table {
+    let mut causes: Vec<CauseRow> = Vec::new();
+    for cause in records.iter().flat_map(|r| &r.causes) {
+        match causes.iter_mut().find(|c| c.name == cause.name) {
+            Some(c) => {
+                c.count += cause.count;
+                c.total_ns += cause.total_ns;
+                c.max_ns = c.max_ns.max(cause.max_ns);
+            }
+            None => causes.push(CauseRow {
+                name: cause.name.clone(),
+                count: cause.count,
+                total_ns: cause.total_ns,
+                max_ns: cause.max_ns,
+            }),
+        }
+    }
+    causes.sort_by_key(|c| std::cmp::Reverse(c.total_ns));
+    causes.push(CauseRow {
+        name: "all gaps".into(),
+        count: all.gaps,
+        total_ns: all.noise_ns,
+        max_ns: all.max_single_ns,
+    });
+    let observed = all.observed_ns.max(1) as f64;
+    let fields = [
+        name("name", "", |c: &CauseRow| c.name.clone()),
+        field(ColumnKind::Count, "count", "count", |c: &CauseRow| c.count),
+        field(ColumnKind::Time, "total_ns", "noise", |c: &CauseRow| Nanos(c.total_ns)),
+        field(ColumnKind::Percent(4), "share", "share", move |c: &CauseRow| {
+            c.total_ns as f64 / observed
+        }),
+        field(ColumnKind::Time, "max_ns", "max single", |c: &CauseRow| Nanos(c.max_ns)),
+    ];
+    let title = "what took the CPU away (us, and share of the observation time)";
+    Table::new("noise_causes", title, &fields, &causes)
 }

@@ -1,9 +1,11 @@
 //! The longest operation on files, and what the lab's disk did meanwhile.
 
-use super::bench::list;
-use super::terminal::Style;
+use super::table::terminal::figures;
+use super::table::{ColumnKind, Table, field, name, us};
+use super::terminal::{Style, WIDTH};
 use worstcase_analysis::operation::{Beside, Operation, Part};
 use worstcase_base::format::{grouped, plain};
+use worstcase_contract::Nanos;
 use worstcase_contract::bench::DiskAction;
 
 /// The form of the document.
@@ -30,28 +32,12 @@ fn one(operation: &Operation, style: Style) -> Vec<String> {
     let mut lines = vec![
         style.bold(&plain(&operation.cell.to_string())),
         format!(
-            "longest operation: {} us, {} s after the first began",
-            micros(operation.took_ns.0 as i64),
-            seconds(operation.from_ns.0)
+            "longest operation: {} us, {:.3} s after the first began",
+            us(operation.took_ns.0 as f64),
+            operation.from_ns.0 as f64 / 1e9
         ),
     ];
-    lines.extend(list(
-        "where the time went",
-        operation
-            .parts
-            .iter()
-            .map(|(part, _)| words(*part).to_string())
-            .collect(),
-        &["us", "share"],
-        operation
-            .parts
-            .iter()
-            .map(|(_, time)| {
-                let share = 100.0 * time.0 as f64 / operation.took_ns.0.max(1) as f64;
-                vec![micros(time.0 as i64), format!("{share:.1} %")]
-            })
-            .collect(),
-    ));
+    lines.extend(figures(&parts(operation), WIDTH));
     lines.push(String::new());
     let own = operation.requests.iter().rposition(|r| r.is_own);
     let until = own.map_or(operation.requests.len(), |last| last + 1);
@@ -60,12 +46,7 @@ fn one(operation: &Operation, style: Style) -> Vec<String> {
         lines.extend(["the disk had no request meanwhile".into(), String::new()]);
         return lines;
     }
-    lines.extend(list(
-        "request in the disk, in the order of their ends",
-        shown.iter().map(label).collect(),
-        &["at GB", "came us", "waited", "seek", "rotation", "done us"],
-        shown.iter().map(cells).collect(),
-    ));
+    lines.extend(figures(&requests(shown), WIDTH));
     if shown.len() < operation.requests.len() {
         lines.push(format!(
             "({} of {} that were in the disk meanwhile; all: --json)",
@@ -75,6 +56,41 @@ fn one(operation: &Operation, style: Style) -> Vec<String> {
     }
     lines.push(String::new());
     lines
+}
+
+fn parts(operation: &Operation) -> Table {
+    let took = operation.took_ns.0.max(1) as f64;
+    let fields = [
+        name("part", "where the time went", |(part, _): &(Part, Nanos)| words(*part)),
+        field(ColumnKind::Time, "ns", "us", |(_, time): &(Part, Nanos)| *time),
+        field(
+            ColumnKind::Percent(1),
+            "share",
+            "share",
+            move |(_, time): &(Part, Nanos)| time.0 as f64 / took,
+        ),
+    ];
+    Table::new("parts", "", &fields, &operation.parts)
+}
+
+fn requests(shown: &[Beside]) -> Table {
+    let time = |key: &str, heading: &str, ns: fn(&Beside) -> i64| {
+        field(ColumnKind::Time, key, heading, move |request: &Beside| {
+            ns(request) as f64
+        })
+    };
+    let fields = [
+        name("request", "request in the disk, in the order of their ends", label),
+        field(ColumnKind::Number(3), "at_gb", "at GB", |request: &Beside| {
+            request.request.sector as f64 * SECTOR / 1e9
+        }),
+        time("came_ns", "came us", |r| r.arrived_ns),
+        time("waited_ns", "waited", |r| r.began_ns - r.arrived_ns),
+        time("seek_ns", "seek", |r| r.request.seek.0 as i64),
+        time("rotation_ns", "rotation", |r| r.request.rotation.0 as i64),
+        time("done_ns", "done us", |r| r.ended_ns),
+    ];
+    Table::new("requests", "", &fields, shown)
 }
 
 fn words(part: Part) -> &'static str {
@@ -100,24 +116,4 @@ fn label(request: &Beside) -> String {
     };
     let own = if request.is_own { ", its own" } else { "" };
     format!("{action} {} KiB{own}", u64::from(request.request.sectors) / 2)
-}
-
-fn cells(request: &Beside) -> Vec<String> {
-    let of = &request.request;
-    vec![
-        format!("{:.3}", of.sector as f64 * SECTOR / 1e9),
-        micros(request.arrived_ns),
-        micros(request.began_ns - request.arrived_ns),
-        micros(of.seek.0 as i64),
-        micros(of.rotation.0 as i64),
-        micros(request.ended_ns),
-    ]
-}
-
-fn micros(nanos: i64) -> String {
-    format!("{:.0}", nanos as f64 / 1e3)
-}
-
-fn seconds(nanos: u64) -> String {
-    format!("{:.3}", nanos as f64 / 1e9)
 }

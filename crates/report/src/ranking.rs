@@ -1,78 +1,63 @@
 //! The ranking: from the first subject to the last, which one meets the limit first, and what each costs in throughput.
 
 use super::View;
-use super::grid::{Grid, Group};
-use super::terminal::{Style, row_label, width};
-use serde::Serialize;
-use worstcase_base::format::{micros, plain};
+use super::table::{ColumnKind, Table, TableValue, cost, field, name};
+use super::terminal::row_label;
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::stats::points::{self, HackbenchPoint, SwitchPoint};
 use worstcase_results::verdict::{Outcome, Verdict};
 
-/// Widest line of a table.
-const WIDTH: usize = 120;
-
-/// What is said above it.
-pub const ABOUT: &str = "the cost is time, of hackbench and of a hop of switch, as multiples of the first option's";
-
-/// All options.
-#[derive(Debug, Serialize)]
-pub struct Ranking {
-    /// In order.
-    pub options: Vec<RankedOption>,
-    /// The first that passes.
-    pub answer: String,
+/// A subject's verdict with its cost.
+struct RankedOption<'a> {
+    verdict: &'a Verdict,
+    label: String,
+    /// Times of hackbench and of a hop of switch over the first option's.
+    factors: (Option<f64>, Option<f64>),
 }
 
-/// A subject.
-#[derive(Debug, Serialize)]
-pub struct RankedOption {
-    /// Its name.
-    pub label: String,
-    /// Its verdict.
-    pub outcome: Outcome,
-    /// Its largest latency, in microseconds.
-    pub max: String,
-    /// Time of hackbench over the first option's.
-    pub hackbench: String,
-    /// Time of a hop over the first option's.
-    pub switch: String,
-}
-
-impl Ranking {
-    /// Of a run that judges several subjects and knows the cost of each; else nothing.
-    pub fn of(view: &View) -> Option<Ranking> {
-        let (_, verdicts) = view.verdicts.as_ref()?;
-        if verdicts.len() < 2 {
-            return None;
-        }
-        let prices = Prices::of(view.records, &verdicts[0].subject);
-        if !verdicts.iter().all(|v| prices.knows(&v.subject)) {
-            return None;
-        }
-        let label = |id: &SubjectId| {
-            let subject = view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
-            subject.map_or_else(|| id.to_string(), row_label)
-        };
-        let option = |v: &Verdict| {
-            let (hackbench, switch) = prices.of_subject(&v.subject);
-            RankedOption {
-                label: label(&v.subject),
-                outcome: v.outcome,
-                max: micros(v.evidence.max_ns),
-                hackbench,
-                switch,
-            }
-        };
-        let answer = match verdicts.iter().find(|v| v.outcome == Outcome::Pass) {
-            Some(v) => format!("The first option that passes is {}.", label(&v.subject)),
-            None => "No option passes.".to_string(),
-        };
-        Some(Ranking {
-            options: verdicts.iter().map(option).collect(),
-            answer,
-        })
+/// Of a run that judges several subjects and knows the cost of each; else nothing.
+pub(super) fn table(view: &View) -> Option<Table> {
+    let (_, verdicts) = view.verdicts.as_ref()?;
+    if verdicts.len() < 2 {
+        return None;
     }
+    let prices = Prices::of(view.records, &verdicts[0].subject);
+    if !verdicts.iter().all(|v| prices.knows(&v.subject)) {
+        return None;
+    }
+    let label = |id: &SubjectId| {
+        let subject = view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
+        subject.map_or_else(|| id.to_string(), row_label)
+    };
+    let option = |verdict| {
+        let verdict: &Verdict = verdict;
+        RankedOption {
+            verdict,
+            label: label(&verdict.subject),
+            factors: prices.factors(&verdict.subject),
+        }
+    };
+    let options: Vec<RankedOption> = verdicts.iter().map(option).collect();
+    let answer = match verdicts.iter().find(|v| v.outcome == Outcome::Pass) {
+        Some(v) => format!("The first option that passes is {}.", label(&v.subject)),
+        None => "No option passes.".to_string(),
+    };
+    let fields = [
+        name("subject", "subject", |o: &RankedOption| o.verdict.subject.to_string()).programs(),
+        name("label", "option", |o: &RankedOption| o.label.clone()),
+        field(ColumnKind::Outcome, "verdict", "verdict", |o: &RankedOption| {
+            TableValue::from(o.verdict.outcome)
+        }),
+        field(ColumnKind::Time, "max_ns", "max", |o: &RankedOption| {
+            o.verdict.evidence.max_ns
+        }),
+        field(ColumnKind::Factor, "hackbench", "hackbench", |o: &RankedOption| {
+            o.factors.0
+        }),
+        field(ColumnKind::Factor, "switch", "switch", |o: &RankedOption| o.factors.1),
+    ];
+    let title = "Ranking: the cost is time, of hackbench and of a hop of switch, as multiples of the first option's";
+    Some(Table::new("ranking", title, &fields, &options).with(Vec::new(), vec![answer]))
 }
 
 /// What subjects cost in throughput, over what one of them does.
@@ -113,40 +98,9 @@ impl Prices {
     /// The same in words.
     pub(super) fn of_subject(&self, id: &SubjectId) -> (String, String) {
         let (hackbench, switch) = self.factors(id);
-        (cost(hackbench), cost(switch))
+        let shown = |factor: Option<f64>| factor.map_or("-".into(), cost);
+        (shown(hackbench), shown(switch))
     }
-}
-
-/// The ranking as a table, if there is one.
-pub fn lines(view: &View, style: Style) -> Vec<String> {
-    let Some(ranking) = Ranking::of(view) else {
-        return Vec::new();
-    };
-    let row = |r: &RankedOption| {
-        vec![
-            r.outcome.to_string(),
-            r.max.clone(),
-            r.hackbench.clone(),
-            r.switch.clone(),
-        ]
-    };
-    let grid = Grid {
-        heading: "option".into(),
-        labels: ranking.options.iter().map(|r| r.label.clone()).collect(),
-        columns: ["verdict", "max", "hackbench", "switch"].map(String::from).to_vec(),
-        groups: vec![Group {
-            title: String::new(),
-            cells: ranking.options.iter().map(row).collect(),
-        }],
-    };
-    let mut lines = vec![style.bold(&format!("Ranking: {ABOUT}"))];
-    lines.extend(grid.render(width(WIDTH)).into_iter().skip(1));
-    lines.push(plain(&ranking.answer));
-    lines
-}
-
-fn cost(ratio: Option<f64>) -> String {
-    ratio.map_or("-".into(), |ratio| format!("x{ratio:.2}"))
 }
 
 /// What a point is called, whose it is, and its time.

@@ -1,59 +1,74 @@
 //! What the schedulers counted that were loaded into the lab's kernels.
 
-use super::bench::list;
-use super::terminal::{Style, distinct};
-use worstcase_base::format::{grouped, plain};
+use super::table::{ColumnKind, Table, field, name};
+use super::terminal::distinct;
 use worstcase_results::record::{Record, SubjectId};
 
 /// Two counters whose ratio is the length of a choice.
 const PICKS: &str = "picks";
 const LOOKED_AT: &str = "tasks_looked_at";
-const A_PICK: &str = "looked at a pick";
 
-/// The table; nothing where no scheduler counted.
-pub fn lines(records: &[Record], style: Style) -> Vec<String> {
+/// The table; none where no scheduler counted.
+pub fn table(records: &[Record]) -> Option<Table> {
     let counted: Vec<Counted> = records.iter().filter_map(Counted::of).collect();
     let mut names = distinct(
         counted
             .iter()
-            .flat_map(|c| c.record.scheduler.iter().flat_map(|s| s.counters.keys())),
+            .flat_map(|c| c.record.scheduler.iter().flat_map(|s| s.counters.keys().cloned())),
     );
     // Always the same order; a column in which nothing ever happened says nothing.
     names.sort();
     names.retain(|name| counted.iter().any(|c| c.count(name) > 0));
     if names.is_empty() {
-        return Vec::new();
+        return None;
     }
-    let rows = distinct(counted.iter().map(Counted::place));
-    let of = |place: &Place| counted.iter().filter(|c| c.place() == *place).collect::<Vec<_>>();
+    let cells = |place: &Place| CellsOfPlace {
+        cells: counted.iter().filter(|c| c.place() == *place).collect(),
+    };
+    let rows: Vec<CellsOfPlace> = distinct(counted.iter().map(Counted::place)).iter().map(cells).collect();
     let has_ratio = [PICKS, LOOKED_AT]
         .iter()
         .all(|wanted| names.iter().any(|name| name == wanted));
-    let values = |place: &Place| {
-        let cells = of(place);
-        let mean = |name: &str| cells.iter().map(|c| c.count(name)).sum::<u64>() / cells.len() as u64;
-        let mut row: Vec<String> = names.iter().map(|name| grouped(mean(name))).collect();
-        row.extend(has_ratio.then(|| match mean(PICKS) {
-            0 => "-".into(),
-            picks => format!("{:.1}", mean(LOOKED_AT) as f64 / picks as f64),
-        }));
-        row
-    };
-    let columns: Vec<String> = names.iter().map(|name| plain(&name.replace('_', " "))).collect();
-    let mut columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    columns.extend(has_ratio.then_some(A_PICK));
-    let label = |(subject, load, probe): &Place| plain(&format!("{subject} {load}: {probe}"));
-    let mut lines = vec![
-        String::new(),
-        style.bold("what the loaded scheduler counted, mean of a cell"),
+    let mut fields = vec![
+        name("subject", "subject", |row: &CellsOfPlace| {
+            row.cells[0].place().0.to_string()
+        }),
+        name("load", "load", |row: &CellsOfPlace| row.cells[0].place().1),
+        name("probe", "probe", |row: &CellsOfPlace| row.cells[0].place().2),
     ];
-    lines.extend(list(
-        "subject, load, probe",
-        rows.iter().map(label).collect(),
-        &columns,
-        rows.iter().map(values).collect(),
-    ));
-    lines
+    fields.extend(names.into_iter().map(|counter| {
+        let heading = counter.replace('_', " ");
+        field(
+            ColumnKind::Count,
+            counter.clone(),
+            heading,
+            move |row: &CellsOfPlace| row.mean(&counter),
+        )
+    }));
+    fields.extend(has_ratio.then(|| {
+        field(
+            ColumnKind::Number(1),
+            "looked_at_a_pick",
+            "looked at a pick",
+            |row: &CellsOfPlace| {
+                let picks = row.mean(PICKS);
+                (picks > 0).then(|| row.mean(LOOKED_AT) as f64 / picks as f64)
+            },
+        )
+    }));
+    let title = "what the loaded scheduler counted, mean of a cell";
+    Some(Table::new("schedulers", title, &fields, &rows))
+}
+
+/// The cells of one subject, load and probe; never none.
+struct CellsOfPlace<'a> {
+    cells: Vec<&'a Counted<'a>>,
+}
+
+impl CellsOfPlace<'_> {
+    fn mean(&self, counter: &str) -> u64 {
+        self.cells.iter().map(|c| c.count(counter)).sum::<u64>() / self.cells.len() as u64
+    }
 }
 
 type Place = (SubjectId, String, String);
@@ -84,6 +99,7 @@ impl Counted<'_> {
 mod tests {
     use super::*;
     use crate::picture::testing;
+    use crate::table;
     use worstcase_results::record::LoadedScheduler;
 
     #[test]
@@ -101,12 +117,10 @@ mod tests {
             record
         };
         let records = [scheduled(1, 10, 1_000), scheduled(2, 30, 3_000)];
-        let lines = lines(&records, Style::PLAIN);
-        let row = lines.last().unwrap();
-        assert!(row.ends_with("20            2 000             100.0"), "{lines:#?}");
-        assert!(
-            lines[2].contains("tasks looked at") && !lines[2].contains("pulled"),
-            "{lines:#?}"
+        let table = super::table(&records).unwrap();
+        assert_eq!(
+            table::csv::text(&table).unwrap(),
+            "subject,load,probe,picks,tasks_looked_at,looked_at_a_pick\n6.18.full,idle,wakeup,20,2000,100\n"
         );
     }
 }

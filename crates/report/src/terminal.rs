@@ -1,16 +1,15 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
 use super::foreign;
-use super::grid::{Grid, Group};
-use super::{View, bench, demands, host, noise, ranking, scheduled, then_now};
+use super::{View, host, run_tables, table, then_now};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
 use worstcase_base::duration;
-use worstcase_base::format::{counted, grouped, micros, plain, range, shell};
+use worstcase_base::format::{counted, grouped, plain, range, shell};
 use worstcase_results::published::{Agreement, compared};
-use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Quantity, Record, Subject, is_host};
-use worstcase_results::stats::{Ensemble, ensembles};
+use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Record, Subject, is_host};
+use worstcase_results::stats::Ensemble;
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
 /// Widest line of a table.
@@ -147,95 +146,24 @@ pub fn run(view: &View, style: Style) -> String {
             plain(&shell(&view.to_go_on()))
         ));
     }
-    if is_host(view.records) {
-        out.extend(host::tables(view, style));
-    } else {
-        out.extend(ensemble_tables(view, style));
-    }
+    out.extend(host::origin(view.records).filter(|_| is_host(view.records)));
+    out.extend(table::terminal::groups(&run_tables::timed(view), style));
+    out.extend(run_tables::about_ensembles(view));
     out.extend(foreign::lines(view.records));
-    out.extend(bench::tables(view, style));
-    out.extend(scheduled::lines(view.records, style));
+    out.extend(table::terminal::groups(&run_tables::of_probes(view), style));
     out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());
         out.push(verdict_heading(criterion, view.records, style));
         out.extend(verdict_lines(verdicts, style));
-        let ranking = ranking::lines(view, style);
-        if !ranking.is_empty() {
-            out.push(String::new());
-            out.extend(ranking);
-        }
     }
-    let demands = demands::lines(view, style);
-    if !demands.is_empty() {
-        out.push(String::new());
-        out.extend(demands);
-    }
+    out.extend(table::terminal::groups(&run_tables::of_decision(view), style));
     if !view.plan.published.is_empty() {
         out.push(String::new());
         out.extend(then_now::lines(&compared(view.plan, view.records), style));
     }
     out.push(String::new());
     out.join("\n")
-}
-
-/// Subjects as rows, loads as groups of columns.
-fn ensemble_tables(view: &View, style: Style) -> Vec<String> {
-    let mut out = Vec::new();
-    for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
-        if probe == "noise" {
-            out.push(String::new());
-            out.extend(noise::lab_table(view, style));
-            continue;
-        }
-        for quantity in view.quantities_of(probe) {
-            let all = ensembles(view.records, *quantity);
-            let of_probe: Vec<Ensemble> = all.into_iter().filter(|e| e.probe == probe).collect();
-            if !of_probe.is_empty() {
-                out.push(String::new());
-                out.extend(table(view, probe, *quantity, &of_probe, style));
-            }
-        }
-    }
-    if view.timed().any(|r| r.accounting.periods().is_some()) {
-        out.push(String::new());
-        out.push("median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;".into());
-        out.push("of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.".into());
-    }
-    out
-}
-
-fn table(view: &View, probe: &str, quantity: Quantity, all: &[Ensemble], style: Style) -> Vec<String> {
-    let of_id =
-        |id: &worstcase_results::record::SubjectId| view.records.iter().map(|r| &r.subject).find(|s| s.id() == *id);
-    let subjects = distinct(all.iter().map(|e| &e.subject));
-    let units = units(subjects.iter().filter_map(|id| of_id(id)));
-    let label = |id: &&worstcase_results::record::SubjectId| match of_id(id) {
-        // With more than one clock in a table, each row names its own.
-        Some(subject) if units.len() > 1 => format!("{} [{}]", row_label(subject), subject.time_unit()),
-        Some(subject) => row_label(subject),
-        None => id.to_string(),
-    };
-    let row = |load: &str, id: &worstcase_results::record::SubjectId| {
-        let found = all.iter().find(|e| e.load == load && e.subject == *id);
-        found.map_or_else(|| vec!["-".to_string(); 4], numbers)
-    };
-    let grid = Grid {
-        heading: "subject".into(),
-        labels: subjects.iter().map(label).collect(),
-        columns: ["median", "p99", "max", "of seeds"].map(String::from).to_vec(),
-        groups: distinct(all.iter().map(|e| e.load.as_str()))
-            .into_iter()
-            .map(|load| Group {
-                title: shortened(&plain(load)),
-                cells: subjects.iter().map(|id| row(load, id)).collect(),
-            })
-            .collect(),
-    };
-    let heading = format!("{probe}, {} ({})", quantity.title(), units.join(", "));
-    let mut lines = vec![style.bold(&heading), observation_time(all), String::new()];
-    lines.extend(grid.render(width(WIDTH)));
-    lines
 }
 
 /// Kernel and preemption model, and the machine where it is not the default one.
@@ -246,16 +174,6 @@ pub(super) fn row_label(subject: &Subject) -> String {
         Some(rest) => format!("{label} {}", rest.replace('.', " ")),
         None => id.to_string(),
     })
-}
-
-fn numbers(e: &Ensemble) -> Vec<String> {
-    let spread = match e.seeds.len() {
-        1 => "one seed".to_string(),
-        _ => format!("{}..{}", micros(e.least_max()), micros(e.max())),
-    };
-    let p99 = e.p99().map_or("-".to_string(), micros);
-    let median = e.median().map_or("-".to_string(), micros);
-    vec![median, p99, micros(e.max()), spread]
 }
 
 /// The clocks of these subjects.

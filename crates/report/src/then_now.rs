@@ -1,11 +1,11 @@
 //! Then and now: published figures, with ours and whether they agree, for people.
 
-use super::grid::{Grid, Group};
-use super::terminal::{Style, WIDTH, distinct, width};
-use serde::Serialize;
+use super::table::terminal::figures;
+use super::table::{ColumnKind, Table, field, name};
+use super::terminal::{Style, WIDTH, distinct};
 use worstcase_base::format::plain;
 use worstcase_plan::study::published::{Published, factor};
-use worstcase_results::published::{Agreement, Comparison, Ours};
+use worstcase_results::published::{Agreement, Comparison};
 use worstcase_results::stats::ranks::Shift;
 
 /// Said above all groups.
@@ -14,67 +14,61 @@ pub(super) const HEADING: &str = "Then and now: published figures, of the machin
 pub(super) const CAPTION: &str =
     "Only the order of figures and the factors between them compare; a factor is to the first figure of a group.";
 
-/// A group as it is shown.
-#[derive(Debug, PartialEq, Serialize)]
-pub struct Shown {
-    what: String,
-    verdict: &'static str,
-    reasons: Vec<String>,
-    why: String,
-    source: String,
-    /// Of our values, where there are some.
-    unit: String,
-    rows: Vec<Row>,
-}
-
-#[derive(Debug, PartialEq, Serialize)]
-struct Row {
+/// A figure that was published, and ours.
+struct FigureThenNow {
     of: String,
     then: String,
-    factor_then: String,
+    factor_then: Option<String>,
     /// What our value is: statistic, quantity, and cell.
-    cell: String,
-    now: String,
-    factor_now: String,
+    cell: Option<String>,
+    now_ns: Option<f64>,
+    factor_now: Option<String>,
 }
 
-impl Shown {
-    /// Of a group.
-    pub fn of(group: &Comparison) -> Shown {
-        let units: Vec<String> = distinct(group.ours.iter().flatten().map(|ours| ours.time_unit.clone()));
-        let row = |nth: usize| {
-            let figure = &group.published.figures[nth];
-            let cell = figure.cell(group.venue);
-            Row {
-                of: figure.of.clone(),
-                then: figure.said.to_string(),
-                factor_then: group.published.factor_in_words(nth).unwrap_or_default(),
-                cell: cell.map(ToString::to_string).unwrap_or_default(),
-                now: group.ours[nth].as_ref().map(value).unwrap_or_default(),
-                factor_now: group.factors_now[nth]
-                    .map(|shift| with_interval(nth, &shift))
-                    .unwrap_or_default(),
-            }
-        };
-        Shown {
-            what: group.published.what.clone(),
-            verdict: group.verdict.name(),
-            reasons: group.reasons.clone(),
-            why: group.published.why.clone(),
-            source: group.published.source.clone(),
-            // Clocks of several speeds count the same time.
-            unit: match units.as_slice() {
-                [_, _, ..] => "virtual us".into(),
-                _ => units.concat(),
-            },
-            rows: (0..group.published.figures.len()).map(row).collect(),
+/// The figures of a group, in the words of its source, and ours.
+pub(super) fn table(group: &Comparison) -> Table {
+    let units: Vec<String> = distinct(group.ours.iter().flatten().map(|ours| ours.time_unit.clone()));
+    // Clocks of several speeds count the same time.
+    let unit = match units.as_slice() {
+        [_, _, ..] => "virtual us".to_string(),
+        _ => units.concat(),
+    };
+    let row = |nth: usize| {
+        let figure = &group.published.figures[nth];
+        FigureThenNow {
+            of: figure.of.clone(),
+            then: figure.said.to_string(),
+            factor_then: group.published.factor_in_words(nth),
+            cell: figure.cell(group.venue).map(ToString::to_string),
+            now_ns: group.ours[nth].as_ref().map(|ours| ours.value_ns),
+            factor_now: group.factors_now[nth].map(|shift| with_interval(nth, &shift)),
         }
+    };
+    let rows: Vec<FigureThenNow> = (0..group.published.figures.len()).map(row).collect();
+    let words = |key: &str, heading: &str, words: fn(&FigureThenNow) -> Option<String>| {
+        field(ColumnKind::Words, key, heading, words).optional()
+    };
+    let mut fields = vec![
+        name("of", "figure", |row: &FigureThenNow| row.of.clone()),
+        words("then", "then", |row| Some(row.then.clone())),
+        words("factor_then", "factor then", |row| row.factor_then.clone()),
+    ];
+    if rows.iter().any(|row| row.now_ns.is_some()) {
+        // In microseconds, which may be below zero: a net cost is a difference.
+        let now = |row: &FigureThenNow| row.now_ns.map(|ns| factor(ns / 1_000.0));
+        fields.push(field(ColumnKind::Words, "now", format!("now, {unit}"), now));
+        fields.push(field(
+            ColumnKind::Words,
+            "factor_now",
+            "factor now",
+            |row: &FigureThenNow| row.factor_now.clone(),
+        ));
     }
-}
-
-/// In microseconds, which may be below zero: a net cost is a difference.
-fn value(ours: &Ours) -> String {
-    factor(ours.value_ns / 1_000.0)
+    let cell = field(ColumnKind::Text, "cell", "our cell", |row: &FigureThenNow| {
+        row.cell.clone()
+    });
+    fields.push(cell.wide().optional());
+    Table::new("published", group.published.what.clone(), &fields, &rows)
 }
 
 fn with_interval(nth: usize, shift: &Shift) -> String {
@@ -89,13 +83,16 @@ fn with_interval(nth: usize, shift: &Shift) -> String {
 pub(super) fn lines(groups: &[Comparison], style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(HEADING), CAPTION.to_string()];
     for group in groups {
-        let shown = Shown::of(group);
         lines.push(String::new());
         let word = style.agreement(group.verdict);
-        lines.push(format!("{}: {word}", plain(&shown.what)));
-        lines.extend(table(&shown));
+        lines.push(format!("{}: {word}", plain(&group.published.what)));
+        lines.extend(
+            figures(&table(group), WIDTH - 2)
+                .iter()
+                .map(|line| format!("  {line}").trim_end().to_string()),
+        );
         if group.verdict != Agreement::Agrees {
-            lines.extend(shown.reasons.iter().map(|reason| format!("  {}", plain(reason))));
+            lines.extend(group.reasons.iter().map(|reason| format!("  {}", plain(reason))));
         }
         lines.extend(told(&group.published));
     }
@@ -141,36 +138,4 @@ fn told(group: &Published) -> [String; 2] {
         format!("  why: {}", plain(&group.why)),
         format!("  source: {}", plain(&group.source)),
     ]
-}
-
-fn table(shown: &Shown) -> Vec<String> {
-    let has_factors = shown.rows.iter().any(|row| !row.factor_then.is_empty());
-    let has_ours = shown.rows.iter().any(|row| !row.now.is_empty());
-    let or_none = |text: &str| if text.is_empty() { "-".to_string() } else { plain(text) };
-    let column = |of: fn(&Row) -> &str| -> Vec<String> { shown.rows.iter().map(|row| or_none(of(row))).collect() };
-    let mut columns = vec![("then".to_string(), column(|row| &row.then))];
-    if has_factors {
-        columns.push(("factor then".into(), column(|row| &row.factor_then)));
-    }
-    if has_ours {
-        columns.push((format!("now, {}", shown.unit), column(|row| &row.now)));
-        columns.push(("factor now".into(), column(|row| &row.factor_now)));
-    }
-    let grid = Grid {
-        heading: "figure".into(),
-        labels: shown.rows.iter().map(|row| plain(&row.of)).collect(),
-        columns: columns.iter().map(|(heading, _)| heading.clone()).collect(),
-        groups: vec![Group {
-            title: String::new(),
-            cells: (0..shown.rows.len())
-                .map(|nth| columns.iter().map(|(_, cells)| cells[nth].clone()).collect())
-                .collect(),
-        }],
-    };
-    let lines = grid.render(width(WIDTH) - 2);
-    lines
-        .iter()
-        .skip(1)
-        .map(|line| format!("  {line}").trim_end().to_string())
-        .collect()
 }

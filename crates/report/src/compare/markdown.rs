@@ -1,11 +1,12 @@
 //! A comparison for a pull request: what changed in a table, everything else to be opened.
 
-use super::figures::{probability, ratio, ratio_interval, signed, value};
-use super::{Shown, exact, word};
-use crate::markdown::{commands, table, text};
+use super::table::of_cells;
+use super::{Shown, exact};
+use crate::markdown::{commands, text};
+use crate::table::markdown::figures;
 use worstcase_base::format::shell;
 use worstcase_results::compare::pair::Which;
-use worstcase_results::compare::words::{Compared, JudgedChange, Word};
+use worstcase_results::compare::words::Word;
 
 /// The text.
 pub fn lines(shown: &Shown) -> String {
@@ -14,14 +15,14 @@ pub fn lines(shown: &Shown) -> String {
     out.push(format!("**B** {}", text(&shown.head(Which::B))));
     out.extend([String::new(), shown.summary(), String::new()]);
     let cells = &shown.comparison.cells;
-    let changed = rows(cells, |s| matches!(s.word, Word::Better | Word::Worse));
-    if !changed.is_empty() {
-        out.extend(table(&HEADINGS, LEFT, &changed));
+    let changed = of_cells(String::new(), cells, |s| matches!(s.word, Word::Better | Word::Worse));
+    if !changed.rows.is_empty() {
+        out.extend(figures(&changed));
         out.push(String::new());
     }
     out.push("<details><summary>All measures</summary>".to_string());
     out.push(String::new());
-    out.extend(table(&HEADINGS, LEFT, &rows(cells, |_| true)));
+    out.extend(figures(&of_cells(String::new(), cells, |_| true)));
     out.push(String::new());
     let exact = cells
         .iter()
@@ -53,43 +54,4 @@ pub fn lines(shown: &Shown) -> String {
     out.push(commands(&again));
     out.push(String::new());
     out.join("\n")
-}
-
-const HEADINGS: [&str; 9] = [
-    "said",
-    "subject",
-    "cell",
-    "measure",
-    "A",
-    "B",
-    "difference",
-    "ratio",
-    "p",
-];
-const LEFT: usize = 4;
-
-fn rows(cells: &[Compared], wanted: fn(&JudgedChange) -> bool) -> Vec<Vec<String>> {
-    let of = |cell: &Compared| {
-        let several = cell.pair.several();
-        let row = |said: &JudgedChange| {
-            let (change, measure) = (&said.change, said.change.measure);
-            let ratio = match change.ratio.as_ref() {
-                Some(shift) => format!("{} ({})", ratio(Some(shift)), ratio_interval(Some(shift))),
-                None => "-".to_string(),
-            };
-            vec![
-                word(said.word),
-                text(&cell.pair.subjects()),
-                text(&cell.pair.how.name()),
-                change.name(several),
-                value(measure, change.a.median),
-                value(measure, change.b.median),
-                signed(measure, change.difference.best),
-                ratio,
-                probability(said.p_corrected),
-            ]
-        };
-        cell.said.iter().filter(|s| wanted(s)).map(row).collect::<Vec<_>>()
-    };
-    cells.iter().flat_map(of).collect()
 }

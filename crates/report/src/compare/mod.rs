@@ -3,6 +3,7 @@
 pub mod figures;
 pub mod json;
 pub mod markdown;
+mod table;
 pub mod terminal;
 
 use crate::terminal::{distinct, row_label};

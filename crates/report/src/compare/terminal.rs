@@ -1,26 +1,15 @@
 //! A comparison as tables, one for each cell, the largest change first.
 
-use super::figures::{probability, ratio, ratio_interval, signed, spread, value};
-use super::{Shown, exact, word};
-use crate::grid::{Grid, Group};
-use crate::terminal::{Style, width};
+use super::table::of_cells;
+use super::{Shown, exact};
+use crate::table::terminal::lines_within;
+use crate::terminal::Style;
 use worstcase_base::format::plain;
 use worstcase_results::compare::pair::Which;
-use worstcase_results::compare::words::{Compared, JudgedChange};
+use worstcase_results::compare::words::Compared;
 
+/// Widest line: a change has more columns than other tables.
 const WIDTH: usize = 150;
-const COLUMNS: [&str; 10] = [
-    "A",
-    "of seeds",
-    "B",
-    "of seeds",
-    "difference",
-    "interval",
-    "ratio",
-    "interval",
-    "p",
-    "said",
-];
 
 /// The whole report.
 pub fn lines(shown: &Shown, style: Style) -> String {
@@ -65,23 +54,7 @@ fn table(cell: &Compared, style: Style) -> Vec<String> {
         pair.unit(),
         coverage * 100.0
     );
-    let several = pair.several();
-    let grid = Grid {
-        heading: String::new(),
-        labels: cell
-            .said
-            .iter()
-            .map(|s| format!("  {}", s.change.name(several)))
-            .collect(),
-        columns: COLUMNS.map(String::from).to_vec(),
-        groups: vec![Group {
-            title: String::new(),
-            cells: cell.said.iter().map(row).collect(),
-        }],
-    };
-    let mut lines = vec![style.bold(&plain(&heading))];
-    // A single group needs no title.
-    lines.extend(grid.render(width(WIDTH)).into_iter().skip(1));
+    let mut lines = lines_within(&of_cells(heading, [cell], |_| true), style, WIDTH);
     lines.extend(exact(cell).map(|line| format!("  {line}")));
     if !pair.lacking.is_empty() {
         lines.push(format!(
@@ -90,22 +63,4 @@ fn table(cell: &Compared, style: Style) -> Vec<String> {
         ));
     }
     lines
-}
-
-fn row(said: &JudgedChange) -> Vec<String> {
-    let change = &said.change;
-    let measure = change.measure;
-    let (low, high) = (change.difference.low, change.difference.high);
-    vec![
-        value(measure, change.a.median),
-        spread(measure, &change.a),
-        value(measure, change.b.median),
-        spread(measure, &change.b),
-        signed(measure, change.difference.best),
-        format!("{}..{}", signed(measure, low), signed(measure, high)),
-        ratio(change.ratio.as_ref()),
-        ratio_interval(change.ratio.as_ref()),
-        probability(said.p_corrected),
-        word(said.word),
-    ]
 }

@@ -3,6 +3,7 @@
 pub mod csv;
 pub mod json;
 mod picture;
+mod table;
 pub mod terminal;
 mod words;
 

@@ -1,10 +1,11 @@
 //! As text: the sentences of all lines on top, then a table each.
 
-use super::words::{sentences, value, when};
-use crate::grid::{Grid, Group};
-use crate::terminal::{Style, WIDTH, width};
+use super::table::{changes_at, of_line};
+use super::words::sentences;
+use crate::table::terminal::figures;
+use crate::terminal::{Style, WIDTH};
 use worstcase_base::format::{grouped, plain};
-use worstcase_results::history::{Change, History, LEVEL, Line, Measure, Point};
+use worstcase_results::history::{History, LEVEL, Line};
 use worstcase_results::record::Venue;
 
 /// Of a longer line the table has this many newest points, and those at which it changed.
@@ -75,51 +76,14 @@ fn skipped(history: &History) -> Vec<String> {
 
 fn table(line: &Line, all: bool) -> Vec<String> {
     let count = line.points.len();
-    let is_told = |at: &usize| all || at + NEWEST >= count || changes_at(line, *at).next().is_some();
-    let told: Vec<usize> = (0..count).filter(is_told).collect();
-    let measures: Vec<Measure> = line.series.iter().map(|s| s.measure).filter(|m| m.is_time()).collect();
-    let in_lab = line.key.venue == Venue::Lab;
-    let mut columns: Vec<String> = if in_lab { Vec::new() } else { vec!["kernel".into()] };
-    columns.push("n".into());
-    columns.extend(measures.iter().map(|m| m.name().to_string()));
-    columns.extend(["missed", "lost", "changed"].map(String::from));
-    let grid = Grid {
-        heading: if in_lab { "kernel" } else { "when, UTC" }.into(),
-        labels: told.iter().map(|at| when(line, *at)).collect(),
-        columns,
-        groups: vec![Group {
-            title: String::new(),
-            cells: told.iter().map(|at| row(line, *at, &measures)).collect(),
-        }],
-    };
-    let mut out: Vec<String> = grid.render(width(WIDTH)).into_iter().skip(1).collect();
-    if told.len() < count {
+    let is_shown = |at: &usize| all || at + NEWEST >= count || changes_at(line, *at).next().is_some();
+    let shown: Vec<usize> = (0..count).filter(is_shown).collect();
+    let mut out = figures(&of_line(line, &shown), WIDTH);
+    if shown.len() < count {
         out.push(format!(
             "{} older points are left out; --all shows them",
-            grouped((count - told.len()) as u64)
+            grouped((count - shown.len()) as u64)
         ));
     }
     out
-}
-
-fn row(line: &Line, at: usize, measures: &[Measure]) -> Vec<String> {
-    let point: &Point = &line.points[at];
-    let time = |m: &Measure| m.of(point).map_or("-".to_string(), |v| value(*m, v));
-    let mut row: Vec<String> = point.began.iter().map(|_| plain(&point.kernel)).collect();
-    row.push(grouped(point.samples));
-    row.extend(measures.iter().map(time));
-    row.push(point.missed.map_or("-".into(), grouped));
-    row.push(grouped(point.lost));
-    let identical = point.began.is_none() && at > 0 && line.points[at - 1].seeds == point.seeds;
-    let said: Vec<String> = changes_at(line, at).collect();
-    row.push(if identical { "identical".into() } else { said.join(", ") });
-    row
-}
-
-fn changes_at(line: &Line, at: usize) -> impl Iterator<Item = String> {
-    let word = |change: &Change| if change.is_rise() { "rose" } else { "fell" };
-    line.series.iter().flat_map(move |series| {
-        let here = series.found().iter().filter(move |c| c.at == at);
-        here.map(move |c| format!("{} {}", series.measure.name(), word(c)))
-    })
 }

@@ -4,7 +4,6 @@
 //! Run, Record, Picture, Breakdown -> RunPart       part: all that is said of a run, as plain data
 //!     answer    the verdicts, in words
 //!     extremes  where they are smallest and largest, in words
-//!     figures   the numbers behind it, subject by load
 //!     facts     what was measured on
 //!     breakdown     spans and a flame graph
 //! RunPart -> page                              embed: as JSON, which no parser takes for anything else
@@ -16,7 +15,6 @@ mod breakdown;
 mod embed;
 mod extremes;
 mod facts;
-mod figures;
 mod part;
 
 pub use breakdown::BreakdownPart;
@@ -25,7 +23,7 @@ pub use part::{PageParts, RunPart};
 use serde::Serialize;
 
 /// The form of the data in the page.
-const SCHEMA: &str = "worstcase-report/3";
+const SCHEMA: &str = "worstcase-report/4";
 
 /// Apache ECharts with its notice, under the Apache License 2.0; put there by the build script.
 const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));

@@ -3,19 +3,16 @@
 use super::answer::Answer;
 use super::breakdown::BreakdownPart;
 use super::facts::Facts;
-use super::figures::Table;
 use crate::View;
-use crate::demands::Demands;
 use crate::picture::Picture;
 use crate::picture::data::PictureData;
-use crate::ranking::Ranking;
+use crate::table::page::{PageGroup, PageTable};
 use crate::terminal::losses;
-use crate::then_now::Shown;
-use crate::trimmed::Trimmed;
+use crate::{run_tables, then_now};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::shell;
-use worstcase_results::published::compared;
+use worstcase_results::published::{Comparison, compared};
 use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
 
 /// What was made of a run beside its view.
@@ -38,17 +35,37 @@ pub struct RunPart {
     loads: Vec<String>,
     probes: Vec<String>,
     answer: Answer,
-    ranking: Option<Ranking>,
-    demands: Option<Demands>,
-    tables: Vec<Table>,
+    decision: Vec<PageGroup>,
+    figures: Vec<PageGroup>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
-    trimmed: Option<Trimmed>,
-    then_and_now: Vec<Shown>,
+    then_and_now: Vec<ThenAndNow>,
     losses: Vec<String>,
     facts: Facts,
     command: String,
     tool_version: String,
+}
+
+/// A group of published figures with ours.
+#[derive(Debug, Serialize)]
+struct ThenAndNow {
+    verdict: &'static str,
+    reasons: Vec<String>,
+    why: String,
+    source: String,
+    table: PageTable,
+}
+
+impl ThenAndNow {
+    fn new(group: &Comparison) -> ThenAndNow {
+        ThenAndNow {
+            verdict: group.verdict.name(),
+            reasons: group.reasons.clone(),
+            why: group.published.why.clone(),
+            source: group.published.source.clone(),
+            table: PageTable::new(&then_now::table(group)),
+        }
+    }
 }
 
 impl RunPart {
@@ -68,13 +85,15 @@ impl RunPart {
             loads,
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
             answer: Answer::of(view, &labels),
-            ranking: Ranking::of(view),
-            demands: Demands::of(view),
-            tables: super::figures::tables(view, &labels),
+            decision: run_tables::of_decision(view).iter().map(PageGroup::new).collect(),
+            figures: run_tables::timed(view)
+                .iter()
+                .chain(&run_tables::of_probes(view))
+                .map(PageGroup::new)
+                .collect(),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
-            trimmed: Trimmed::of(view),
-            then_and_now: compared(plan, view.records).iter().map(Shown::of).collect(),
+            then_and_now: compared(plan, view.records).iter().map(ThenAndNow::new).collect(),
             losses: match view.records {
                 [] => Vec::new(),
                 records => losses(records),

@@ -151,7 +151,7 @@ fn tools_for_files_stand_in_the_table_of_io() {
     ] {
         let said = import(dir.path(), &[name], &["-o", name]);
         let work = columns.split_once(' ').unwrap().0;
-        let line = said.lines().find(|line| line.contains(&format!(": {work}"))).unwrap();
+        let line = said.lines().find(|line| line.contains(&format!(" {work} "))).unwrap();
         let words: Vec<&str> = line.split_whitespace().skip(2).collect();
         assert_eq!(words.join(" "), columns, "{said}");
         assert!(

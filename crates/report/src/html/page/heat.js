@@ -12,6 +12,8 @@ const heatColour = (part) => {
 };
 
 const OUTCOMES = { PASS: '✓ PASS', FAIL: '✕ FAIL', INCONCLUSIVE: '? INCONCLUSIVE' };
+// The same of a verdict that has a word of its own.
+const wordMark = (outcome, word) => el('span', { class: `outcome ${outcome}` }, OUTCOMES[outcome].replace(outcome, word));
 const outcomeMark = (outcome) => el('span', { class: `outcome ${outcome}` }, OUTCOMES[outcome]);
 
 const heatMap = (picture) => {

@@ -26,25 +26,24 @@ const laterTable = (make) => {
   return details;
 };
 
-const numbers = (run, of) => {
-  const host = run.venue === 'host';
-  const many = new Set(of.rows.map((row) => row.probe)).size > 1;
-  const columns = [
-    { title: 'Subject' }, ...(many ? [{ title: 'Probe' }] : []), { title: 'Load' }, { title: 'Median', number: true }, { title: 'p99', number: true },
-    { title: 'Max', number: true, strong: true }, { title: host ? 'Max of CPUs' : 'Max of seeds', number: true },
-    { title: host ? 'Cells' : 'Seeds', number: true }, { title: 'Samples', number: true }, { title: 'Looked at', number: true },
-    { title: 'Missed', number: true },
-  ];
+// A table of the report: final texts, of which the filters take rows away.
+const figureTable = (run, of) => {
+  const columns = of.columns.map((column) => ({ title: column.title, number: column.number }));
+  const content = (cell) => (typeof cell === 'string' ? (cell === '-' ? '–' : cell) : wordMark(cell.outcome, cell.word));
   const place = el('div');
   const draw = () => {
     const rows = of.rows.filter(isShown);
-    place.replaceChildren(rows.length === 0 ? el('p', { class: 'empty' }, 'The filter leaves nothing of this table.') : table({
-      caption: `Times in ${of.unit}. Each figure rests on: ${of.rests.replace('each figure rests on: ', '')}.`,
-      columns,
-      rows: rows.map((r) => [r.label, ...(many ? [r.probe] : []), r.load, r.median, r.p99 || '–', r.max, r.of_seeds || '–', r.seeds, r.samples, r.observation_time, r.missed]),
-    }));
+    place.replaceChildren(rows.length === 0 && of.rows.length > 0
+      ? el('p', { class: 'empty' }, 'The filter leaves nothing of this table.')
+      : table({ caption: [of.title, ...of.about].join(' '), columns, rows: rows.map((row) => row.cells.map((cell, i) => (of.columns[i].subject && run.labels[row.subject]) || content(cell))) }));
   };
   onFilter(draw);
   draw();
-  return [el('h3', {}, `${of.probe}: ${of.title}`), place];
+  return [place, of.notes.length > 0 && el('ul', { class: 'lines' }, of.notes.filter((note) => note).map((note) => el('li', {}, name(note.trim()))))];
 };
+
+const figureGroup = (run, group) => [
+  group.heading && el('h3', {}, name(group.heading)),
+  group.lines.map((line) => el('p', { class: 'soft' }, name(line))),
+  group.tables.flatMap((of) => figureTable(run, of)),
+].flat(2).filter(Boolean);

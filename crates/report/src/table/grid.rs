@@ -24,6 +24,8 @@ pub struct Grid {
     pub labels: Vec<String>,
     /// Headings of the columns of every group.
     pub columns: Vec<String>,
+    /// Of each column whether it is aligned left; numbers are not.
+    pub is_left: Vec<bool>,
     /// The groups.
     pub groups: Vec<Group>,
 }
@@ -50,6 +52,7 @@ impl Grid {
         let room = width.saturating_sub(widest(self.labels.iter().chain([&self.heading])) + GROUP_GAP.len());
         let part = |from: usize, to: usize| Grid {
             columns: self.columns[from..to].to_vec(),
+            is_left: self.is_left[from..to].to_vec(),
             groups: self
                 .groups
                 .iter()
@@ -117,13 +120,17 @@ impl Grid {
         lines
     }
 
-    /// One row of a group, right-aligned.
+    /// One row of a group.
     fn join(&self, group: &Group, cells: &[String]) -> String {
         let widths = self.column_widths(group);
         let padded: Vec<String> = cells
             .iter()
             .zip(widths)
-            .map(|(text, w)| format!("{text:>w$}"))
+            .zip(&self.is_left)
+            .map(|((text, w), is_left)| match is_left {
+                true => format!("{text:w$}"),
+                false => format!("{text:>w$}"),
+            })
             .collect();
         padded.join(COLUMN_GAP)
     }
@@ -166,6 +173,7 @@ mod tests {
             heading: "subject".into(),
             labels: vec!["none".into(), "rt".into()],
             columns: vec!["median".into(), "max".into()],
+            is_left: vec![false; 2],
             groups: vec![group("shm"), group("a long load's name")],
         }
     }
@@ -189,6 +197,7 @@ mod tests {
             }],
             labels: vec!["none".into()],
             columns: ["median", "max", "samples"].map(String::from).to_vec(),
+            is_left: vec![false; 3],
             heading: String::new(),
         };
         let lines = one.render(20);

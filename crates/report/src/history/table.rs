@@ -1,0 +1,118 @@
+//! The points of lines: one list of columns for terminal and CSV.
+
+use super::words::when;
+use crate::table::{ColumnKind, Field, Table, field, name};
+use worstcase_contract::Nanos;
+use worstcase_results::history::{Change, History, Line, Measure, Point, Typical};
+use worstcase_results::record::Venue;
+
+/// A point of a line.
+struct PointRow<'a> {
+    line: &'a Line,
+    at: usize,
+}
+
+impl PointRow<'_> {
+    fn point(&self) -> &Point {
+        &self.line.points[self.at]
+    }
+
+    /// What is typical of its line.
+    fn typical(&self) -> Measure {
+        typical(self.line)
+    }
+
+    fn changed(&self, is: fn(Measure) -> bool) -> Option<&'static str> {
+        let changes = self.line.series_of(is)?.found();
+        changes.iter().find(|c| c.at == self.at).map(word)
+    }
+
+    /// All that changed here, in words.
+    fn changes(&self) -> String {
+        let before = self.at.checked_sub(1).map(|before| &self.line.points[before]);
+        match before {
+            Some(before) if self.point().began.is_none() && before.seeds == self.point().seeds => "identical".into(),
+            _ => changes_at(self.line, self.at).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+fn typical(line: &Line) -> Measure {
+    line.typical().map_or(Measure::Typical(Typical::Median), |s| s.measure)
+}
+
+fn word(change: &Change) -> &'static str {
+    if change.is_rise() { "rose" } else { "fell" }
+}
+
+/// What changed at a point: `p99.9 rose`.
+pub fn changes_at(line: &Line, at: usize) -> impl Iterator<Item = String> {
+    line.series.iter().flat_map(move |series| {
+        let here = series.found().iter().filter(move |c| c.at == at);
+        here.map(move |c| format!("{} {}", series.measure.name(), word(c)))
+    })
+}
+
+/// People see the kernel as a point's name in the lab, which has no dates.
+fn columns<'a>(in_lab: bool, typical: Measure) -> Vec<Field<PointRow<'a>>> {
+    let count = |key: &str, heading: &str, count: fn(&Point) -> Option<u64>| {
+        field(ColumnKind::Count, key, heading, move |row: &PointRow| {
+            count(row.point())
+        })
+    };
+    let changed = |key: &str, is: fn(Measure) -> bool| {
+        field(ColumnKind::Text, key, key, move |row: &PointRow| row.changed(is)).programs()
+    };
+    let kernel = name("kernel", "kernel", |row: &PointRow| row.point().kernel.clone());
+    vec![
+        name("line", "line", |row: &PointRow| row.line.key.name(false)).programs(),
+        name("machine", "machine", |row: &PointRow| row.line.key.machine.clone()).programs(),
+        name("began", "began", |row: &PointRow| {
+            row.point().began.map(|began| began.to_string())
+        })
+        .programs(),
+        name(
+            "point",
+            if in_lab { "kernel" } else { "when, UTC" },
+            |row: &PointRow| when(row.line, row.at),
+        ),
+        if in_lab { kernel.programs() } else { kernel },
+        name("run", "run", |row: &PointRow| row.point().run.display().to_string()).programs(),
+        count("samples", "n", |p| Some(p.samples)),
+        count("observation_ns", "observed", |p| Some(p.observation.0)).programs(),
+        field(ColumnKind::Text, "measure", "measure", |row: &PointRow| {
+            row.typical().name()
+        })
+        .programs(),
+        field(ColumnKind::Time, "measure_ns", typical.name(), |row: &PointRow| {
+            row.typical().of(row.point()).map(Nanos)
+        }),
+        field(ColumnKind::Time, "max_ns", Measure::Max.name(), |row: &PointRow| {
+            row.point().max_ns.map(Nanos)
+        }),
+        count("expected", "expected", |p| Some(p.expected)).programs(),
+        count("missed", "missed", |p| p.missed),
+        count("lost", "lost", |p| Some(p.lost)),
+        field(ColumnKind::Text, "changed", "changed", PointRow::changes),
+        changed("changed_measure", |m| matches!(m, Measure::Typical(_))),
+        changed("changed_max", |m| m == Measure::Max),
+        changed("changed_missed", |m| m == Measure::Missed),
+    ]
+}
+
+/// Some points of a line, for people.
+pub fn of_line(line: &Line, shown: &[usize]) -> Table {
+    let rows: Vec<PointRow> = shown.iter().map(|at| PointRow { line, at: *at }).collect();
+    let fields = columns(line.key.venue == Venue::Lab, typical(line));
+    Table::new("points", "", &fields, &rows)
+}
+
+/// All points of all lines, for programs.
+pub fn all(history: &History) -> Table {
+    let of_it = |line| {
+        let line: &Line = line;
+        (0..line.points.len()).map(move |at| PointRow { line, at })
+    };
+    let rows: Vec<PointRow> = history.lines.iter().flat_map(of_it).collect();
+    Table::new("points", "", &columns(false, Measure::Typical(Typical::Median)), &rows)
+}

@@ -1,0 +1,163 @@
+//! Work with files, and whether an I/O scheduler can make a difference there.
+
+use super::{figures, place, probe, rounds, units};
+use crate::View;
+use crate::table::{ColumnKind, Field, Table, TableValue, field, name};
+use crate::terminal::distinct;
+use serde_json::json;
+use worstcase_base::format::plain;
+use worstcase_contract::bench::{Bench, Io};
+use worstcase_results::stats::io::{BesideRates, IoPoint, Queue, Schedulers, ios};
+
+fn columns() -> Vec<Field<IoPoint>> {
+    let mut all = place(|p: &IoPoint| &p.place);
+    all.extend([
+        probe(|p: &IoPoint| Bench::Io(p.io).to_string()),
+        name("work", "work", |p: &IoPoint| work(&p.io)),
+    ]);
+    all.extend(rounds(|p: &IoPoint| &p.rounds, "operations"));
+    all.extend(figures(
+        "operations_a_second",
+        ColumnKind::Count,
+        |p: &IoPoint| p.operations_a_second.as_ref(),
+        &[("median", "a second")],
+    ));
+    all.extend(figures(
+        "bytes_a_second",
+        ColumnKind::Megabytes,
+        |p: &IoPoint| p.bytes_a_second.as_ref(),
+        &[("median", "MB/s")],
+    ));
+    all.push(field(ColumnKind::Seconds, "sync_ns", "sync s", |p: &IoPoint| p.sync));
+    let beside = |kind, key: &str, heading: &str, rate: fn(&BesideRates) -> f64| {
+        let rate = move |p: &IoPoint| p.beside.as_ref().map(rate);
+        field(kind, format!("others_a_second.{key}"), heading, rate).optional()
+    };
+    all.extend([
+        beside(ColumnKind::Megabytes, "read", "others: read MB/s", |rates| rates.read),
+        beside(ColumnKind::Megabytes, "written", "write MB/s", |rates| rates.written),
+        beside(ColumnKind::Number(0), "seeks", "seeks/s", |rates| rates.seeks),
+        field(ColumnKind::Text, "schedulers", "schedulers", |p: &IoPoint| {
+            json!(p.schedulers)
+        })
+        .programs(),
+    ]);
+    all
+}
+
+fn work(io: &Io) -> String {
+    io.to_string()
+        .trim_start_matches("io")
+        .trim_start_matches([':', '+'])
+        .to_string()
+}
+
+pub fn tables(view: &View) -> Vec<Table> {
+    let points = ios(view.records);
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let title = format!(
+        "io: time of an operation ({}); operations and MB (10^6 bytes) a second until all is on the device",
+        units(view, points.iter().map(|p| &p.place))
+    );
+    vec![Table::new("io", title, &columns(), &points), schedulers(&points)]
+}
+
+/// A work, and what all points of it say.
+struct WorkOnDevice<'a> {
+    io: &'a Io,
+    schedulers: Vec<&'a Schedulers>,
+}
+
+impl WorkOnDevice<'_> {
+    fn devices(&self) -> String {
+        let name = |schedulers: &&Schedulers| match schedulers {
+            Schedulers::NotTold { .. } | Schedulers::NoDevice { .. } => "-".to_string(),
+            Schedulers::NothingToDo { device } => device.clone(),
+            Schedulers::Worked(queue) => queue.device.clone(),
+        };
+        distinct(self.schedulers.iter().map(name)).join(", ")
+    }
+
+    /// What several subjects had lies between two numbers.
+    fn between(&self, value: fn(&Queue) -> Option<f64>) -> TableValue {
+        let queues = self.schedulers.iter().filter_map(|schedulers| schedulers.queue());
+        let values: Vec<f64> = queues.filter_map(value).collect();
+        let ends = values
+            .iter()
+            .copied()
+            .reduce(f64::min)
+            .zip(values.iter().copied().reduce(f64::max));
+        ends.map_or(TableValue::NONE, |(low, high)| TableValue::Between(low, high, None))
+    }
+}
+
+fn schedulers(points: &[IoPoint]) -> Table {
+    let is_told = |p: &&IoPoint| !matches!(p.schedulers, Schedulers::NotTold { .. });
+    let told: Vec<&IoPoint> = points.iter().filter(is_told).collect();
+    let works: Vec<WorkOnDevice> = distinct(told.iter().map(|p| &p.io))
+        .into_iter()
+        .map(|io| WorkOnDevice {
+            io,
+            schedulers: told.iter().filter(|p| p.io == *io).map(|p| &p.schedulers).collect(),
+        })
+        .collect();
+    let queue = |kind, key: &str, heading: &str, value: fn(&Queue) -> Option<f64>| {
+        field(kind, key, heading, move |work: &WorkOnDevice| work.between(value)).ends("least", "most")
+    };
+    let fields = [
+        name("work", "work", |work: &WorkOnDevice| work.io.to_string()),
+        name("answer", "answer", |work: &WorkOnDevice| {
+            match work.schedulers.iter().any(|schedulers| schedulers.matter()) {
+                true => "yes",
+                false => "no",
+            }
+        }),
+        name("device", "device", |work: &WorkOnDevice| work.devices()),
+        queue(ColumnKind::Percent(0), "busy", "busy", |q| Some(q.busy.min(1.0))),
+        queue(ColumnKind::Number(1), "requests", "requests", |q| Some(q.average)),
+        queue(ColumnKind::Percent(0), "several", "several", |q| q.several),
+        field(ColumnKind::Count, "most", "most", |work: &WorkOnDevice| {
+            let queues = work.schedulers.iter().filter_map(|schedulers| schedulers.queue());
+            queues.map(|queue| queue.most).max()
+        }),
+    ];
+    let mut notes = Vec::new();
+    if !works.is_empty() {
+        notes.extend([
+            "requests: on average while there was one, from the queue to their end; several: share of the looks at a"
+                .to_string(),
+            "busy device that saw more than one; most: the most that a look saw. Of several subjects, least..most."
+                .to_string(),
+        ]);
+    }
+    notes.extend(distinct(points.iter().filter_map(|p| why(&p.schedulers))));
+    let title = "can an I/O scheduler make a difference here? Only where several requests wait at once";
+    Table::new("io_schedulers", title, &fields, &works).with(Vec::new(), notes)
+}
+
+/// What else there is to know of a device.
+fn why(schedulers: &Schedulers) -> Option<String> {
+    let said = match schedulers {
+        Schedulers::NotTold { tool } => {
+            format!("{tool}: its file does not tell how many requests waited at the device")
+        }
+        Schedulers::NoDevice { file_system } => {
+            format!("{file_system}: it has no block device of its own, or tells none")
+        }
+        Schedulers::NothingToDo { device } => format!("{device}: where it had nothing to do the page cache did it all"),
+        Schedulers::Worked(Queue { device, schedulers, .. }) if schedulers.len() < 2 => {
+            format!("{device}: there is no other scheduler than {}", schedulers.join(", "))
+        }
+        Schedulers::Worked(Queue {
+            device,
+            device_queue: Some(depth @ 2..),
+            ..
+        }) => {
+            format!("{device}: it takes {depth} requests at once, and may choose among them by itself")
+        }
+        Schedulers::Worked(_) => return None,
+    };
+    Some(plain(&said))
+}

@@ -1,0 +1,32 @@
+//! An interrupt that a process answers.
+
+use super::{remote, sending, units};
+use crate::View;
+use crate::table::{Field, Table, name};
+use worstcase_results::stats::points::{self, RemotePoint};
+
+fn columns() -> Vec<Field<RemotePoint>> {
+    let mut all = remote::columns(name("line", "line", |p: &RemotePoint| p.bench.to_string()));
+    let seen = sending(|p: &RemotePoint| p.seen, "seen", ["seen min", "seen", "seen max"]);
+    all.extend(seen.into_iter().map(Field::optional));
+    all
+}
+
+pub fn tables(view: &View) -> Vec<Table> {
+    let points = points::irqs(view.records);
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let title = format!(
+        "irq: from an interrupt's cause to the process's answer ({})",
+        units(view, points.iter().map(|p| &p.place))
+    );
+    let seen = match points.iter().any(|p| p.seen.is_some()) {
+        true => "; seen: from the edge to the kernel's time of it",
+        false => "",
+    };
+    let about = format!(
+        "send: what the edge cost, of irq+hpet a look at the counter; awake: rounds in which it did not sleep{seen}"
+    );
+    vec![Table::new("irq", title, &columns(), &points).with(vec![about], Vec::new())]
+}

@@ -1,0 +1,35 @@
+//! Waking a thread from another CPU.
+
+use super::{place, probe, rounds, sending, units};
+use crate::View;
+use crate::table::{ColumnKind, Field, Table, field, name};
+use worstcase_results::stats::points::{self, RemotePoint};
+
+/// What every wake-up by another has; `irq` adds to it.
+pub(super) fn columns(woken_by: Field<RemotePoint>) -> Vec<Field<RemotePoint>> {
+    let mut all = place(|p: &RemotePoint| &p.place);
+    all.extend([probe(|p: &RemotePoint| p.bench.to_string()), woken_by]);
+    all.extend(rounds(|p: &RemotePoint| &p.rounds, "rounds"));
+    all.extend(sending(
+        |p: &RemotePoint| Some(p.send),
+        "send",
+        ["send min", "send median", "send max"],
+    ));
+    all.push(field(ColumnKind::Count, "awake", "awake", |p: &RemotePoint| p.awake));
+    all
+}
+
+pub fn tables(view: &View) -> Vec<Table> {
+    let points = points::remotes(view.records);
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let title = format!(
+        "woken from another CPU until it runs ({}); what the call cost that woke it; rounds in which it did not sleep",
+        units(view, points.iter().map(|p| &p.place))
+    );
+    let woken_by = name("woken_by", "woken by", |p: &RemotePoint| {
+        p.bench.to_string().trim_start_matches("remote+").to_string()
+    });
+    vec![Table::new("remote", title, &columns(woken_by), &points)]
+}

@@ -1,0 +1,178 @@
+//! What one form shows, all show: of every probe with parameters.
+
+use super::PROBES;
+use crate::picture::testing::{cell, of_bench, plan, subject};
+use crate::table::{Audience, ColumnKind, Table, TableColumn, csv, json, markdown, page::PageTable, terminal, text};
+use crate::terminal::Style;
+use crate::{View, csv as cells_csv, json as document};
+use serde_json::{Value, json};
+use worstcase_contract::bench::Details;
+use worstcase_results::record::Record;
+
+/// A record of each probe, with every figure that it can have.
+fn records() -> Vec<Record> {
+    let times = json!({ "min_ns": 1_001, "median_ns": 2_002, "max_ns": 3_003 });
+    let repetition =
+        json!({ "total_ns": 9_009, "hot_ns": 404, "cold_ns": 505, "voluntary": 6, "involuntary": 7, "migrations": 8 });
+    let all = [
+        (
+            "switch:2x16k+again1",
+            json!({ "switch": { "hops": 1, "repetitions": [repetition],
+                "again": [{ "index": 0, "tries": 2, "still_off": false, "repetition": repetition }] } }),
+        ),
+        (
+            "hackbench:2+pipes",
+            json!({ "hackbench": { "processes": 80, "messages": 100, "message_latency": [[11_000, 3], [12_000, 1]],
+                "runs": [{ "total_ns": 1_234_000_000, "cpu_ns": 2_345_000_000_u64, "voluntary": 5, "involuntary": 6, "moves": 77 }] } }),
+        ),
+        (
+            "inversion:2+inherit",
+            json!({ "inversion": { "section_ns": 50_000, "middle_ns": 1_000_000, "contended": 400, "inverted": 3 } }),
+        ),
+        ("remote+pipe", json!({ "remote": { "send": times, "awake": 4 } })),
+        ("irq", json!({ "irq": { "send": times, "awake": 4, "seen": times } })),
+        (
+            "pick:8",
+            json!({ "pick": { "tasks": 8, "turns": 90, "same": 1, "fewest": 10, "most": 13 } }),
+        ),
+        ("spawn+exec", json!({ "spawn": { "program": "/bin/true" } })),
+        (
+            "io:1m+write",
+            json!({ "io": { "bytes": 4_096_000, "elapsed_ns": 2_000_000_000_u64, "sync_ns": 1_000_000_000, "file_system": "ext4",
+                "begun_ns": 0, "longest_from_ns": 0, "device": { "name": "vda", "scheduler": "none", "schedulers": ["none", "bfq"],
+                    "rotational": false, "requests": 64, "device_queue": null, "reads": 1, "writes": 1, "read_bytes": 1,
+                    "written_bytes": 1, "busy_ns": 1_000_000_000, "in_queue_ns": 3_000_000_000_u64, "looks": 10, "with_one": 10,
+                    "with_several": 5, "most": 7 },
+                "beside": { "read_bytes": 1_000_000, "written_bytes": 2_000_000, "seeks": 300 } } }),
+        ),
+        (
+            "shootdown:1",
+            json!({ "shootdown": { "threads": 1, "pages": 16, "all_ran": 199 } }),
+        ),
+    ];
+    let record = |(probe, details): (&str, Value)| {
+        let details: Details = serde_json::from_value(details).unwrap_or_else(|e| panic!("{probe}: {e}"));
+        of_bench(
+            cell(subject("6.1", "full"), "idle", 1, 200, &[(0, 5_000)]).record,
+            probe,
+            details,
+        )
+    };
+    all.map(record).to_vec()
+}
+
+fn with_view<T>(records: &[Record], show: impl Fn(&View) -> T) -> T {
+    let plan = plan(records.iter());
+    show(&View {
+        plan: &plan,
+        command: Vec::new(),
+        records,
+        quantities: &[],
+        verdicts: None,
+    })
+}
+
+/// Every column that people see of a table, with the text of its first value.
+fn shown(table: &Table) -> Vec<(TableColumn, String)> {
+    let of_column = |at: usize| {
+        (
+            table.columns[at].clone(),
+            text(table.columns[at].kind, &table.rows[0][at]),
+        )
+    };
+    table.shown(Audience::Wide).into_iter().map(of_column).collect()
+}
+
+fn member<'a>(object: &'a Value, key: &str) -> Option<&'a Value> {
+    key.split('.').try_fold(object, |object, key| object.get(key))
+}
+
+#[test]
+fn each_column_of_each_probe_is_in_every_form() {
+    let records = records();
+    for (probe, tables) in PROBES {
+        let tables = with_view(&records, tables);
+        assert!(!tables.is_empty(), "{probe}");
+        let document: Value = serde_json::from_str(&with_view(&records, document::run)).unwrap();
+        let cells = with_view(&records, cells_csv::run).unwrap();
+        let header: Vec<&str> = cells.lines().next().unwrap().split(',').collect();
+        for table in &tables {
+            let lines = terminal::lines_within(table, Style::PLAIN, 10_000).join("\n");
+            let markdown = markdown::lines(table).join("\n");
+            let page = serde_json::to_value(PageTable::new(table)).unwrap();
+            let own = csv::text(table).unwrap();
+            for (column, value) in shown(table) {
+                let (key, heading) = (&column.key, column.heading.as_str());
+                let forms = [("terminal", &lines), ("Markdown", &markdown)];
+                for (form, text) in forms {
+                    // Titles of groups are values, under no heading.
+                    let is_group = table.across == Some(key) && form == "terminal";
+                    assert!(
+                        is_group || text.contains(heading),
+                        "{probe}: {heading} in {form}: {text}"
+                    );
+                    let value = value.replace("_", "&#95;").replace("..", "");
+                    assert!(
+                        text.replace("..", "").contains(&value) || text.contains(&value),
+                        "{probe}: {key} {value} in {form}: {text}"
+                    );
+                }
+                let on_page = |column: &Value| column["title"] == heading;
+                assert!(
+                    page["columns"].as_array().unwrap().iter().any(on_page),
+                    "{probe}: {heading} on the page"
+                );
+                let cells_of_row = page["rows"][0]["cells"].as_array().unwrap();
+                assert!(
+                    cells_of_row.iter().any(|cell| *cell == value),
+                    "{probe}: {key} on the page"
+                );
+                let is_of_key = |field: &&str| {
+                    *field == key
+                        || field
+                            .strip_prefix(key.as_str())
+                            .is_some_and(|rest| rest.starts_with('.'))
+                };
+                assert!(
+                    own.lines().next().unwrap().split(',').any(|field| is_of_key(&field)),
+                    "{probe}: {key} in CSV"
+                );
+                let row = &document[table.key][0];
+                assert!(member(row, key).is_some(), "{probe}: {key} in JSON: {row:#}");
+                let of_cell = key.trim_start_matches("place.");
+                let is_of_several = table.key == "io_schedulers" && column.kind == ColumnKind::Name;
+                let named = |field: &&str| is_of_key(field) || *field == of_cell;
+                assert!(
+                    is_of_several || of_cell == "subject" || header.iter().any(named),
+                    "{probe}: {key} in the cells' CSV: {header:?}"
+                );
+            }
+            assert_eq!(json::rows(table).as_array().unwrap().len(), table.rows.len());
+        }
+    }
+}
+
+/// A form that leaves a value out is what the test above is for.
+#[test]
+fn the_cells_csv_has_what_only_a_probe_counts() {
+    let csv = with_view(&records(), cells_csv::run).unwrap();
+    let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let rows: Vec<::csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
+    let of = |probe: &str, key: &str| {
+        let at = |key: &str| {
+            header
+                .iter()
+                .position(|other| other == key)
+                .unwrap_or_else(|| panic!("{key}: {header:?}"))
+        };
+        let row = rows.iter().find(|row| row[at("probe")].starts_with(probe)).unwrap();
+        row[at(key)].to_string()
+    };
+    assert_eq!(of("hackbench", "moves_a_run"), "77");
+    assert_eq!(of("hackbench", "cpu_ns.mean"), "2345000000");
+    assert_eq!(of("shootdown", "all_ran"), "199");
+    assert_eq!(of("spawn", "program"), "/bin/true");
+    assert_eq!(of("switch", "again.values"), "1");
+    assert_eq!(of("spawn", "all_ran"), "", "another probe's");
+}

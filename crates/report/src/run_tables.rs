@@ -1,0 +1,47 @@
+//! The tables of a run, the same for every form, in the order in which people get them.
+
+use super::table::{Table, TableGroup};
+use super::terminal::distinct;
+use super::{View, demands, ensembles, host, noise, probes, ranking, scheduled};
+use worstcase_results::record::is_host;
+
+/// How late a timer was: on this machine by CPU, in the lab subjects by loads.
+pub(crate) fn timed(view: &View) -> Vec<TableGroup> {
+    if is_host(view.records) {
+        return host::groups(view);
+    }
+    let of_probe = |probe: &str| -> Vec<Table> {
+        match probe {
+            "noise" => vec![noise::lab_table(view)],
+            _ => {
+                let quantities = view.quantities_of(probe).iter();
+                quantities.filter_map(|q| ensembles::table(view, probe, *q)).collect()
+            }
+        }
+    };
+    let probes = distinct(view.timed().map(|r| r.cell.probe.as_str()));
+    probes.into_iter().flat_map(of_probe).map(TableGroup::from).collect()
+}
+
+/// What the lab's tables mean, if there is one.
+pub(crate) fn about_ensembles(view: &View) -> Vec<String> {
+    let is_there = !is_host(view.records) && view.timed().any(|r| r.accounting.periods().is_some());
+    let lines = [
+        "",
+        "median, p99: the median over the seeds of each seed's value. max: the highest of all seeds;",
+        "of seeds: lowest..highest maximum of a seed. A maximum grows with the observation time.",
+    ];
+    lines.map(String::from).into_iter().filter(|_| is_there).collect()
+}
+
+/// What the probes with parameters gave, and what loaded schedulers counted meanwhile.
+pub(crate) fn of_probes(view: &View) -> Vec<TableGroup> {
+    let tables = probes::tables(view).into_iter().chain(scheduled::table(view.records));
+    tables.map(TableGroup::from).collect()
+}
+
+/// Which option to take, and what it costs.
+pub(crate) fn of_decision(view: &View) -> Vec<TableGroup> {
+    let tables = ranking::table(view).into_iter().chain(demands::table(view));
+    tables.map(TableGroup::from).collect()
+}

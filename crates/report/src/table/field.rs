@@ -1,0 +1,68 @@
+//! Columns with how their values come from what a row is of: a new column is one line.
+
+use super::{Audience, ColumnKind, TableColumn, TableValue};
+
+/// A column of tables whose rows are each of an `S`.
+pub struct Field<S> {
+    pub(super) column: TableColumn,
+    value: Box<dyn Fn(&S) -> TableValue>,
+}
+
+/// A column for everybody.
+pub fn field<S, V: Into<TableValue>>(
+    kind: ColumnKind,
+    key: impl Into<String>,
+    heading: impl Into<String>,
+    value: impl Fn(&S) -> V + 'static,
+) -> Field<S> {
+    Field {
+        column: TableColumn {
+            key: key.into(),
+            heading: heading.into(),
+            kind,
+            audience: Audience::Everybody,
+            is_optional: false,
+            ends: None,
+        },
+        value: Box::new(move |source| value(source).into()),
+    }
+}
+
+/// A column by which rows are told apart.
+pub fn name<S, V: Into<TableValue>>(
+    key: impl Into<String>,
+    heading: impl Into<String>,
+    value: impl Fn(&S) -> V + 'static,
+) -> Field<S> {
+    field(ColumnKind::Name, key, heading, value)
+}
+
+impl<S> Field<S> {
+    /// For programs only: people have the same in other words, or enough without it.
+    pub fn programs(mut self) -> Field<S> {
+        self.column.audience = Audience::Programs;
+        self
+    }
+
+    /// For every form but the terminal, which is narrow.
+    pub fn wide(mut self) -> Field<S> {
+        self.column.audience = Audience::Wide;
+        self
+    }
+
+    /// People are spared it where no row has a value.
+    pub fn optional(mut self) -> Field<S> {
+        self.column.is_optional = true;
+        self
+    }
+
+    /// What programs call the two ends of its ranges, in place of a list of both.
+    pub fn ends(mut self, low: &'static str, high: &'static str) -> Field<S> {
+        self.column.ends = Some([low, high]);
+        self
+    }
+
+    pub(super) fn of(&self, source: &S) -> TableValue {
+        (self.value)(source)
+    }
+}

@@ -1,0 +1,40 @@
+//! Markdown, of GitHub's and GitLab's kind.
+
+use super::{Audience, Table, TableValue};
+use crate::markdown;
+
+/// Title, lines above, figures, lines below.
+pub fn lines(table: &Table) -> Vec<String> {
+    let mut lines = vec![format!("**{}**", markdown::text(&table.title)), String::new()];
+    let folded = |text: &[String]| {
+        text.iter()
+            .map(|line| format!("{}  ", markdown::text(line)))
+            .collect::<Vec<_>>()
+    };
+    lines.extend(folded(&table.about));
+    if !table.about.is_empty() {
+        lines.push(String::new());
+    }
+    lines.extend(figures(table));
+    lines.push(String::new());
+    lines.extend(folded(&table.notes));
+    lines
+}
+
+/// The headings and rows alone.
+pub fn figures(table: &Table) -> Vec<String> {
+    let shown = table.shown(Audience::Wide);
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let headings = shown
+        .iter()
+        .map(|at| markdown::text(&table.columns[*at].heading))
+        .collect();
+    let rule = shown.iter().map(|at| match table.columns[*at].kind.is_text() {
+        true => "---".to_string(),
+        false => "---:".to_string(),
+    });
+    let row = |row: &Vec<TableValue>| line(shown.iter().map(|at| markdown::text(&table.text(row, *at))).collect());
+    let mut lines = vec![line(headings), line(rule.collect())];
+    lines.extend(table.rows.iter().map(row));
+    lines
+}

@@ -1,0 +1,305 @@
+//! One model of a table. Whoever has figures to show makes a [`Table`]; a writer for each form shows it.
+//!
+//! ```text
+//! Field          how a column is called and how its value comes from a row's source: one line each
+//! Table          columns, typed values, lines above and below
+//!   terminal     aligned text, as wide as the terminal      grid: its layout
+//!   csv, json    for programs: keys, plain numbers in ns
+//!   markdown     for pull requests
+//!   page         final texts, for the page's script
+//! text           how a value of a kind reads for people, the same in every form
+//! ```
+//! What one form shows, all show. A column that only programs get ([`Audience::Programs`]) is in CSV and JSON alone.
+
+pub mod csv;
+mod field;
+mod grid;
+pub mod json;
+pub mod markdown;
+pub mod page;
+pub mod terminal;
+mod text;
+
+pub use field::{Field, field, name};
+pub use text::{cost, text, us};
+
+use serde_json::Value;
+use worstcase_contract::Nanos;
+use worstcase_results::verdict::Outcome;
+
+/// Figures with their columns.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What programs call it.
+    pub key: &'static str,
+    /// What it shows, with the unit of its times.
+    pub title: String,
+    /// Lines between the title and the figures.
+    pub about: Vec<String>,
+    /// Names of rows first.
+    pub columns: Vec<TableColumn>,
+    /// For each column a value.
+    pub rows: Vec<Vec<TableValue>>,
+    /// The key of the name whose values become groups of columns, where a form has room for groups.
+    pub across: Option<&'static str>,
+    /// Whether another table by the same key has these columns too; programs need only that one.
+    pub is_view: bool,
+    /// A terminal shows so many rows, and the last, which sums up.
+    pub terminal_rows: Option<usize>,
+    /// Lines below.
+    pub notes: Vec<String>,
+}
+
+/// Tables under one heading.
+#[derive(Clone, Debug, Default)]
+pub struct TableGroup {
+    /// The heading; empty if the tables' titles say it.
+    pub heading: String,
+    /// Lines below it.
+    pub lines: Vec<String>,
+    /// In order.
+    pub tables: Vec<Table>,
+}
+
+impl From<Table> for TableGroup {
+    fn from(table: Table) -> TableGroup {
+        TableGroup {
+            tables: vec![table],
+            ..TableGroup::default()
+        }
+    }
+}
+
+/// What a column holds and how it is called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableColumn {
+    /// What programs call it; `a.b` is the member `b` of `a` in JSON.
+    pub key: String,
+    /// What people read above it.
+    pub heading: String,
+    /// Of what kind its values are.
+    pub kind: ColumnKind,
+    /// Who gets it.
+    pub audience: Audience,
+    /// Whether people are spared it where no row has a value.
+    pub is_optional: bool,
+    /// Of ranges: what programs call the two ends.
+    pub ends: Option<[&'static str; 2]>,
+}
+
+/// Who gets a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Audience {
+    /// Everybody.
+    Everybody,
+    /// All but the terminal, which is narrow and says it in a line above or below.
+    Wide,
+    /// CSV and JSON alone.
+    Programs,
+}
+
+/// How values read for people. Programs get plain numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ColumnKind {
+    /// Text that tells rows apart.
+    Name,
+    /// Other text.
+    Text,
+    /// A figure in words of its own, with its unit.
+    Words,
+    /// Nanoseconds, shown in microseconds to three digits.
+    Time,
+    /// Nanoseconds, shown in seconds.
+    Seconds,
+    /// Nanoseconds of a long time, shown with the unit that fits.
+    Duration,
+    /// A whole number.
+    Count,
+    /// Bytes, shown in MB of 10^6.
+    Megabytes,
+    /// A number with so many decimals.
+    Number(usize),
+    /// A share of one, shown in percent with so many decimals.
+    Percent(usize),
+    /// How many times as much.
+    Factor,
+    /// A verdict.
+    Outcome,
+}
+
+/// A value, in the unit of its column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TableValue {
+    /// There is none; why, in a word or two, or nothing.
+    Absent(&'static str),
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Whole(u64),
+    /// Any number.
+    Real(f64),
+    /// More than this was not known.
+    AtLeast(f64),
+    /// No more than this, and not known to be less.
+    AtMost(f64),
+    /// From one value to another, and the coverage if it is an interval.
+    Between(f64, f64, Option<f64>),
+    /// A verdict, and the word for it.
+    Judged(Outcome, &'static str),
+    /// What only JSON can hold.
+    Data(Value),
+}
+
+impl Table {
+    /// Rows of `sources`, a column for each of `fields`.
+    pub fn new<'a, S: 'a>(
+        key: &'static str,
+        title: impl Into<String>,
+        fields: &[Field<S>],
+        sources: impl IntoIterator<Item = &'a S>,
+    ) -> Table {
+        let row = |source: &S| fields.iter().map(|field| field.of(source)).collect();
+        Table {
+            key,
+            title: title.into(),
+            columns: fields.iter().map(|field| field.column.clone()).collect(),
+            rows: sources.into_iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// Some of its columns, under headings of their own, for people: programs have the whole table.
+    pub fn view(&self, title: impl Into<String>, wanted: &[(&str, &str)]) -> Table {
+        let at = |(key, heading): &(&str, &str)| {
+            let at = self.columns.iter().position(|column| column.key == *key);
+            (at.expect("the table has the column"), heading.to_string())
+        };
+        let picked: Vec<(usize, String)> = wanted.iter().map(at).collect();
+        let column = |(at, heading): &(usize, String)| TableColumn {
+            heading: heading.clone(),
+            audience: Audience::Everybody,
+            ..self.columns[*at].clone()
+        };
+        let row = |row: &Vec<TableValue>| picked.iter().map(|(at, _)| row[*at].clone()).collect();
+        Table {
+            key: self.key,
+            title: title.into(),
+            columns: picked.iter().map(column).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            is_view: true,
+            ..Table::default()
+        }
+    }
+
+    /// With lines above and below the figures.
+    pub fn with(mut self, about: Vec<String>, notes: Vec<String>) -> Table {
+        self.about = about;
+        self.notes = notes;
+        self
+    }
+
+    /// With the values of a name as groups of columns.
+    pub fn across(mut self, key: &'static str) -> Table {
+        self.across = Some(key);
+        self
+    }
+
+    /// The columns that a form for people shows, by their place.
+    pub(crate) fn shown(&self, widest: Audience) -> Vec<usize> {
+        let has_value = |at: usize| self.rows.iter().any(|row| !matches!(row[at], TableValue::Absent(_)));
+        let is_shown = |at: &usize| {
+            let column = &self.columns[*at];
+            column.audience <= widest && (!column.is_optional || has_value(*at))
+        };
+        (0..self.columns.len()).filter(is_shown).collect()
+    }
+
+    /// The text of a value, as people read it.
+    fn text(&self, row: &[TableValue], at: usize) -> String {
+        text(self.columns[at].kind, &row[at])
+    }
+}
+
+impl TableValue {
+    /// Absent, with nothing to say of it.
+    pub const NONE: TableValue = TableValue::Absent("");
+}
+
+impl TableColumn {
+    /// The end of its key, by which the page's filters know subjects, loads and probes.
+    fn last_key(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or(&self.key)
+    }
+}
+
+impl ColumnKind {
+    /// Whether it is aligned left.
+    fn is_text(self) -> bool {
+        matches!(self, ColumnKind::Name | ColumnKind::Text | ColumnKind::Outcome)
+    }
+}
+
+impl From<String> for TableValue {
+    fn from(text: String) -> TableValue {
+        TableValue::Text(text)
+    }
+}
+
+impl From<&str> for TableValue {
+    fn from(text: &str) -> TableValue {
+        TableValue::Text(text.to_string())
+    }
+}
+
+impl From<Nanos> for TableValue {
+    fn from(time: Nanos) -> TableValue {
+        TableValue::Whole(time.0)
+    }
+}
+
+impl From<u64> for TableValue {
+    fn from(count: u64) -> TableValue {
+        TableValue::Whole(count)
+    }
+}
+
+impl From<u32> for TableValue {
+    fn from(count: u32) -> TableValue {
+        TableValue::Whole(count.into())
+    }
+}
+
+impl From<usize> for TableValue {
+    fn from(count: usize) -> TableValue {
+        TableValue::Whole(count as u64)
+    }
+}
+
+impl From<f64> for TableValue {
+    fn from(number: f64) -> TableValue {
+        TableValue::Real(number)
+    }
+}
+
+impl From<Outcome> for TableValue {
+    fn from(outcome: Outcome) -> TableValue {
+        let word = match outcome {
+            Outcome::Pass => "PASS",
+            Outcome::Fail => "FAIL",
+            Outcome::Inconclusive => "INCONCLUSIVE",
+        };
+        TableValue::Judged(outcome, word)
+    }
+}
+
+impl From<Value> for TableValue {
+    fn from(data: Value) -> TableValue {
+        TableValue::Data(data)
+    }
+}
+
+impl<T: Into<TableValue>> From<Option<T>> for TableValue {
+    fn from(value: Option<T>) -> TableValue {
+        value.map_or(TableValue::NONE, Into::into)
+    }
+}

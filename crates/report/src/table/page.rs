@@ -1,0 +1,106 @@
+//! For the page: final texts, and by what its filters know a row.
+
+use super::{Audience, Table, TableGroup, TableValue};
+use serde::Serialize;
+use worstcase_results::verdict::Outcome;
+
+/// Tables under a heading.
+#[derive(Debug, Serialize)]
+pub struct PageGroup {
+    heading: String,
+    lines: Vec<String>,
+    tables: Vec<PageTable>,
+}
+
+impl PageGroup {
+    /// Of a group.
+    pub fn new(group: &TableGroup) -> PageGroup {
+        PageGroup {
+            heading: group.heading.clone(),
+            lines: group.lines.clone(),
+            tables: group.tables.iter().map(PageTable::new).collect(),
+        }
+    }
+}
+
+/// A table as the page's script takes it.
+#[derive(Debug, Serialize)]
+pub struct PageTable {
+    title: String,
+    about: Vec<String>,
+    columns: Vec<PageColumn>,
+    rows: Vec<PageRow>,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct PageColumn {
+    title: String,
+    /// Aligned right.
+    number: bool,
+    /// What a subject is called, for which the page has a name of its own.
+    subject: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct PageRow {
+    subject: Option<String>,
+    load: Option<String>,
+    probe: Option<String>,
+    cells: Vec<PageCell>,
+}
+
+/// Text, or a verdict with the word for it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum PageCell {
+    Text(String),
+    Judged { outcome: Outcome, word: &'static str },
+}
+
+impl PageTable {
+    /// Of a table.
+    pub fn new(table: &Table) -> PageTable {
+        let shown = table.shown(Audience::Wide);
+        let column = |at: &usize| {
+            let column = &table.columns[*at];
+            PageColumn {
+                title: column.heading.clone(),
+                number: !column.kind.is_text(),
+                subject: matches!(column.last_key(), "subject" | "label"),
+            }
+        };
+        let row = |row: &Vec<TableValue>| PageRow {
+            subject: named(table, row, "subject"),
+            load: named(table, row, "load"),
+            probe: named(table, row, "probe"),
+            cells: shown.iter().map(|at| cell(table, row, *at)).collect(),
+        };
+        PageTable {
+            title: table.title.clone(),
+            about: table.about.clone(),
+            columns: shown.iter().map(column).collect(),
+            rows: table.rows.iter().map(row).collect(),
+            notes: table.notes.clone(),
+        }
+    }
+}
+
+fn cell(table: &Table, row: &[TableValue], at: usize) -> PageCell {
+    match &row[at] {
+        TableValue::Judged(outcome, word) => PageCell::Judged {
+            outcome: *outcome,
+            word,
+        },
+        _ => PageCell::Text(table.text(row, at)),
+    }
+}
+
+/// The value of a name, whether or not people see it.
+fn named(table: &Table, row: &[TableValue], key: &str) -> Option<String> {
+    let at = table.columns.iter().position(|column| column.last_key() == key)?;
+    match &row[at] {
+        TableValue::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
