@@ -8,6 +8,7 @@ use worstcase_contract::Nanos;
 use worstcase_contract::bench::Details;
 use worstcase_contract::record::{Periods, Sample, SelfCost, Work};
 use worstcase_results::record::Summary;
+use worstcase_results::stats::bucket_counts::{BucketRule, FourAnOctave};
 
 /// Samples of a CPU so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,27 +33,9 @@ pub struct CpuStats {
     pub histogram: Vec<u64>,
 }
 
-/// Buckets of a power of two.
-const PER_OCTAVE: u32 = 4;
-
-/// The histogram's bucket of a latency: four to a power of two.
+/// The histogram's bucket of a latency.
 pub fn bucket(ns: u64) -> usize {
-    if ns < u64::from(PER_OCTAVE) {
-        return ns as usize;
-    }
-    let octave = ns.ilog2();
-    let within = ns >> (octave - 2) & 3;
-    ((octave - 1) * PER_OCTAVE) as usize + within as usize
-}
-
-/// The smallest latency of a bucket.
-pub fn bucket_floor(bucket: usize) -> u64 {
-    let bucket = bucket as u64;
-    if bucket < u64::from(PER_OCTAVE) {
-        return bucket;
-    }
-    let (octave, within) = (bucket / 4 + 1, bucket % 4);
-    (4 + within) << (octave - 2)
+    FourAnOctave::bucket(ns) as usize
 }
 
 impl CpuStats {
@@ -280,20 +263,6 @@ pub enum Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn buckets_grow_and_know_their_floor() {
-        let mut last = 0;
-        for ns in (0..5_000).chain([1 << 20, (1 << 30) + 7, u64::MAX]) {
-            let b = bucket(ns);
-            assert!(b >= last);
-            assert!(
-                bucket_floor(b) <= ns && (ns == u64::MAX || ns < bucket_floor(b + 1)),
-                "{ns}"
-            );
-            last = b;
-        }
-    }
 
     #[test]
     fn the_worst_sample_is_named_by_its_period() {

@@ -7,12 +7,11 @@ use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Accounting, Machine, Quantity, Record, SampleRow, Summary, Venue};
+use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, SixADecade};
 use worstcase_results::stats::tail::Peaks;
 
 /// Worst samples that are listed.
 const WORST: usize = 5;
-/// The step that begins at 10^19 ns, the last power of ten in a u64.
-const LAST_STEP: u32 = 109;
 /// Longest bar of the histogram.
 const BAR: f64 = 48.0;
 
@@ -20,8 +19,7 @@ const BAR: f64 = 48.0;
 /// samples, gathered in one pass.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// Counts by the number of the step.
-    steps: std::collections::BTreeMap<u32, u64>,
+    steps: BucketCounts<SixADecade>,
     worst: Vec<SampleRow>,
     peaks: Peaks,
 }
@@ -29,7 +27,7 @@ pub struct Gathered {
 impl Gathered {
     /// Takes a sample in.
     pub fn add(&mut self, row: SampleRow) {
-        *self.steps.entry(step_of(row.latency)).or_default() += 1;
+        self.steps.add(row.latency.0, 1);
         self.peaks.add(row.latency);
         let place = self.worst.partition_point(|w| w.latency >= row.latency);
         if place < WORST {
@@ -37,18 +35,6 @@ impl Gathered {
             self.worst.truncate(WORST);
         }
     }
-}
-
-/// The lower edge of a step, in ns: 0, 10, 15, 20, 30, 50, 70, 100, ...
-fn edge(step: u32) -> u64 {
-    match step.checked_sub(1) {
-        None => 0,
-        Some(n) => [10_u64, 15, 20, 30, 50, 70][n as usize % 6].saturating_mul(10_u64.saturating_pow(n / 6)),
-    }
-}
-
-fn step_of(value: Nanos) -> u32 {
-    (0..=LAST_STEP).rev().find(|step| edge(*step) <= value.0).unwrap_or(0)
 }
 
 /// The report.
@@ -255,10 +241,7 @@ fn held_histogram(record: &Record, style: Style) -> Vec<String> {
     };
     let mut gathered = Gathered::default();
     for bin in held.iter_recorded() {
-        *gathered
-            .steps
-            .entry(step_of(Nanos(bin.value_iterated_to())))
-            .or_default() += bin.count_at_value();
+        gathered.steps.add(bin.value_iterated_to(), bin.count_at_value());
     }
     let whose = match record.foreign {
         Some(_) => ", of the tool's own",
@@ -287,41 +270,18 @@ fn figures(s: &Summary) -> String {
 
 /// A line a step between the lowest and the highest, empty ones too: a gap is part of the picture.
 fn histogram(gathered: &Gathered) -> Vec<String> {
-    let steps = &gathered.steps;
-    let Some(((first, _), (last, _))) = steps.first_key_value().zip(steps.last_key_value()) else {
-        return Vec::new();
-    };
-    let top = steps.values().copied().max().unwrap_or(1);
+    let top = gathered.steps.most();
     let bar = |count: u64| {
         // One sample still is one mark: the rare ones are what one looks for.
         let length = (1.0 + count as f64).ln() / (1.0 + top as f64).ln() * BAR;
         "#".repeat(if count == 0 { 0 } else { (length as usize).max(1) })
     };
-    let line = |step: u32| {
-        let count = steps.get(&step).copied().unwrap_or(0);
-        let (low, high) = (micros(Nanos(edge(step))), micros(Nanos(edge(step + 1))));
+    let line = |step: CountedBucket| {
+        let (low, high) = (micros(Nanos(step.from)), micros(Nanos(step.below)));
+        let count = step.count;
         format!("  {low:>8} to {high:>8}  {:>10}  {}", grouped(count), bar(count))
+            .trim_end()
+            .to_string()
     };
-    (*first..=*last).map(|step| line(step).trim_end().to_string()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn six_steps_a_decade() {
-        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(edge), [0, 10, 15, 20, 30, 50, 70, 100]);
-        assert_eq!(edge(LAST_STEP), 10_u64.pow(19));
-    }
-
-    proptest! {
-        #[test]
-        fn a_value_lies_in_its_step(ns: u64) {
-            let step = step_of(Nanos(ns));
-            prop_assert!(edge(step) <= ns);
-            prop_assert!(step == LAST_STEP || ns < edge(step + 1));
-        }
-    }
+    gathered.steps.all().map(line).collect()
 }

@@ -9,6 +9,7 @@ use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{ISOLATED, LOAD_CPUS, Machine, Quantity, Record, Summary};
 use worstcase_results::stats::Percentile;
+use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 
 /// More CPUs than this are not listed one by one: the worst of them are.
 const CPUS: usize = 16;
@@ -233,18 +234,17 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> 
         .iter()
         .filter_map(|(r, _)| r.foreign.as_ref()?.beyond.get(&quantity));
     let known_below = known_below.map(|beyond| beyond.from_ns).min().unwrap_or(u64::MAX);
-    let at = |share: f64| -> Option<u64> {
-        let all = all.as_ref()?;
-        // Of all samples, those too that are in no histogram: they are above all that is known.
-        let value = all.value_at_quantile(share * count as f64 / all.len() as f64);
-        let is_held = share * count as f64 <= all.len() as f64 && value < known_below;
-        is_held.then_some(value)
+    // Of all samples, those too that are in no histogram: they are above all that is known.
+    let at = |one_in: f64| -> Option<u64> {
+        let bins = all.as_ref()?.iter_recorded();
+        let counted = bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value()));
+        at_rank(counted, rank(count, one_in)).filter(|value| *value < known_below)
     };
-    let percentile = |p: Percentile| p.borne_by(count).then(|| at(1.0 - 1.0 / p.one_in() as f64)).flatten();
+    let percentile = |p: Percentile| p.borne_by(count).then(|| at(p.one_in() as f64)).flatten();
     let row = CpuRow {
         label: "all".into(),
         min: rows.iter().filter_map(|(_, s)| s.min_ns).min(),
-        median: at(0.5),
+        median: at(MEDIAN),
         percentiles: PERCENTILES.map(percentile),
         max: rows.iter().map(|(_, s)| s.max_ns).max()?,
         samples: count,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use worstcase_base::format::plain;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity, Record};
+use worstcase_results::stats::bucket_counts::{BucketCounts, Thousands};
 
 /// The rows' step.
 const STEP: u64 = 1_000;
@@ -14,7 +15,7 @@ const STEP: u64 = 1_000;
 pub struct Column {
     name: String,
     /// By whole microseconds, rounded down.
-    counts: BTreeMap<u64, u64>,
+    counts: BucketCounts<Thousands>,
     /// Samples that another tool's histogram does not hold.
     beyond: u64,
     /// Smallest, mean and largest in ns, 0 where they are not known; nothing without a sample.
@@ -27,14 +28,14 @@ impl Column {
         let summary = record.summary(Quantity::Latency);
         let mut column = Column {
             name: plain(record.id.as_str()),
-            counts: BTreeMap::new(),
+            counts: BucketCounts::default(),
             beyond: 0,
             ends: summary.map(|s| [s.min_ns.unwrap_or(0), s.mean_ns.unwrap_or(0), s.max_ns]),
         };
         if let Some(summary) = summary.filter(|_| !record.has_samples()) {
             let held = summary.held();
             let bins = held.iter().flat_map(|held| held.iter_recorded());
-            bins.for_each(|bin| column.add_times(bin.value_iterated_to(), bin.count_at_value()));
+            bins.for_each(|bin| column.counts.add(bin.value_iterated_to(), bin.count_at_value()));
             let beyond = record.foreign.as_ref().and_then(|f| f.beyond.get(&Quantity::Latency));
             let outside = |b: &Beyond| if b.count == 1 { 0 } else { b.count };
             column.beyond = match held {
@@ -47,11 +48,7 @@ impl Column {
 
     /// Takes a sample in.
     pub fn add(&mut self, latency: Nanos) {
-        self.add_times(latency.0, 1);
-    }
-
-    fn add_times(&mut self, ns: u64, times: u64) {
-        *self.counts.entry(ns / STEP).or_default() += times;
+        self.counts.add(latency.0, 1);
     }
 }
 
@@ -63,8 +60,8 @@ pub fn text(columns: &[Column]) -> String {
     }
     let mut rows: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (nth, column) in columns.iter().enumerate() {
-        for (value, count) in &column.counts {
-            rows.entry(*value).or_insert_with(|| vec![0; columns.len()])[nth] = *count;
+        for bucket in column.counts.filled() {
+            rows.entry(bucket.from / STEP).or_insert_with(|| vec![0; columns.len()])[nth] = bucket.count;
         }
     }
     for (value, counts) in &rows {
@@ -76,7 +73,7 @@ pub fn text(columns: &[Column]) -> String {
         writeln!(out, "# {name}: {}", words.join(" ")).expect("a string takes text");
     };
     let end = |column: &Column, nth: usize| column.ends.map_or(0, |ends| ends[nth] / STEP);
-    sum("Total", &|column| column.counts.values().sum());
+    sum("Total", &|column| column.counts.total());
     sum("Min Latencies", &|column| end(column, 0));
     sum("Avg Latencies", &|column| end(column, 1));
     sum("Max Latencies", &|column| end(column, 2));

@@ -4,6 +4,7 @@ use super::cell_census::{CellCensus, name};
 use serde::Serialize;
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
+use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, PowersOfTwo};
 
 /// Sections of similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -37,26 +38,26 @@ pub struct Sum {
 
 /// The sum over all sections of a kind.
 pub fn sum(taken: &CellCensus, kind: Kind) -> Sum {
-    let mut buckets = [(0u64, 0u64); 64];
+    let (mut counts, mut times) = (
+        BucketCounts::<PowersOfTwo>::default(),
+        BucketCounts::<PowersOfTwo>::default(),
+    );
     let (mut count, mut total, mut longest) = (0, 0, 0);
     for row in taken.census.lengths.iter().filter(|l| l.kind == kind) {
-        let bucket = &mut buckets[row.length.max(1).ilog2() as usize];
-        bucket.0 += row.count;
-        bucket.1 += row.length * row.count;
+        counts.add(row.length, row.count);
+        times.add(row.length, row.length * row.count);
         count += row.count;
         total += row.length * row.count;
         longest = longest.max(row.length);
     }
     let sites = taken.census.sites.iter().filter(|s| s.kind == kind);
     let net = sites.map(|s| s.longest_net).max().unwrap_or(0);
-    let used = |(_, (n, _)): &(usize, (u64, u64))| *n > 0;
-    let first = buckets.iter().copied().enumerate().find(used).map_or(0, |(i, _)| i);
-    let last = buckets.iter().rposition(|(n, _)| *n > 0).map_or(0, |i| i + 1);
-    let bucket = |i: usize| Bucket {
-        from_ns: taken.time_of(1 << i),
-        below_ns: taken.time_of(2 << i),
-        count: buckets[i].0,
-        total_ns: taken.time_of(buckets[i].1),
+    let bucket = |counted: CountedBucket| Bucket {
+        // A section has an instruction at least.
+        from_ns: taken.time_of(counted.from.max(1)),
+        below_ns: taken.time_of(counted.below),
+        count: counted.count,
+        total_ns: taken.time_of(times.count_at(counted.from)),
     };
     Sum {
         kind: name(kind),
@@ -64,7 +65,7 @@ pub fn sum(taken: &CellCensus, kind: Kind) -> Sum {
         total_ns: taken.time_of(total),
         longest_ns: taken.time_of(longest),
         longest_net_ns: taken.time_of(net),
-        histogram: (first..last).map(bucket).collect(),
+        histogram: counts.all().map(bucket).collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use worstcase_results::record::{Quantity, Record};
+use worstcase_results::stats::quantile::{at_rank, rank};
 
 /// Several records as one.
 pub struct Merged {
@@ -43,7 +44,9 @@ impl Merged {
 
     /// The value that one sample in `one_in` is above, in us.
     pub fn exceeded_once_in(&self, one_in: f64) -> f64 {
-        let value = self.histogram.value_at_quantile(1.0 - 1.0 / one_in);
+        let values = self.histogram.iter_recorded();
+        let counted = values.map(|bin| (bin.value_iterated_to(), bin.count_at_value()));
+        let value = at_rank(counted, rank(self.histogram.len(), one_in)).unwrap_or(self.max);
         let value = self.histogram.median_equivalent(value);
         value.clamp(self.min, self.max) as f64 / 1_000.0
     }

@@ -5,11 +5,17 @@ use crate::View;
 use crate::table::{ColumnKind, Field, Table, field, name};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::Bench;
-use worstcase_results::stats::points::{self, HackbenchPoint, quantile};
+use worstcase_results::stats::points::{self, HackbenchPoint};
+use worstcase_results::stats::quantile::{MAXIMUM, MEDIAN, of_counts};
 
 fn columns() -> Vec<Field<HackbenchPoint>> {
-    let latency =
-        |share: f64| move |p: &HackbenchPoint| p.latency.as_ref().map(|counted| Nanos(quantile(counted, share)));
+    let latency = |one_in: f64| {
+        move |p: &HackbenchPoint| {
+            p.latency
+                .as_ref()
+                .and_then(|counted| of_counts(counted, one_in).map(Nanos))
+        }
+    };
     let mut all = place(|p: &HackbenchPoint| &p.place);
     all.extend([
         probe(|p: &HackbenchPoint| Bench::Hackbench(p.work).to_string()),
@@ -45,9 +51,9 @@ fn columns() -> Vec<Field<HackbenchPoint>> {
             |p: &HackbenchPoint| p.switches,
         ),
         field(ColumnKind::Count, "moves_a_run", "moves", |p: &HackbenchPoint| p.moves),
-        field(ColumnKind::Time, "message_latency.median_ns", "median", latency(0.5)),
-        field(ColumnKind::Time, "message_latency.p99_ns", "p99", latency(0.99)),
-        field(ColumnKind::Time, "message_latency.max_ns", "max", latency(1.0)),
+        field(ColumnKind::Time, "message_latency.median_ns", "median", latency(MEDIAN)),
+        field(ColumnKind::Time, "message_latency.p99_ns", "p99", latency(100.0)),
+        field(ColumnKind::Time, "message_latency.max_ns", "max", latency(MAXIMUM)),
     ]);
     all
 }

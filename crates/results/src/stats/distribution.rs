@@ -1,6 +1,6 @@
 //! The distribution of one cell's samples: exact order statistics, each of them a sample that was taken.
 
-use super::median;
+use super::{median, quantile};
 use serde::{Deserialize, Serialize};
 use worstcase_contract::Nanos;
 
@@ -115,10 +115,8 @@ impl Distribution {
     /// The nearest-rank percentile, the smallest sample that has at least that share of the samples at or
     /// below it; nothing if the count does not bear it.
     pub fn percentile(&self, p: Percentile) -> Option<Nanos> {
-        let count = self.count();
-        // ceil(count * (1 - 1/one_in)) without a fraction.
-        let rank = count - count / p.one_in();
-        p.borne_by(count).then(|| Nanos(self.sorted[rank as usize - 1]))
+        let value = quantile::of_sorted(&self.sorted, p.one_in() as f64);
+        value.filter(|_| p.borne_by(self.count())).map(Nanos)
     }
 }
 

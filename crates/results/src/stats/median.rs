@@ -1,16 +1,17 @@
-//! The median, everywhere the same: the nearest-rank one, a value that was seen. Of an even number of values it is the lower one
-//! of the two in the middle.
+//! The median: the quantile ([`super::quantile`]) with half of the values above it.
+
+use super::quantile::{self, MEDIAN, rank};
 
 /// Of values in ascending order; nothing of none.
 pub fn of_sorted<T: Copy>(sorted: &[T]) -> Option<T> {
-    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
+    quantile::of_sorted(sorted, MEDIAN)
 }
 
 /// Of values in any order; nothing of none.
 pub fn of<T: Copy + Ord>(values: impl IntoIterator<Item = T>) -> Option<T> {
     let mut values: Vec<T> = values.into_iter().collect();
-    let middle = values.len().checked_sub(1)? / 2;
-    Some(*values.select_nth_unstable(middle).1)
+    let middle = rank(values.len() as u64, MEDIAN) as usize - 1;
+    (middle < values.len()).then(|| *values.select_nth_unstable(middle).1)
 }
 
 #[cfg(test)]

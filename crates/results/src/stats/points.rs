@@ -435,31 +435,3 @@ pub(super) fn rounds(records: &[&Record]) -> Option<Rounds> {
         max: Some(Nanos(summaries.iter().map(|s| s.max_ns).max()?)),
     })
 }
-
-/// The value below which a share of what was counted lies (nearest rank).
-pub fn quantile(counted: &[(u64, u64)], share: f64) -> u64 {
-    let all: u64 = counted.iter().map(|(_, n)| n).sum();
-    let rank = ((all as f64 * share).ceil() as u64).max(1);
-    let mut seen = 0;
-    for (value, count) in counted {
-        seen += count;
-        if seen >= rank {
-            return *value;
-        }
-    }
-    counted.last().map_or(0, |(value, _)| *value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_of_counts() {
-        let counted = [(10, 1), (20, 98), (900, 1)];
-        assert_eq!(
-            [0.0, 0.01, 0.5, 0.99, 1.0].map(|s| quantile(&counted, s)),
-            [10, 10, 20, 20, 900]
-        );
-    }
-}
