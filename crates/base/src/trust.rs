@@ -210,9 +210,7 @@ mod tests {
 
     #[test]
     fn another_owner_spoils_it_too() {
-        if !rustix::process::geteuid().is_root() {
-            return;
-        }
+        worstcase_skips::needs_root!();
         let dir = tempfile::tempdir().unwrap();
         let sticky = folder(dir.path().join("sticky"), 0o1777);
         let theirs = folder(sticky.join("theirs"), 0o755);

@@ -60,11 +60,7 @@ fn culprit(first: Nanos, cpu: usize) -> Vec<(Nanos, Nanos)> {
 
 #[test]
 fn planted_threads_are_found() {
-    // SAFETY: no arguments.
-    if unsafe { libc::geteuid() } != 0 {
-        println!("planted_threads_are_found needs root: not tested");
-        return;
-    }
+    worstcase_skips::needs_root!();
     let cpus: Vec<u32> = (0..std::thread::available_parallelism().unwrap().get() as u32).collect();
     let cpu = cpus.len() - 1;
     let first = clock::monotonic() + Nanos::from_millis(500);

@@ -205,13 +205,6 @@ fn orphaned_segments() -> Vec<String> {
     table.lines().skip(1).filter(orphaned).map(String::from).collect()
 }
 
-fn is_root() -> bool {
-    process::is_root() || {
-        eprintln!("(not root: this test needs it and checks nothing here)");
-        false
-    }
-}
-
 fn every_load_works_and_leaves_nothing() {
     process::adopt_orphans(true).expect("subreaper");
     let segments = orphaned_segments();
@@ -280,9 +273,7 @@ fn an_idle_cell_has_no_work() {
 }
 
 fn sampling_takes_no_page_fault() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     for probe in TIMED {
         for load in ["idle", "fork"] {
             let spec = CellSpec {
@@ -324,9 +315,7 @@ fn an_ordinary_user_measures_with_warnings() {
 
 /// Ground truth: a process of higher priority on the same CPU holds it for 20 ms at a time.
 fn a_planted_stall_is_measured_and_its_periods_missed() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     const STALL: Nanos = Nanos::from_millis(20);
     pin_to_first_cpu();
     let blocker = process::fork(signal::SIGKILL, || {

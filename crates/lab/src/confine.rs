@@ -233,9 +233,7 @@ mod tests {
 
     #[test]
     fn nobody_keeps_nothing_and_reads_nothing_of_roots() {
-        if !users().contains(&User::Nobody) {
-            return;
-        }
+        worstcase_skips::needs_root!();
         let nobody = [
             "Uid: 65534 65534 65534 65534",
             "Gid: 65534 65534 65534 65534",

@@ -206,9 +206,7 @@ fn a_full_disk_and_an_unwritable_cache() {
 
 #[test]
 fn root_refuses_a_cache_that_others_can_write_to() {
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let controller = Controller::new();
     fs::create_dir(controller.path("open")).unwrap();
     fs::set_permissions(controller.path("open"), fs::Permissions::from_mode(0o777)).unwrap();

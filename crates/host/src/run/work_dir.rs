@@ -36,9 +36,7 @@ mod tests {
 
     #[test]
     fn root_makes_none_where_others_could_replace_it() {
-        if !rustix::process::geteuid().is_root() {
-            return;
-        }
+        worstcase_skips::needs_root!();
         let dir = tempfile::tempdir().unwrap();
         let open = dir.path().join("open");
         std::fs::create_dir(&open).unwrap();

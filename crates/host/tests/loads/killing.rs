@@ -1,7 +1,7 @@
 //! Loads whose parents are killed: what [`clean`] has to find.
 
 use crate::bench::{
-    Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, is_root, load, reap_within, start, within,
+    Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, load, reap_within, start, within,
 };
 use crate::running::LOADS;
 use std::fs;
@@ -198,8 +198,7 @@ pub fn signals_to_the_worker_leave_nothing() {
 /// Where null_blk is loaded.
 pub fn the_device_of_blockread_goes_with_it() {
     if !Path::new("/sys/kernel/config/nullb").exists() {
-        eprintln!("(no null_blk here: this test needs it and checks nothing)");
-        return;
+        worstcase_skips::skip!("null_blk is not loaded");
     }
     let before = LeftBehind::now();
     let folder = Folder::new();
@@ -244,9 +243,7 @@ pub fn segments_of_the_killed_are_removed() {
 
 /// Version 2 with and without cgroup.kill cannot both be had; both kinds of version 1 can.
 pub fn every_kind_of_group_is_emptied() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let mut groups: Vec<PathBuf> = cgroup::propose().into_iter().collect();
     for hierarchy in ["freezer", "pids", "devices"] {
         let mounted_at = Path::new("/sys/fs/cgroup").join(hierarchy);

@@ -1,6 +1,6 @@
 //! What another user of this machine can make root do: nothing. Each test needs root, and plays that user as 65534.
 
-use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, is_root, load, start, within};
+use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, load, start, within};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
@@ -89,9 +89,7 @@ fn refusal(work_dir: &Path) -> String {
 }
 
 pub fn a_folder_that_is_there_is_refused() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let folder = open_folder();
     let precious = folder.0.join("precious");
     fs::write(&precious, "only root's").expect("write");
@@ -127,9 +125,7 @@ pub fn a_folder_that_is_there_is_refused() {
 }
 
 pub fn a_list_of_another_user_kills_nobody() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let folder = open_folder();
     let bystander = Bystander::sleep();
     for (name, user, mode) in [("theirs", ANOTHER, 0o700), ("open", 0, 0o777), ("group", 0, 0o770)] {
@@ -154,9 +150,7 @@ pub fn a_list_of_another_user_kills_nobody() {
 }
 
 pub fn a_list_is_not_reached_through_a_link() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let folder = open_folder();
     let bystander = Bystander::sleep();
     let elsewhere = folder.0.join("elsewhere");
@@ -186,9 +180,7 @@ pub fn a_list_is_not_reached_through_a_link() {
 }
 
 pub fn a_number_that_is_used_again_is_not_killed() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let folder = open_folder();
     let bystander = Bystander::sleep();
     let earlier = format!("{}{} 1\n", boot(), bystander.pid());
@@ -210,9 +202,7 @@ pub fn a_number_that_is_used_again_is_not_killed() {
 }
 
 pub fn a_mark_of_another_user_is_not_believed() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let folder = open_folder();
     let work_dir = folder.0.join("work");
     let marked = |user: u32| {
@@ -238,9 +228,7 @@ fn rights(pid: Pid) -> (String, String) {
 }
 
 pub fn loads_do_not_keep_the_rights_of_root() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let before = LeftBehind::now();
     let own = rights(process::own_pid());
     let nobody = ("65534\t65534\t65534\t65534".to_string(), "0000000000000000".to_string());
@@ -296,9 +284,7 @@ pub fn loads_do_not_keep_the_rights_of_root() {
 }
 
 pub fn a_tree_is_built_with_its_owners_rights() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let folder = open_folder();
     let tree = folder.0.join("tree");
     let told = folder.0.join("told");

@@ -1,6 +1,6 @@
 //! Loads that are started and stopped as they should be.
 
-use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, is_root, load, start, within};
+use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, load, start, within};
 use std::fs;
 use std::path::Path;
 use worstcase_contract::Nanos;
@@ -194,9 +194,7 @@ pub fn a_folder_of_somebody_else_is_left_alone() {
 }
 
 pub fn an_ordinary_user_has_loads_too() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let before = LeftBehind::now();
     let folder = Folder(std::env::temp_dir().join(format!("worstcase-test-{}", process::own_pid())));
     fs::create_dir(&folder.0).expect("make a folder");

@@ -1,6 +1,6 @@
 //! Senders and receivers: every message comes, nothing is left, however it ends.
 
-use crate::{children_of, is_root};
+use crate::children_of;
 use std::collections::BTreeSet;
 use std::fs;
 use worstcase_contract::Nanos;
@@ -225,7 +225,7 @@ fn a_child_that_dies_is_an_error() {
 
 /// Whatever the caller is: here SCHED_FIFO, if that is allowed.
 fn children_are_ordinary_and_where_asked() {
-    if is_root() {
+    if process::is_root() {
         sched::Policy::fifo(1).apply().expect("SCHED_FIFO");
     }
     let all = affinity::current().expect("CPUs");
@@ -306,7 +306,7 @@ fn refuses_what_cannot_be() {
     assert!(refusal("hackbench:1x2x100x4097+pipes+latency").contains("more than 4096 bytes mix"));
     assert!(refusal("hackbench:1x2x100x64k+latency").contains("more than 32768 bytes mix"));
     assert!(refusal("hackbench:1000x1000").contains("needs 2000000 processes or threads, and kernel."));
-    if is_root() {
+    if process::is_root() {
         let limit = libc::rlimit {
             rlim_cur: 20,
             rlim_max: 20,

@@ -1,6 +1,6 @@
 //! The probe `inversion`: who ran when is counted, so that no test needs to know how fast this machine is.
 
-use super::{Folder, cell, check_books, is_root};
+use super::{Folder, cell, check_books};
 use std::fs;
 use worstcase_contract::CellSpec;
 use worstcase_contract::Nanos;
@@ -92,9 +92,7 @@ fn details(taken: &BenchResult) -> &InversionDetails {
 }
 
 fn happens_exactly_where_nothing_is_done_against_it() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     for protocol in PROTOCOLS {
         for depth in 1..=8 {
             let name = format!("inversion:{depth}+{protocol}+section20us+middle200us");
@@ -115,9 +113,7 @@ fn happens_exactly_where_nothing_is_done_against_it() {
 
 /// Work is CPU time between the two instants of the sample, whatever else happens.
 fn samples_hold_the_work() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     for (name, work) in [
         ("inversion:1+inherit+section300us", 300),
         ("inversion:3+inherit+section300us", 300),
@@ -162,9 +158,7 @@ fn assert_state(before: &State, when: &str) {
 }
 
 fn leaves_nothing() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let before = state();
     for protocol in PROTOCOLS {
         let name = format!("inversion:4+{protocol}");
@@ -186,9 +180,7 @@ fn leaves_nothing() {
 }
 
 fn locked_memory_stays_locked() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     memory::lock_all().expect("lock");
     measure("inversion:2+inherit", &request(3), &mut Onlooker::patient()).expect("measure");
     assert!(memory::is_locked(), "what the caller locked is not locked any more");
@@ -197,9 +189,7 @@ fn locked_memory_stays_locked() {
 }
 
 fn rounds_that_were_not_begun_are_missed() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     // The next round waits until the observer has had its time, five periods.
     let mut slow = Onlooker {
         sleeps: Nanos::from_millis(20),
@@ -219,9 +209,7 @@ fn rounds_that_were_not_begun_are_missed() {
 }
 
 fn ends_early() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     for protocol in PROTOCOLS {
         let name = format!("inversion:2+{protocol}");
         let mut impatient = Onlooker {
@@ -285,9 +273,7 @@ fn refusals_say_the_remedy() {
 
 /// Beside a load, which is forked from the same process before.
 fn is_a_cell() {
-    if !is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let spec = CellSpec {
         period: Nanos::from_millis(4),
         ..cell(Probe::Bench(bench("inversion:2+inherit")), "shm")

@@ -1,6 +1,6 @@
 //! The probes `remote` and `shootdown`: what is counted, kept and given back. Where there is one CPU, they are refused.
 
-use super::{Folder, cell, check_books, is_root};
+use super::{Folder, cell, check_books};
 use std::fs;
 use worstcase_contract::CellSpec;
 use worstcase_contract::Nanos;
@@ -44,13 +44,12 @@ impl Observer for Onlooker {
 }
 
 /// Two CPUs, the higher one first, if there are two and the right to a real-time priority.
-fn two_cpus() -> Option<Vec<u32>> {
+fn two_cpus() -> Result<Vec<u32>, &'static str> {
     let cpus: Vec<u32> = affinity::current().expect("CPUs").into_iter().take(2).rev().collect();
-    let usable = is_root() && cpus.len() == 2;
-    if !usable {
-        eprintln!("skipped: it needs two CPUs and root");
+    match worstcase_skips::is_root() && cpus.len() == 2 {
+        true => Ok(cpus),
+        false => Err("it needs two CPUs and root"),
     }
-    usable.then_some(cpus)
 }
 
 fn request(repetitions: u32, cpus: &[u32]) -> Request<'_> {
@@ -78,7 +77,7 @@ fn check(taken: &BenchResult, onlooker: &Onlooker, most: u32) {
 }
 
 fn wakes_a_thread_that_sleeps() {
-    let Some(cpus) = two_cpus() else { return };
+    let cpus = worstcase_skips::or_skip!(two_cpus());
     for via in ["futex", "pipe", "eventfd"] {
         let mut onlooker = Onlooker::default();
         let taken = measure(&format!("remote+{via}"), &request(50, &cpus), &mut onlooker).expect("measure");
@@ -102,7 +101,7 @@ fn wakes_a_thread_that_sleeps() {
 }
 
 fn unmaps_beside_threads_that_run() {
-    let Some(cpus) = two_cpus() else { return };
+    let cpus = worstcase_skips::or_skip!(two_cpus());
     for (name, threads, pages) in [("shootdown:0", 0, 16), ("shootdown:1+pages300", 1, 300)] {
         let mut onlooker = Onlooker::default();
         let taken = measure(name, &request(50, &cpus), &mut onlooker).expect("measure");
@@ -145,7 +144,7 @@ fn assert_state(before: &State, when: &str) {
 const ALL: [&str; 4] = ["remote+futex", "remote+pipe", "remote+eventfd", "shootdown:1"];
 
 fn leave_nothing() {
-    let Some(cpus) = two_cpus() else { return };
+    let cpus = worstcase_skips::or_skip!(two_cpus());
     for locked in [false, true] {
         if locked {
             memory::lock_on_touch().expect("lock");
@@ -164,7 +163,7 @@ fn leave_nothing() {
 }
 
 fn end_early() {
-    let Some(cpus) = two_cpus() else { return };
+    let cpus = worstcase_skips::or_skip!(two_cpus());
     for name in ALL {
         let mut impatient = Onlooker {
             last_sample: Some(3),
@@ -195,7 +194,7 @@ fn end_early() {
 }
 
 fn without_the_right_are_refused() {
-    let Some(cpus) = two_cpus() else { return };
+    let cpus = worstcase_skips::or_skip!(two_cpus());
     // SAFETY: no pointers are passed; this process does nothing but this test.
     assert_eq!(unsafe { libc::setresuid(65534, 65534, 65534) }, 0);
     let before = state();
@@ -211,9 +210,7 @@ fn without_the_right_are_refused() {
 
 /// Beside a load, on the CPUs that a machine of several has.
 fn are_a_cell() {
-    if two_cpus().is_none() {
-        return;
-    }
+    worstcase_skips::or_skip!(two_cpus());
     for name in ["remote+futex", "shootdown:1"] {
         let spec = CellSpec {
             period: Nanos::from_millis(4),

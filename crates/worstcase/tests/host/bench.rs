@@ -4,10 +4,6 @@ use crate::run::{Controller, processes_below, until};
 use serde_json::Value;
 use std::process::Stdio;
 
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
 fn of<'a>(records: &'a [Value], probe: &str) -> &'a Value {
     let found = records.iter().find(|r| r["cell"]["probe"] == probe);
     found.unwrap_or_else(|| panic!("no record of {probe}"))
@@ -74,10 +70,7 @@ fn processes_become_records() {
 
 #[test]
 fn inversion_is_judged_on_its_own() {
-    if !is_root() {
-        eprintln!("skipped: no right to real-time priority");
-        return;
-    }
+    worstcase_skips::needs_root!();
     let controller = Controller::new();
     let output = controller.run(&["--probe", "inversion:1/2+inherit/none", "--samples", "20", "--quiet"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -95,9 +88,9 @@ fn inversion_is_judged_on_its_own() {
 /// Cells of both probes, where there are two CPUs.
 #[test]
 fn wake_ups_and_unmappings_between_cpus_become_records() {
-    if !is_root() || std::thread::available_parallelism().unwrap().get() < 2 {
-        eprintln!("skipped: no second CPU, or no right to real-time priority");
-        return;
+    worstcase_skips::needs_root!();
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        worstcase_skips::skip!("there is no second CPU");
     }
     let controller = Controller::new();
     let probe = "remote,shootdown:0/1+pages32";

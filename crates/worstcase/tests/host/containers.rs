@@ -5,12 +5,12 @@
 use assert_cmd::cargo::cargo_bin;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Types a command in name spaces of its own; `None` where this machine allows none.
-fn inside(spaces: &[&str], arguments: &[&str]) -> Option<Output> {
-    Some(begun(spaces, arguments)?.wait_with_output().unwrap())
+/// Types a command in name spaces of its own, unless this machine allows none.
+fn inside(spaces: &[&str], arguments: &[&str]) -> Result<Output, &'static str> {
+    Ok(begun(spaces, arguments)?.wait_with_output().unwrap())
 }
 
-fn begun(spaces: &[&str], arguments: &[&str]) -> Option<Child> {
+fn begun(spaces: &[&str], arguments: &[&str]) -> Result<Child, &'static str> {
     let unshare = || {
         let mut command = Command::new("unshare");
         command.args(spaces);
@@ -18,12 +18,11 @@ fn begun(spaces: &[&str], arguments: &[&str]) -> Option<Child> {
     };
     let possible = unshare().arg("true").status().is_ok_and(|status| status.success());
     if !possible {
-        eprintln!("skipped: no name spaces can be made here");
-        return None;
+        return Err("no name spaces can be made here");
     }
     let mut command = unshare();
     command.arg(cargo_bin("worstcase")).args(arguments);
-    Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
 const PROCESSES: [&str; 3] = ["--pid", "--fork", "--mount-proc"];
@@ -35,9 +34,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn a_trace_of_other_numbers_is_refused_not_misread() {
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     for command in [
         "host isolate --cpus 0 --time 100ms",
         "host run --probe response --time 100ms -o /nowhere/run",
@@ -49,9 +46,7 @@ fn a_trace_of_other_numbers_is_refused_not_misread() {
             .iter()
             .map(|a| if *a == "/nowhere/run" { &run } else { *a })
             .collect();
-        let Some(said) = inside(&PROCESSES, &arguments) else {
-            return;
-        };
+        let said = worstcase_skips::or_skip!(inside(&PROCESSES, &arguments));
         let errors = text(&said.stderr);
         assert_eq!(said.status.code(), Some(3), "{errors}");
         assert!(
@@ -67,9 +62,7 @@ fn root_of_a_container_measures_and_is_told_what_it_may_not() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run").display().to_string();
     let arguments = ["host", "run", "--load", "fork@10", "--time", "100ms", "-o", &run];
-    let Some(said) = inside(&ALL, &arguments) else {
-        return;
-    };
+    let said = worstcase_skips::or_skip!(inside(&ALL, &arguments));
     let (shown, errors) = (text(&said.stdout), text(&said.stderr));
     assert_eq!(said.status.code(), Some(0), "{errors}");
     assert!(shown.contains("latency: timer due to user code"), "{shown}");
@@ -91,9 +84,7 @@ fn two_containers_leave_each_other_alone() {
         let arguments: Vec<&str> = typed.split(' ').chain([&*run]).collect();
         begun(&ALL, &arguments)
     };
-    let Some(mut long) = measured("long", "5s") else {
-        return;
-    };
+    let mut long = worstcase_skips::or_skip!(measured("long", "5s"));
     for nth in 0.. {
         let short = measured(&format!("short-{nth}"), "100ms").unwrap();
         let said = short.wait_with_output().unwrap();

@@ -10,16 +10,15 @@ use std::process::{Command, Output};
 struct Disk(PathBuf);
 
 impl Disk {
-    fn mount(place: &Path, size: &str) -> Option<Disk> {
+    fn mount(place: &Path, size: &str) -> Result<Disk, &'static str> {
         fs::create_dir_all(place).unwrap();
         let mut mount = Command::new("mount");
         let options = format!("size={size},mode=755");
         mount.args(["-t", "tmpfs", "-o", &options, "worstcase-test"]).arg(place);
-        let mounted = mount.output().is_ok_and(|out| out.status.success());
-        if !mounted {
-            eprintln!("SKIPPED: a full disk; mounting a tmpfs needs root");
+        match mount.output().is_ok_and(|out| out.status.success()) {
+            true => Ok(Disk(place.to_path_buf())),
+            false => Err("mounting a tmpfs needs root"),
         }
-        mounted.then(|| Disk(place.to_path_buf()))
     }
 
     fn resize(&self, size: &str) {
@@ -62,9 +61,7 @@ fn records(controller: &Controller) -> Vec<Value> {
 #[test]
 fn a_measurement_that_fills_its_disk_is_kept_until_then() {
     let controller = Controller::new();
-    let Some(disk) = Disk::mount(&controller.path("disk"), "3m") else {
-        return;
-    };
+    let disk = worstcase_skips::or_skip!(Disk::mount(&controller.path("disk"), "3m"));
     for probe in ["wakeup", "response"] {
         let asked = ["--time", "1h", "--interval", "200us", "--probe", probe];
         if probe == "response" {
@@ -72,7 +69,7 @@ fn a_measurement_that_fills_its_disk_is_kept_until_then() {
         }
         let output = measure(&controller, &asked);
         if output.status.code() == Some(3) {
-            eprintln!("SKIPPED: {probe}: {}", String::from_utf8_lossy(&output.stderr));
+            worstcase_skips::skipped(&format!("{probe}: {}", String::from_utf8_lossy(&output.stderr)), None);
             continue;
         }
         assert_storage(&output, "almost full: the measurement was ended early");
@@ -89,9 +86,7 @@ fn a_measurement_that_fills_its_disk_is_kept_until_then() {
 #[test]
 fn whatever_room_a_disk_has_what_was_kept_is_whole_and_the_rest_is_measured_later() {
     let controller = Controller::new();
-    let Some(disk) = Disk::mount(&controller.path("disk"), "1m") else {
-        return;
-    };
+    let disk = worstcase_skips::or_skip!(Disk::mount(&controller.path("disk"), "1m"));
     let asked = ["--time", "300ms", "--interval", "50us", "--load", "idle,fork"];
     let cells = 2 * std::thread::available_parallelism().unwrap().get();
     let mut full = 0;

@@ -100,8 +100,7 @@ fn what_is_read_comes_from_the_device() {
     for work in ["read", "buffered"] {
         let device = &details(&records, &format!("io:16m+{work}"))["device"];
         if device.is_null() {
-            eprintln!("skipped: no block device tells what it did here");
-            return;
+            worstcase_skips::skip!("no block device tells what it did here");
         }
         assert!(device["read_bytes"].as_u64().unwrap() >= 16 << 20, "{device}");
     }
@@ -145,6 +144,8 @@ fn what_cannot_be_is_one_line() {
             "is a tmpfs, whose files stay in memory",
             4,
         ));
+    } else {
+        worstcase_skips::skipped("/dev/shm is no tmpfs: files there are not tried", None);
     }
     for (probe, folder, says, code) in cases {
         let controller = Controller::on_disk();
@@ -211,10 +212,8 @@ fn settings(queue: &Path) -> BTreeMap<PathBuf, String> {
 fn schedulers_take_turns_and_the_disk_has_its_own_again() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let controller = Controller::on_disk();
-    let Some((queue, all)) = queue(controller.folder()) else {
-        eprintln!("skipped: no disk whose scheduler can be chosen here");
-        return;
-    };
+    let queue = queue(controller.folder()).ok_or("there is no disk whose scheduler can be chosen");
+    let (queue, all) = worstcase_skips::or_skip!(queue);
     let before = settings(&queue);
     let records = controller.measured(&["--probe", "io:1m+write", "--io-scheduler", &all.join(","), "--quiet"]);
     assert_eq!(settings(&queue), before);

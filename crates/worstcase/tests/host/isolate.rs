@@ -18,12 +18,11 @@ use std::time::Duration;
 const PAGES: usize = 4 * 4096;
 
 /// Two CPUs, and the rights to trace.
-fn is_possible() -> bool {
-    let possible = rustix::process::geteuid().is_root() && std::thread::available_parallelism().unwrap().get() >= 2;
-    if !possible {
-        eprintln!("skipped: no second CPU, or no right to trace");
+fn is_possible() -> Result<(), &'static str> {
+    match worstcase_skips::is_root() && std::thread::available_parallelism().unwrap().get() >= 2 {
+        true => Ok(()),
+        false => Err("it needs two CPUs and root"),
     }
-    possible
 }
 
 fn isolate(arguments: &[&str]) -> Command {
@@ -135,9 +134,7 @@ fn tells_callers() -> bool {
 
 #[test]
 fn planted_disturbers_are_named_with_who_sent_them() {
-    if !is_possible() {
-        return;
-    }
+    worstcase_skips::or_skip!(is_possible());
     let mut planted = Planted::new();
     membarrier(REGISTER);
     planted.each_millisecond_on(0, || membarrier(BARRIER));
@@ -164,9 +161,7 @@ fn planted_disturbers_are_named_with_who_sent_them() {
 
 #[test]
 fn three_verdicts_with_their_exit_codes() {
-    if !is_possible() {
-        return;
-    }
+    worstcase_skips::or_skip!(is_possible());
     let code = |arguments: &[&str]| {
         let all = [&["--time", "300ms", "--occupy", "all"], arguments].concat();
         let said = output(&all);
@@ -185,9 +180,7 @@ fn three_verdicts_with_their_exit_codes() {
 
 #[test]
 fn ctrl_c_tells_what_was_seen_and_is_no_answer() {
-    if !is_possible() {
-        return;
-    }
+    worstcase_skips::or_skip!(is_possible());
     let mut command = isolate(&["--time", "600s", "--criterion", "1000000", "--exclude", "steal"]);
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
     sleep(Duration::from_secs(3));
@@ -208,9 +201,7 @@ fn children(of: &Child) -> Vec<u32> {
 
 #[test]
 fn kill_9_at_many_instants_leaves_nobody() {
-    if !is_possible() {
-        return;
-    }
+    worstcase_skips::or_skip!(is_possible());
     for instant in [100, 560, 600, 700, 900, 1300] {
         let mut child = isolate(&["--time", "600s", "--occupy", "all"]).spawn().unwrap();
         sleep(Duration::from_millis(instant));
@@ -232,9 +223,7 @@ fn kill_9_at_many_instants_leaves_nobody() {
 
 #[test]
 fn the_answer_is_kept_and_never_written_over() {
-    if !is_possible() {
-        return;
-    }
+    worstcase_skips::or_skip!(is_possible());
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept");
     let arguments = ["--time", "100ms", "--json", "-o", kept.to_str().unwrap()];
@@ -269,9 +258,7 @@ fn what_cannot_be_observed_is_one_line() {
 
 #[test]
 fn without_root_it_is_refused_in_one_line() {
-    if !is_possible() {
-        return;
-    }
+    worstcase_skips::or_skip!(is_possible());
     use std::os::unix::process::CommandExt;
     let state = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(state.path(), Some(65534), Some(65534)).unwrap();

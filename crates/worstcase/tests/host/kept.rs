@@ -75,8 +75,7 @@ fn cells(controller: &Controller, of: &str) -> Vec<String> {
 #[test]
 fn half_of_a_measurement_is_put_aside_and_measured_again() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        eprintln!("SKIPPED: one measurement gives several records only where there are several CPUs");
-        return;
+        worstcase_skips::skip!("one measurement gives several records only where there are several CPUs");
     }
     let controller = Controller::new();
     let asked = ["--quiet", "--time", "100ms", "--load", "idle,fork"];

@@ -9,20 +9,20 @@ use worstcase_instruments::sys::sched::Policy;
 const ASKED: &str = "ksoftirqd/0=1";
 
 /// The thread's scheduling, if this test may change it and nobody has done so before.
-fn scheduled() -> Option<impl Fn() -> String> {
-    let (thread, _) = ASKED.parse::<Priorities>().unwrap().threads().ok()?.pop()?;
+fn scheduled() -> Result<impl Fn() -> String, &'static str> {
+    let mut threads = ASKED.parse::<Priorities>().unwrap().threads().unwrap_or_default();
+    let (thread, _) = threads.pop().ok_or("there is no ksoftirqd/0")?;
     let now = move || Policy::of(thread.identity.pid).unwrap().to_string();
-    let possible = rustix::process::geteuid().is_root() && now() == "other";
-    if !possible {
-        eprintln!("not done: needs root, and ksoftirqd/0 as an ordinary thread");
+    match worstcase_skips::is_root() && now() == "other" {
+        true => Ok(now),
+        false => Err("it needs root, and ksoftirqd/0 as an ordinary thread"),
     }
-    possible.then_some(now)
 }
 
 #[test]
 fn a_threads_priority_is_set_told_and_set_back() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(scheduled) = scheduled() else { return };
+    let scheduled = worstcase_skips::or_skip!(scheduled());
     let controller = Controller::new();
     let mut run = controller
         .command(&["--chrt", ASKED, "--time", "2s", "--cpus", "0"])
@@ -38,7 +38,7 @@ fn a_threads_priority_is_set_told_and_set_back() {
 #[test]
 fn a_killed_run_leaves_no_priority_behind() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(scheduled) = scheduled() else { return };
+    let scheduled = worstcase_skips::or_skip!(scheduled());
     let controller = Controller::new();
     let mut run = controller
         .command(&["--chrt", ASKED, "--time", "60s", "--cpus", "0"])

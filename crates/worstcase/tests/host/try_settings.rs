@@ -18,12 +18,11 @@ fn migration() -> String {
 }
 
 /// Whether the one setting that these tests change is there to be changed.
-fn can_be_tried() -> bool {
-    let can = rustix::process::geteuid().is_root() && migration() == "1";
-    if !can {
-        eprintln!("not done: needs root and timer migration switched on");
+fn can_be_tried() -> Result<(), &'static str> {
+    match worstcase_skips::is_root() && migration() == "1" {
+        true => Ok(()),
+        false => Err("it needs root, and timer migration switched on"),
     }
-    can
 }
 
 fn trial(folder: &TempDir, words: &str) -> Command {
@@ -40,9 +39,7 @@ fn trial(folder: &TempDir, words: &str) -> Command {
 #[test]
 fn each_variant_is_measured_in_every_round_with_its_settings_alone() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    if !can_be_tried() {
-        return;
-    }
+    worstcase_skips::or_skip!(can_be_tried());
     let folder = tempfile::tempdir().unwrap();
     let command = trial(
         &folder,
@@ -75,9 +72,7 @@ fn each_variant_is_measured_in_every_round_with_its_settings_alone() {
 #[test]
 fn a_trial_that_is_killed_leaves_the_machine_as_it_was() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    if !can_be_tried() {
-        return;
-    }
+    worstcase_skips::or_skip!(can_be_tried());
     let folder = tempfile::tempdir().unwrap();
     let mut command = trial(&folder, "--only timer-migration --time 1s --rounds 500");
     let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

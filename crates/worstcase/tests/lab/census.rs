@@ -1,7 +1,7 @@
 //! A census finds what samples find, and says what it is: on a real kernel, through the command line.
 
 use crate::controller::{Controller, GENERIC, RT, entries, folder, shared};
-use crate::culprits::program;
+use crate::culprits::added;
 use serde_json::Value;
 use std::path::Path;
 
@@ -129,7 +129,7 @@ fn a_planted_section_is_found_at_its_length() {
     let controller = shared();
     let folder = folder();
     let run = folder.path().join("run");
-    let add = format!("--add {}:/culprit", program().display());
+    let add = added();
     let mut measure = controller.run(
         &format!("--kernel {GENERIC} --preempt none,full --samples 100 --seed 1 {add}"),
         &run,
@@ -168,7 +168,7 @@ fn each_cpu_has_a_census_of_its_own() {
     let controller = shared();
     let folder = folder();
     let run = folder.path().join("run");
-    let add = format!("--add {}:/culprit", program().display());
+    let add = added();
     let words = format!("--kernel {GENERIC} --preempt none --cpus 2 --load-cpus 0 --samples 100 --seed 1 {add}");
     let mut measure = controller.run(&words, &run);
     measure.arg("--load").arg("cmd:/culprit copy 1048576");
@@ -200,7 +200,7 @@ fn each_cpu_has_a_census_of_its_own() {
 fn under(culprit: &str, samples: u32) -> Value {
     let folder = folder();
     let run = folder.path().join("run");
-    let add = format!("--add {}:/culprit", program().display());
+    let add = added();
     let words = format!("--kernel {GENERIC} --preempt full --samples {samples} --seed 1 {add}");
     let mut measure = shared().run(&words, &run);
     measure.arg("--load").arg(format!("cmd:/culprit {culprit}"));

@@ -35,6 +35,37 @@ pub fn shared() -> &'static Controller {
     })
 }
 
+/// The subject that most tests are about, and which a [`Controller::booted`] has.
+pub const USUAL: &str = "--kernel debian:6.1 --preempt full";
+
+/// A boot is 15 seconds of CPU time. What the cache has of the one of [`USUAL`]: its snapshot, and what every later boot of it is
+/// held to.
+fn usual_boot() -> &'static Path {
+    static BOOTED: OnceLock<PathBuf> = OnceLock::new();
+    BOOTED.get_or_init(|| {
+        let alone = shared().cache.join("usual");
+        fs::create_dir_all(&alone).unwrap();
+        let controller = Controller::at(alone, ());
+        controller.measure(&format!("{USUAL} --load idle --samples 1 --seeds 1"));
+        for area in BOOTED_AREAS {
+            copy(&controller.cache.join(area), &shared().cache.join(area));
+        }
+        controller.cache.clone()
+    })
+}
+
+/// Where a cache has what a boot came to.
+const BOOTED_AREAS: [&str; 3] = ["snapshots", "boots", "ready"];
+
+/// Copies what is in a folder into another one. A machine's memory is a sparse file.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    let mut cp = std::process::Command::new("cp");
+    cp.args(["--recursive", "--sparse=always", "--reflink=auto", "--no-clobber"]);
+    let copied = cp.arg(from.join(".")).arg(to).status();
+    assert!(copied.unwrap().success(), "{} cannot be copied", from.display());
+}
+
 /// An empty folder on the disk of the build, which has room for a machine's memory.
 pub fn folder() -> TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -78,6 +109,44 @@ impl Controller {
     pub fn fresh() -> Controller {
         let folder = folder();
         Controller::at(folder.path().into(), folder)
+    }
+
+    /// One that has booted [`USUAL`], and measured nothing: for tests of what comes after a boot. What they do to its files is
+    /// done to copies.
+    pub fn booted() -> Controller {
+        let controller = Controller::fresh();
+        controller.give_boot();
+        controller
+    }
+
+    /// Copies of what it is to have of the boot of [`USUAL`], and has not.
+    pub fn give_boot(&self) {
+        for area in BOOTED_AREAS {
+            copy(&usual_boot().join(area), &self.cache.join(area));
+        }
+    }
+
+    /// One that has no snapshot, but knows what the boots of the shared one came to: its own must come to the same.
+    pub fn held_to_shared() -> Controller {
+        let controller = Controller::fresh();
+        controller.link("boots");
+        controller
+    }
+
+    /// One that works with the snapshots of the shared one, and measured nothing.
+    pub fn on_shared_snapshots() -> Controller {
+        let controller = Controller::held_to_shared();
+        controller.link("snapshots");
+        controller
+    }
+
+    /// Links to all that an area of the shared one has now.
+    fn link(&self, area: &str) {
+        let (from, to) = (shared().cache.join(area), self.cache.join(area));
+        fs::create_dir_all(&to).unwrap();
+        for key in entries(&from) {
+            std::os::unix::fs::symlink(from.join(&key), to.join(&key)).unwrap();
+        }
     }
 
     fn at(cache: PathBuf, keep: impl Send + Sync + 'static) -> Controller {

@@ -2,6 +2,7 @@
 //! what the breakdowns of the latest samples must say of them under every preemption model that they concern.
 
 use crate::controller::{GENERIC, RT, folder, shared};
+use crate::planted_module;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -37,7 +38,7 @@ pub struct BreakdownAsJson {
 }
 
 /// The culprits' program, built once: static, as the guest has no libraries.
-pub fn program() -> &'static Path {
+fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("culprit");
@@ -55,9 +56,20 @@ pub fn program() -> &'static Path {
     })
 }
 
+/// The words that put all into a machine by which samples are made late here: the program, and the modules. One subject for all
+/// of them is booted once for each preemption model.
+pub fn added() -> String {
+    format!(
+        "--add {}:/culprit --add {}:/planted.ko --add {}:/hostile.ko",
+        program().display(),
+        planted_module::module().display(),
+        planted_module::hostile().display()
+    )
+}
+
 /// Measures under a culprit and explains; `chosen` are explain's words for which samples.
 fn told(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<BreakdownAsJson> {
-    let add = format!("--add {}:/culprit", program().display());
+    let add = added();
     let kernel = match preempt {
         "rt" => RT.to_string(),
         model => format!("{GENERIC} --preempt {model}"),

@@ -3,7 +3,7 @@
 use crate::controller::{GENERIC, RT, folder, shared};
 use crate::culprits::told_of;
 use crate::loads::{SAMPLES, is_whole};
-use crate::smp::{measure_disturbed, samples};
+use crate::smp::{boot_and_measure_disturbed, samples};
 use worstcase_analysis::breakdown::cause::Mechanism;
 use worstcase_results::record::{Record, Run};
 
@@ -25,7 +25,7 @@ fn answers_repeat_to_the_bit_however_the_host_interferes() {
     for (id, disk) in ids.iter().zip([".ide-pio.", ".virtio."]) {
         assert!(id.contains(disk), "{id}");
     }
-    assert_eq!(samples(&measure_disturbed(&cells)), samples(&calm));
+    assert_eq!(samples(&boot_and_measure_disturbed(&cells)), samples(&calm));
 }
 
 /// A machine has a disk for the load that reads it only, and `null` is no other load than the one without a word.

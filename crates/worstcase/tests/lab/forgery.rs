@@ -1,13 +1,13 @@
 //! What a load can do to a result: it is root in the machine, beside the probe. What the plugin saw tells.
 
 use crate::controller::{GENERIC, entries, folder, shared};
-use crate::culprits::program;
+use crate::culprits::added;
 use crate::failures::{failure, one_line};
 use assert_cmd::Command;
 use std::path::Path;
 
 fn cell(culprit: &str, more: &str, run: &Path) -> Command {
-    let add = format!("--add {}:/culprit", program().display());
+    let add = added();
     let samples = if more.contains("--samples") {
         ""
     } else {

@@ -116,7 +116,7 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
 
 #[test]
 fn ctrl_c_ends_a_run_in_order_and_the_same_in_other_words_goes_on() {
-    let (controller, folder) = (Controller::fresh(), folder());
+    let (controller, folder) = (Controller::booted(), folder());
     let run = folder.path().join("run");
     let words = format!("lab run --jobs 1 {} --output {}", matrix(), run.display());
     let mut child = start(&controller, &words);

@@ -2,7 +2,7 @@
 //! construction, built against the headers of the lab's kernel.
 
 use crate::controller::{GENERIC, RT, folder, shared};
-use crate::culprits::{BreakdownAsJson, explained, program, told_of};
+use crate::culprits::{BreakdownAsJson, added, explained, told_of};
 use crate::failures::{failure, one_line};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,29 +18,19 @@ const WORK: u64 = 150_000;
 /// The module's timer comes 1 us earlier from each of the probe's to the next, and so once at every phase of it.
 const SAMPLES: u32 = 300;
 
-/// The module, built once; none where it cannot be built, which is said.
-fn module() -> Option<&'static Path> {
-    static MODULE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let built = MODULE.get_or_init(|| match build() {
-        Ok(module) => Some(module),
-        Err(why) => {
-            eprintln!("SKIPPED: the module for {GENERIC} cannot be built: {why}");
-            None
-        }
-    });
-    built.as_deref()
+/// The module, built once. `scripts/prepare` installs what builds it, and the kernel's headers come from where the kernel does,
+/// so that it can be built wherever the lab can be tested.
+pub fn module() -> &'static Path {
+    static MODULE: OnceLock<PathBuf> = OnceLock::new();
+    MODULE.get_or_init(|| build().unwrap_or_else(|why| panic!("the module for {GENERIC} cannot be built: {why}")))
 }
 
 /// The one that does its worst, which is built beside it.
-pub fn hostile() -> Option<PathBuf> {
-    module().map(|planted| planted.with_file_name("hostile.ko"))
+pub fn hostile() -> PathBuf {
+    module().with_file_name("hostile.ko")
 }
 
 fn build() -> Result<PathBuf, String> {
-    for tool in ["gcc", "make"] {
-        let found = Command::new(tool).arg("--version").output();
-        found.map_err(|e| format!("{tool}: {e}"))?;
-    }
     let options = ResolveOptions::from_cache(&Silent).map_err(|e| e.to_string())?;
     let kernel = resolve(GENERIC, &options).map_err(|e| e.to_string())?;
     let headers = headers::get(&kernel, &options).map_err(|e| e.to_string())?;
@@ -66,16 +56,9 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../culprit/module")
 }
 
-/// The breakdowns of the latest samples while the module does its work; none where it cannot be built.
+/// The breakdowns of the latest samples while the module does its work.
 fn latest(preempt: &str, work: &str, latest: u32) -> Vec<BreakdownAsJson> {
-    let Some(module) = module() else {
-        return Vec::new();
-    };
-    let add = format!(
-        "--add {}:/culprit --add {}:/planted.ko",
-        program().display(),
-        module.display()
-    );
+    let add = added();
     let load = format!("cmd:/culprit insmod /planted.ko work={work} instructions={WORK}");
     let folder = folder();
     let cell = format!("--kernel {GENERIC} --preempt {preempt} --samples {SAMPLES} --seeds 1 {add}");
@@ -96,13 +79,11 @@ fn a_timers_function_in_the_probes_interrupt_is_named() {
                 .zip(at(&|kind| *kind == Kind::WakeUp))
                 .is_some_and(|(p, w)| (p < w) == before)
         };
-        if module().is_some() {
-            for before in [true, false] {
-                assert!(
-                    breakdowns.iter().any(|b| waits(b, before)),
-                    "{preempt}: none with before = {before}"
-                );
-            }
+        for before in [true, false] {
+            assert!(
+                breakdowns.iter().any(|b| waits(b, before)),
+                "{preempt}: none with before = {before}"
+            );
         }
     }
 }
@@ -166,7 +147,7 @@ const CALL: &str = "planted_work();";
 /// Nothing but the run is named when it is explained: it knows the module.
 #[test]
 fn a_module_of_ones_own_is_explained_with_the_lines_of_its_source() {
-    let Some(module) = module() else { return };
+    let module = module();
     let folder = folder();
     for (preempt, work, mechanism, function) in [
         ("none", "timer", Mechanism::OtherTimer, "planted_timer"),
@@ -217,7 +198,7 @@ fn census_has_lines(run: &Path, cell: &str) {
 
 #[test]
 fn what_is_no_module_of_this_kernel_is_refused_before_anything_is_booted() {
-    let Some(module) = module() else { return };
+    let module = module();
     let folder = folder();
     let run = folder.path().join("run");
     for (words, says) in [
@@ -251,7 +232,7 @@ fn what_is_no_module_of_this_kernel_is_refused_before_anything_is_booted() {
 
 #[test]
 fn a_module_that_the_kernel_refuses() {
-    let Some(module) = module() else { return };
+    let module = module();
     let folder = folder();
     let says = ["the kernel refused the module planted work=nonsense: Invalid argument"];
     one_line(
@@ -264,20 +245,22 @@ fn a_module_that_the_kernel_refuses() {
 /// The file of a module is an input of the subject, to the byte.
 #[test]
 fn a_module_that_was_built_again_is_another_one() {
-    let Some(module) = module() else { return };
+    let module = module();
     let folder = folder();
     let copy = folder.path().join("planted.ko");
     let run = folder.path().join("run");
     std::fs::copy(module, &copy).unwrap();
-    with_module(&copy, "instructions=1000", "none", &run).assert().success();
+    // As another test has it booted.
+    let parameters = format!("work=timer instructions={WORK}");
+    with_module(&copy, &parameters, "none", &run).assert().success();
     // Behind the last section nobody looks.
     let bytes = [std::fs::read(&copy).unwrap(), vec![0]].concat();
     std::fs::write(&copy, bytes).unwrap();
     let mut explain = shared().worstcase("explain");
     explain.arg(&run);
     let says = [
-        "cannot be replayed: it was measured with planted instructions=1000 (sha256:",
-        "here it would be with planted instructions=1000 (sha256:",
+        &format!("cannot be replayed: it was measured with planted {parameters} (sha256:"),
+        &format!("here it would be with planted {parameters} (sha256:"),
     ];
-    one_line(explain, 2, &says);
+    one_line(explain, 2, &says.map(String::as_str));
 }

@@ -119,7 +119,7 @@ fn it_writes_to_no_file_but_its_own() {
 /// Neither it nor the wrapper gets what the shell left open for worstcase.
 #[test]
 fn it_gets_no_descriptor_that_worstcase_was_given() {
-    let (controller, folder) = (Controller::fresh(), folder());
+    let (controller, folder) = (Controller::booted(), folder());
     let at = |name: &str| folder.path().join(name);
     fs::write(at("file"), "as it was").unwrap();
     let tries = "if (echo more >&9) 2> /dev/null; then exit 1; fi\nexec qemu-system-x86_64 \"$@\"";
@@ -139,9 +139,7 @@ fn it_gets_no_descriptor_that_worstcase_was_given() {
 /// Whose rights it has when root runs worstcase, of a kernel that only root may read.
 #[test]
 fn of_root_it_is_nobody_or_the_user_is_told() {
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
+    worstcase_skips::needs_root!();
     let (controller, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     let closed = tempfile::tempdir_in(folder.path()).unwrap();
@@ -176,7 +174,7 @@ fn of_root_it_is_nobody_or_the_user_is_told() {
 
 #[test]
 fn a_snapshot_that_was_written_to_makes_no_result() {
-    let (controller, folder) = (Controller::fresh(), folder());
+    let (controller, folder) = (Controller::booted(), folder());
     let at = |name: &str| folder.path().join(name);
     // A fork is given its memory open, as a boot is; it has an argument more.
     let writes = "case \"$*\" in *-incoming*) file=${*##*mem-path=}; file=${file%%,*}\n\

@@ -1,6 +1,6 @@
 //! Cells by a Slurm of two nodes on loopback, which the test starts: as root, as slurmd must be. Elsewhere these tests say so.
 
-use crate::controller::{Controller, GENERIC, entries, folder, tree};
+use crate::controller::{Controller, GENERIC, entries, folder, shared, tree};
 use crate::failures::one_line;
 use assert_cmd::Command;
 use std::fs::{self, Permissions};
@@ -42,14 +42,10 @@ fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
 }
 
 impl Cluster {
-    /// The only one while the lock is held; none where nobody may start it.
-    fn alone() -> Option<(MutexGuard<'static, ()>, Cluster)> {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("not tried: slurmd must be root");
-            return None;
-        }
+    /// The only one while the lock is held.
+    fn alone() -> (MutexGuard<'static, ()>, Cluster) {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        Some((one, Cluster::start()))
+        (one, Cluster::start())
     }
 
     fn start() -> Cluster {
@@ -225,12 +221,11 @@ fn makers(cache: &Path, area: &str) -> Vec<String> {
 
 #[test]
 fn a_node_that_dies_changes_no_byte() {
-    let Some((_one, mut cluster)) = Cluster::alone() else {
-        return;
-    };
-    let (local, remote, folder) = (Controller::fresh(), Controller::fresh(), folder());
+    worstcase_skips::needs_root!();
+    let (_one, mut cluster) = Cluster::alone();
+    let (remote, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
-    local.run(&matrix(), &at("local")).assert().success();
+    shared().run(&matrix(), &at("local")).assert().success();
 
     let child = cluster.begin(&remote, "chunk=2", &at("slurm"));
     wait_until("a cell on each node", || makers(remote.cache(), "cells").len() == 2);
@@ -260,9 +255,8 @@ fn a_node_that_dies_changes_no_byte() {
 
 #[test]
 fn two_controllers_and_one_that_goes_away_measure_once() {
-    let Some((_one, cluster)) = Cluster::alone() else {
-        return;
-    };
+    worstcase_skips::needs_root!();
+    let (_one, cluster) = Cluster::alone();
     let (remote, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     let submitted = || {
@@ -301,10 +295,9 @@ fn two_controllers_and_one_that_goes_away_measure_once() {
 
 #[test]
 fn a_run_that_is_asked_to_end_cancels_its_job_and_goes_on_later() {
-    let Some((_one, cluster)) = Cluster::alone() else {
-        return;
-    };
-    let (remote, folder) = (Controller::fresh(), folder());
+    worstcase_skips::needs_root!();
+    let (_one, cluster) = Cluster::alone();
+    let (remote, folder) = (Controller::booted(), folder());
     let run = folder.path().join("run");
     let child = cluster.begin(&remote, "", &run);
     wait_until("a cell", || !entries(&run.join("cells")).is_empty());
@@ -322,10 +315,9 @@ fn a_run_that_is_asked_to_end_cancels_its_job_and_goes_on_later() {
 
 #[test]
 fn nodes_replay_what_a_census_needs() {
-    let Some((_one, cluster)) = Cluster::alone() else {
-        return;
-    };
-    let (controller, folder) = (Controller::fresh(), folder());
+    worstcase_skips::needs_root!();
+    let (_one, cluster) = Cluster::alone();
+    let (controller, folder) = (Controller::booted(), folder());
     let run = folder.path().join("run");
     let cells = format!("--kernel {GENERIC} --preempt full --load idle,fork --samples 50 --seeds 1");
     controller.run(&cells, &run).assert().success();
@@ -375,9 +367,8 @@ fn nodes_replay_what_a_census_needs() {
 
 #[test]
 fn what_a_node_cannot_do_is_one_line() {
-    let Some((_one, cluster)) = Cluster::alone() else {
-        return;
-    };
+    worstcase_skips::needs_root!();
+    let (_one, cluster) = Cluster::alone();
     let (remote, folder) = (Controller::fresh(), folder());
     let at = |name: &str| folder.path().join(name);
     let refused = cluster.run(&remote, "partition=nowhere", &at("refused"));

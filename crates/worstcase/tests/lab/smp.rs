@@ -68,9 +68,18 @@ fn disturb(mut command: Child, folder: &Path) {
     assert!(stopped > 10, "stopped {stopped} times only");
 }
 
-/// Measures while QEMU's threads are kicked and stopped.
+/// Boots and measures while QEMU's threads are kicked and stopped. A boot must come to what the shared one came to, page for page.
+pub fn boot_and_measure_disturbed(words: &str) -> Vec<Record> {
+    disturbed(&Controller::held_to_shared(), words)
+}
+
+/// Measures so, on the snapshots of boots that were left in peace.
 pub fn measure_disturbed(words: &str) -> Vec<Record> {
-    let (controller, folder) = (Controller::fresh(), folder());
+    disturbed(&Controller::on_shared_snapshots(), words)
+}
+
+fn disturbed(controller: &Controller, words: &str) -> Vec<Record> {
+    let folder = folder();
     let (run, qemu) = (folder.path().join("run"), folder.path().join("qemu"));
     let kicked = "for word do shift; case \"$word\" in *plugin.so,*) word=\"$word,kicks=7\";; esac; \
                   set -- \"$@\" \"$word\"; done\nexec qemu-system-x86_64 \"$@\"";
@@ -95,7 +104,7 @@ fn cpus_repeat_to_the_bit_however_the_host_interferes() {
     let digests: BTreeSet<_> = calm.iter().map(|r| &r.digest).collect();
     assert_eq!(digests.len(), 3, "another number of CPUs is another machine");
 
-    let disturbed = measure_disturbed(&plain());
+    let disturbed = boot_and_measure_disturbed(&plain());
     assert_eq!(samples(&disturbed), samples(&calm));
 }
 

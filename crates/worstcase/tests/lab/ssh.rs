@@ -1,7 +1,7 @@
 //! Cells on machines that ssh reaches: an sshd on loopback, with keys of the test's own. Two names of it are two boards, each
 //! with a cache of its own.
 
-use crate::controller::{Controller, GENERIC, entries, folder, tree};
+use crate::controller::{Controller, GENERIC, entries, folder, shared, tree};
 use assert_cmd::Command;
 use std::fs;
 use std::net::TcpListener;
@@ -124,9 +124,9 @@ fn stderr(assert: &assert_cmd::assert::Assert) -> String {
 #[test]
 fn a_board_that_dies_changes_no_byte_and_boards_that_differ_are_told() {
     let (boards, folder) = (Boards::start(), folder());
-    let (local, remote) = (Controller::fresh(), Controller::fresh());
+    let remote = Controller::fresh();
     let at = |name: &str| folder.path().join(name);
-    local.run(&matrix(), &at("local")).assert().success();
+    shared().run(&matrix(), &at("local")).assert().success();
 
     let hosts = boards.hosts(&["board1", "board2"], "");
     let victim = boards.cache("board2");

@@ -222,10 +222,7 @@ fn only_so_many_segments_are_kept() {
 
 #[test]
 fn what_led_to_the_latest_is_kept_with_each_segment_and_explained() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not done: needs root");
-        return;
-    }
+    worstcase_skips::needs_root!();
     let watch = Watch::new();
     let child = watch.start(&["--captures", "2"]);
     until("three segments are begun", || watch.records().len() >= 3);
