@@ -1,8 +1,6 @@
 //! Loads whose parents are killed: what [`clean`] has to find.
 
-use crate::bench::{
-    Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, load, reap_within, start, within,
-};
+use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, load, reap_within, start, within};
 use crate::running::LOADS;
 use std::fs;
 use std::io::{self, Read, Write};

@@ -21,6 +21,9 @@ pub struct Controller {
     _keep: Box<dyn Send + Sync>,
 }
 
+/// The subject that most tests are about, and which a [`Controller::booted`] has.
+const USUAL: &str = "--kernel debian:6.1 --preempt full";
+
 /// The controller of most tests: what one test booted, the others need not boot again.
 pub fn shared() -> &'static Controller {
     static CONTROLLER: OnceLock<Controller> = OnceLock::new();
@@ -30,40 +33,38 @@ pub fn shared() -> &'static Controller {
         lock.lock().unwrap();
         // A static is never dropped: what the run before left goes now.
         let _ = fs::remove_dir_all(&cache);
-        fs::create_dir_all(&cache).unwrap();
+        let usual = usual(&cache);
+        fs::create_dir_all(&usual).unwrap();
+        let booted = Controller::at(usual, ());
+        booted.measure(&format!("{USUAL} --load idle --samples 1 --seeds 1"));
+        copy_boot(&booted.cache, &cache);
         Controller::at(cache, lock)
     })
 }
 
-/// The subject that most tests are about, and which a [`Controller::booted`] has.
-pub const USUAL: &str = "--kernel debian:6.1 --preempt full";
-
-/// A boot is 15 seconds of CPU time. What the cache has of the one of [`USUAL`]: its snapshot, and what every later boot of it is
-/// held to.
-fn usual_boot() -> &'static Path {
-    static BOOTED: OnceLock<PathBuf> = OnceLock::new();
-    BOOTED.get_or_init(|| {
-        let alone = shared().cache.join("usual");
-        fs::create_dir_all(&alone).unwrap();
-        let controller = Controller::at(alone, ());
-        controller.measure(&format!("{USUAL} --load idle --samples 1 --seeds 1"));
-        for area in BOOTED_AREAS {
-            copy(&controller.cache.join(area), &shared().cache.join(area));
-        }
-        controller.cache.clone()
-    })
+/// The cache in which nothing but [`USUAL`] is booted. A boot is eleven seconds of CPU time, and many tests have caches of their
+/// own in which the boot is not what they test: they copy this one.
+fn usual(shared: &Path) -> PathBuf {
+    shared.join("usual")
 }
 
-/// Where a cache has what a boot came to.
-const BOOTED_AREAS: [&str; 3] = ["snapshots", "boots", "ready"];
+/// Gives the boot of [`USUAL`] to a cache with which nobody works.
+pub fn give_boot(cache: &Path) {
+    copy_boot(&usual(&shared().cache), cache);
+}
 
-/// Copies what is in a folder into another one. A machine's memory is a sparse file.
-fn copy(from: &Path, to: &Path) {
+/// Copies what a cache has of its boots.
+fn copy_boot(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     let mut cp = std::process::Command::new("cp");
-    cp.args(["--recursive", "--sparse=always", "--reflink=auto", "--no-clobber"]);
-    let copied = cp.arg(from.join(".")).arg(to).status();
-    assert!(copied.unwrap().success(), "{} cannot be copied", from.display());
+    // A machine's memory is a sparse file.
+    cp.args(["--recursive", "--sparse=always", "--reflink=auto"]);
+    cp.args(["snapshots", "boots", "ready"].map(|area| from.join(area)));
+    assert!(
+        cp.arg(to).status().unwrap().success(),
+        "{} cannot be copied",
+        from.display()
+    );
 }
 
 /// An empty folder on the disk of the build, which has room for a machine's memory.
@@ -115,15 +116,8 @@ impl Controller {
     /// done to copies.
     pub fn booted() -> Controller {
         let controller = Controller::fresh();
-        controller.give_boot();
+        give_boot(&controller.cache);
         controller
-    }
-
-    /// Copies of what it is to have of the boot of [`USUAL`], and has not.
-    pub fn give_boot(&self) {
-        for area in BOOTED_AREAS {
-            copy(&usual_boot().join(area), &self.cache.join(area));
-        }
     }
 
     /// One that has no snapshot, but knows what the boots of the shared one came to: its own must come to the same.

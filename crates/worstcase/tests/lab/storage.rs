@@ -1,6 +1,6 @@
 //! Disks that are full or read-only, and files that were cut short: never read as results.
 
-use crate::controller::{Controller, GENERIC, entries, folder, link_kernels, qemu_that, shared};
+use crate::controller::{Controller, GENERIC, entries, folder, give_boot, link_kernels, qemu_that, shared};
 use crate::failures::{failure, one_line};
 use assert_cmd::Command;
 use std::fs::{self, File};
@@ -96,7 +96,7 @@ fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
         let failed = failure(boots, 4);
         assert!(says.iter().all(|word| failed.line.contains(word)), "{}", failed.line);
         assert!(failed.console.contains("QEMU ended unexpectedly"), "{}", failed.console);
-        controller.give_boot();
+        give_boot(controller.cache());
         again(&controller, &at("second"), &[]);
     }
     fs::remove_dir_all(&kept).unwrap();
@@ -172,6 +172,7 @@ fn a_disk_that_is_full_of_cache() {
     refused.arg("--qemu").arg(&broken);
     one_line(refused, 5, &says);
     disk.resize("1300m");
+    give_boot(&disk.0);
     at_disk("run").assert().success();
     // Enough for nothing more: the cell cannot be kept.
     fs::remove_dir_all(disk.0.join("cells")).unwrap();
