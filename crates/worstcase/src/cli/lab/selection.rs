@@ -7,8 +7,6 @@ use clap::Args;
 use worstcase_plan::parameters::KernelChoice;
 use worstcase_plan::{Experiment, Model, Preempt, Venue};
 use worstcase_contract::Nanos;
-use worstcase_contract::priorities::Priorities;
-
 /// Which kernels.
 #[derive(Debug, Args)]
 pub struct Kernels {
