@@ -1,4 +1,4 @@
-//! `worstcase show --json`: ensembles and verdicts for programs. Times in ns; `docs/formats.md` has the fields.
+//! `worstcase show --json`: ensembles and verdicts for programs. Times in ns; `docs/formats-output.md` has the fields.
 
 use super::probes::PROBES;
 use super::table::json::rows;

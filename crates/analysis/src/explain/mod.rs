@@ -29,12 +29,12 @@ use std::any::type_name;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use worstcase_base::progress::{Progress, Work};
-use worstcase_kernels::ResolveOptions;
-use worstcase_lab::additions::Additions;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Bench, Details, Line};
-use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 use worstcase_contract::names;
+use worstcase_kernels::ResolveOptions;
+use worstcase_lab::additions::Additions;
+use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// Where breakdowns are in the cache.
 const AREA: &str = "breakdowns";

@@ -1,4 +1,4 @@
-//! `worstcase compare --json`: times in ns; `docs/formats.md` has the fields.
+//! `worstcase compare --json`: times in ns; `docs/formats-output.md` has the fields.
 
 use super::Shown;
 use serde_json::{Value, json};

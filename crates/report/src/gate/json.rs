@@ -1,4 +1,4 @@
-//! `worstcase gate --json`: times in ns; `docs/formats.md` has the fields.
+//! `worstcase gate --json`: times in ns; `docs/formats-output.md` has the fields.
 
 use super::Shown;
 use crate::compare::json::side;

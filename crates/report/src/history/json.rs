@@ -1,4 +1,4 @@
-//! `worstcase history --json`: times in ns; `docs/formats.md` has the fields.
+//! `worstcase history --json`: times in ns; `docs/formats-output.md` has the fields.
 
 use serde_json::json;
 use worstcase_results::history::{History, LEVEL};

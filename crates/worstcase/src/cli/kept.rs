@@ -3,8 +3,8 @@
 use clap::Args;
 use std::path::PathBuf;
 use worstcase_base::duration;
-use worstcase_plan::{Experiment, Problem};
 use worstcase_contract::Nanos;
+use worstcase_plan::{Experiment, Problem};
 
 /// Where a run is kept, and what limit it is judged by.
 #[derive(Debug, Args)]

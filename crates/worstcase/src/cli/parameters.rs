@@ -5,11 +5,11 @@ use clap::builder::{StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::marker::PhantomData;
-use worstcase_plan::Venue;
-use worstcase_plan::parameters::{self, Given, Parameter, Values};
 use worstcase_contract::loads::LOADS;
 use worstcase_contract::probe::PROBES;
 use worstcase_contract::venue::Only;
+use worstcase_plan::Venue;
+use worstcase_plan::parameters::{self, Given, Parameter, Values};
 
 /// Which parameters a command takes.
 pub trait Choice {

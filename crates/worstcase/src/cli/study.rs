@@ -17,6 +17,7 @@ use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_plan::study::{self, Study, Variant};
 use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
+use worstcase_report::terminal::Style;
 use worstcase_report::{demands, then_now};
 
 /// Examples of the group.

@@ -62,6 +62,136 @@ fn every_crate_stands_in_the_drawing_of_the_house() {
     }
 }
 
+/// As `wc -w` counts them.
+const WORDS_IN_A_PAGE: usize = 4_500;
+const WORDS_IN_README: usize = 900;
+const WORDS_IN_ALL: usize = 50_000;
+
+/// All Markdown of the project but what tests read.
+fn pages() -> Vec<PathBuf> {
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|end| end == "md");
+    let own = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let crates = own(root().join("crates")).flat_map(|path| files_below(&path));
+    let is_of_a_test = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "tests");
+    own(root())
+        .chain(own(root().join("docs")))
+        .chain(crates.filter(|path| !is_of_a_test(path)))
+        .filter(is_page)
+        .collect()
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| match path.is_dir() {
+            true => files_below(&path),
+            false => vec![path],
+        })
+        .collect()
+}
+
+/// Lines outside of blocks of code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence && !line.starts_with("    ")
+    })
+}
+
+/// What a heading is called in a link to it: GitHub's rule.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The headings of a page as links name them; one that stands twice has a number the second time.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in prose(text).filter(|line| line.starts_with('#')) {
+        let name = anchor(line.trim_start_matches('#'));
+        let numbered = (1..).map(|n| format!("{name}-{n}"));
+        let free = std::iter::once(name.clone())
+            .chain(numbered)
+            .find(|name| !found.contains(name));
+        found.extend(free);
+    }
+    found
+}
+
+/// What stands between `](` and `)`, also where the link's text goes on in the next line.
+fn targets(text: &str) -> Vec<String> {
+    let prose: Vec<&str> = prose(text).collect();
+    let joined = prose.join("\n");
+    let links = joined.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    links.map(|(target, _)| target.to_string()).collect()
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    let mut followed = 0;
+    let mut broken = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for target in targets(&text).iter().filter(|target| !target.contains("://")) {
+            followed += 1;
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let to = match file {
+                "" => page.clone(),
+                file => page.with_file_name(file),
+            };
+            let is_there = match heading {
+                "" => to.exists(),
+                heading => fs::read_to_string(&to).is_ok_and(|text| anchors(&text).contains(heading)),
+            };
+            if !is_there {
+                broken.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(followed > 200, "{followed}");
+}
+
+#[test]
+fn links_are_named_as_github_names_them() {
+    assert_eq!(anchor(" `worstcase host try --json`"), "worstcase-host-try---json");
+    let text = "# A\n## B, c: d_e?\n```\n# none\n```\n## A\n";
+    let expected = ["a", "a-1", "b-c-d_e"].map(String::from);
+    assert_eq!(anchors(text), BTreeSet::from(expected));
+    assert_eq!(targets("see [a\nb](c.md#d), `[x](y)`"), ["c.md#d", "y"]);
+}
+
+#[test]
+fn no_page_is_longer_than_one_reads() {
+    let words = |page: &PathBuf| fs::read_to_string(page).unwrap().split_whitespace().count();
+    let pages = pages();
+    for page in &pages {
+        assert!(
+            words(page) <= WORDS_IN_A_PAGE,
+            "{}: {} words",
+            page.display(),
+            words(page)
+        );
+    }
+    let readme = words(&root().join("README.md"));
+    assert!(readme <= WORDS_IN_README, "README.md: {readme} words");
+    let all: usize = pages.iter().map(words).sum();
+    assert!(all <= WORDS_IN_ALL, "all documents: {all} words");
+}
+
+#[test]
+fn the_index_leads_to_every_page() {
+    let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    let linked: BTreeSet<String> = targets(&index).into_iter().collect();
+    for page in pages().iter().filter(|page| page.starts_with(root().join("docs"))) {
+        let name = page.file_name().unwrap().to_str().unwrap();
+        assert!(name == "README.md" || linked.contains(name), "{name}");
+    }
+}
+
 /// A list at a module's head, `name  what it is for`, names modules that there are.
 #[test]
 fn lists_of_modules_name_what_is_there() {

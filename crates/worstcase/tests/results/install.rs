@@ -57,7 +57,10 @@ fn the_version_has_the_commit_where_there_is_one_and_digests_of_what_results_dep
     let said = String::from_utf8(output.stdout).unwrap();
     let version = format!("worstcase {}", env!("CARGO_PKG_VERSION"));
     let (first, carried) = said.trim_end().split_once('\n').unwrap();
-    assert!(carried.starts_with("of lab results: guest ") && carried.contains("plugin-v4.so "), "{carried}");
+    assert!(
+        carried.starts_with("of lab results: guest ") && carried.contains("plugin-v4.so "),
+        "{carried}"
+    );
     let rest = first.strip_prefix(&version).unwrap();
     let commit = rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
     let is_commit = |text: &str| text.len() == 12 && text.chars().all(|c| c.is_ascii_hexdigit());

@@ -20,11 +20,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_base::Exit;
 use worstcase_base::progress::Silent;
+use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{Experiment, Plan, Venue};
-use worstcase_contract::Nanos;
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
 const HELP: &str = "\

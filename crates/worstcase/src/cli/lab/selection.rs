@@ -4,9 +4,10 @@ use crate::cli::Error;
 use crate::cli::kept::judged;
 use crate::cli::parameters::{Choice, ParameterArgs};
 use clap::Args;
+use worstcase_contract::Nanos;
 use worstcase_plan::parameters::KernelChoice;
 use worstcase_plan::{Experiment, Model, Preempt, Venue};
-use worstcase_contract::Nanos;
+
 /// Which kernels.
 #[derive(Debug, Args)]
 pub struct Kernels {

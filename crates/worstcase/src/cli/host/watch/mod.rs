@@ -23,6 +23,7 @@ use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{Order, run as watch};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{Experiment, Length, Plan, Venue};
+use worstcase_results::record::Selection;
 
 const HELP: &str = "\
 Examples:
