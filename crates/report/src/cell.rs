@@ -1,8 +1,10 @@
 //! One cell in every detail: what it was, where its periods went, a histogram, the worst samples.
 
 use super::noise::available;
+use super::table::terminal::figures as table_lines;
+use super::table::{ColumnKind, Table, field, name};
 use super::tail::CellTail;
-use super::terminal::Style;
+use super::terminal::{Style, WIDTH};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
@@ -218,11 +220,17 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
             "gap" => "began at",
             _ => "due at",
         };
-        for worst in &gathered.worst {
-            let latency = micros_exact(worst.latency);
-            let due = duration::show(worst.due);
-            out.push(format!("  {row} {:>8}  {latency:>12}  {at} {due}", worst.index));
-        }
+        let fields = [
+            name("index", row, |worst: &SampleRow| u64::from(worst.index)),
+            field(ColumnKind::ExactTime, "latency_ns", "us", |worst: &SampleRow| {
+                worst.latency
+            }),
+            field(ColumnKind::Words, "due_ns", at, |worst: &SampleRow| {
+                duration::show(worst.due)
+            }),
+        ];
+        let table = Table::new("worst", "", &fields, &gathered.worst);
+        out.extend(table_lines(&table, WIDTH).iter().map(|line| format!("  {line}")));
     }
     // In the lab the census bounds the run, and says more than an estimate.
     if subject.venue() == Venue::Host && record.details.is_none() {

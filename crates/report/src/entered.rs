@@ -2,6 +2,8 @@
 //! several as a matrix for each load: causes as rows, subjects as columns.
 
 use super::noise::available;
+use super::table::terminal::figures_with;
+use super::table::{ColumnKind, Field, Table, field};
 use super::terminal::{Style, distinct};
 use worstcase_analysis::noise::{Entered, Row};
 use worstcase_base::duration;
@@ -48,10 +50,27 @@ fn column(number: usize) -> String {
     }
 }
 
+/// A cause, and how often it came to each subject in a second; nothing where that was not measured.
+struct CauseRates<'a> {
+    name: String,
+    sent_by: Option<&'a str>,
+    rates: Vec<Option<f64>>,
+}
+
+impl CauseRates<'_> {
+    fn total(&self) -> f64 {
+        self.rates.iter().flatten().sum()
+    }
+}
+
 /// Of all seeds together; what came most often first.
 fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -> Vec<String> {
-    let rows = cells.iter().flat_map(|cell| &cell.rows);
-    let causes = distinct(rows.map(|row| (row.name.as_str(), row.sent_by.as_deref())));
+    let causes = distinct(
+        cells
+            .iter()
+            .flat_map(|cell| &cell.rows)
+            .map(|row| (row.name.as_str(), row.sent_by.as_deref())),
+    );
     let rates = |times: &dyn Fn(&Entered) -> u64| -> Vec<Option<f64>> {
         let rate = |subject: &&str| {
             let of_subject = || cells.iter().filter(|cell| cell.subject == **subject);
@@ -61,32 +80,49 @@ fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -
         };
         subjects.iter().map(rate).collect()
     };
-    let of_cause = |cause: &(&str, Option<&str>)| {
+    let of_cause = |(name, sent_by): &(&'_ str, Option<&'_ str>)| {
         rates(&|cell| {
-            let same = |row: &&Row| (row.name.as_str(), row.sent_by.as_deref()) == *cause;
+            let same = |row: &&Row| (row.name.as_str(), row.sent_by.as_deref()) == (*name, *sent_by);
             cell.rows.iter().filter(same).map(|row| row.times).sum()
         })
     };
-    let mut rows: Vec<_> = causes.iter().map(|cause| (*cause, of_cause(cause))).collect();
-    let total = |row: &[Option<f64>]| row.iter().flatten().sum::<f64>();
-    rows.sort_by(|a, b| total(&b.1).total_cmp(&total(&a.1)).then_with(|| a.0.cmp(&b.0)));
-    let numbers = |rates: &[Option<f64>]| -> String {
-        let text = |rate: &Option<f64>| format!("{:>8}", rate.map_or("-".into(), times_a_second));
-        rates.iter().map(text).collect()
+    let mut rows: Vec<CauseRates> = causes
+        .iter()
+        .map(|cause| CauseRates {
+            name: format!("  {}", cause.0),
+            sent_by: cause.1,
+            rates: of_cause(cause),
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        b.total()
+            .total_cmp(&a.total())
+            .then_with(|| (&a.name, a.sent_by).cmp(&(&b.name, b.sent_by)))
+    });
+    let gaps = CauseRates {
+        name: "gaps".into(),
+        sent_by: None,
+        rates: rates(&|cell| cell.gaps.gaps + cell.gaps.lost),
     };
-    let heading: String = names.iter().map(|name| format!("{name:>8}")).collect();
-    let gaps = rates(&|cell| cell.gaps.gaps + cell.gaps.lost);
-    let mut lines = vec![
-        format!("{heading}  {}", plain(load)),
-        format!("{}  gaps", numbers(&gaps)),
-    ];
-    for ((name, sent_by), rates) in &rows {
-        lines.push(format!("{}    {}", numbers(rates), plain(name)));
-        if let Some(sent_by) = sent_by {
-            lines.push(format!("{:1$}      sent by {2}", "", 8 * names.len(), plain(sent_by)));
-        }
-    }
-    lines
+    rows.insert(0, gaps);
+    let rate = |(nth, heading): (usize, &String)| {
+        let rate = move |row: &CauseRates| row.rates[nth].map(times_a_second);
+        field(ColumnKind::Words, heading.clone(), heading.clone(), rate)
+    };
+    let mut fields: Vec<Field<CauseRates>> = names.iter().enumerate().map(rate).collect();
+    fields.push(field(ColumnKind::Text, "cause", load, |row: &CauseRates| {
+        row.name.clone()
+    }));
+    let below = |nth: usize| sent_by(rows[nth].sent_by);
+    figures_with(&Table::new("rates", "", &fields, &rows), below)
+}
+
+/// The sender, if it is known, under what it sent.
+fn sent_by(sender: Option<&str>) -> Vec<String> {
+    sender
+        .map(|sender| format!("{:54}  sent by {}", "", plain(sender)))
+        .into_iter()
+        .collect()
 }
 
 fn times_a_second(rate: f64) -> String {
@@ -127,21 +163,15 @@ fn table(cell: &Entered, style: Style) -> String {
 }
 
 fn rows(rows: &[Row]) -> Vec<String> {
-    const COLUMNS: [&str; 4] = ["gaps", "times", "instructions", "most in a gap"];
-    let numbers = |row: &Row| [row.gaps, row.times, row.instructions.0, row.longest.0].map(grouped);
-    let line = |values: [String; 4], name: &str| {
-        let columns = values.iter().zip(COLUMNS).map(|(value, column)| {
-            let width = column.len().max(11);
-            format!("{value:>width$}")
-        });
-        format!("{}  {}", columns.collect::<Vec<_>>().join("  "), plain(name))
-    };
-    let mut lines = vec![line(COLUMNS.map(String::from), "what")];
-    for row in rows {
-        lines.push(line(numbers(row), &row.name));
-        if let Some(sent_by) = &row.sent_by {
-            lines.push(format!("{:54}  sent by {}", "", plain(sent_by)));
-        }
-    }
-    lines
+    let count = |key: &str, heading: &str, count: fn(&Row) -> u64| field(ColumnKind::Count, key, heading, count);
+    let fields = [
+        count("gaps", "gaps", |row| row.gaps),
+        count("times", "times", |row| row.times),
+        count("instructions", "instructions", |row| row.instructions.0),
+        count("longest", "most in a gap", |row| row.longest.0),
+        field(ColumnKind::Text, "name", "what", |row: &Row| row.name.clone()),
+    ];
+    figures_with(&Table::new("rows", "", &fields, rows), |nth| {
+        sent_by(rows[nth].sent_by.as_deref())
+    })
 }

@@ -1,10 +1,11 @@
 //! What entered a CPU of this machine: a sentence, and a table of causes with their senders and remedies.
 
 use super::breakdown::terminal::wrapped;
+use super::table::terminal::figures_with;
+use super::table::{ColumnKind, Table, field};
 use super::terminal::Style;
 use worstcase_analysis::isolate::{Answer, Cpu, Judgement, Line};
-use worstcase_base::format::{counted, grouped, micros, plain};
-use worstcase_contract::Nanos;
+use worstcase_base::format::{counted, grouped, plain};
 
 /// Below the four columns of figures.
 const INDENT: usize = 39;
@@ -29,16 +30,11 @@ pub fn terminal(answer: &Answer, style: Style) -> String {
 
 fn of_cpu(cpu: &Cpu, time_ns: u64, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(&plain(&cpu.sentence)), whose(cpu)];
-    if !cpu.lines.is_empty() {
-        lines.push(String::new());
-        lines.push(format!(
-            "{:>9}{:>9}{:>11}{:>10}  cause",
-            "times", "a second", "total us", "worst us"
-        ));
-    }
     let causes = Cause::of(&cpu.lines);
-    for cause in causes.iter().take(SHOWN) {
-        lines.extend(cause.rows(time_ns));
+    let rows: Vec<EntryRow> = causes.iter().take(SHOWN).flat_map(Cause::rows).collect();
+    if !rows.is_empty() {
+        lines.push(String::new());
+        lines.extend(figures_with(&table(&rows, time_ns), |nth| rows[nth].below.clone()));
     }
     if causes.len() > SHOWN {
         lines.push(format!(
@@ -99,53 +95,76 @@ impl<'a> Cause<'a> {
         self.lines.iter().map(|line| of(line)).sum()
     }
 
-    fn rows(&self, time_ns: u64) -> Vec<String> {
+    /// A row of all its senders, and one of each where there are several. The remedy stands below the last.
+    fn rows(&self) -> Vec<EntryRow> {
         let first = self.lines[0];
-        let worst = self.lines.iter().filter_map(|line| line.worst_ns).max();
-        let (count, total) = (self.sum(|line| line.count), self.sum(|line| line.total_ns));
         let excluded = if first.is_excluded { " (excluded)" } else { "" };
-        let figures = figures(count, total, worst, time_ns);
-        let mut rows = vec![format!("{figures}{}{excluded}", plain(&first.cause))];
-        rows.extend(match &self.lines[..] {
-            [Line { sent_by: None, .. }] => Vec::new(),
-            [Line { sent_by: Some(one), .. }] => vec![format!("{:INDENT$}  sent by {}", "", plain(one))],
-            several => senders(several, time_ns),
-        });
-        rows.extend(wrapped(&format!("{:INDENT$}  remedy: ", ""), &first.remedy));
+        let mut rows = vec![EntryRow::of(&self.lines, format!("{}{excluded}", first.cause))];
+        match &self.lines[..] {
+            [Line { sent_by: None, .. }] => {}
+            [Line { sent_by: Some(one), .. }] => {
+                rows[0].below.push(format!("{:INDENT$}  sent by {}", "", plain(one)));
+            }
+            several => rows.extend(senders(several)),
+        }
+        let remedy = wrapped(&format!("{:INDENT$}  remedy: ", ""), &first.remedy);
+        rows.iter_mut()
+            .next_back()
+            .into_iter()
+            .for_each(|row| row.below.extend(remedy.clone()));
         rows
     }
 }
 
-/// A line a sender, the last for all that have no line of their own.
-fn senders(lines: &[&Line], time_ns: u64) -> Vec<String> {
-    let (shown, others) = lines.split_at(lines.len().min(SENDERS));
-    let mut rows: Vec<String> = shown
-        .iter()
-        .map(|line| {
-            let figures = figures(line.count, line.total_ns, line.worst_ns, time_ns);
-            let sent_by = line.sent_by.as_deref().unwrap_or("nobody who is known");
-            format!("{figures}  sent by {}", plain(sent_by))
-        })
-        .collect();
-    if !others.is_empty() {
-        let sum = |of: fn(&Line) -> Option<u64>| others.iter().map(|line| of(line)).sum::<Option<u64>>();
-        let worst = others.iter().filter_map(|line| line.worst_ns).max();
-        let figures = figures(sum(|line| line.count), sum(|line| line.total_ns), worst, time_ns);
-        rows.push(format!("{figures}  sent by {}", counted(others.len() as u64, "other")));
-    }
-    rows
+/// How often and for how long something entered.
+struct EntryRow {
+    count: Option<u64>,
+    total_ns: Option<u64>,
+    worst_ns: Option<u64>,
+    cause: String,
+    /// What there is to say of it.
+    below: Vec<String>,
 }
 
-fn figures(count: Option<u64>, total: Option<u64>, worst: Option<u64>, time_ns: u64) -> String {
-    let time = |ns: Option<u64>| ns.map_or("-".into(), |ns| micros(Nanos(ns)));
-    let rate = |count: u64| a_second(count as f64 * 1e9 / time_ns.max(1) as f64);
-    format!(
-        "{:>9}{:>9}{:>11}{:>10}  ",
-        count.map_or("-".into(), grouped),
-        count.map_or("-".into(), rate),
-        time(total),
-        time(worst)
-    )
+impl EntryRow {
+    fn of(lines: &[&Line], cause: String) -> EntryRow {
+        EntryRow {
+            count: lines.iter().map(|line| line.count).sum(),
+            total_ns: lines.iter().map(|line| line.total_ns).sum(),
+            worst_ns: lines.iter().filter_map(|line| line.worst_ns).max(),
+            cause,
+            below: Vec::new(),
+        }
+    }
+}
+
+fn table(rows: &[EntryRow], time_ns: u64) -> Table {
+    let rate = move |row: &EntryRow| row.count.map(|n| a_second(n as f64 * 1e9 / time_ns.max(1) as f64));
+    let fields = [
+        field(ColumnKind::Count, "count", "times", |row: &EntryRow| row.count),
+        field(ColumnKind::Words, "a_second", "a second", rate),
+        field(ColumnKind::Time, "total_ns", "total us", |row: &EntryRow| row.total_ns),
+        field(ColumnKind::Time, "worst_ns", "worst us", |row: &EntryRow| row.worst_ns),
+        field(ColumnKind::Text, "cause", "cause", |row: &EntryRow| row.cause.clone()),
+    ];
+    Table::new("entries", "", &fields, rows)
+}
+
+/// A row a sender, the last for all that have none of their own.
+fn senders(lines: &[&Line]) -> Vec<EntryRow> {
+    let (shown, others) = lines.split_at(lines.len().min(SENDERS));
+    let sent_by = |name: &str| format!("  sent by {name}");
+    let row = |line: &&Line| {
+        EntryRow::of(
+            &[line],
+            sent_by(line.sent_by.as_deref().unwrap_or("nobody who is known")),
+        )
+    };
+    let mut rows: Vec<EntryRow> = shown.iter().map(row).collect();
+    if !others.is_empty() {
+        rows.push(EntryRow::of(others, sent_by(&counted(others.len() as u64, "other"))));
+    }
+    rows
 }
 
 fn a_second(rate: f64) -> String {

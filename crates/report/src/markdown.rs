@@ -1,4 +1,4 @@
-//! Foreign text and tables as Markdown (GitHub's and GitLab's kind).
+//! Foreign text as Markdown (GitHub's and GitLab's kind).
 
 use worstcase_base::format::plain;
 
@@ -27,18 +27,6 @@ pub fn commands(lines: &[String]) -> String {
         .unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     format!("{fence}sh\n{}\n{fence}", lines.join("\n"))
-}
-
-/// A table; the first `left` columns are aligned left, numbers right. Cells are Markdown already.
-pub fn table(headings: &[&str], left: usize, rows: &[Vec<String>]) -> Vec<String> {
-    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-    let rule: Vec<String> = (0..headings.len())
-        .map(|i| if i < left { "---" } else { "---:" }.to_string())
-        .collect();
-    let headings: Vec<String> = headings.iter().map(|h| h.to_string()).collect();
-    let mut lines = vec![line(&headings), line(&rule)];
-    lines.extend(rows.iter().map(|row| line(row)));
-    lines
 }
 
 #[cfg(test)]

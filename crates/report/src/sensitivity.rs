@@ -1,10 +1,11 @@
 //! Does a cell's maximum hold on other machines? A table, and the answer in a sentence.
 
-use crate::terminal::Style;
+use crate::table::terminal::figures;
+use crate::table::{ColumnKind, Table, field, name};
+use crate::terminal::{Style, WIDTH};
 use serde::Serialize;
 use worstcase_base::distinct;
-use worstcase_base::format::{grouped, micros, plain};
-use worstcase_contract::Nanos;
+use worstcase_base::format::{micros, plain};
 use worstcase_plan::sensitivity::Property;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::ensembles;
@@ -100,6 +101,22 @@ impl Sensitivity {
         })
     }
 
+    /// Thousands of instructions read as microseconds do.
+    fn table(&self) -> Table {
+        let instructions =
+            |key: &str, heading: &str, count: fn(&Row) -> Option<u64>| field(ColumnKind::Time, key, heading, count);
+        let fields = [
+            name("varied", "varied", |row: &Row| row.varied),
+            name("value", "", |row: &Row| row.value.clone()),
+            field(ColumnKind::Count, "samples", "samples", |row: &Row| row.samples),
+            instructions("median_instructions", "median", |row| Some(row.median_instructions)),
+            instructions("p99_instructions", "p99", |row| row.p99_instructions),
+            instructions("max_instructions", "max", |row| Some(row.max_instructions)),
+            field(ColumnKind::Factor, "ratio", "ratio", |row: &Row| row.ratio),
+        ];
+        Table::new("rows", "", &fields, &self.rows)
+    }
+
     /// For the terminal.
     pub fn terminal(&self, style: Style) -> String {
         let seeds = self.rows.first().map_or(0, |row| row.seeds);
@@ -107,24 +124,8 @@ impl Sensitivity {
             style.bold(&format!("{}: the same cell on other machines", plain(&self.cell))),
             format!("thousand instructions (virtual us at 1000 MIPS) over {seeds} seeds"),
             String::new(),
-            format!(
-                "{:<18} {:<14} {:>10} {:>9} {:>9} {:>9} {:>7}",
-                "varied", "", "samples", "median", "p99", "max", "ratio"
-            ),
         ];
-        let thousands = |n: u64| micros(Nanos(n));
-        out.extend(self.rows.iter().map(|row| {
-            format!(
-                "{:<18} {:<14} {:>10} {:>9} {:>9} {:>9} {:>7.2}",
-                row.varied,
-                row.value,
-                grouped(row.samples),
-                thousands(row.median_instructions),
-                row.p99_instructions.map_or("–".into(), thousands),
-                thousands(row.max_instructions),
-                row.ratio
-            )
-        }));
+        out.extend(figures(&self.table(), WIDTH));
         out.extend([String::new(), self.sentence.clone(), String::new()]);
         out.join("\n")
     }

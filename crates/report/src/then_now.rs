@@ -4,7 +4,7 @@ use super::table::terminal::figures;
 use super::table::{ColumnKind, Table, field, name};
 use super::terminal::{Style, WIDTH, distinct};
 use worstcase_base::format::plain;
-use worstcase_plan::study::published::{Published, factor};
+use worstcase_plan::study::published::{Figure as PublishedFigure, Published, factor};
 use worstcase_results::published::{Agreement, Comparison};
 use worstcase_results::stats::ranks::Shift;
 
@@ -105,32 +105,29 @@ pub fn of_study(groups: &[Published], style: Style) -> Vec<String> {
     for group in groups {
         lines.push(String::new());
         lines.push(plain(&group.what));
-        let longest = group
-            .figures
-            .iter()
-            .map(|figure| figure.of.chars().count())
-            .max()
-            .unwrap_or(0);
-        let said = group
-            .figures
-            .iter()
-            .map(|figure| figure.said.to_string().chars().count())
-            .max()
-            .unwrap_or(0);
-        for figure in &group.figures {
-            let cell = figure.cell.as_ref().or(figure.host.as_ref());
-            let cell = cell.map_or("no cell".to_string(), ToString::to_string);
-            let then = figure.said.to_string();
-            lines.push(format!(
-                "  {:longest$}  {:said$}  now: {}",
-                plain(&figure.of),
-                plain(&then),
-                plain(&cell)
-            ));
-        }
+        lines.extend(
+            figures(&figures_to_come(group), WIDTH)
+                .iter()
+                .map(|line| format!("  {line}")),
+        );
         lines.extend(told(group));
     }
     lines
+}
+
+/// Published figures, and the cell that will stand beside each.
+fn figures_to_come(group: &Published) -> Table {
+    let fields = [
+        name("of", "figure", |figure: &PublishedFigure| figure.of.clone()),
+        field(ColumnKind::Words, "then", "then", |figure: &PublishedFigure| {
+            figure.said.to_string()
+        }),
+        field(ColumnKind::Text, "cell", "now", |figure: &PublishedFigure| {
+            let cell = figure.cell.as_ref().or(figure.host.as_ref());
+            cell.map_or("no cell".to_string(), ToString::to_string)
+        }),
+    ];
+    Table::new("published", "", &fields, &group.figures)
 }
 
 fn told(group: &Published) -> [String; 2] {

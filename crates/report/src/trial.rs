@@ -1,44 +1,45 @@
 //! What each of a machine's settings brought: a table, and the answer in a sentence.
 
-use crate::terminal::Style;
+use crate::table::terminal::figures;
+use crate::table::{ColumnKind, Table, TableValue, field, name};
+use crate::terminal::{Style, WIDTH};
 use worstcase_analysis::trial::{Says, Shortest, Trial, Tried};
 use worstcase_base::format::{micros, plain};
 use worstcase_results::stats::interval::AIM;
 
 /// For the terminal.
 pub fn terminal(trial: &Trial, title: &str, style: Style) -> String {
-    let width = trial.variants.iter().map(|v| v.name.len()).max().unwrap_or(0).max(7);
     let rounds = trial.variants.first().map_or(0, |v| v.maxima_ns.len());
     let mut out = vec![
         style.bold(&plain(title)),
         format!("the highest latency of each of {rounds} rounds, in us; ratio: to the machine as it is"),
         String::new(),
-        format!(
-            "{:<width$} {:>9} {:>9} {:>9}  {:<22} says",
-            "set", "median", "lowest", "highest", "ratio"
-        ),
     ];
-    out.extend(trial.variants.iter().map(|tried| line(tried, width)));
+    out.extend(figures(&table(trial), WIDTH));
     out.push(String::new());
     out.extend(answer(trial));
     out.push(String::new());
     out.join("\n")
 }
 
-fn line(tried: &Tried, width: usize) -> String {
-    let lowest = tried.maxima_ns.iter().copied().min().unwrap_or_default();
-    let ratio = tried
-        .ratio
-        .map_or_else(String::new, |r| format!("{:.2} ({:.2}..{:.2})", r.best, r.low, r.high));
-    let line = format!(
-        "{:<width$} {:>9} {:>9} {:>9}  {ratio:<22} {}",
-        tried.name,
-        micros(tried.median_ns),
-        micros(lowest),
-        micros(tried.highest()),
-        says(tried.says)
-    );
-    line.trim_end().to_string()
+fn table(trial: &Trial) -> Table {
+    let lowest = |tried: &Tried| tried.maxima_ns.iter().copied().min();
+    let fields = [
+        name("set", "set", |tried: &Tried| tried.name.clone()),
+        field(ColumnKind::Time, "median_ns", "median", |tried: &Tried| tried.median_ns),
+        field(ColumnKind::Time, "lowest_ns", "lowest", lowest),
+        field(ColumnKind::Time, "highest_ns", "highest", Tried::highest),
+        field(ColumnKind::Factor, "ratio", "ratio", |tried: &Tried| {
+            tried.ratio.map(|r| r.best)
+        }),
+        field(ColumnKind::Number(2), "ratio_interval", "interval", |tried: &Tried| {
+            tried
+                .ratio
+                .map(|r| TableValue::Between(r.low, r.high, Some(r.coverage)))
+        }),
+        field(ColumnKind::Text, "says", "says", |tried: &Tried| says(tried.says)),
+    ];
+    Table::new("trial", "", &fields, &trial.variants)
 }
 
 fn says(says: Says) -> &'static str {
@@ -119,10 +120,10 @@ mod tests {
         a trial
         the highest latency of each of 6 rounds, in us; ratio: to the machine as it is
 
-        set            median    lowest   highest  ratio                  says
-        as-it-is          210       190       300
-        ksm               230       195       310  1.00 (0.78..1.24)      no difference shown
-        idle-states      41.0      38.0      60.0  0.20 (0.15..0.27)      better
+        set           median  lowest  highest  ratio    interval  says
+        as-it-is         210     190      300      -           -
+        ksm              230     195      310  x1.00  0.78..1.24  no difference shown
+        idle-states     41.0    38.0     60.0  x0.20  0.15..0.27  better
 
         It helps: idle-states.
         The fewest settings that stayed within 100 us in every round: idle-states.

@@ -25,7 +25,7 @@ pub fn mail(found: &Found) -> String {
         out.push(format!("Date:   {}\n", commit.date));
         out.push(format!("    {}\n", one_line(&commit.subject)));
     }
-    out.extend(found.table());
+    out.extend(found.lines());
     out.push(String::new());
     out.push(format!(
         "Measured with worstcase in {}. Times are virtual: they count instructions, so they\n\

@@ -1,7 +1,10 @@
 //! As Markdown: for a bug report or a merge request.
 
 use super::Found;
-use crate::markdown::{commands, table, text};
+use crate::markdown::{commands, text};
+use crate::table::markdown::figures;
+use crate::table::{ColumnKind, Table, field, name};
+use worstcase_bisect::bisection::Step;
 use worstcase_bisect::search::Word;
 
 /// The text.
@@ -22,13 +25,7 @@ pub fn markdown(found: &Found) -> String {
     ));
     out.push(format!("- {}; {}", found.count(), text(found.measured_with)));
     out.push(String::new());
-    let headings = found.headings();
-    let rows: Vec<Vec<String>> = found
-        .rows()
-        .iter()
-        .map(|row| row.iter().map(|cell| text(cell)).collect())
-        .collect();
-    out.extend(table(&headings, 1, &rows));
+    out.extend(figures(&found.table()));
     out.push(String::new());
     if let Some(Err(why)) = found.reverted {
         out.extend([
@@ -46,19 +43,26 @@ pub fn markdown(found: &Found) -> String {
         ]);
     }
     out.extend(["<details><summary>Steps</summary>".to_string(), String::new()]);
-    let step = |step: &worstcase_bisect::bisection::Step| {
-        let word = match step.word {
-            Word::Good => "good".to_string(),
-            Word::Bad => "bad".to_string(),
-            Word::Skipped => format!("skipped: {}", step.why.as_deref().unwrap_or_default()),
-        };
-        let figures = worstcase_bisect::figures::line(&step.figures, found.criterion.measure());
-        vec![text(&step.candidate), text(&word), text(&figures)]
-    };
-    let steps: Vec<Vec<String>> = found.ending.steps.iter().map(step).collect();
-    out.extend(table(&["kernel", "is", "figures"], 3, &steps));
+    out.extend(figures(&steps(found)));
     out.extend([String::new(), "</details>".to_string(), String::new()]);
     out.push(commands(found.commands));
     out.push(String::new());
     out.join("\n")
+}
+
+/// Every candidate, in the order in which they were measured.
+fn steps(found: &Found) -> Table {
+    let measure = found.criterion.measure();
+    let fields = [
+        name("kernel", "kernel", |step: &Step| step.candidate.clone()),
+        field(ColumnKind::Text, "is", "is", |step: &Step| match step.word {
+            Word::Good => "good".to_string(),
+            Word::Bad => "bad".to_string(),
+            Word::Skipped => format!("skipped: {}", step.why.as_deref().unwrap_or_default()),
+        }),
+        field(ColumnKind::Text, "figures", "figures", move |step: &Step| {
+            worstcase_bisect::figures::line(&step.figures, measure)
+        }),
+    ];
+    Table::new("steps", "", &fields, &found.ending.steps)
 }

@@ -6,7 +6,8 @@ mod markdown;
 pub use mail::mail;
 pub use markdown::markdown;
 
-use std::collections::BTreeSet;
+use crate::table::terminal::figures;
+use crate::table::{ColumnKind, Table, field, name};
 use worstcase_base::format::micros;
 use worstcase_bisect::bisection::{Ending, Step};
 use worstcase_bisect::criterion::Criterion;
@@ -37,6 +38,9 @@ pub struct Found<'a> {
     pub commands: &'a [String],
 }
 
+/// Widest line, in a mail too.
+const LINE: usize = 120;
+
 /// A cell before and after.
 #[derive(Debug, PartialEq)]
 struct Changed {
@@ -53,6 +57,11 @@ impl Changed {
         self.of > 0 && self.identical == self.of
     }
 
+    fn ratio(&self) -> Option<f64> {
+        let (before, after) = self.before.zip(self.after)?;
+        (before.0 > 0).then(|| after.0 as f64 / before.0 as f64)
+    }
+
     fn samples(&self) -> String {
         match self.is_identical() {
             true => "identical".to_string(),
@@ -63,13 +72,6 @@ impl Changed {
 
 fn value(value: Option<Nanos>) -> String {
     value.map_or("-".into(), micros)
-}
-
-fn times(before: Option<Nanos>, after: Option<Nanos>) -> String {
-    match (before, after) {
-        (Some(before), Some(after)) if before.0 > 0 => format!("x{:.2}", after.0 as f64 / before.0 as f64),
-        _ => "-".into(),
-    }
 }
 
 impl Found<'_> {
@@ -159,7 +161,7 @@ impl Found<'_> {
     /// For the terminal.
     pub fn terminal(&self) -> String {
         let mut lines = vec![self.sentence(), String::new()];
-        lines.extend(self.table());
+        lines.extend(self.lines());
         let skipped = self.skipped();
         if !skipped.is_empty() {
             lines.extend([String::new(), "could not be measured:".into()]);
@@ -174,46 +176,25 @@ impl Found<'_> {
         lines.join("\n") + "\n"
     }
 
-    /// The cells as plain text, the columns aligned.
-    fn table(&self) -> Vec<String> {
-        let mut rows = vec![self.headings().map(str::to_string).to_vec()];
-        rows.extend(self.rows());
-        let shown: BTreeSet<usize> = (0..rows[0].len())
-            .filter(|c| rows.iter().any(|row| row[*c] != "-" && row[*c] != "reverted"))
-            .collect();
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let line = |row: &Vec<String>| {
-            let cell = |column: &usize| match column {
-                0 => format!("{:<1$}", row[0], width(0)),
-                column => format!("{:>1$}", row[*column], width(*column)),
-            };
-            shown
-                .iter()
-                .map(cell)
-                .collect::<Vec<_>>()
-                .join("  ")
-                .trim_end()
-                .to_string()
-        };
-        rows.iter().map(line).collect()
+    /// The cells as plain text.
+    fn lines(&self) -> Vec<String> {
+        figures(&self.table(), LINE)
     }
 
-    fn headings(&self) -> [&'static str; 6] {
-        ["cell, virtual us", "before", "after", "ratio", "reverted", "samples"]
-    }
-
-    fn rows(&self) -> Vec<Vec<String>> {
-        let row = |cell: &Changed| {
-            vec![
-                cell.cell.clone(),
-                value(cell.before),
-                value(cell.after),
-                times(cell.before, cell.after),
-                value(cell.reverted),
-                cell.samples(),
-            ]
+    /// The cells before and after.
+    fn table(&self) -> Table {
+        let time = |key: &str, heading: &str, time: fn(&Changed) -> Option<Nanos>| {
+            field(ColumnKind::Time, key, heading, time).optional()
         };
-        self.cells().iter().map(row).collect()
+        let fields = [
+            name("cell", "cell, virtual us", |cell: &Changed| cell.cell.clone()),
+            time("before_ns", "before", |cell| cell.before),
+            time("after_ns", "after", |cell| cell.after),
+            field(ColumnKind::Factor, "ratio", "ratio", Changed::ratio).optional(),
+            time("reverted_ns", "reverted", |cell| cell.reverted),
+            field(ColumnKind::Words, "samples", "samples", Changed::samples),
+        ];
+        Table::new("cells", "", &fields, &self.cells())
     }
 }
 

@@ -56,7 +56,7 @@ fn versions_of_packages() {
     let lines: Vec<&str> = terminal.lines().collect();
     assert_eq!(
         lines[3],
-        "none: fork, wakeup    30.0    120  x4.00  1 of 2 seeds identical"
+        "none: fork, wakeup     30.0    120  x4.00  1 of 2 seeds identical"
     );
     assert!(
         lines[4].ends_with("identical") && lines[4].contains("x1.00"),

@@ -1,9 +1,11 @@
 //! Two breakdowns side by side, as two tables.
 
+use crate::compare::figures::signed_exact;
+use crate::table::terminal::figures;
+use crate::table::{ColumnKind, Table, field, name};
+use crate::terminal::WIDTH;
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::compare::{Change, compare};
-use worstcase_base::format::micros_exact;
-use worstcase_contract::Nanos;
 
 /// Functions that are shown.
 const SHOWN: usize = 15;
@@ -18,18 +20,24 @@ pub fn terminal(left: &Breakdown, right: &Breakdown) -> String {
         format!("       {}", right.cause().sentence),
         String::new(),
     ];
-    let mut table = |title: &str, changes: &[Change]| {
-        out.push(format!("{title:<36} {:>12} {:>12} {:>13}", "left", "right", "grew"));
-        for c in changes {
-            let sign = if c.grew() < 0 { "-" } else { "+" };
-            let grew = format!("{sign}{}", micros_exact(Nanos(c.grew().unsigned_abs())));
-            let (l, r) = (micros_exact(c.left_ns), micros_exact(c.right_ns));
-            out.push(format!("{:<36} {l:>12} {r:>12} {grew:>13}", c.name));
-        }
+    let shown = comparison.functions.len().min(SHOWN);
+    let tables = [
+        table("spans (us)", &comparison.spans),
+        table("functions, in themselves (us)", &comparison.functions[..shown]),
+    ];
+    for table in tables {
+        out.extend(figures(&table, WIDTH));
         out.push(String::new());
-    };
-    table("spans (us)", &comparison.spans);
-    let n = comparison.functions.len().min(SHOWN);
-    table("functions, in themselves (us)", &comparison.functions[..n]);
+    }
     out.join("\n")
+}
+
+fn table(title: &str, changes: &[Change]) -> Table {
+    let fields = [
+        name("name", title, |c: &Change| c.name.clone()),
+        field(ColumnKind::ExactTime, "left_ns", "left", |c: &Change| c.left_ns),
+        field(ColumnKind::ExactTime, "right_ns", "right", |c: &Change| c.right_ns),
+        field(ColumnKind::Words, "grew", "grew", |c: &Change| signed_exact(c.grew())),
+    ];
+    Table::new("changes", "", &fields, changes)
 }

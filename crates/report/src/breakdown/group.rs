@@ -1,32 +1,32 @@
 //! Breakdowns by cause, as tables.
 
+use crate::table::terminal::figures_with;
+use crate::table::{ColumnKind, Table, field};
 use worstcase_analysis::breakdown::group::Group;
-use worstcase_base::format::micros;
 
 /// A table for each subject.
 pub fn terminal(groups: &[Group]) -> String {
     let mut out = Vec::new();
-    let mut subject = "";
-    for g in groups {
-        if g.subject != subject {
-            subject = &g.subject;
-            out.push(format!("What keeps {subject} from being better, the worst first (us)"));
-            out.push(format!(
-                "{:>9} {:>9} {:>8}  {:<16} cause",
-                "worst", "of it", "samples", "load"
-            ));
-        }
-        let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));
-        let by = g.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
-        out.push(format!(
-            "{:>9} {:>9} {:>8}  {:<16} {}{function}{by}",
-            micros(g.worst_ns),
-            micros(g.cause_ns),
-            g.samples,
-            g.load,
-            g.mechanism.title()
-        ));
+    for of_subject in groups.chunk_by(|a, b| a.subject == b.subject) {
+        let subject = &of_subject[0].subject;
+        out.push(format!("What keeps {subject} from being better, the worst first (us)"));
+        out.extend(figures_with(&table(of_subject), |_| Vec::new()));
     }
     out.push(String::new());
     out.join("\n")
+}
+
+fn table(groups: &[Group]) -> Table {
+    let fields = [
+        field(ColumnKind::Time, "worst_ns", "worst", |g: &Group| g.worst_ns),
+        field(ColumnKind::Time, "cause_ns", "of it", |g: &Group| g.cause_ns),
+        field(ColumnKind::Count, "samples", "samples", |g: &Group| g.samples),
+        field(ColumnKind::Text, "load", "load", |g: &Group| g.load.clone()),
+        field(ColumnKind::Text, "cause", "cause", |g: &Group| {
+            let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));
+            let by = g.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
+            format!("{}{function}{by}", g.mechanism.title())
+        }),
+    ];
+    Table::new("causes", "", &fields, groups)
 }

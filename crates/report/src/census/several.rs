@@ -1,12 +1,14 @@
 //! Several censuses for the terminal: the cells of a run, and two cells side by side.
 
 use super::terminal::{details, named};
-use crate::breakdown::terminal::{cut, wrapped};
-use crate::terminal::Style;
+use crate::breakdown::terminal::wrapped;
+use crate::table::terminal::{figures, figures_with};
+use crate::table::{ColumnKind, Table, TableValue, field, name};
+use crate::terminal::{Style, WIDTH};
 use worstcase_analysis::census::diff::{Change, Difference};
-use worstcase_analysis::census::ensemble::Ensemble;
+use worstcase_analysis::census::ensemble::{Common, Ensemble, OfSeed};
 use worstcase_analysis::census::findings::Findings;
-use worstcase_base::format::{grouped, micros, plain};
+use worstcase_base::format::{micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 
@@ -27,21 +29,7 @@ pub fn run(ensembles: &[Ensemble], most: usize, style: Style) -> String {
         }
         out.extend(seeds(ensemble));
         out.extend(growth(ensemble));
-        out.push(format!(
-            "{:>9}{:>9}{:>9}  {:<10}from -> to",
-            "longest", "net", "times", "seeds"
-        ));
-        for common in ensemble.union.iter().take(most) {
-            let top = &common.top;
-            out.push(cut(&plain(&format!(
-                "{:>9}{:>9}{:>9}  {:<10}{}",
-                micros(top.longest.length_ns),
-                micros(top.longest_net_ns),
-                grouped(top.times),
-                format!("{} of {}", common.seeds.len(), ensemble.seeds.len()),
-                named(&top.from, &top.to, top.inside.as_deref())
-            ))));
-        }
+        out.extend(figures_with(&owners(ensemble, most), |_| Vec::new()));
         out.push(String::new());
     }
     out.extend(wrapped("bound: ", worstcase_analysis::census::bound::MEANING));
@@ -49,27 +37,44 @@ pub fn run(ensembles: &[Ensemble], most: usize, style: Style) -> String {
     out.join("\n")
 }
 
+/// The longest owners of all seeds, and in how many seeds each was.
+fn owners(ensemble: &Ensemble, most: usize) -> Table {
+    let all = ensemble.seeds.len();
+    let fields = [
+        field(ColumnKind::Time, "longest_ns", "longest", |common: &Common| {
+            common.top.longest.length_ns
+        }),
+        field(ColumnKind::Time, "longest_net_ns", "net", |common: &Common| {
+            common.top.longest_net_ns
+        }),
+        field(ColumnKind::Count, "times", "times", |common: &Common| common.top.times),
+        field(ColumnKind::Words, "seeds", "seeds", move |common: &Common| {
+            format!("{} of {all}", common.seeds.len())
+        }),
+        field(ColumnKind::Text, "from_to", "from -> to", |common: &Common| {
+            named(&common.top.from, &common.top.to, common.top.inside.as_deref())
+        }),
+    ];
+    Table::new("owners", "", &fields, ensemble.union.iter().take(most))
+}
+
 fn seeds(ensemble: &Ensemble) -> Vec<String> {
-    let shown = |time: Option<Nanos>| time.map_or("-".into(), micros);
-    let mut lines = vec![format!(
-        "{:>6}{:>10}{:>10}{:>10}  tail",
-        "seed", "sampled", "bound", "section"
-    )];
-    for seed in &ensemble.seeds {
-        let tail = match seed.agrees {
+    let fields = [
+        name("seed", "seed", |seed: &OfSeed| seed.seed),
+        field(ColumnKind::Time, "sampled_ns", "sampled", |seed: &OfSeed| {
+            seed.sampled_ns
+        }),
+        field(ColumnKind::Time, "bound_ns", "bound", |seed: &OfSeed| seed.bound_ns),
+        field(ColumnKind::Time, "section_ns", "section", |seed: &OfSeed| {
+            seed.section_ns
+        }),
+        field(ColumnKind::Text, "tail", "tail", |seed: &OfSeed| match seed.agrees {
             Some(true) => "as expected",
             Some(false) => "NOT AS EXPECTED",
             None => "cannot tell",
-        };
-        lines.push(format!(
-            "{:>6}{:>10}{:>10}{:>10}  {tail}",
-            seed.seed,
-            shown(seed.sampled_ns),
-            shown(seed.bound_ns),
-            micros(seed.section_ns)
-        ));
-    }
-    lines
+        }),
+    ];
+    figures(&Table::new("seeds", "", &fields, &ensemble.seeds), WIDTH)
 }
 
 /// How the longest section grows with the number of seeds.
@@ -98,27 +103,12 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], mos
         ));
     }
     out.push(String::new());
-    out.push(format!(
-        "{:<10}{:>9}{:>9}{:>7}{:>7}  from -> to",
-        "", "before", "after", "times", "times"
-    ));
-    for (i, difference) in differences
-        .iter()
-        .filter(|d| d.change != Change::Same)
-        .take(most)
-        .enumerate()
-    {
-        out.push(line(difference));
-        if i < TOLD {
-            let sides = [("before", &difference.before), ("after", &difference.after)];
-            for (what, top) in sides {
-                if let Some(top) = top {
-                    out.push(format!("{:32}{what}:", ""));
-                    out.extend(details(&top.longest));
-                }
-            }
-        }
-    }
+    let changed = differences.iter().filter(|d| d.change != Change::Same).take(most);
+    let changed: Vec<&Difference> = changed.collect();
+    out.extend(figures_with(&changes(&changed), |nth| match nth < TOLD {
+        true => both_sides(changed[nth]),
+        false => Vec::new(),
+    }));
     let same = differences.iter().filter(|d| d.change == Change::Same).count();
     out.push(format!("{same} more are as long in both"));
     let above = |cell: &Findings| micros(cell.of(Kind::NonPreemptible).longest.above_ns);
@@ -131,29 +121,42 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], mos
     out.join("\n")
 }
 
-fn line(difference: &Difference) -> String {
-    let change = match difference.change {
-        Change::Appeared => "appeared",
-        Change::Grew => "grew",
-        Change::Same => "same",
-        Change::Shrank => "shrank",
-        Change::Vanished => "vanished",
+/// Call chains and functions of both.
+fn both_sides(difference: &Difference) -> Vec<String> {
+    let sides = [("before", &difference.before), ("after", &difference.after)];
+    let known = sides.into_iter().filter_map(|(side, top)| Some((side, top.as_ref()?)));
+    let lines = known.map(|(side, top)| [vec![format!("{:32}{side}:", "")], details(&top.longest)].concat());
+    lines.flatten().collect()
+}
+
+fn changes(differences: &[&Difference]) -> Table {
+    let length = |time: Nanos, is_known: bool| match is_known {
+        true => TableValue::from(time),
+        false => TableValue::AtMost(time.0 as f64),
     };
-    let length = |time: Nanos, named: bool| {
-        if named {
-            micros(time)
-        } else {
-            format!("<{}", micros(time))
-        }
-    };
-    let times =
-        |top: &Option<worstcase_analysis::census::top::Top>| top.as_ref().map_or("-".into(), |t| grouped(t.times));
-    cut(&plain(&format!(
-        "{change:<10}{:>9}{:>9}{:>7}{:>7}  {}",
-        length(difference.before_ns, difference.before.is_some()),
-        length(difference.after_ns, difference.after.is_some()),
-        times(&difference.before),
-        times(&difference.after),
-        named(&difference.from, &difference.to, difference.inside.as_deref())
-    )))
+    let fields = [
+        name("change", "", |d: &&Difference| match d.change {
+            Change::Appeared => "appeared",
+            Change::Grew => "grew",
+            Change::Same => "same",
+            Change::Shrank => "shrank",
+            Change::Vanished => "vanished",
+        }),
+        field(ColumnKind::Time, "before_ns", "before", move |d: &&Difference| {
+            length(d.before_ns, d.before.is_some())
+        }),
+        field(ColumnKind::Time, "after_ns", "after", move |d: &&Difference| {
+            length(d.after_ns, d.after.is_some())
+        }),
+        field(ColumnKind::Count, "times_before", "times", |d: &&Difference| {
+            d.before.as_ref().map(|top| top.times)
+        }),
+        field(ColumnKind::Count, "times_after", "times", |d: &&Difference| {
+            d.after.as_ref().map(|top| top.times)
+        }),
+        field(ColumnKind::Text, "from_to", "from -> to", |d: &&Difference| {
+            named(&d.from, &d.to, d.inside.as_deref())
+        }),
+    ];
+    Table::new("changes", "", &fields, differences)
 }

@@ -1,13 +1,15 @@
 //! One cell's census for the terminal.
 
-use crate::breakdown::terminal::{chained, cut, elsewhere, shares, wrapped};
-use crate::terminal::Style;
+use crate::breakdown::terminal::{chained, elsewhere, shares, wrapped};
+use crate::table::terminal::{figures, figures_with};
+use crate::table::{ColumnKind, Table, field, name};
+use crate::terminal::{Style, WIDTH};
 use worstcase_analysis::census::cell_census::{About, OneCpu};
 use worstcase_analysis::census::findings::{Findings, OfKind};
 use worstcase_analysis::census::histogram::Bucket;
 use worstcase_analysis::census::join::Spread;
-use worstcase_analysis::census::tail::{LEVEL, Tail};
-use worstcase_analysis::census::top::{Owned, TopList};
+use worstcase_analysis::census::tail::{LEVEL, Row as TailRow, Tail};
+use worstcase_analysis::census::top::{Owned, Top, TopList};
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
@@ -106,21 +108,15 @@ fn for_others(findings: &Findings, style: Style) -> Vec<String> {
 }
 
 fn kinds(findings: &Findings) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{:<16}{:>14}{:>12}{:>10}{:>10}",
-        "", "sections", "in all", "longest", "net"
-    )];
-    for kind in &findings.kinds {
-        let sum = &kind.sum;
-        lines.push(format!(
-            "{:<16}{:>14}{:>12}{:>10}{:>10}",
-            title(sum.kind),
-            grouped(sum.count),
-            micros(sum.total_ns),
-            micros(sum.longest_ns),
-            micros(sum.longest_net_ns)
-        ));
-    }
+    let time = |key: &str, heading: &str, time: fn(&OfKind) -> Nanos| field(ColumnKind::Time, key, heading, time);
+    let fields = [
+        name("kind", "", |kind: &OfKind| title(kind.sum.kind)),
+        field(ColumnKind::Count, "count", "sections", |kind: &OfKind| kind.sum.count),
+        time("total_ns", "in all", |kind| kind.sum.total_ns),
+        time("longest_ns", "longest", |kind| kind.sum.longest_ns),
+        time("longest_net_ns", "net", |kind| kind.sum.longest_net_ns),
+    ];
+    let mut lines = figures(&Table::new("kinds", "", &fields, &findings.kinds), WIDTH);
     lines.push("net: without the interrupts and soft interrupts in them".into());
     lines.push(
         "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
@@ -159,35 +155,55 @@ fn longest(kind: &OfKind, told: usize, style: Style) -> Vec<String> {
         style.bold(&format!("{}, the longest", title(kind.sum.kind))),
     ];
     if kind.longest.owners.is_empty() {
-        lines.push(format!("{:>9}{:>9}{:>12}  from -> to", "longest", "net", "times"));
-        for place in &kind.places {
-            lines.push(row(
-                place.longest_ns,
-                place.longest_net_ns,
-                place.count,
-                &named(&place.from, &place.to, None),
-            ));
-        }
+        let places = kind.places.iter().map(|place| SectionRow {
+            longest: place.longest_ns,
+            net: place.longest_net_ns,
+            times: place.count,
+            from_to: named(&place.from, &place.to, None),
+        });
+        lines.extend(figures_with(&sections(&places.collect::<Vec<_>>()), |_| Vec::new()));
         return lines;
     }
     lines.extend(owners(&kind.longest, told));
     lines
 }
 
+/// Sections of one owner or place.
+struct SectionRow {
+    longest: Nanos,
+    net: Nanos,
+    times: u64,
+    from_to: String,
+}
+
+fn sections(rows: &[SectionRow]) -> Table {
+    let fields = [
+        field(ColumnKind::Time, "longest_ns", "longest", |row: &SectionRow| {
+            row.longest
+        }),
+        field(ColumnKind::Time, "longest_net_ns", "net", |row: &SectionRow| row.net),
+        field(ColumnKind::Count, "times", "times", |row: &SectionRow| row.times),
+        field(ColumnKind::Text, "from_to", "from -> to", |row: &SectionRow| {
+            row.from_to.clone()
+        }),
+    ];
+    Table::new("sections", "", &fields, rows)
+}
+
 /// A list of owners, the first `told` with what is known of their longest section.
 pub fn owners(list: &TopList, told: usize) -> Vec<String> {
-    let mut lines = vec![format!("{:>9}{:>9}{:>12}  from -> to", "longest", "net", "times")];
-    for (i, top) in list.owners.iter().enumerate() {
-        lines.push(row(
-            top.longest.length_ns,
-            top.longest_net_ns,
-            top.times,
-            &named(&top.from, &top.to, top.inside.as_deref()),
-        ));
-        if i < told {
-            lines.extend(details(&top.longest));
-        }
-    }
+    let row = |top: &Top| SectionRow {
+        longest: top.longest.length_ns,
+        net: top.longest_net_ns,
+        times: top.times,
+        from_to: named(&top.from, &top.to, top.inside.as_deref()),
+    };
+    let rows: Vec<SectionRow> = list.owners.iter().map(row).collect();
+    let below = |nth: usize| match nth < told {
+        true => details(&list.owners[nth].longest),
+        false => Vec::new(),
+    };
+    let mut lines = figures_with(&sections(&rows), below);
     lines.push(format!(
         "times: of the sections longer than {} us",
         micros(list.above_ns)
@@ -199,15 +215,6 @@ pub fn owners(list: &TopList, told: usize) -> Vec<String> {
 pub fn named(from: &str, to: &str, inside: Option<&str>) -> String {
     let inside = inside.map_or(String::new(), |name| format!(", in {name}"));
     format!("{from} -> {to}{inside}")
-}
-
-fn row(longest: Nanos, net: Nanos, times: u64, name: &str) -> String {
-    cut(&plain(&format!(
-        "{:>9}{:>9}{:>12}  {name}",
-        micros(longest),
-        micros(net),
-        grouped(times)
-    )))
 }
 
 /// Call chain and functions of one section.
@@ -253,17 +260,18 @@ fn tail(tail: &Tail, style: Style) -> Vec<String> {
         lines.extend(tail.why_not.iter().flat_map(|why| wrapped("  not compared: ", why)));
         return lines;
     }
-    lines.push(format!("{:>9}{:>12}{:>9}{:>9}", "us", "expected", "seen", "p"));
-    for row in &tail.rows {
-        lines.push(format!(
-            "{:>9}{:>12.1}{:>9}{:>9.3}{}",
-            micros(row.above_ns),
-            row.expected,
-            grouped(row.seen),
-            row.p,
-            if row.in_step { "  in step" } else { "" }
-        ));
-    }
+    let fields = [
+        field(ColumnKind::Time, "above_ns", "us", |row: &TailRow| row.above_ns),
+        field(ColumnKind::Number(1), "expected", "expected", |row: &TailRow| {
+            row.expected
+        }),
+        field(ColumnKind::Count, "seen", "seen", |row: &TailRow| row.seen),
+        field(ColumnKind::Number(3), "p", "p", |row: &TailRow| row.p),
+        field(ColumnKind::Text, "in_step", "", |row: &TailRow| {
+            if row.in_step { "in step" } else { "" }
+        }),
+    ];
+    lines.extend(figures(&Table::new("tail", "", &fields, &tail.rows), WIDTH));
     let test = format!("(exact Poisson test, Holm's correction, level {LEVEL})");
     match (&tail.why_not, tail.agrees) {
         (Some(why), _) => lines.extend(wrapped("cannot tell: ", why)),

@@ -71,11 +71,11 @@ fn one_cell() {
           handler and no thread of higher priority counts twice: what this load with this seed did on this one path through
           the kernel, no proof for another
 
-                              sections      in all   longest       net
-        non-preemptible              2        84.0      80.0      79.5
-        higher priority              0           0         0         0
-        interrupts off       1 000 000       80000     0.080     0.800
-        preemption off               0           0         0         0
+                           sections  in all  longest    net
+        non-preemptible           2    84.0     80.0   79.5
+        higher priority           0       0        0      0
+        interrupts off    1 000 000   80000    0.080  0.800
+        preemption off            0       0        0      0
         net: without the interrupts and soft interrupts in them
         higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too
 
@@ -88,28 +88,28 @@ fn one_cell() {
               65.5..131                  1  ████████████████████████████████████████
 
         non-preemptible, the longest
-          longest      net       times  from -> to
-             80.0     80.0           1  free_pages -> shm_close
+           longest   net  times  from -> to
+              80.0  80.0      1  free_pages -> shm_close
                                         in an unknown task: [user] init > free_pages
                                          50 %     40.0 us  clear_page < free_pages
-             4.00     4.00           1  do_exit -> do_exit
+              4.00  4.00      1  do_exit -> do_exit
                                         in an unknown task:
         times: of the sections longer than 0.999 us
 
         interrupts off, the longest
-          longest      net       times  from -> to
-            0.800    0.800   1 000 000  a -> a
+           longest    net      times  from -> to
+             0.800  0.800  1 000 000  a -> a
 
         wake-up path
           after a section of 1000 instructions          1 samples: 2.00 (median), 2.00 to 2.00
           of samples that met none                      1 samples: 2.40 (median), 2.40 to 2.40
 
         samples above, expected by the census and seen
-               us    expected     seen        p
-             5.00         0.3        1    0.652
-             10.0         0.3        1    0.652
-             20.0         0.2        1    0.652
-             50.0         0.1        1    0.468
+             us  expected  seen      p
+           5.00       0.3     1  0.652
+           10.0       0.3     1  0.652
+           20.0       0.2     1  0.652
+           50.0       0.1     1  0.468
         cannot tell: so few samples are expected that the test has no power
         up to 2.40 us nothing is compared: so late are samples that met no long section
     ");
@@ -121,13 +121,13 @@ fn a_run() {
     insta::assert_snapshot!(several::run(&ensembles(&cells), 10, Style::PLAIN), @r"
         Census of 6.1.full under shm, wakeup
         times are virtual us at 1000 MIPS
-          seed   sampled     bound   section  tail
-             1      51.0      52.4      50.0  cannot tell
-             2      81.0      82.4      80.0  cannot tell
+        seed   sampled  bound  section  tail
+        1         51.0   52.4     50.0  cannot tell
+        2         81.0   82.4     80.0  cannot tell
         longest section of 1, 2 ... seeds, on average: 65.0, 80.0
-          longest      net    times  seeds     from -> to
-             80.0     80.0        2  2 of 2    free_pages -> shm_close
-             4.00     4.00        2  2 of 2    do_exit -> do_exit
+           longest   net  times   seeds  from -> to
+              80.0  80.0      2  2 of 2  free_pages -> shm_close
+              4.00  4.00      2  2 of 2  do_exit -> do_exit
 
         bound: the largest sum of a section of this run and a wake-up path that a sample of it took, in which no interrupt's
                handler and no thread of higher priority counts twice: what this load with this seed did on this one path
@@ -144,12 +144,12 @@ fn two_cells() {
         Census of 6.1.full.shm.wakeup.s2 against 6.1.full.shm.wakeup.s1
         times are virtual us at 1000 MIPS
 
-                     before    after  times  times  from -> to
-        appeared     <0.999     90.0      -      1  free_folios -> shm_close
+                   before   after  times  times  from -> to
+        appeared   <0.999    90.0      -      1  free_folios -> shm_close
                                         after:
                                         in an unknown task: [user] init > free_folios
                                          50 %     45.0 us  clear_page < free_folios
-        vanished       50.0   <0.999      1      -  free_pages -> shm_close
+        vanished     50.0  <0.999      1      -  free_pages -> shm_close
                                         before:
                                         in an unknown task: [user] init > free_pages
                                          50 %     25.0 us  clear_page < free_pages

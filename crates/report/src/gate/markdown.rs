@@ -1,8 +1,10 @@
 //! The gate for a pull request: what is worse on top and how to look into it, everything else to be opened.
 
-use super::Shown;
+use super::{Shown, why};
 use crate::compare::figures::{ratio, times, value};
-use crate::markdown::{commands, table, text};
+use crate::markdown::{commands, text};
+use crate::table::markdown::figures;
+use crate::table::{ColumnKind, Table, TableValue, field, name};
 use std::collections::BTreeSet;
 use worstcase_base::format::shell;
 use worstcase_results::compare::gate::Cell;
@@ -26,8 +28,7 @@ pub fn lines(shown: &Shown) -> String {
     }
     out.extend(look(shown));
     let summary = format!("All {} cells, and how they were judged", shown.gate.cells.len());
-    let all: Vec<Vec<String>> = shown.gate.cells.iter().map(|cell| all(shown, cell)).collect();
-    let mut rest = table(&["", "cell", "why"], 3, &all);
+    let mut rest = figures(&all(shown));
     rest.push(String::new());
     rest.extend(shown.new_cells().map(|line| format!("{}\n", text(&line))));
     rest.push(format!("{}.", text(&shown.rule())));
@@ -45,17 +46,42 @@ fn folded(summary: &str, lines: Vec<String>) -> Vec<String> {
 
 /// The table of what is worse.
 fn worse(shown: &Shown) -> Vec<String> {
-    let cells = || shown.gate.cells.iter();
-    let units: BTreeSet<&str> = cells().filter(|c| is_worse(c)).map(|c| c.unit.as_str()).collect();
-    let rows: Vec<Vec<String>> = cells().flat_map(|cell| rows(shown, cell, units.len() > 1)).collect();
+    let worse: Vec<&Cell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
+    let units: BTreeSet<&str> = worse.iter().map(|c| c.unit.as_str()).collect();
+    let rows: Vec<WorseRow> = worse.iter().flat_map(|cell| WorseRow::of(cell)).collect();
     if rows.is_empty() {
         return Vec::new();
     }
-    let headings = ["", "cell", "measure", "typical seed", "worst seed"];
-    let mut out = match shown.gate.limits.exact {
-        true => table(&["", "cell", "measure", "worst seed"], 3, &rows),
-        false => table(&headings, 3, &rows),
-    };
+    let with_unit = units.len() > 1;
+    let mut fields = vec![
+        field(ColumnKind::Outcome, "outcome", "", |row: &WorseRow| {
+            row.is_first
+                .then(|| TableValue::from(row.cell.outcome))
+                .unwrap_or("".into())
+        }),
+        name("cell", "cell", |row: &WorseRow| {
+            if row.is_first { name_of(row.cell) } else { String::new() }
+        }),
+        name("measure", "measure", move |row: &WorseRow| match with_unit {
+            true => format!("{} ({})", row.judged.name, row.judged.unit(&row.cell.unit)),
+            false => row.judged.name.to_string(),
+        }),
+    ];
+    if !shown.gate.limits.exact {
+        fields.push(field(
+            ColumnKind::Words,
+            "typical_seed",
+            "typical seed",
+            |row: &WorseRow| typical(row.judged),
+        ));
+    }
+    fields.push(field(
+        ColumnKind::Words,
+        "worst_seed",
+        "worst seed",
+        |row: &WorseRow| worst(row.judged),
+    ));
+    let mut out = figures(&Table::new("worse", "", &fields, &rows));
     out.push(String::new());
     if let [unit] = units.into_iter().collect::<Vec<_>>()[..] {
         out.push(format!("Baseline → run, in {}. What is in bold decided.", text(unit)));
@@ -68,48 +94,45 @@ fn is_worse(cell: &Cell) -> bool {
     cell.measures.iter().any(|m| m.regression || m.worst_seed.beyond)
 }
 
-/// What is worse in a cell, a row each.
-fn rows(shown: &Shown, cell: &Cell, with_unit: bool) -> Vec<Vec<String>> {
-    let worse = cell.measures.iter().filter(|m| m.regression || m.worst_seed.beyond);
-    let row = |(at, m): (usize, &Judged)| {
-        let head = match at {
-            0 => [cell.outcome.to_string(), name(cell)],
-            _ => [String::new(), String::new()],
-        };
-        let unit = match with_unit {
-            true => format!(" ({})", text(m.unit(&cell.unit))),
-            false => String::new(),
-        };
-        let mut row = head.to_vec();
-        row.push(format!("{}{unit}", m.name));
-        if !shown.gate.limits.exact {
-            row.push(typical(m));
-        }
-        row.push(worst(m));
-        row
-    };
-    worse.enumerate().map(row).collect()
+/// A measure that is worse.
+struct WorseRow<'a> {
+    cell: &'a Cell,
+    judged: &'a Judged,
+    /// Of its cell, which is named once.
+    is_first: bool,
 }
 
-fn typical(m: &Judged) -> String {
+impl WorseRow<'_> {
+    /// What is worse in a cell, a row each.
+    fn of(cell: &Cell) -> impl Iterator<Item = WorseRow<'_>> {
+        let worse = cell.measures.iter().filter(|m| m.regression || m.worst_seed.beyond);
+        worse.enumerate().map(move |(nth, judged)| WorseRow {
+            cell,
+            judged,
+            is_first: nth == 0,
+        })
+    }
+}
+
+fn typical(m: &Judged) -> TableValue {
     let by = m.change.ratio.as_ref().map(|shift| ratio(Some(shift)));
     changed(m, [m.change.a.median, m.change.b.median], by, m.regression)
 }
 
-fn worst(m: &Judged) -> String {
+fn worst(m: &Judged) -> TableValue {
     let worst = &m.worst_seed;
     let by = worst.ratio.map(|r| format!("x{}", times(r)));
     changed(m, [worst.baseline, worst.run], by, worst.beyond)
 }
 
-fn changed(m: &Judged, values: [u64; 2], by: Option<String>, decided: bool) -> String {
+fn changed(m: &Judged, values: [u64; 2], by: Option<String>, decided: bool) -> TableValue {
     let [before, now] = values.map(|v| value(m.change.measure, v));
     let by = by.map_or(String::new(), |by| format!(", {by}"));
     // Spaces that do not break: a value stays in its line.
     let change = format!("{before} → {now}{by}").replace(' ', "\u{a0}");
     match decided {
-        true => format!("**{change}**"),
-        false => change,
+        true => TableValue::Decisive(change),
+        false => TableValue::Text(change),
     }
 }
 
@@ -117,7 +140,7 @@ fn changed(m: &Judged, values: [u64; 2], by: Option<String>, decided: bool) -> S
 fn open(shown: &Shown) -> Vec<String> {
     let mut open: Vec<String> = shown.gate.reasons.iter().map(|r| text(r)).collect();
     let inconclusive = shown.gate.cells.iter().filter(|c| c.outcome == Outcome::Inconclusive);
-    open.extend(inconclusive.map(|c| format!("INCONCLUSIVE {}: {}", name(c), text(&c.reasons.join("; ")))));
+    open.extend(inconclusive.map(|c| format!("INCONCLUSIVE {}: {}", text(&name_of(c)), text(&c.reasons.join("; ")))));
     if let Some((criterion, verdicts, _)) = &shown.criterion {
         let limit = worstcase_base::duration::show(criterion.limit);
         open.extend(verdicts.iter().map(|v| {
@@ -148,11 +171,19 @@ fn look(shown: &Shown) -> Vec<String> {
     ]
 }
 
-fn name(cell: &Cell) -> String {
-    text(&format!("{}: {}", cell.subject, cell.how.name()))
+fn name_of(cell: &Cell) -> String {
+    format!("{}: {}", cell.subject, cell.how.name())
 }
 
-fn all(shown: &Shown, cell: &Cell) -> Vec<String> {
-    let why: Vec<String> = shown.why(cell).iter().map(|line| text(line)).collect();
-    vec![cell.outcome.to_string(), name(cell), why.join("<br>")]
+/// Every cell with its outcome and the reasons for it.
+fn all(shown: &Shown) -> Table {
+    let limits = shown.gate.limits;
+    let fields = [
+        field(ColumnKind::Outcome, "outcome", "", |cell: &Cell| cell.outcome),
+        name("cell", "cell", name_of),
+        field(ColumnKind::Text, "why", "why", move |cell: &Cell| {
+            TableValue::Lines(why(cell, &limits))
+        }),
+    ];
+    Table::new("cells", "", &fields, &shown.gate.cells)
 }

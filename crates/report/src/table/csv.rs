@@ -42,7 +42,8 @@ fn fields(value: &TableValue, is_range: bool) -> Vec<String> {
     let field = match value {
         TableValue::Between(low, high, _) => return vec![low.to_string(), high.to_string()],
         TableValue::Absent(_) | TableValue::Data(_) => String::new(),
-        TableValue::Text(text) => plain(text),
+        TableValue::Text(text) | TableValue::Decisive(text) => plain(text),
+        TableValue::Lines(lines) => plain(&lines.join("; ")),
         TableValue::Judged(_, word) => (*word).to_string(),
         TableValue::Whole(number) => number.to_string(),
         TableValue::Real(number) | TableValue::AtLeast(number) | TableValue::AtMost(number) => number.to_string(),

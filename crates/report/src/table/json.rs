@@ -56,7 +56,8 @@ fn empty_is_null(value: &mut Value) {
 fn plain_value(value: &TableValue) -> Value {
     match value {
         TableValue::Absent(_) => Value::Null,
-        TableValue::Text(text) => json!(text),
+        TableValue::Text(text) | TableValue::Decisive(text) => json!(text),
+        TableValue::Lines(lines) => json!(lines),
         TableValue::Judged(_, word) => json!(word),
         TableValue::Whole(number) => json!(number),
         TableValue::Real(number) | TableValue::AtLeast(number) | TableValue::AtMost(number) => json!(number),

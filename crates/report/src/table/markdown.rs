@@ -33,8 +33,20 @@ pub fn figures(table: &Table) -> Vec<String> {
         true => "---".to_string(),
         false => "---:".to_string(),
     });
-    let row = |row: &Vec<TableValue>| line(shown.iter().map(|at| markdown::text(&table.text(row, *at))).collect());
+    let row = |row: &Vec<TableValue>| line(shown.iter().map(|at| cell(table, row, *at)).collect());
     let mut lines = vec![line(headings), line(rule.collect())];
     lines.extend(table.rows.iter().map(row));
     lines
+}
+
+fn cell(table: &Table, row: &[TableValue], at: usize) -> String {
+    match &row[at] {
+        TableValue::Decisive(text) => format!("**{}**", markdown::text(text)),
+        TableValue::Lines(lines) => lines
+            .iter()
+            .map(|line| markdown::text(line))
+            .collect::<Vec<_>>()
+            .join("<br>"),
+        _ => markdown::text(&table.text(row, at)),
+    }
 }

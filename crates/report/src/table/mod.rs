@@ -109,6 +109,8 @@ pub enum ColumnKind {
     Words,
     /// Nanoseconds, shown in microseconds to three digits.
     Time,
+    /// Nanoseconds, shown in microseconds to the nanosecond.
+    ExactTime,
     /// Nanoseconds, shown in seconds.
     Seconds,
     /// Nanoseconds of a long time, shown with the unit that fits.
@@ -144,6 +146,10 @@ pub enum TableValue {
     AtMost(f64),
     /// From one value to another, and the coverage if it is an interval.
     Between(f64, f64, Option<f64>),
+    /// Text of what decided.
+    Decisive(String),
+    /// Sentences.
+    Lines(Vec<String>),
     /// A verdict, and the word for it.
     Judged(Outcome, &'static str),
     /// What only JSON can hold.
@@ -303,3 +309,6 @@ impl<T: Into<TableValue>> From<Option<T>> for TableValue {
         value.map_or(TableValue::NONE, Into::into)
     }
 }
+
+#[cfg(test)]
+mod tests;

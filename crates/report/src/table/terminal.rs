@@ -2,6 +2,7 @@
 
 use super::grid::{Grid, Group};
 use super::{Audience, ColumnKind, Table, TableGroup, TableValue};
+use crate::breakdown::terminal::cut;
 use crate::terminal::{Style, WIDTH, shortened, width};
 use worstcase_base::distinct;
 use worstcase_base::format::plain;
@@ -42,8 +43,23 @@ pub fn groups(groups: &[TableGroup], style: Style) -> Vec<String> {
     out
 }
 
+/// The headings and rows alone, each row with what there is to say of it below; longer lines are cut.
+pub fn figures_with(table: &Table, below: impl Fn(usize) -> Vec<String>) -> Vec<String> {
+    let mut lines = rendered(table, usize::MAX).into_iter().map(|line| cut(&line));
+    let mut out: Vec<String> = lines.next().into_iter().collect();
+    for (nth, line) in lines.enumerate() {
+        out.push(line);
+        out.extend(below(nth));
+    }
+    out
+}
+
 /// The headings and rows alone.
 pub fn figures(table: &Table, most: usize) -> Vec<String> {
+    rendered(table, width(most))
+}
+
+fn rendered(table: &Table, width: usize) -> Vec<String> {
     let shown = table.shown(Audience::Everybody);
     let is = |at: &usize, kind: ColumnKind| table.columns[*at].kind == kind;
     let across = table
@@ -94,7 +110,7 @@ pub fn figures(table: &Table, most: usize) -> Vec<String> {
     };
     // Groups without a title have none above them.
     let untitled = usize::from(across.is_none());
-    grid.render(width(most)).into_iter().skip(untitled).collect()
+    grid.render(width).into_iter().skip(untitled).collect()
 }
 
 /// All, or of many the first and the one that sums up.

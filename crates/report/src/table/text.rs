@@ -2,7 +2,7 @@
 
 use super::{ColumnKind, TableValue};
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros, plain};
+use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
 
 /// A value of a column of this kind; `-` where there is none and nothing to say of it.
@@ -10,7 +10,8 @@ pub fn text(kind: ColumnKind, value: &TableValue) -> String {
     match value {
         TableValue::Absent("") | TableValue::Data(_) => "-".to_string(),
         TableValue::Absent(why) => (*why).to_string(),
-        TableValue::Text(text) => plain(text),
+        TableValue::Text(text) | TableValue::Decisive(text) => plain(text),
+        TableValue::Lines(lines) => plain(&lines.join("; ")),
         TableValue::Judged(_, word) => (*word).to_string(),
         TableValue::Whole(number) => match kind {
             ColumnKind::Count => grouped(*number),
@@ -27,6 +28,7 @@ fn number_text(kind: ColumnKind, number: f64) -> String {
     match kind {
         ColumnKind::Name | ColumnKind::Text | ColumnKind::Words | ColumnKind::Outcome => number.to_string(),
         ColumnKind::Time => us(number),
+        ColumnKind::ExactTime => micros_exact(Nanos(number.max(0.0).round() as u64)),
         ColumnKind::Seconds => format!("{:.3}", number / 1e9),
         ColumnKind::Duration => duration::about(Nanos(number.max(0.0).round() as u64)),
         ColumnKind::Count if number < 0.0 => format!("-{}", grouped(number.abs().round() as u64)),
