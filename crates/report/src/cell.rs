@@ -222,7 +222,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         };
         let fields = [
             name("index", row, |worst: &SampleRow| u64::from(worst.index)),
-            field(ColumnKind::ExactTime, "latency_ns", "us", |worst: &SampleRow| {
+            field(ColumnKind::ExactTime, "latency_ns", "latency", |worst: &SampleRow| {
                 worst.latency
             }),
             field(ColumnKind::Words, "due_ns", at, |worst: &SampleRow| {

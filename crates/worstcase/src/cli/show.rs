@@ -1,4 +1,4 @@
-//! `worstcase show`: a run as tables, JSON or CSV, and its verdicts.
+//! `worstcase show`: a run as tables, Markdown, JSON or CSV, and its verdicts.
 
 mod data;
 
@@ -11,7 +11,7 @@ use worstcase_base::Exit;
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
-use worstcase_report::{View, cell, csv, json, terminal};
+use worstcase_report::{View, cell, csv, json, markdown, terminal};
 use worstcase_results::record::{Quantity, Run, RunError};
 use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
 
@@ -23,6 +23,7 @@ Examples:
   worstcase show RUN --criterion 100us --gate
   worstcase show RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1
   worstcase show RUN --csv > run.csv
+  worstcase show RUN --markdown > run.md
   worstcase show RUN --samples > samples.csv
   worstcase show RUN --histogram > run.dat          then, in gnuplot: plot 'run.dat' with steps
 
@@ -43,6 +44,9 @@ pub struct ShowArgs {
     /// Print a line for each cell and quantity as CSV, times in ns
     #[arg(long, conflicts_with = "cell")]
     csv: bool,
+    /// Print the tables as Markdown, for an issue or a merge request
+    #[arg(long, conflicts_with_all = ["json", "csv", "samples", "histogram", "cell"])]
+    markdown: bool,
     /// Print one cell in every detail
     #[arg(long, value_name = "ID", add = completions::cells())]
     cell: Option<String>,
@@ -140,9 +144,10 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
         quantities: &quantities,
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
     };
-    print(&match (args.json, args.csv) {
-        (true, _) => json::run(&view),
-        (_, true) => csv::run(&view)?,
+    print(&match (args.json, args.csv, args.markdown) {
+        (true, ..) => json::run(&view),
+        (_, true, _) => csv::run(&view)?,
+        (.., true) => markdown::run(&view),
         _ => terminal::fitted(&terminal::run(&view, style)),
     })?;
     let worst = view
@@ -158,6 +163,7 @@ pub fn summary(run: &Run) -> Result<ExitCode, ShowError> {
         run: dir.to_path_buf(),
         json: false,
         csv: false,
+        markdown: false,
         samples: false,
         histogram: false,
         cell: None,

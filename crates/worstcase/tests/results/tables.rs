@@ -5,7 +5,7 @@ use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
 use worstcase_report::cell::{Gathered, details};
 use worstcase_report::terminal::Style;
-use worstcase_report::{View, csv, json, terminal};
+use worstcase_report::{View, csv, json, markdown, terminal};
 use worstcase_results::record::{CellResult, Machine, Quantity, Record, RunPlan};
 use worstcase_results::verdict::{Criterion, verdicts};
 
@@ -213,11 +213,12 @@ fn one_cell_in_detail() {
           70.0 to      100          16  ####################
 
     Worst samples (virtual us at 1000 MIPS)
-      sample      417        83.712  due at 3.104667 s
-      sample      886        81.712  due at 3.222386 s
-      sample       29        81.540  due at 3.007279 s
-      sample      981        80.922  due at 3.246231 s
-      sample      829        80.646  due at 3.208079 s
+      sample   latency      due at
+      417       83.712  3.104667 s
+      886       81.712  3.222386 s
+      29        81.540  3.007279 s
+      981       80.922  3.246231 s
+      829       80.646  3.208079 s
     "#);
 }
 
@@ -243,6 +244,16 @@ fn data_for_programs() {
     assert_eq!(worst["max_of_seeds"]["median_interval"]["coverage"], 0.75);
     assert_eq!(json["verdict"]["subjects"][0]["outcome"], "FAIL");
     assert_eq!(json["verdict"]["subjects"][2]["outcome"], "PASS");
+
+    let text = markdown::run(&view);
+    for expected in [
+        "| subject | load | median | p99 | max | of seeds | seeds | samples | observed | missed | lost |",
+        "| 6.1.0-50-amd64 none | procread | 2.44 | 197 | 217 | 216..217 | 3 | 3 000 | 753 ms | 0 | 0 |",
+        "| 6.1.0-50-amd64.full | PASS |",
+        "- Missed: none of 27 000 periods.",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
 
     let csv = csv::run(&view).unwrap();
     assert_eq!(csv.lines().count(), 1 + 27);
