@@ -57,8 +57,8 @@ pub fn give_boot(cache: &Path) {
 fn copy_boot(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     let mut cp = std::process::Command::new("cp");
-    // A machine's memory is a sparse file.
-    cp.args(["--recursive", "--sparse=always", "--reflink=auto"]);
+    // A machine's memory is a sparse file, which the user that QEMU is may read.
+    cp.args(["--archive", "--sparse=always", "--reflink=auto"]);
     cp.args(["snapshots", "boots", "ready"].map(|area| from.join(area)));
     assert!(
         cp.arg(to).status().unwrap().success(),
