@@ -6,6 +6,7 @@ use crate::terminal::{Style, WIDTH};
 use serde::Serialize;
 use worstcase_base::distinct;
 use worstcase_base::format::{micros, plain};
+use worstcase_contract::Nanos;
 use worstcase_plan::sensitivity::Property;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::ensembles;
