@@ -41,7 +41,7 @@ pub fn groups(view: &View) -> Vec<TableGroup> {
 
 /// The tables of a probe and load; only other tools' files give several subjects.
 fn of_subject(view: &View, probe: &str, load: &str, records: &[&Record]) -> TableGroup {
-    let mut tables = Vec::new();
+    let mut tables: Vec<Table> = Vec::new();
     if probe == "noise" {
         tables.extend(noise::tables(records));
     } else {
@@ -51,6 +51,8 @@ fn of_subject(view: &View, probe: &str, load: &str, records: &[&Record]) -> Tabl
             tables.push(by_part(records));
         }
     }
+    // Of other tools' files one may have none of a quantity's figures.
+    tables.retain(|table| !table.rows.is_empty());
     TableGroup {
         heading: heading(probe, load, records),
         lines: work(records).into_iter().chain(cpus(records)).collect(),

@@ -54,31 +54,54 @@ pub fn figures_with(table: &Table, below: impl Fn(usize) -> Vec<String>) -> Vec<
     out
 }
 
-/// The headings and rows alone.
+/// The headings and rows alone. Where they do not fit, names that all rows share stand in a line above.
 pub fn figures(table: &Table, most: usize) -> Vec<String> {
-    rendered(table, width(most))
+    let width = width(most);
+    let names = names(table);
+    let fits = |lines: &[String]| lines.iter().all(|line| line.chars().count() <= width);
+    let shared: Vec<usize> = names.iter().copied().filter(|at| is_shared(table, *at)).collect();
+    if fits(&rendered(table, usize::MAX)) || shared.is_empty() || shared.len() == names.len() {
+        return rendered(table, width);
+    }
+    let said = shared
+        .iter()
+        .map(|at| format!("{} {}", table.columns[*at].heading, table.text(&table.rows[0], *at)));
+    let mut lines = vec![said.collect::<Vec<_>>().join(", ")];
+    let others: Vec<usize> = names.into_iter().filter(|at| !shared.contains(at)).collect();
+    lines.extend(with_names(table, &others, width));
+    lines
 }
 
 fn rendered(table: &Table, width: usize) -> Vec<String> {
-    let shown = table.shown(Audience::Everybody);
-    let is = |at: &usize, kind: ColumnKind| table.columns[*at].kind == kind;
-    let across = table
-        .across
-        .and_then(|key| shown.iter().copied().find(|at| table.columns[*at].key == key));
-    let names: Vec<usize> = shown
-        .iter()
-        .copied()
-        .filter(|at| is(at, ColumnKind::Name) && Some(*at) != across)
-        .collect();
-    let values: Vec<usize> = shown.iter().copied().filter(|at| !is(at, ColumnKind::Name)).collect();
+    with_names(table, &names(table), width)
+}
+
+/// The columns that name rows; the one whose values are groups is none of them.
+fn names(table: &Table) -> Vec<usize> {
+    let is_name = |at: &usize| table.columns[*at].kind == ColumnKind::Name && Some(*at) != across(table);
+    table.shown(Audience::Everybody).into_iter().filter(is_name).collect()
+}
+
+fn across(table: &Table) -> Option<usize> {
+    let key = table.across?;
+    table.columns.iter().position(|column| column.key == key)
+}
+
+fn is_shared(table: &Table, at: usize) -> bool {
+    table.rows.len() > 1 && table.rows.iter().all(|row| row[at] == table.rows[0][at])
+}
+
+fn with_names(table: &Table, names: &[usize], width: usize) -> Vec<String> {
+    let is_value = |at: &usize| table.columns[*at].kind != ColumnKind::Name;
+    let values: Vec<usize> = table.shown(Audience::Everybody).into_iter().filter(is_value).collect();
     let rows = rows(table);
     let labels_of = |row: &Vec<TableValue>| names.iter().map(|at| table.text(row, *at)).collect::<Vec<_>>();
-    let labels = match across {
+    let labels = match across(table) {
         Some(_) => distinct(rows.iter().copied().map(labels_of)),
         None => rows.iter().copied().map(labels_of).collect(),
     };
     let cells = |row: &Vec<TableValue>| values.iter().map(|at| table.text(row, *at)).collect::<Vec<_>>();
-    let groups = match across {
+    let groups = match across(table) {
         None => vec![Group {
             title: String::new(),
             cells: rows.iter().copied().map(cells).collect(),
@@ -109,7 +132,7 @@ fn rendered(table: &Table, width: usize) -> Vec<String> {
         groups,
     };
     // Groups without a title have none above them.
-    let untitled = usize::from(across.is_none());
+    let untitled = usize::from(across(table).is_none());
     grid.render(width).into_iter().skip(untitled).collect()
 }
 

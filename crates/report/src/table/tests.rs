@@ -78,6 +78,26 @@ fn text_of_groups() {
     ");
 }
 
+/// Before columns go below, names that say nothing new in each row go above.
+#[test]
+fn names_that_all_rows_share_stand_above_where_it_is_narrow() {
+    let rows = &ALL[1..];
+    let mut table = Table::new("t", "", &fields(), rows);
+    table
+        .rows
+        .iter_mut()
+        .for_each(|row| row[0] = "a subject's long name".into());
+    table.rows[0][1] = "shm".into();
+    insta::assert_snapshot!(terminal::figures(&table, 40).join("\n"), @r"
+    subject a subject's long name
+    load     max    within  verdict
+    shm        -  one seed  PASS
+    fork   0.800  0..0.800  PASS
+    ");
+    assert!(terminal::figures(&table, 120)[0].starts_with("subject "));
+    assert!(terminal::figures(&table, 120)[0].contains("  load "));
+}
+
 #[test]
 fn of_many_rows_a_terminal_shows_the_first_and_the_sum() {
     let mut table = table();
