@@ -94,7 +94,7 @@ pub(super) fn lines(groups: &[Comparison], style: Style) -> Vec<String> {
         if group.verdict != Agreement::Agrees {
             lines.extend(group.reasons.iter().map(|reason| format!("  {}", plain(reason))));
         }
-        lines.extend(told(&group.published));
+        lines.extend(why_and_source(&group.published));
     }
     lines
 }
@@ -110,7 +110,7 @@ pub fn of_study(groups: &[Published], style: Style) -> Vec<String> {
                 .iter()
                 .map(|line| format!("  {line}")),
         );
-        lines.extend(told(group));
+        lines.extend(why_and_source(group));
     }
     lines
 }
@@ -130,7 +130,7 @@ fn figures_to_come(group: &Published) -> Table {
     Table::new("published", "", &fields, &group.figures)
 }
 
-fn told(group: &Published) -> [String; 2] {
+fn why_and_source(group: &Published) -> [String; 2] {
     [
         format!("  why: {}", plain(&group.why)),
         format!("  source: {}", plain(&group.source)),

@@ -55,9 +55,10 @@ fn worse(shown: &Shown) -> Vec<String> {
     let with_unit = units.len() > 1;
     let mut fields = vec![
         field(ColumnKind::Outcome, "outcome", "", |row: &WorseRow| {
-            row.is_first
-                .then(|| TableValue::from(row.cell.outcome))
-                .unwrap_or("".into())
+            match row.is_first {
+                true => row.cell.outcome.into(),
+                false => TableValue::from(""),
+            }
         }),
         name("cell", "cell", |row: &WorseRow| {
             if row.is_first { name_of(row.cell) } else { String::new() }

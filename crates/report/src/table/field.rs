@@ -62,7 +62,7 @@ impl<S> Field<S> {
         self
     }
 
-    pub(super) fn of(&self, source: &S) -> TableValue {
+    pub(super) fn value_of(&self, source: &S) -> TableValue {
         (self.value)(source)
     }
 }

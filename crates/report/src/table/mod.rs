@@ -164,7 +164,7 @@ impl Table {
         fields: &[Field<S>],
         sources: impl IntoIterator<Item = &'a S>,
     ) -> Table {
-        let row = |source: &S| fields.iter().map(|field| field.of(source)).collect();
+        let row = |source: &S| fields.iter().map(|field| field.value_of(source)).collect();
         Table {
             key,
             title: title.into(),
