@@ -91,7 +91,7 @@ fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
     for (file, harm) in harms {
         fs::remove_dir_all(&kept).unwrap();
         harm(&snapshot.join(file));
-        let mut boots = controller.run(&cell(), &at("second"));
+        let mut boots = controller.run(&cell(), &at("broken"));
         boots.arg("--qemu").arg(at("qemu"));
         let failed = failure(boots, 4);
         assert!(says.iter().all(|word| failed.line.contains(word)), "{}", failed.line);
