@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! venue      where a cell runs; probe, loads: tables of which venue has what
-//! names      how probes with parameters are asked for
+//! probes     one file a probe: its title, its grammar, what it needs; grammar: the one parser of their words
+//! names      probes with parameters, by their names
 //! spec       one cell, and its order to the machine that measures
 //! policy     how the lab's probe is scheduled; priorities: of the kernel's own threads
 //! ```
 //! What comes back from instruments and plugin (records, logs, quantities) is passed on from their crates.
 
+mod grammar;
 pub mod loads;
 pub mod names;
 pub mod policy;

@@ -1,12 +1,12 @@
 //! Which instrument measures: the probes by name, and the table of which venue has which.
 
-use crate::names;
+pub use crate::probes::{CpuNeed, PROBES, ProbeInfo};
 use crate::spec::SpecError;
 use crate::venue::{Only, Venue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use worstcase_instruments::bench::{Bench, Line};
+use worstcase_instruments::bench::Bench;
 use worstcase_instruments::order::Instrument;
 use worstcase_logs::Nanos;
 
@@ -28,94 +28,6 @@ pub enum Probe {
     Bench(Bench),
 }
 
-/// What help texts and parsers need to know of a probe.
-#[derive(Debug)]
-pub struct ProbeInfo {
-    /// Its name without parameters, as users type it.
-    pub name: &'static str,
-    /// One line for help texts.
-    pub about: &'static str,
-    /// The one venue that has it, if not both have.
-    pub only: Option<Only>,
-}
-
-/// All probes, in the order in which help texts name them.
-pub const PROBES: [ProbeInfo; 14] = [
-    ProbeInfo {
-        name: "wakeup",
-        about: "how late a periodic thread wakes up",
-        only: None,
-    },
-    ProbeInfo {
-        name: "response",
-        about: "the same in parts: in the lab SIGALRM of an interval timer, on the host by the kernel's trace (root)",
-        only: None,
-    },
-    ProbeInfo {
-        name: "jitter",
-        about: "Realfeel: how far periods differ from what they should be",
-        only: None,
-    },
-    ProbeInfo {
-        name: "noise",
-        about: "what takes the CPU away from a thread that never sleeps",
-        only: None,
-    },
-    ProbeInfo {
-        name: "timerlat",
-        about: "how late the kernel's own timerlat threads are (root; CONFIG_TIMERLAT_TRACER)",
-        only: Only::host("it reads the tracer of the machine's own kernel; in the lab: wakeup or response"),
-    },
-    ProbeInfo {
-        name: "switch",
-        about: "what a context switch costs: lat_ctx's ring, e.g. switch:2/16x0/16k+pipe/futex; alone: its grid",
-        only: None,
-    },
-    ProbeInfo {
-        name: "hackbench",
-        about: "how long message passing takes, e.g. hackbench:1/10x25x100x100+pipes+cpus1/2",
-        only: None,
-    },
-    ProbeInfo {
-        name: "pick",
-        about: "what a choice of the scheduler costs when N tasks can run, e.g. pick:1/100/1000; alone: its grid",
-        only: None,
-    },
-    ProbeInfo {
-        name: "spawn",
-        about: "what a new process costs, in lmbench's steps: spawn+fork/exec/sh",
-        only: None,
-    },
-    ProbeInfo {
-        name: "io",
-        about: "what work with files takes, e.g. io:1g+write/read+direct, io+unpack, io:1g+bonnie",
-        only: None,
-    },
-    ProbeInfo {
-        name: "inversion",
-        about: "priority inversion on a mutex, e.g. inversion:1/4+inherit/none (real-time right)",
-        only: None,
-    },
-    ProbeInfo {
-        name: "remote",
-        about: "how long waking a thread on another CPU takes, e.g. remote+futex/pipe (two CPUs, real-time right)",
-        only: None,
-    },
-    ProbeInfo {
-        name: "irq",
-        about: "how long an interrupt takes to be answered by a process: of a wire (irq, irq+gpio, irq+serial; two CPUs), of a counter (irq+hpet)",
-        only: None,
-    },
-    ProbeInfo {
-        name: "shootdown",
-        about: "what unmapping takes while threads of the process run on other CPUs, e.g. shootdown:0/1/3+pages16/256 (real-time right)",
-        only: None,
-    },
-];
-
-/// Realfeel's rate.
-const REALFEEL_HZ: u64 = 2_048;
-
 impl Probe {
     /// Those without parameters.
     pub const TIMED: [Probe; 5] = [
@@ -134,7 +46,7 @@ impl Probe {
             Probe::Jitter => "jitter",
             Probe::Noise => "noise",
             Probe::Timerlat => "timerlat",
-            Probe::Bench(bench) => names::name(&bench),
+            Probe::Bench(bench) => bench.name(),
         }
     }
 
@@ -174,55 +86,42 @@ impl Probe {
         })
     }
 
-    /// Every probe that a text asks for: some take parameters with alternatives (see [`names`]).
+    /// Every probe that a text asks for: some take parameters with alternatives (see [`crate::names`]).
     pub fn expand(text: &str) -> Result<Vec<Probe>, SpecError> {
-        if let Some(timed) = Self::TIMED.into_iter().find(|p| p.name() == text) {
-            return Ok(vec![timed]);
+        let (head, options) = text.split_once('+').unwrap_or((text, ""));
+        let (name, dimensions) = head.split_once(':').unwrap_or((head, ""));
+        let Some(info) = PROBES.iter().find(|info| info.name == name) else {
+            let known: Vec<&str> = PROBES.iter().map(|info| info.name).collect();
+            return Err(SpecError(format!(
+                "unknown probe '{text}'; known: {}",
+                known.join(", ")
+            )));
+        };
+        match (
+            &info.grammar,
+            Self::TIMED.into_iter().find(|probe| probe.name() == name),
+        ) {
+            (Some(grammar), _) => {
+                let all = grammar.expand(dimensions, options);
+                let all = all.map_err(|why| SpecError(format!("probe '{text}': {why}")))?;
+                Ok(all.into_iter().map(Probe::Bench).collect())
+            }
+            (None, Some(timed)) if text == name => Ok(vec![timed]),
+            (None, _) => Err(SpecError(format!("probe '{name}' takes no parameters, not '{text}'"))),
         }
-        let name = text.split([':', '+']).next().unwrap_or_default();
-        if names::NAMES.contains(&name) {
-            return Ok(names::expand(text)?.into_iter().map(Probe::Bench).collect());
-        }
-        let known = PROBES.map(|info| info.name).join(", ");
-        Err(match Self::TIMED.into_iter().find(|p| p.name() == name) {
-            Some(timed) => SpecError(format!("probe '{}' takes no parameters, not '{text}'", timed.name())),
-            None => SpecError(format!("unknown probe '{text}'; known: {known}")),
-        })
     }
 
     /// Refuses a probe that `venue` does not have, with the reason.
     pub fn check_venue(self, venue: Venue) -> Result<(), SpecError> {
-        match (self, venue) {
-            (Probe::Bench(Bench::Irq(Line::Gpio(None))), Venue::Host) => {
-                return Err(SpecError(
-                    "probe 'irq+gpio': which lines of this machine? Name the chip, an output and the input that it is wired to, e.g. irq:0x17x27+gpio".into(),
-                ));
-            }
-            (Probe::Bench(bench @ Bench::Irq(Line::Gpio(Some(_)) | Line::Serial(_))), Venue::Lab) => {
-                return Err(SpecError(format!(
-                    "probe '{bench}': the lab's machine has irq (a parallel port), irq+hpet and irq+gpio (a simulated chip)"
-                )));
-            }
-            (Probe::Bench(Bench::Switch(ring)), _) => {
-                let only_host = |why| Only::check(Only::host(why), venue, &format!("probe '{self}'"));
-                if ring.again > 0 {
-                    only_host("the lab's values are exact, and the same each time; leave +again out")?;
-                }
-                if ring.mhz > 0 {
-                    only_host("the lab's CPUs have MIPS: leave +mhz out, and give --mips")?;
-                }
-            }
-            _ => {}
+        if let Probe::Bench(bench) = self {
+            (self.info().also_refused)(&bench, venue)?;
         }
         Only::check(self.info().only, venue, &format!("probe '{}'", self.name()))
     }
 
     /// Whether it has a real-time priority.
-    pub const fn is_real_time(self) -> bool {
-        !matches!(
-            self,
-            Probe::Bench(Bench::Switch(_) | Bench::Hackbench(_) | Bench::Pick(_) | Bench::Spawn(_) | Bench::Io(_))
-        )
+    pub fn is_real_time(self) -> bool {
+        self.info().is_periodic
     }
 
     /// Whether it is at work on all CPUs itself.
@@ -236,25 +135,31 @@ impl Probe {
     }
 
     /// Whether it works with files on a disk.
-    pub const fn needs_disk(self) -> bool {
-        matches!(self, Probe::Bench(Bench::Io(_)))
+    pub fn needs_disk(self) -> bool {
+        self.info().needs_disk
+    }
+
+    /// No sample may be longer, unless somebody asks for another criterion.
+    pub fn criterion(self) -> Option<Nanos> {
+        self.info().criterion
+    }
+
+    /// The CPUs that it takes of those that it may use; one without parameters has a thread on each.
+    pub fn cpus(self) -> CpuNeed {
+        self.bench().map_or(CpuNeed::All, |bench| (self.info().cpus)(&bench))
     }
 
     /// Modules of the kernel that it needs, where they are not built in.
-    pub const fn modules(self) -> &'static [&'static str] {
-        match self {
-            Probe::Bench(Bench::Irq(Line::Parport)) => &["parport_pc", "ppdev"],
-            Probe::Bench(Bench::Irq(Line::Gpio(None))) => &["gpio-sim"],
-            _ => &[],
-        }
+    pub fn modules(self) -> &'static [&'static str] {
+        self.bench().map_or(&[], |bench| (self.info().modules)(&bench))
     }
 
     /// Those of all probes.
     pub const MODULES: [&'static str; 3] = ["parport_pc", "ppdev", "gpio-sim"];
 
     /// Whether its samples are due at regular times.
-    pub const fn is_periodic(self) -> bool {
-        self.is_real_time()
+    pub fn is_periodic(self) -> bool {
+        self.info().is_periodic
     }
 
     /// Whether a sample in the lab is the lateness of a timer.
@@ -263,30 +168,13 @@ impl Probe {
     }
 
     /// How many samples are taken unless somebody asks for another number or, on a host, for a time.
-    pub const fn usual_periods(self) -> u32 {
-        match self {
-            Probe::Bench(bench) => names::usual_samples(&bench),
-            Probe::Noise => 50,
-            _ => 2_000,
-        }
+    pub fn usual_periods(self) -> u32 {
+        (self.info().samples)(self.bench().as_ref())
     }
 
     /// Distance of two due times unless somebody asks for another; 0 for a probe that has none.
-    ///
-    /// The lab's does not divide a tick, so that a cell sees many of its phases.
-    pub const fn usual_period(self, venue: Venue) -> Nanos {
-        if let Probe::Bench(bench) = self
-            && let Some(period) = names::usual_period(&bench)
-        {
-            return period;
-        }
-        match (self, venue) {
-            (Probe::Noise, Venue::Lab) => Nanos::from_millis(10),
-            (Probe::Jitter, _) => Nanos(1_000_000_000 / REALFEEL_HZ),
-            (_, Venue::Lab) => Nanos::from_micros(251),
-            (Probe::Noise, Venue::Host) => Nanos::from_millis(100),
-            (_, Venue::Host) => Nanos::from_millis(1),
-        }
+    pub fn usual_period(self, venue: Venue) -> Nanos {
+        (self.info().period)(self.bench().as_ref(), venue)
     }
 }
 
@@ -331,8 +219,11 @@ mod tests {
 
     #[test]
     fn every_probe_has_its_row_and_is_written_as_it_is_read() {
-        let names: Vec<&str> = Probe::TIMED.map(Probe::name).into_iter().chain(names::NAMES).collect();
-        assert_eq!(PROBES.map(|info| info.name).to_vec(), names);
+        for info in &PROBES {
+            for probe in Probe::expand(info.name).unwrap() {
+                assert_eq!(probe.name(), info.name);
+            }
+        }
         for text in [
             "wakeup",
             "response",

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
 
 /// Files that a fork writes and nobody needs when it went well.
-pub const LEFTOVERS: [&str; 4] = ["cell", "plugin.so", "errors", "progress"];
+pub const LEFTOVERS: [&str; 4] = [ORDER, PLUGIN, "errors", PROGRESS];
 
 /// What a guest may send; forty million samples take less.
 pub(super) const LONGEST_MESSAGE: u64 = 256 << 20;

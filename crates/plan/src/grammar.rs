@@ -1,7 +1,6 @@
 //! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
 
 use crate::Length;
-use worstcase_contract::bench::Bench;
 use worstcase_contract::loads::{LOADS, LoadSpec, Takes};
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{Nanos, Probe, Venue};
@@ -75,9 +74,8 @@ pub fn probes(venue: Venue, text: &str) -> Result<Vec<Probe>, SpecError> {
 
 /// The limit of the latency that is asked of these probes if nobody says another.
 pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option<Nanos> {
-    probes
-        .all(|probe| matches!(probe, Probe::Bench(Bench::Inversion(_))))
-        .then_some(worstcase_contract::names::INVERSION_CRITERION)
+    let first = probes.next()?.criterion();
+    first.filter(|_| probes.all(|probe| probe.criterion() == first))
 }
 
 /// Loads that are separated by commas. What follows `cmd:`, `cmd-ready:` or `compile:` belongs to a program or a path, to the end.

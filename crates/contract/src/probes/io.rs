@@ -1,12 +1,14 @@
-//! How `io` is asked for: `io[:SIZE][+WORK][+bsSIZE][+direct][+readersN][+writersN][+seekersN]`.
+//! `io[:SIZE][+WORK][+bsSIZE][+direct][+readersN][+writersN][+seekersN]`.
 
-use crate::names::{bytes, product};
+use super::ProbeInfo;
+use crate::grammar::{Choice, Dimension, Grammar, Kind, Preset, Unsaid, Words};
+use worstcase_instruments::bench::Bench;
 use worstcase_instruments::bench::io::{ALIGNED, Beside, Io, MIX, WORKS, Work, has_seekers};
 use worstcase_instruments::bench::spelling::show_bytes;
 
 /// What stands for bonnie++'s whole set.
-pub(crate) const BONNIE: &str = "bonnie";
-const BONNIE_SET: [&[&str]; 12] = [
+const BONNIE: &str = "bonnie";
+const BONNIE_SET: &[&[&str]] = &[
     &["putc"],
     &["write", "bs8k"],
     &["rewrite"],
@@ -21,86 +23,103 @@ const BONNIE_SET: [&[&str]; 12] = [
     &["rdelete"],
 ];
 
-/// What [`MIX`] stands for.
-const MIX_IS: [&str; 4] = ["randread", "direct", "readers1", "writers1"];
+/// Who suffers where one reads, one writes, and one reads a little now and then?
+const MIX_SET: &[&[&str]] = &[&["randread", "direct", "readers1", "writers1"]];
 
-/// What is done if nothing else is said.
-const USUAL: [&str; 2] = ["write", "read"];
 const SIZE: u64 = 256 << 20;
 const SMALLEST: u64 = 1 << 20;
 const LARGEST: u64 = 1 << 40;
 const LARGEST_BLOCK: u32 = 16 << 20;
-const MOST_OTHERS: u8 = 32;
 
-fn work_of(word: &str) -> Option<Work> {
-    WORKS.iter().find(|row| row.0 == word).map(|row| row.1)
-}
+pub(super) const IO: ProbeInfo = ProbeInfo {
+    name: "io",
+    sample: Some("time of an operation"),
+    about: "what work with files takes, e.g. io:1g+write/read+direct, io+unpack, io:1g+bonnie",
+    samples: |bench| match bench {
+        Some(Bench::Io(work)) => work.usual_samples(),
+        _ => 0,
+    },
+    needs_disk: true,
+    grammar: Some(Grammar {
+        dimensions: &[Dimension {
+            what: "bytes of a file",
+            least: 0,
+            most: u64::MAX,
+            usual: SIZE,
+        }],
+        grid: "",
+        example: "io:1g+write",
+        options: &[
+            Choice::Word(
+                || WORKS.iter().map(|row| row.0).collect(),
+                Unsaid::All(&["write", "read"]),
+            ),
+            Choice::Value {
+                prefix: "bs",
+                kind: Kind::Bytes,
+                what: "bs in bytes",
+                least: 0,
+                most: u32::MAX as u64,
+            },
+            Choice::Word(|| vec!["direct"], Unsaid::Nothing),
+            others("readers"),
+            others("writers"),
+            others("seekers"),
+        ],
+        presets: &[
+            Preset {
+                word: BONNIE,
+                sets: BONNIE_SET,
+                can_be_changed: false,
+            },
+            Preset {
+                word: MIX,
+                sets: MIX_SET,
+                can_be_changed: true,
+            },
+        ],
+        make: |words| {
+            let io = io(words)?;
+            check(&io)?;
+            Ok(Bench::Io(io))
+        },
+    }),
+    ..ProbeInfo::ONE_AFTER_THE_OTHER
+};
 
-/// Whether the options are one of the set: its size is that of the files that it has.
-fn is_bonnie(options: &[String]) -> bool {
-    options.iter().any(|option| option == BONNIE)
-}
-
-/// Every choice of options that a text's options ask for.
-pub(crate) fn chosen(options: &[Vec<String>]) -> Vec<Vec<String>> {
-    let words = |of: &[&str]| of.iter().map(ToString::to_string).collect::<Vec<String>>();
-    let with_sets = options.iter().flat_map(|row| match is_bonnie(row) {
-        false if row.iter().any(|option| option == MIX) => {
-            let others = row.iter().filter(|option| *option != MIX).cloned();
-            vec![words(&MIX_IS).into_iter().chain(others).collect()]
-        }
-        false => vec![row.clone()],
-        true => {
-            let of = |set: &&[&str]| [row.clone(), words(set)].concat();
-            BONNIE_SET.iter().map(of).collect()
-        }
-    });
-    with_sets
-        .flat_map(|row| match row.iter().any(|option| work_of(option).is_some()) {
-            true => vec![row],
-            false => product(&[row], &USUAL),
-        })
-        .collect()
-}
-
-/// One of these: its size, and its options with its work.
-pub(crate) fn parse(dimensions: &[String], options: &[String]) -> Result<Io, String> {
-    let (mut work, mut block, mut direct) = (None, None, false);
-    let mut beside = None;
-    for option in options {
-        if let Some(asked) = work_of(option) {
-            if work.replace(asked).is_some() {
-                return Err(format!("one work at a time, not '{option}' too"));
-            }
-        } else if let Some(size) = option.strip_prefix("bs") {
-            let size = bytes(size)?;
-            block = Some(u32::try_from(size).map_err(|_| format!("{size} bytes are too many"))?);
-        } else if option == "direct" {
-            direct = true;
-        } else if let Some((kind, number)) = others(option)? {
-            let all = beside.get_or_insert(Beside::NONE);
-            *kind(all) = number;
-        } else if option != BONNIE {
-            let words = WORKS.map(|row| row.0).join(", ");
-            return Err(format!(
-                "no option '{option}'; there are {words}, {BONNIE} (bonnie++'s whole set), {MIX}, bsSIZE, direct, readersN, writersN, seekersN"
-            ));
-        }
+const fn others(kind: &'static str) -> Choice {
+    Choice::Value {
+        prefix: kind,
+        kind: Kind::Number,
+        what: kind,
+        least: 0,
+        most: 32,
     }
-    let work = work.expect("one was chosen");
-    let word = work.word();
-    // A program starts while another writes: that is the question.
-    let beside = match (beside, work) {
-        (None, Work::Start) => Beside::WRITER,
-        (asked, _) => asked.unwrap_or(Beside::NONE),
+}
+
+fn io(words: &Words) -> Result<Io, String> {
+    let row = WORKS.iter().find(|row| words.has(row.0)).expect("one was chosen");
+    let (word, work) = (row.0, row.1);
+    let [readers, writers, seekers] = ["readers", "writers", "seekers"].map(|kind| words.value::<u8>(kind));
+    let said = [readers, writers, seekers].iter().any(Option::is_some);
+    let beside = match said {
+        true => Beside {
+            readers: readers.unwrap_or(0),
+            writers: writers.unwrap_or(0),
+            seekers: seekers.unwrap_or(0),
+        },
+        // A program starts while another writes: that is the question.
+        false if work == Work::Start => Beside::WRITER,
+        false => Beside::NONE,
     };
     if beside.seekers > 0 && !has_seekers(work) {
         return Err(format!("{word} has no seekers; randread, randwrite and seeks have"));
     }
-    let size = dimensions.first().map_or(Ok(SIZE), |size| bytes(size))?;
+    let size = words.dimension(0);
+    let (block, direct) = (words.value("bs"), words.has("direct"));
     if work.is_with_many() {
-        let has_size = !dimensions.is_empty() && beside.files() == 0;
-        if !is_bonnie(options) && (has_size || block.is_some() || direct) {
+        let has_size = words.said > 0 && beside.files() == 0;
+        if words.preset != Some(BONNIE) && (has_size || block.is_some() || direct) {
             return Err(format!(
                 "{word} has no size, bs or direct: --samples is the number of its files"
             ));
@@ -126,7 +145,7 @@ pub(crate) fn parse(dimensions: &[String], options: &[String]) -> Result<Io, Str
 }
 
 /// Refuses what no machine is asked for.
-pub(crate) fn check(io: &Io) -> Result<(), String> {
+fn check(io: &Io) -> Result<(), String> {
     let (size, block) = (io.size, io.block);
     if io.work.is_with_many() && size == 0 {
         return Ok(());
@@ -151,30 +170,6 @@ pub(crate) fn check(io: &Io) -> Result<(), String> {
         ));
     }
     Ok(())
-}
-
-/// Which of the others an option is about, and how many of them it wants.
-type Others = (OfOthers, u8);
-
-type OfOthers = fn(&mut Beside) -> &mut u8;
-
-fn others(option: &str) -> Result<Option<Others>, String> {
-    let kinds: [(&str, OfOthers); 3] = [
-        ("readers", |all| &mut all.readers),
-        ("writers", |all| &mut all.writers),
-        ("seekers", |all| &mut all.seekers),
-    ];
-    let Some((kind, of, digits)) = kinds
-        .into_iter()
-        .find_map(|(kind, of)| Some((kind, of, option.strip_prefix(kind)?)))
-    else {
-        return Ok(None);
-    };
-    let number = digits.parse().ok().filter(|number| *number <= MOST_OTHERS);
-    match number {
-        Some(number) => Ok(Some((of, number))),
-        None => Err(format!("{kind}: 0 to {MOST_OTHERS}, not '{digits}'; e.g. {kind}1")),
-    }
 }
 
 #[cfg(test)]
@@ -239,9 +234,9 @@ mod tests {
             ("io:1m+write+bs512+direct", "direct takes a bs of whole 4k, not 512"),
             ("io+getc+direct", "getc goes through the page cache"),
             ("io:1m+create", "create has no size"),
-            ("io+write+read", "one work at a time"),
+            ("io+write+read", "not 'read' beside 'write'"),
             ("io:1m+unpack+seekers1", "unpack has no seekers"),
-            ("io:1m+mix+readers99", "readers: 0 to 32, not '99'"),
+            ("io:1m+mix+readers99", "readers: 0 to 32, not 99"),
             ("io:12k+start", "a file's size: 1m to 1024g, not 12k"),
             ("io+wirte", "no option 'wirte'; there are cached, buffered, write"),
         ] {

@@ -84,12 +84,9 @@ pub(super) fn measure(
         warnings: taken.warnings,
         notes: load.notes().to_vec(),
         environment,
-        throttled: match bench {
-            Bench::Inversion(_) | Bench::Remote(_) | Bench::Irq(_) | Bench::Shootdown(_) => {
-                machine::may_be_throttled(Nanos(stats.max_ns), spec.interval)
-            }
-            // Nothing of theirs is real-time.
-            Bench::Switch(_) | Bench::Hackbench(_) | Bench::Pick(_) | Bench::Spawn(_) | Bench::Io(_) => Some(false),
+        throttled: match spec.probe.is_real_time() {
+            true => machine::may_be_throttled(Nanos(stats.max_ns), spec.interval),
+            false => Some(false),
         },
         stopped,
         broke: false,

@@ -3,7 +3,7 @@
 use crate::Facts;
 use crate::cpus::Cpus;
 use worstcase_contract::Probe;
-use worstcase_contract::bench::Bench;
+use worstcase_contract::probe::CpuNeed;
 use worstcase_plan::{Experiment, Subjects};
 
 /// Leaves out runs of hackbench on more CPUs than may be used here; says which.
@@ -38,8 +38,8 @@ fn leave_out_of(experiment: &mut Experiment, available: usize) -> Vec<String> {
 
 /// CPUs that a probe asks for.
 fn wanted(probe: &Probe) -> usize {
-    match probe {
-        Probe::Bench(Bench::Hackbench(what)) => what.cpus.into(),
+    match probe.cpus() {
+        CpuNeed::Exactly(cpus) => cpus,
         _ => 0,
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::facts::Tree;
 use crate::{CpuList, HostError};
-use worstcase_contract::bench::{Bench, Line, Placement};
+use worstcase_contract::Probe;
+use worstcase_contract::bench::{Bench, Placement};
+use worstcase_contract::probe::CpuNeed;
 
 /// How CPUs lie to each other.
 #[derive(Clone, Debug)]
@@ -60,8 +62,8 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
             "{bench}: CPUs {cpus} have no {what}; choose another placement, or other --cpus"
         ))
     };
-    match bench {
-        Bench::Switch(switch) => match switch.placement {
+    match Probe::Bench(*bench).cpus() {
+        CpuNeed::Ring(placement) => match placement {
             Placement::Same => Ok(all[..1].to_vec()),
             Placement::Free => Ok(all),
             Placement::Smt => topology
@@ -74,16 +76,10 @@ pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> 
                 .pair(|a, b| !a.cache.contains(b) && !a.core.contains(b))
                 .ok_or_else(|| none("two cores without a common cache")),
         },
-        Bench::Spawn(_) | Bench::Io(_) => Ok(all),
-        Bench::Hackbench(hackbench) => match usize::from(hackbench.cpus) {
-            0 => Ok(all),
-            n if n <= all.len() => Ok(all[..n].to_vec()),
-            n => Err(none(&format!("{n} of them"))),
-        },
-        Bench::Inversion(_) | Bench::Pick(_) | Bench::Irq(Line::Hpet) => Ok(all[..1].to_vec()),
-        // Fewer than these are refused by the probe itself, which says what it needs them for.
-        Bench::Remote(_) | Bench::Irq(_) => Ok(first(2)),
-        Bench::Shootdown(shootdown) => Ok(first(1 + usize::from(shootdown.threads))),
+        CpuNeed::All => Ok(all),
+        CpuNeed::Exactly(n) if n <= all.len() => Ok(first(n)),
+        CpuNeed::Exactly(n) => Err(none(&format!("{n} of them"))),
+        CpuNeed::First(n) => Ok(first(n)),
     }
 }
 

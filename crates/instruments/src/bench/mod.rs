@@ -209,6 +209,21 @@ impl fmt::Display for Bench {
 }
 
 impl Bench {
+    /// The name without parameters.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Bench::Switch(_) => "switch",
+            Bench::Hackbench(_) => "hackbench",
+            Bench::Inversion(_) => "inversion",
+            Bench::Remote(_) => "remote",
+            Bench::Pick(_) => "pick",
+            Bench::Spawn(_) => "spawn",
+            Bench::Io(_) => "io",
+            Bench::Irq(_) => "irq",
+            Bench::Shootdown(_) => "shootdown",
+        }
+    }
+
     /// Whether it is at work on all CPUs itself.
     pub const fn is_spread(&self) -> bool {
         matches!(self, Bench::Hackbench(_))

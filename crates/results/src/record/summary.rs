@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use worstcase_contract::Nanos;
+use worstcase_contract::probe::PROBES;
 
 /// Significant decimal digits that the histogram keeps.
 const HISTOGRAM_DIGITS: u8 = 3;
@@ -81,24 +82,17 @@ impl Quantity {
     /// What it is of a probe, for headings.
     pub fn title_of(self, probe: &str) -> &'static str {
         match (self, super::probe_name(probe)) {
-            (Quantity::Latency, "switch") => "time of a hop: token passed and working set touched",
-            (Quantity::Latency, "hackbench") => "time of a run: all messages sent and received",
-            (Quantity::Latency, "inversion") => "blocking: most urgent thread made ready to mutex owned",
-            (Quantity::Latency, "remote") => {
-                "remote wake-up: clock read on another CPU to user code of the woken thread"
-            }
-            (Quantity::Latency, "irq") => "interrupt response: edge out to edge back",
-            (Quantity::Latency, "spawn") => "time of a process, from fork to wait",
-            (Quantity::Latency, "io") => "time of an operation",
             (Quantity::Latency, name) if name.starts_with("fio-") || name.starts_with("bonnie-") => {
                 "time of an operation"
             }
-            (Quantity::Latency, "shootdown") => "time of a munmap",
-            (Quantity::Latency, "noise") => "gaps: time taken from a thread that never sleeps",
             (Quantity::Latency, "timerlat-user") => "latency: timer due to the return to user space",
             (Quantity::Latency, "oslat") => "turns of a loop that never sleeps",
             (Quantity::Latency, "osnoise") => "noises: time taken from a thread that never sleeps",
-            (Quantity::Latency, "timerlat") => "latency: timer due to the kernel's timerlat thread",
+            (Quantity::Latency, name) => PROBES
+                .iter()
+                .find(|info| info.name == name)
+                .and_then(|info| info.sample)
+                .unwrap_or(self.title()),
             _ => self.title(),
         }
     }

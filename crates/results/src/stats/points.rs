@@ -211,16 +211,16 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
 
 /// The points of `remote`.
 pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
-    points(records, |place, bench, of| match bench {
-        Bench::Remote(_) => remote(place, bench, of),
+    points(records, |place, bench, of| match of[0].details {
+        Some(Details::Remote(_)) => remote(place, bench, of),
         _ => None,
     })
 }
 
 /// The points of `irq`.
 pub fn irqs(records: &[Record]) -> Vec<RemotePoint> {
-    points(records, |place, bench, of| match bench {
-        Bench::Irq(_) => remote(place, bench, of),
+    points(records, |place, bench, of| match of[0].details {
+        Some(Details::Irq(_)) => remote(place, bench, of),
         _ => None,
     })
 }

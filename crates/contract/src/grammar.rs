@@ -1,0 +1,345 @@
+//! The one parser of probes' words: `NAME[:DIMENSIONS][+OPTION]...`, with alternatives between slashes.
+//!
+//! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study. What a probe
+//! takes is a [`Grammar`], a value in the probe's file.
+
+use worstcase_instruments::bench::Bench;
+use worstcase_instruments::bench::spelling::{BYTES, TIMES};
+
+/// What a probe takes, and what is made of it.
+pub(crate) struct Grammar {
+    /// Numbers behind the colon, with an 'x' between them.
+    pub dimensions: &'static [Dimension],
+    /// Dimensions that stand for none.
+    pub grid: &'static str,
+    /// How it is written, e.g. `spawn+exec`.
+    pub example: &'static str,
+    /// Behind plus signs, in any order.
+    pub options: &'static [Choice],
+    /// Words that stand for several options.
+    pub presets: &'static [Preset],
+    /// The probe; refuses what does not fit together.
+    pub make: fn(&Words) -> Result<Bench, String>,
+}
+
+/// One number behind the colon.
+pub(crate) struct Dimension {
+    /// What it counts, for errors.
+    pub what: &'static str,
+    pub least: u64,
+    pub most: u64,
+    /// If nobody says.
+    pub usual: u64,
+}
+
+/// One option, or one of several.
+pub(crate) enum Choice {
+    /// One of these words.
+    Word(fn() -> Vec<&'static str>, Unsaid),
+    /// A word with a value behind it.
+    Value {
+        /// Its word.
+        prefix: &'static str,
+        kind: Kind,
+        /// What it counts, for errors.
+        what: &'static str,
+        least: u64,
+        most: u64,
+    },
+}
+
+/// What follows an option's word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `pages64`.
+    Number,
+    /// `section20us`.
+    Time,
+    /// `bs4k`.
+    Bytes,
+}
+
+/// What is asked for if none of the words is said.
+#[derive(Clone, Copy)]
+pub(crate) enum Unsaid {
+    /// Nothing.
+    Nothing,
+    /// All of these: one alone answers nothing.
+    All(&'static [&'static str]),
+    /// The same, but only without dimensions.
+    AllInGrid(&'static [&'static str]),
+}
+
+/// A word that stands for several options, or for several probes with some options each.
+pub(crate) struct Preset {
+    pub word: &'static str,
+    pub sets: &'static [&'static [&'static str]],
+    /// A user's own options go over those of the set.
+    pub can_be_changed: bool,
+}
+
+/// What one probe was asked for.
+pub(crate) struct Words {
+    dimensions: Vec<u64>,
+    /// How many of the dimensions somebody said.
+    pub said: usize,
+    words: Vec<String>,
+    values: Vec<(&'static str, u64)>,
+    /// The preset that it is of.
+    pub preset: Option<&'static str>,
+}
+
+/// One combination of options, and the preset that it is of.
+type Row = (Vec<String>, Option<&'static str>);
+
+impl Words {
+    /// The number behind the colon.
+    pub fn dimension<T: TryFrom<u64>>(&self, at: usize) -> T {
+        fitting(self.dimensions[at])
+    }
+
+    /// Whether the word was said.
+    pub fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|said| said == word)
+    }
+
+    /// Which of these was said.
+    pub fn one_of<T: Copy>(&self, all: &[(&str, T)]) -> Option<T> {
+        all.iter().find(|(word, _)| self.has(word)).map(|(_, value)| *value)
+    }
+
+    /// The value behind this word.
+    pub fn value<T: TryFrom<u64>>(&self, prefix: &str) -> Option<T> {
+        let said = self.values.iter().rfind(|(word, _)| *word == prefix);
+        said.map(|(_, value)| fitting(*value))
+    }
+}
+
+fn fitting<T: TryFrom<u64>>(value: u64) -> T {
+    T::try_from(value)
+        .ok()
+        .expect("the range of a number lies within its type")
+}
+
+/// The words of an enumeration.
+pub(crate) fn words_of<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
+    all.iter().map(|(word, _)| *word).collect()
+}
+
+impl Grammar {
+    /// Every probe that a text asks for, without its name, in order; an error in words.
+    pub fn expand(&self, dimensions: &str, options: &str) -> Result<Vec<Bench>, String> {
+        let given = !dimensions.is_empty();
+        let asked = if given { dimensions } else { self.grid };
+        let mut tuples = vec![Vec::new()];
+        for dimension in asked.split('x').filter(|_| !asked.is_empty()) {
+            tuples = product(&tuples, &dimension.split('/').map(str::to_string).collect::<Vec<_>>());
+        }
+        let mut all = Vec::new();
+        for (options, preset) in self.rows(options, given) {
+            for tuple in &tuples {
+                let words = self.read(tuple, &options, preset)?;
+                let bench = (self.make)(&words)?;
+                // Of a set some probes have no size, and are the same for each.
+                match all.contains(&bench) {
+                    true if preset.is_some() => {}
+                    true => return Err(format!("'{bench}' is asked for twice")),
+                    false => all.push(bench),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Every combination of options.
+    fn rows(&self, options: &str, given: bool) -> Vec<Row> {
+        let mut rows = vec![Vec::new()];
+        for option in options.split('+').filter(|o| !o.is_empty()) {
+            rows = product(&rows, &alternatives(option));
+        }
+        let mut rows: Vec<Row> = rows.into_iter().flat_map(|row| self.with_presets(row)).collect();
+        for choice in self.options {
+            let Choice::Word(words, unsaid) = choice else { continue };
+            let usual = match unsaid {
+                Unsaid::All(usual) => usual,
+                Unsaid::AllInGrid(usual) if !given => usual,
+                _ => continue,
+            };
+            let words = words();
+            let is_said = |row: &[String]| row.iter().any(|option| words.contains(&option.as_str()));
+            rows = rows
+                .into_iter()
+                .flat_map(|(row, preset)| match is_said(&row) {
+                    true => vec![(row, preset)],
+                    false => usual
+                        .iter()
+                        .map(|word| ([&row[..], &[word.to_string()]].concat(), preset))
+                        .collect(),
+                })
+                .collect();
+        }
+        rows
+    }
+
+    fn with_presets(&self, row: Vec<String>) -> Vec<Row> {
+        let Some(preset) = self
+            .presets
+            .iter()
+            .find(|preset| row.iter().any(|option| option == preset.word))
+        else {
+            return vec![(row, None)];
+        };
+        let own: Vec<String> = row.into_iter().filter(|option| option != preset.word).collect();
+        let row = |set: &&[&str]| {
+            let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+            // Of two values of one option the later one counts.
+            match preset.can_be_changed {
+                true => [set, own.clone()].concat(),
+                false => [own.clone(), set].concat(),
+            }
+        };
+        preset.sets.iter().map(|set| (row(set), Some(preset.word))).collect()
+    }
+
+    fn read(&self, dimensions: &[String], options: &[String], preset: Option<&'static str>) -> Result<Words, String> {
+        let (said, most) = (dimensions.len(), self.dimensions.len());
+        if most == 0 && said > 0 {
+            let name = self.example.split(['+', ':']).next().unwrap_or_default();
+            return Err(format!("no numbers: {name}, or e.g. {}", self.example));
+        }
+        if said > most {
+            return Err(format!("at most {most} numbers with 'x' between them, not {said}"));
+        }
+        let mut words = Words {
+            dimensions: Vec::new(),
+            said,
+            words: Vec::new(),
+            values: Vec::new(),
+            preset,
+        };
+        for (at, dimension) in self.dimensions.iter().enumerate() {
+            let value = dimensions.get(at).map_or(Ok(dimension.usual), |text| bytes(text))?;
+            words
+                .dimensions
+                .push(within(dimension.what, value, dimension.least, dimension.most)?);
+        }
+        for option in options {
+            self.read_option(&mut words, option)?;
+        }
+        Ok(words)
+    }
+
+    fn read_option(&self, words: &mut Words, option: &str) -> Result<(), String> {
+        for choice in self.options {
+            match choice {
+                Choice::Word(known, _) if known().contains(&option) => {
+                    if let Some(other) = known().into_iter().find(|word| words.has(word)) {
+                        return Err(format!(
+                            "one of {}: not '{option}' beside '{other}'",
+                            known().join(", ")
+                        ));
+                    }
+                    words.words.push(option.to_string());
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        for choice in self.options {
+            if let Choice::Value {
+                prefix,
+                kind,
+                what,
+                least,
+                most,
+            } = choice
+                && let Some(text) = option.strip_prefix(prefix)
+            {
+                let value = kind.read(text).map_err(|why| match kind {
+                    Kind::Number => format!("'{option}' is not a number of {what}, e.g. {prefix}{}", (*least).max(1)),
+                    _ => why,
+                })?;
+                words.values.push((prefix, within(what, value, *least, *most)?));
+                return Ok(());
+            }
+        }
+        let known = self.shown();
+        Err(match known.is_empty() {
+            true => format!("no option '{option}'; there are none"),
+            false => format!("no option '{option}'; there are {}", known.join(", ")),
+        })
+    }
+
+    /// Every option, as an error or a help text shows it.
+    fn shown(&self) -> Vec<String> {
+        let each = |choice: &Choice| match choice {
+            Choice::Word(words, _) => words().into_iter().map(str::to_string).collect(),
+            Choice::Value { prefix, kind, .. } => vec![format!("{prefix}{}", kind.shown())],
+        };
+        let presets = self.presets.iter().map(|preset| preset.word.to_string());
+        self.options.iter().flat_map(each).chain(presets).collect()
+    }
+}
+
+impl Kind {
+    fn read(self, text: &str) -> Result<u64, String> {
+        match self {
+            Kind::Number => text.parse().map_err(|_| String::new()),
+            Kind::Time => time(text),
+            Kind::Bytes => bytes(text),
+        }
+    }
+
+    fn shown(self) -> &'static str {
+        match self {
+            Kind::Number => "N",
+            Kind::Time => "TIME",
+            Kind::Bytes => "SIZE",
+        }
+    }
+}
+
+fn within(what: &str, value: u64, least: u64, most: u64) -> Result<u64, String> {
+    match (least..=most).contains(&value) {
+        true => Ok(value),
+        false => Err(format!("{what}: {least} to {most}, not {value}")),
+    }
+}
+
+/// Every row with every one of `values` behind it.
+fn product(rows: &[Vec<String>], values: &[String]) -> Vec<Vec<String>> {
+    let with = |row: &Vec<String>, value: &String| row.iter().chain([value]).cloned().collect();
+    let each = |row| values.iter().map(move |value| with(row, value));
+    rows.iter().flat_map(each).collect()
+}
+
+/// `cpus1/2/4` is `cpus1`, `cpus2`, `cpus4`; `spin5us/1ms` is `spin5us`, `spin1ms`; `pipe/futex` is `pipe`, `futex`.
+fn alternatives(option: &str) -> Vec<String> {
+    let mut parts = option.split('/');
+    let first = parts.next().unwrap_or_default();
+    let prefix = &first[..first.find(|c: char| c.is_ascii_digit()).unwrap_or(first.len())];
+    let numbered = prefix.len() < first.len();
+    let rest = parts.map(|part| match numbered {
+        true => format!("{prefix}{part}"),
+        false => part.to_string(),
+    });
+    [first.to_string()].into_iter().chain(rest).collect()
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let with_unit = BYTES
+        .iter()
+        .find_map(|(unit, factor)| Some((lower.strip_suffix(*unit)?, *factor)));
+    let (digits, factor) = with_unit.unwrap_or((text, 1));
+    let value = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    value.ok_or_else(|| format!("'{text}' is not a number, e.g. 16 or 16k"))
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    let parsed = TIMES.iter().find_map(|(unit, factor)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(*factor)
+    });
+    parsed.ok_or_else(|| format!("'{text}' is not a time in ns, us, ms or s, e.g. 20us"))
+}

@@ -1,0 +1,70 @@
+//! `hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+pinned][+latency]`.
+
+use super::{CpuNeed, ProbeInfo};
+use crate::grammar::{Choice, Dimension, Grammar, Kind, Unsaid, words_of};
+use worstcase_instruments::bench::{Bench, Hackbench, Transport};
+
+pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
+    name: "hackbench",
+    sample: Some("time of a run: all messages sent and received"),
+    about: "how long message passing takes, e.g. hackbench:1/10x25x100x100+pipes+cpus1/2",
+    // The article's four runs.
+    samples: |_| 4,
+    cpus: |bench| match bench {
+        Bench::Hackbench(what) if what.cpus > 0 => CpuNeed::Exactly(what.cpus.into()),
+        _ => CpuNeed::All,
+    },
+    grammar: Some(Grammar {
+        // The article's senders, receivers and messages.
+        dimensions: &[
+            dimension("groups", 1_000, 1),
+            dimension("senders", 1_000, 25),
+            dimension("messages", 1_000_000, 100),
+            dimension("bytes", 64 << 10, 100),
+        ],
+        // The article's groups.
+        grid: "1/2/4/8",
+        example: "hackbench:10+pipes",
+        options: &[
+            Choice::Word(|| words_of(Transport::ALL), Unsaid::Nothing),
+            Choice::Word(|| vec!["threads", "processes"], Unsaid::Nothing),
+            Choice::Value {
+                prefix: "cpus",
+                kind: Kind::Number,
+                what: "CPUs",
+                least: 0,
+                most: u16::MAX as u64,
+            },
+            Choice::Word(|| vec!["pinned", "free"], Unsaid::Nothing),
+            Choice::Word(|| vec!["latency"], Unsaid::Nothing),
+        ],
+        presets: &[],
+        make: |words| {
+            let what = Hackbench {
+                groups: words.dimension(0),
+                pairs: words.dimension(1),
+                messages: words.dimension(2),
+                size: words.dimension(3),
+                transport: words.one_of(Transport::ALL).unwrap_or(Transport::Sockets),
+                threads: words.has("threads"),
+                cpus: words.value("cpus").unwrap_or(0),
+                pinned: words.has("pinned"),
+                latency: words.has("latency"),
+            };
+            match what.latency && what.size < 8 {
+                true => Err(format!("bytes: 8 to 65536 with latency, not {}", what.size)),
+                false => Ok(Bench::Hackbench(what)),
+            }
+        },
+    }),
+    ..ProbeInfo::ONE_AFTER_THE_OTHER
+};
+
+const fn dimension(what: &'static str, most: u64, usual: u64) -> Dimension {
+    Dimension {
+        what,
+        least: 1,
+        most,
+        usual,
+    }
+}

@@ -1,0 +1,27 @@
+//! `remote[+futex|+pipe|+eventfd]`.
+
+use super::{CpuNeed, ProbeInfo};
+use crate::grammar::{Choice, Grammar, Unsaid, words_of};
+use worstcase_instruments::bench::{Bench, Remote, Via};
+
+pub(super) const REMOTE: ProbeInfo = ProbeInfo {
+    name: "remote",
+    sample: Some("remote wake-up: clock read on another CPU to user code of the woken thread"),
+    about: "how long waking a thread on another CPU takes, e.g. remote+futex/pipe (two CPUs, real-time right)",
+    cpus: |_| CpuNeed::First(2),
+    grammar: Some(Grammar {
+        dimensions: &[],
+        grid: "",
+        example: "remote+futex",
+        options: &[Choice::Word(
+            || words_of(Via::ALL),
+            Unsaid::All(&["futex", "pipe", "eventfd"]),
+        )],
+        presets: &[],
+        make: |words| {
+            let via = words.one_of(Via::ALL).unwrap_or(Via::Futex);
+            Ok(Bench::Remote(Remote { via }))
+        },
+    }),
+    ..ProbeInfo::PERIODIC
+};

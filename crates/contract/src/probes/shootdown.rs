@@ -1,0 +1,42 @@
+//! `shootdown[:THREADS][+pagesN]`.
+
+use super::{CpuNeed, ProbeInfo};
+use crate::grammar::{Choice, Dimension, Grammar, Kind};
+use worstcase_instruments::bench::{Bench, Shootdown};
+
+pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
+    name: "shootdown",
+    sample: Some("time of a munmap"),
+    about: "what unmapping takes while threads of the process run on other CPUs, e.g. shootdown:0/1/3+pages16/256 (real-time right)",
+    samples: |_| 1_000,
+    cpus: |bench| match bench {
+        Bench::Shootdown(what) => CpuNeed::First(1 + usize::from(what.threads)),
+        _ => CpuNeed::All,
+    },
+    grammar: Some(Grammar {
+        dimensions: &[Dimension {
+            what: "threads",
+            least: 0,
+            most: Shootdown::MOST_THREADS as u64,
+            usual: 0,
+        }],
+        // Without another CPU, and with one.
+        grid: "0/1",
+        example: "shootdown:1",
+        options: &[Choice::Value {
+            prefix: "pages",
+            kind: Kind::Number,
+            what: "pages",
+            least: 1,
+            most: 16_384,
+        }],
+        presets: &[],
+        make: |words| {
+            Ok(Bench::Shootdown(Shootdown {
+                threads: words.dimension(0),
+                pages: words.value("pages").unwrap_or(Shootdown::PAGES),
+            }))
+        },
+    }),
+    ..ProbeInfo::PERIODIC
+};

@@ -1,0 +1,94 @@
+//! `switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT][+mhzN]`.
+
+use super::{CpuNeed, ProbeInfo};
+use crate::grammar::{Choice, Dimension, Grammar, Kind, Unsaid, words_of};
+use crate::spec::SpecError;
+use crate::venue::{Only, Venue};
+use worstcase_instruments::bench::{Bench, Placement, Switch, Via};
+use worstcase_logs::Nanos;
+
+pub(super) const SWITCH: ProbeInfo = ProbeInfo {
+    name: "switch",
+    sample: Some("time of a hop: token passed and working set touched"),
+    about: "what a context switch costs: lat_ctx's ring, e.g. switch:2/16x0/16k+pipe/futex; alone: its grid",
+    // Ten values for the trimmed mean.
+    samples: |_| 10,
+    cpus: |bench| match bench {
+        Bench::Switch(ring) => CpuNeed::Ring(ring.placement),
+        _ => CpuNeed::All,
+    },
+    also_refused: refused,
+    grammar: Some(Grammar {
+        dimensions: &[
+            Dimension {
+                what: "processes",
+                least: 2,
+                most: 4_096,
+                usual: 2,
+            },
+            Dimension {
+                what: "bytes",
+                least: 0,
+                most: 64 << 20,
+                usual: 0,
+            },
+        ],
+        // lat_ctx's in the study.
+        grid: "2/4/8/16/24/32/64/96x0/4k/8k/16k/32k/64k",
+        example: "switch:16x16k",
+        options: &[
+            Choice::Word(|| words_of(Via::ALL), Unsaid::Nothing),
+            Choice::Word(|| vec!["threads", "processes"], Unsaid::Nothing),
+            Choice::Word(|| words_of(Placement::ALL), Unsaid::Nothing),
+            Choice::Value {
+                prefix: "spin",
+                kind: Kind::Time,
+                what: "spin in ns",
+                least: 0,
+                most: 1_000_000_000,
+            },
+            Choice::Value {
+                prefix: "again",
+                kind: Kind::Number,
+                what: "percent off before it is measured again",
+                least: 1,
+                most: 50,
+            },
+            Choice::Value {
+                prefix: "mhz",
+                kind: Kind::Number,
+                what: "MHz",
+                least: 1,
+                most: 100_000,
+            },
+        ],
+        presets: &[],
+        make: |words| {
+            Ok(Bench::Switch(Switch {
+                processes: words.dimension(0),
+                size: words.dimension(1),
+                via: words.one_of(Via::ALL).unwrap_or(Via::Pipe),
+                threads: words.has("threads"),
+                placement: words.one_of(Placement::ALL).unwrap_or(Placement::Same),
+                spin: Nanos(words.value("spin").unwrap_or(0)),
+                again: words.value("again").unwrap_or(0),
+                mhz: words.value("mhz").unwrap_or(0),
+            }))
+        },
+    }),
+    ..ProbeInfo::ONE_AFTER_THE_OTHER
+};
+
+fn refused(bench: &Bench, venue: Venue) -> Result<(), SpecError> {
+    let Bench::Switch(ring) = bench else {
+        return Ok(());
+    };
+    let only_host = |why| Only::check(Only::host(why), venue, &format!("probe '{bench}'"));
+    if ring.again > 0 {
+        only_host("the lab's values are exact, and the same each time; leave +again out")?;
+    }
+    if ring.mhz > 0 {
+        only_host("the lab's CPUs have MIPS: leave +mhz out, and give --mips")?;
+    }
+    Ok(())
+}
