@@ -136,7 +136,7 @@ mod tests {
             ("shootdown:1+pages16/16", "asked for twice"),
             (
                 "swich",
-                "known: wakeup, response, jitter, noise, timerlat, switch, hackbench, pick, spawn, io, inversion, remote, irq, shootdown",
+                "known: wakeup, response, jitter, noise, timerlat, switch, hackbench, pick, spawn, io, inversion, remote, epoll, irq, shootdown",
             ),
         ] {
             let error = expand(text).unwrap_err().0;

@@ -117,7 +117,7 @@ fn errors_name_line_and_what_is_allowed() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     , line 19: unknown preemption model 'maximal'; allowed: none, voluntary, full, lazy, rt, and all
-    , line 24: unknown probe 'nothing'; known: wakeup, response, jitter, noise, timerlat, switch, hackbench, pick, spawn, io, inversion, remote, irq, shootdown
+    , line 24: unknown probe 'nothing'; known: wakeup, response, jitter, noise, timerlat, switch, hackbench, pick, spawn, io, inversion, remote, epoll, irq, shootdown
     , line 30: '251' is not a duration: write a number and ns, us, ms, s, m, h or d, whole nanoseconds at the end, e.g. 100us or 2.5ms
     , line 30: an interval is 10 us to 60 s, not 1 ns
     , line 32: a real-time priority is 1 to 99, not 100

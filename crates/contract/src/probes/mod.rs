@@ -2,6 +2,7 @@
 //!
 //! What differs from probe to probe is a field of [`ProbeInfo`]; nobody else asks which probe it is to know such a thing.
 
+mod epoll;
 mod hackbench;
 mod inversion;
 mod io;
@@ -20,7 +21,7 @@ use worstcase_instruments::bench::{Bench, Placement};
 use worstcase_logs::Nanos;
 
 /// All probes, in the order in which help texts name them.
-pub static PROBES: [ProbeInfo; 14] = [
+pub static PROBES: [ProbeInfo; 15] = [
     timed::WAKEUP,
     timed::RESPONSE,
     timed::JITTER,
@@ -33,6 +34,7 @@ pub static PROBES: [ProbeInfo; 14] = [
     io::IO,
     inversion::INVERSION,
     remote::REMOTE,
+    epoll::EPOLL,
     irq::IRQ,
     shootdown::SHOOTDOWN,
 ];

@@ -180,7 +180,7 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     let method = &part.method;
     if method.timer.is_some() || method.distance.is_some_and(|d| d.0 > 0) || method.captures.is_some_and(|n| n > 0) {
         return wrong(
-            "--probe switch, hackbench, spawn, io, inversion, remote, irq, shootdown: no timer wakes them; they take no --timer, --distance or --captures",
+            "--probe switch, hackbench, spawn, io, inversion, remote, epoll, irq, shootdown: no timer wakes them; they take no --timer, --distance or --captures",
         );
     }
     if method.break_at.is_some() {

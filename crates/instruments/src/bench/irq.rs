@@ -97,7 +97,7 @@ pub fn measure(line: Line, request: &Request<'_>, observer: &mut dyn Observer) -
             wire("cannot use the serial port", boxed(Serial::open(&port)))?
         }
     };
-    let played = remote::play(Way::Wire(wire), request, observer)?;
+    let played = remote::play(Way::Wire(wire), request, request.priority, observer)?;
     Ok(BenchResult {
         samples: played.samples,
         details: Details::Irq(played.details),

@@ -13,6 +13,7 @@
 //! io         work with files: hdparm's, dd's, bonnie++'s
 //! inversion  priority inversion on a mutex, with and without inheritance
 //! remote     waking a thread on another CPU
+//! epoll      waking a thread that waits with epoll, on the same CPU or another
 //! irq        from an interrupt's cause to the process that waits for it
 //! shootdown  unmapping memory that other CPUs have in use
 //!
@@ -22,6 +23,7 @@
 //! them has started the load, and stops it.
 
 mod details;
+pub mod epoll;
 pub mod hackbench;
 pub mod inversion;
 pub mod io;
@@ -45,6 +47,7 @@ pub use details::{
     HackbenchRun, InversionDetails, IoDetails, PickDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails,
     SwitchAgain, SwitchDetails, SwitchRepetition,
 };
+pub use epoll::EpollWait;
 pub use hackbench::{Hackbench, Transport};
 pub use inversion::{Inversion, Protocol};
 pub use io::{Beside as IoBeside, Io, Work as IoWork};
@@ -169,6 +172,8 @@ pub enum Bench {
     Spawn(Spawn),
     /// What work with files takes.
     Io(Io),
+    /// How long a thread takes to wake up that waits with epoll.
+    Epoll(EpollWait),
     /// How long an interrupt takes to be answered by a process.
     Irq(Line),
     /// What unmapping memory takes that other CPUs have in use.
@@ -202,6 +207,7 @@ impl fmt::Display for Bench {
             Bench::Pick(what) => what.fmt(f),
             Bench::Spawn(what) => what.fmt(f),
             Bench::Io(what) => what.fmt(f),
+            Bench::Epoll(what) => what.fmt(f),
             Bench::Irq(line) => line.fmt(f),
             Bench::Shootdown(what) => what.fmt(f),
         }
@@ -219,6 +225,7 @@ impl Bench {
             Bench::Pick(_) => "pick",
             Bench::Spawn(_) => "spawn",
             Bench::Io(_) => "io",
+            Bench::Epoll(_) => "epoll",
             Bench::Irq(_) => "irq",
             Bench::Shootdown(_) => "shootdown",
         }
@@ -233,7 +240,10 @@ impl Bench {
     pub const fn has_helpers(&self) -> bool {
         matches!(
             self,
-            Bench::Remote(_) | Bench::Irq(Line::Parport | Line::Gpio(_) | Line::Serial(_)) | Bench::Shootdown(_)
+            Bench::Remote(_)
+                | Bench::Epoll(EpollWait { across: true })
+                | Bench::Irq(Line::Parport | Line::Gpio(_) | Line::Serial(_))
+                | Bench::Shootdown(_)
         )
     }
 
@@ -247,6 +257,7 @@ impl Bench {
             Bench::Pick(what) => pick::check(what),
             Bench::Spawn(what) => spawn::check(what),
             Bench::Io(what) => io::check(what, request),
+            Bench::Epoll(what) => epoll::check(what, request),
             Bench::Irq(line) => irq::check(*line, request),
             Bench::Shootdown(what) => shootdown::check(what, request),
         }
@@ -262,6 +273,7 @@ impl Bench {
             Bench::Pick(what) => pick::measure(what, request, observer),
             Bench::Spawn(what) => spawn::measure(what, request, observer),
             Bench::Io(what) => io::measure(what, request, observer),
+            Bench::Epoll(what) => epoll::measure(what, request, observer),
             Bench::Irq(line) => irq::measure(*line, request, observer),
             Bench::Shootdown(what) => shootdown::measure(what, request, observer),
         }

@@ -13,6 +13,7 @@ use super::rights::{self, Locked};
 use super::rounds::Rounds;
 use super::{BenchError, BenchResult, Details, Marks, Observer, RemoteDetails, Request, SendTimes, Via};
 use crate::record::Sample;
+use crate::sys::epoll::Epoll;
 use crate::sys::eventfd::EventFd;
 use crate::sys::futex::Scope;
 use crate::sys::gate::Gate;
@@ -46,12 +47,18 @@ const LEAST_PERIOD: Nanos = Nanos::from_micros(100);
 
 /// Refuses what this machine cannot do.
 pub fn check(what: &Remote, request: &Request<'_>) -> Result<(), BenchError> {
-    if request.cpus.len() < 2 {
-        return Err(BenchError::Limit(format!(
-            "{what} wakes a thread on another CPU, and there is one CPU only: give it two (lab: --cpus 2; host: --cpus 0,1)"
-        )));
-    }
+    check_cpus(what, request)?;
     check_rounds(&what.to_string(), request)
+}
+
+/// The same of a probe whose two threads are on two CPUs.
+pub(super) fn check_cpus(what: &dyn fmt::Display, request: &Request<'_>) -> Result<(), BenchError> {
+    match request.cpus.len() {
+        0 | 1 => Err(BenchError::Limit(format!(
+            "{what} wakes a thread on another CPU, and there is one CPU only: give it two (lab: --cpus 2; host: --cpus 0,1)"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses rounds that no thread can play.
@@ -70,7 +77,7 @@ pub(super) fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), Benc
 pub fn measure(what: &Remote, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what, request)?;
     let way = Way::new(what.via).map_err(BenchError::system("cannot make what the threads wake each other by"))?;
-    let played = play(way, request, observer)?;
+    let played = play(way, request, request.priority, observer)?;
     Ok(BenchResult {
         samples: played.samples,
         details: Details::Remote(played.details),
@@ -85,12 +92,18 @@ pub(super) struct Played {
     pub warnings: Vec<String>,
 }
 
-/// Plays rounds in which this wakes a thread on the first CPU from the second.
-pub(super) fn play(way: Way, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Played, BenchError> {
-    let (cpu, other) = (request.cpus[0], request.cpus[1]);
+/// Plays rounds in which this wakes a thread on the first CPU, from the second if there is one; `waker` is the priority of who wakes.
+pub(super) fn play(
+    way: Way,
+    request: &Request<'_>,
+    waker: u8,
+    observer: &mut dyn Observer,
+) -> Result<Played, BenchError> {
+    let cpu = request.cpus[0];
+    let other = request.cpus.get(1).copied().unwrap_or(cpu);
     let shared = Shared::new(way);
     let sleeper = Sleeper::start(shared, cpu, request.priority, Marks::new(request.repetitions))?;
-    let _cpu = rights::take_cpu(other, request.priority)?;
+    let _cpu = rights::take_cpu(other, waker)?;
     let mut warnings = Vec::new();
     let _memory = Locked::take(&mut warnings);
     let mut sends = Vec::with_capacity(request.repetitions as usize);
@@ -125,6 +138,7 @@ pub(super) enum Way {
     Pipe(PipeReader, PipeWriter),
     Eventfd(EventFd),
     Futex(AtomicU32),
+    Epoll(Epoll, EventFd),
     /// A pulse on a wire.
     Wire(Box<dyn Wire>),
 }
@@ -155,7 +169,7 @@ impl Way {
     fn send(&self) -> io::Result<()> {
         match self {
             Way::Pipe(reader, writer) => Link::Pipe(reader, writer).send(),
-            Way::Eventfd(counter) => Link::Eventfd(counter).send(),
+            Way::Eventfd(counter) | Way::Epoll(_, counter) => Link::Eventfd(counter).send(),
             Way::Futex(word) => Link::Futex(word, Scope::Private).send(),
             Way::Wire(wire) => wire.send(),
         }
@@ -164,6 +178,7 @@ impl Way {
     /// The sleeper: what was before is no reason to wake up.
     fn forget(&self) -> io::Result<()> {
         match self {
+            Way::Epoll(_, counter) => counter.forget(),
             Way::Wire(wire) => wire.forget(),
             _ => Ok(()),
         }
@@ -176,6 +191,7 @@ impl Way {
             Way::Pipe(reader, writer) => Link::Pipe(reader, writer).receive(),
             Way::Eventfd(counter) => Link::Eventfd(counter).receive(),
             Way::Futex(word) => Link::Futex(word, Scope::Private).receive(),
+            Way::Epoll(epoll, _) => epoll.wait(),
             Way::Wire(wire) => return wire.receive(),
         };
         received.map(|()| None)

@@ -25,6 +25,7 @@ pub mod alarm;
 pub mod cache;
 pub mod clock;
 pub mod device;
+pub mod epoll;
 pub mod eventfd;
 pub mod filter;
 pub mod futex;

@@ -78,9 +78,9 @@ fn check(taken: &BenchResult, onlooker: &Onlooker, most: u32) {
 
 fn wakes_a_thread_that_sleeps() {
     let cpus = worstcase_skips::or_skip!(two_cpus());
-    for via in ["futex", "pipe", "eventfd"] {
+    for name in ["remote+futex", "remote+pipe", "remote+eventfd", "epoll", "epoll+across"] {
         let mut onlooker = Onlooker::default();
-        let taken = measure(&format!("remote+{via}"), &request(50, &cpus), &mut onlooker).expect("measure");
+        let taken = measure(name, &request(50, &cpus), &mut onlooker).expect("measure");
         check(&taken, &onlooker, 50);
         let Details::Remote(details) = &taken.details else {
             panic!("{:?}", taken.details);
@@ -211,7 +211,7 @@ fn without_the_right_are_refused() {
 /// Beside a load, on the CPUs that a machine of several has.
 fn are_a_cell() {
     worstcase_skips::or_skip!(two_cpus());
-    for name in ["remote+futex", "shootdown:1"] {
+    for name in ["remote+futex", "epoll+across", "shootdown:1"] {
         let spec = CellSpec {
             period: Nanos::from_millis(4),
             ..cell(name.parse().expect("a probe"), "shm")

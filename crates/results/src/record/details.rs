@@ -24,7 +24,8 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
         (Some(Details::Inversion(d)), Some(Bench::Inversion(_))) => {
             u64::from(d.contended) <= taken && u64::from(d.inverted) <= taken
         }
-        (Some(Details::Remote(d)), Some(Bench::Remote(_))) | (Some(Details::Irq(d)), Some(Bench::Irq(_))) => {
+        (Some(Details::Remote(d)), Some(Bench::Remote(_) | Bench::Epoll(_)))
+        | (Some(Details::Irq(d)), Some(Bench::Irq(_))) => {
             let in_order = d.send.is_none_or(|s| s.min <= s.median && s.median <= s.max);
             d.send.is_some() == (taken > 0) && in_order && u64::from(d.awake) <= taken
         }

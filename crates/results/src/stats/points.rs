@@ -209,7 +209,7 @@ pub fn inversions(records: &[Record]) -> Vec<InversionPoint> {
     })
 }
 
-/// The points of `remote`.
+/// The points of `remote` and `epoll`.
 pub fn remotes(records: &[Record]) -> Vec<RemotePoint> {
     points(records, |place, bench, of| match of[0].details {
         Some(Details::Remote(_)) => remote(place, bench, of),
