@@ -16,6 +16,7 @@ pub const ORDER_LEN: usize = 1_024;
 
 /// What a fork of a lab machine is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "a process has one")]
 pub enum Order {
     /// A record.
     Measure(CellOrder, MachineOrder),
