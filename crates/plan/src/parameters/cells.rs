@@ -13,7 +13,10 @@ pub(super) const CPUS: &[Parameter] = &[Parameter {
         "cpus",
         "LIST",
         part(
-            |part, values| Ok(part.subjects = Subjects::Cpus(Some(read(one(values)?)?))),
+            |part, values| {
+                part.subjects = Subjects::Cpus(Some(read(one(values)?)?));
+                Ok(())
+            },
             |part| match &part.subjects {
                 Subjects::Cpus(cpus) => maybe(cpus.as_ref()),
                 Subjects::Kernels(_) => Vec::new(),
@@ -31,7 +34,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "load",
             "LOAD",
             part(
-                |part, values| Ok(part.loads = values.iter().map(|word| read(word)).collect::<Result<_, _>>()?),
+                |part, values| {
+                    part.loads = values.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
+                    Ok(())
+                },
                 |part| part.loads.iter().map(ToString::to_string).collect(),
             ),
         )
@@ -64,7 +70,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "seeds",
             "N",
             part(
-                |part, values| Ok(part.seeds = Seeds::to(whole_number(one(values)?)?)),
+                |part, values| {
+                    part.seeds = Seeds::to(whole_number(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe((part.seeds.first == 1).then_some(part.seeds.last)),
             ),
         )
@@ -77,7 +86,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "seed",
             "SEED",
             part(
-                |part, values| Ok(part.seeds = Seeds::one(whole_number(one(values)?)?)),
+                |part, values| {
+                    part.seeds = Seeds::one(whole_number(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe((part.seeds.first != 1).then_some(part.seeds.last)),
             ),
         )
@@ -91,7 +103,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "interval",
             "DURATION",
             part(
-                |part, values| Ok(part.timing.interval = Some(time(one(values)?)?)),
+                |part, values| {
+                    part.timing.interval = Some(time(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe(part.timing.interval.map(typed)),
             ),
         )
@@ -106,7 +121,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "samples",
             "N",
             part(
-                |part, values| Ok(part.timing.length = Some(Length::Samples(whole_number(one(values)?)?))),
+                |part, values| {
+                    part.timing.length = Some(Length::Samples(whole_number(one(values)?)?));
+                    Ok(())
+                },
                 |part| match part.timing.length {
                     Some(Length::Samples(number)) => vec![number.to_string()],
                     _ => Vec::new(),
@@ -123,7 +141,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "time",
             "DURATION",
             part(
-                |part, values| Ok(part.timing.length = Some(Length::Time(time(one(values)?)?))),
+                |part, values| {
+                    part.timing.length = Some(Length::Time(time(one(values)?)?));
+                    Ok(())
+                },
                 |part| match part.timing.length {
                     Some(Length::Time(length)) => vec![typed(length)],
                     _ => Vec::new(),
@@ -138,7 +159,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "warmup",
             "DURATION",
             part(
-                |part, values| Ok(part.timing.warmup = time(one(values)?)?),
+                |part, values| {
+                    part.timing.warmup = time(one(values)?)?;
+                    Ok(())
+                },
                 |part| vec![typed(part.timing.warmup)],
             ),
         )
@@ -151,7 +175,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "priority",
             "N",
             part(
-                |part, values| Ok(part.method.priority = whole_number(one(values)?)?),
+                |part, values| {
+                    part.method.priority = whole_number(one(values)?)?;
+                    Ok(())
+                },
                 |part| vec![part.method.priority.to_string()],
             ),
         )
@@ -187,7 +214,10 @@ pub(super) const HOST: &[Parameter] = &[
             "timer",
             "TIMER",
             part(
-                |part, values| Ok(part.method.timer = Some(read(one(values)?)?)),
+                |part, values| {
+                    part.method.timer = Some(read(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe(part.method.timer),
             ),
         )
@@ -199,7 +229,10 @@ pub(super) const HOST: &[Parameter] = &[
             "distance",
             "DURATION",
             part(
-                |part, values| Ok(part.method.distance = Some(time(one(values)?)?)),
+                |part, values| {
+                    part.method.distance = Some(time(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe(part.method.distance.map(typed)),
             ),
         )
@@ -211,7 +244,10 @@ pub(super) const HOST: &[Parameter] = &[
             "threshold",
             "DURATION",
             part(
-                |part, values| Ok(part.method.threshold = Some(time(one(values)?)?)),
+                |part, values| {
+                    part.method.threshold = Some(time(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe(part.method.threshold.map(typed)),
             ),
         )
@@ -224,7 +260,10 @@ pub(super) const HOST: &[Parameter] = &[
             "captures",
             "N",
             part(
-                |part, values| Ok(part.method.captures = Some(whole_number(one(values)?)?)),
+                |part, values| {
+                    part.method.captures = Some(whole_number(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe(part.method.captures),
             ),
         )
@@ -237,7 +276,10 @@ pub(super) const HOST: &[Parameter] = &[
             "break",
             "DURATION",
             part(
-                |part, values| Ok(part.method.break_at = Some(time(one(values)?)?)),
+                |part, values| {
+                    part.method.break_at = Some(time(one(values)?)?);
+                    Ok(())
+                },
                 |part| maybe(part.method.break_at.map(typed)),
             ),
         )
@@ -253,14 +295,20 @@ const NICE: Parameter = Parameter {
 
 const fn policy() -> Owner {
     part(
-        |part, values| Ok(part.method.policy = Some(read(one(values)?)?)),
+        |part, values| {
+            part.method.policy = Some(read(one(values)?)?);
+            Ok(())
+        },
         |part| maybe(part.method.policy),
     )
 }
 
 const fn nice() -> Owner {
     part(
-        |part, values| Ok(part.method.nice = Some(whole_number(one(values)?)?)),
+        |part, values| {
+            part.method.nice = Some(whole_number(one(values)?)?);
+            Ok(())
+        },
         |part| maybe(part.method.nice),
     )
 }

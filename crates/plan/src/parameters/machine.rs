@@ -16,7 +16,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "mips",
             "MIPS",
             of_machine(
-                |machine, text| Ok(machine.mips = whole_number(text)?),
+                |machine, text| {
+                    machine.mips = whole_number(text)?;
+                    Ok(())
+                },
                 |machine| machine.mips.to_string(),
                 |machine| unusual(machine.mips != DEFAULT_MIPS, || format!("{}mips", machine.mips)),
                 |machine| format!("{} MIPS", machine.mips),
@@ -31,7 +34,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "memory",
             "MIB",
             of_machine(
-                |machine, text| Ok(machine.memory_mb = whole_number(text)?),
+                |machine, text| {
+                    machine.memory_mb = whole_number(text)?;
+                    Ok(())
+                },
                 |machine| machine.memory_mb.to_string(),
                 |machine| {
                     unusual(machine.memory_mb != DEFAULT_MEMORY_MB, || {
@@ -50,7 +56,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "cpu",
             "CPU",
             of_machine(
-                |machine, text| Ok(machine.cpu = read(text)?),
+                |machine, text| {
+                    machine.cpu = read(text)?;
+                    Ok(())
+                },
                 |machine| machine.cpu.to_string(),
                 |machine| unusual(machine.cpu != CpuModel::default(), || machine.cpu.to_string()),
                 |machine| format!("CPU {}", machine.cpu),
@@ -65,7 +74,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "cpus",
             "NUMBER",
             of_machine(
-                |machine, text| Ok(machine.smp.cpus = number_of_cpus(text)?),
+                |machine, text| {
+                    machine.smp.cpus = number_of_cpus(text)?;
+                    Ok(())
+                },
                 |machine| machine.smp.cpus.to_string(),
                 |machine| unusual(machine.smp.cpus != 1, || format!("{}cpus", machine.smp.cpus)),
                 |machine| words(unusual(machine.smp.cpus != 1, || format!("{}cpus", machine.smp.cpus))),
@@ -80,7 +92,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "quantum",
             "TIME",
             of_machine(
-                |machine, text| Ok(machine.smp.quantum = time(text)?),
+                |machine, text| {
+                    machine.smp.quantum = time(text)?;
+                    Ok(())
+                },
                 |machine| typed(machine.smp.quantum),
                 quantum,
                 |machine| words(quantum(machine)),
@@ -95,7 +110,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "probe-cpu",
             "CPU",
             of_machine(
-                |machine, text| Ok(machine.smp.probe = Some(whole_number(text)?)),
+                |machine, text| {
+                    machine.smp.probe = Some(whole_number(text)?);
+                    Ok(())
+                },
                 |machine| optional(machine.smp.probe.as_ref()),
                 probe_cpu,
                 |machine| words(probe_cpu(machine)),
@@ -110,7 +128,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "load-cpus",
             "CPUS",
             of_machine(
-                |machine, text| Ok(machine.smp.load = Some(read(text)?)),
+                |machine, text| {
+                    machine.smp.load = Some(read(text)?);
+                    Ok(())
+                },
                 |machine| optional(machine.smp.load.as_ref()),
                 load_cpus,
                 |machine| words(load_cpus(machine)),
@@ -126,7 +147,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "append",
             "WORDS",
             of_machine(
-                |machine, text| Ok(machine.append = read(text)?),
+                |machine, text| {
+                    machine.append = read(text)?;
+                    Ok(())
+                },
                 |machine| machine.append.to_string(),
                 |machine| unusual(!machine.append.is_empty(), || machine.append.to_string()),
                 |machine| words(unusual(!machine.append.is_empty(), || format!("'{}'", machine.append))),
@@ -142,7 +166,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "chrt",
             "THREAD=PRIORITY",
             of_machine(
-                |machine, text| Ok(machine.chrt = read(text)?),
+                |machine, text| {
+                    machine.chrt = read(text)?;
+                    Ok(())
+                },
                 |machine| machine.chrt.to_string(),
                 |machine| {
                     let name = || machine.chrt.to_string().replace('=', "-").replace(',', "+");
@@ -161,7 +188,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "scheduler",
             "SCHEDULER",
             of_machine(
-                |machine, text| Ok(machine.scheduler = read_optional(text)?),
+                |machine, text| {
+                    machine.scheduler = read_optional(text)?;
+                    Ok(())
+                },
                 |machine| optional(machine.scheduler.as_ref()),
                 |machine| machine.scheduler.iter().map(|one| one.word().to_string()).collect(),
                 |machine| words(machine.scheduler.iter().map(|one| format!("scheduler {one}")).collect()),
@@ -177,7 +207,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "disk",
             "DISK",
             of_machine(
-                |machine, text| Ok(machine.disk = read_optional(text)?),
+                |machine, text| {
+                    machine.disk = read_optional(text)?;
+                    Ok(())
+                },
                 |machine| optional(machine.disk.as_ref()),
                 |machine| machine.disk.iter().map(|disk| disk.word().to_string()).collect(),
                 |machine| words(machine.disk.iter().map(|disk| format!("disk {disk}")).collect()),
@@ -193,7 +226,10 @@ pub(super) const TABLE: &[Parameter] = &[
             "io-scheduler",
             "SCHEDULER,...",
             of_machine(
-                |machine, text| Ok(machine.io_scheduler = read_optional(text)?),
+                |machine, text| {
+                    machine.io_scheduler = read_optional(text)?;
+                    Ok(())
+                },
                 |machine| optional(machine.io_scheduler.as_ref()),
                 |machine| machine.io_scheduler.iter().flat_map(IoScheduler::words).collect(),
                 |machine| optional(machine.io_scheduler.as_ref()),

@@ -14,7 +14,8 @@ pub(super) const LAB: &[Parameter] = &[
             "PATH[:DEST]",
             experiment(
                 |experiment, values| {
-                    Ok(experiment.added = values.iter().map(|text| read(text)).collect::<Result<_, _>>()?)
+                    experiment.added = values.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
+                    Ok(())
                 },
                 |experiment| experiment.added.iter().map(ToString::to_string).collect(),
             ),
@@ -29,7 +30,8 @@ pub(super) const LAB: &[Parameter] = &[
             "PATH.ko[ PARAMETERS]",
             experiment(
                 |experiment, values| {
-                    Ok(experiment.modules = values.iter().map(|text| read(text)).collect::<Result<_, _>>()?)
+                    experiment.modules = values.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
+                    Ok(())
                 },
                 |experiment| experiment.modules.iter().map(ToString::to_string).collect(),
             ),
@@ -45,7 +47,10 @@ pub(super) const HOST: &[Parameter] = &[
             "load-cpus",
             "LIST",
             experiment(
-                |experiment, values| Ok(experiment.setup.load_cpus = Some(read(one(values)?)?)),
+                |experiment, values| {
+                    experiment.setup.load_cpus = Some(read(one(values)?)?);
+                    Ok(())
+                },
                 |experiment| maybe(experiment.setup.load_cpus.as_ref()),
             ),
         )
@@ -59,7 +64,8 @@ pub(super) const HOST: &[Parameter] = &[
             experiment(
                 |experiment, values| {
                     let folder = std::path::absolute(one(values)?).map_err(InvalidValue::new)?;
-                    Ok(experiment.setup.work_dir = Some(folder))
+                    experiment.setup.work_dir = Some(folder);
+                    Ok(())
                 },
                 |experiment| maybe(experiment.setup.work_dir.as_ref().map(|folder| folder.display())),
             ),
@@ -74,7 +80,10 @@ pub(super) const HOST: &[Parameter] = &[
             "io-scheduler",
             "SCHEDULER,...",
             experiment(
-                |experiment, values| Ok(experiment.setup.io_schedulers = read::<IoSchedulers>(&values.join(","))?),
+                |experiment, values| {
+                    experiment.setup.io_schedulers = read::<IoSchedulers>(&values.join(","))?;
+                    Ok(())
+                },
                 |experiment| {
                     experiment
                         .setup
@@ -96,7 +105,10 @@ pub(super) const HOST: &[Parameter] = &[
             "apply",
             "SETTING,...",
             experiment(
-                |experiment, values| Ok(experiment.setup.apply = read(&values.join(","))?),
+                |experiment, values| {
+                    experiment.setup.apply = read(&values.join(","))?;
+                    Ok(())
+                },
                 |experiment| match &experiment.setup.apply {
                     Apply::Nothing => Vec::new(),
                     Apply::Everything => vec![String::new()],
@@ -113,7 +125,10 @@ pub(super) const HOST: &[Parameter] = &[
             "chrt",
             "THREAD=PRIORITY,...",
             experiment(
-                |experiment, values| Ok(experiment.setup.chrt = read(&values.join(","))?),
+                |experiment, values| {
+                    experiment.setup.chrt = read(&values.join(","))?;
+                    Ok(())
+                },
                 |experiment| {
                     let chrt = &experiment.setup.chrt;
                     maybe((!chrt.is_empty()).then_some(chrt))

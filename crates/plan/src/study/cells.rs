@@ -108,8 +108,8 @@ pub(super) fn check_sections(
     venue: Venue,
     section: &Range<usize>,
 ) -> Checked<()> {
-    let parts = [Some(whole), quick].into_iter().flatten().flat_map(|cells| &cells.part);
-    parts.map(|part| check_owner(part, venue)).collect::<Checked<()>>()?;
+    let mut parts = [Some(whole), quick].into_iter().flatten().flat_map(|cells| &cells.part);
+    parts.try_for_each(|part| check_owner(part, venue))?;
     let of = |cells: &RawCells, under: &[&RawCells]| match cells.part.is_empty() {
         true => vec![cells.count(under)],
         false => {
