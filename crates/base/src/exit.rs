@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`, `show --gate`), or a sample was above
+    /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`), or a sample was above
     /// `host run --break`, or `history --fail-on-change` found a change for the worse. Never an error.
     Fail = 1,
     /// The command line or a file given by the user is wrong.

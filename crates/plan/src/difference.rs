@@ -1,9 +1,8 @@
 //! What tells two experiments apart.
 
-use crate::parameters::{self, Owner};
+use crate::parameters::{self, Owner, typed};
 use crate::{Experiment, Part, Subject, Subjects, Venue};
 use std::fmt;
-use worstcase_base::duration;
 use worstcase_contract::Nanos;
 
 /// The first field in which two experiments differ.
@@ -98,7 +97,7 @@ fn subject(subject: &Subject) -> String {
 }
 
 fn optional(value: Option<Nanos>) -> String {
-    value.map_or("none".into(), duration::show)
+    value.map_or("none".into(), typed)
 }
 
 fn shown(values: Vec<String>, without: &str) -> String {
@@ -135,7 +134,7 @@ mod tests {
         assert_eq!(lab().difference(&lab()), None);
         assert_eq!(
             of(|e| e.criterion = Some(Nanos(100_000))),
-            "criterion (none there, 100 us here)"
+            "criterion (none there, 100us here)"
         );
         assert_eq!(
             of(|e| e.parts[0].loads.push("shm+fork".parse().unwrap())),

@@ -1,4 +1,4 @@
-//! Waking a thread from another CPU.
+//! Waking a thread, from its own CPU or another.
 
 use super::{place, probe, rounds, sending, units};
 use crate::View;
@@ -25,7 +25,7 @@ pub fn tables(view: &View) -> Vec<Table> {
         return Vec::new();
     }
     let title = format!(
-        "woken from another CPU until it runs ({}); what the call cost that woke it; rounds in which it did not sleep",
+        "woken by another thread until it runs ({}); what the call cost that woke it; rounds in which it did not sleep",
         units(view, points.iter().map(|p| &p.place))
     );
     let woken_by = name("woken_by", "woken by", |p: &RemotePoint| {

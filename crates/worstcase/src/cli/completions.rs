@@ -4,9 +4,9 @@
 use super::output::print_data;
 use super::visible;
 use crate::cli::Error;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use clap_complete::env::Shells;
-use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate, Shell};
+use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use std::env;
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,14 +25,33 @@ Examples:
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
-    shell: Shell,
+    shell: CompletedShell,
+}
+
+/// Shells that are completed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CompletedShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl CompletedShell {
+    /// As clap_complete calls it.
+    const fn name(self) -> &'static str {
+        match self {
+            CompletedShell::Bash => "bash",
+            CompletedShell::Zsh => "zsh",
+            CompletedShell::Fish => "fish",
+        }
+    }
 }
 
 /// Runs the command.
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Error> {
     let mut script = Vec::new();
     Shells::builtins()
-        .completer(&args.shell.to_string())
+        .completer(args.shell.name())
         .expect("the same shells")
         .write_registration(ASKED, "worstcase", "worstcase", "worstcase", &mut script)
         .expect("memory takes it");

@@ -68,9 +68,9 @@ Every command has examples: worstcase COMMAND --help.
 
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, gate, host isolate, and show with --gate); a sample was above host run's --break;
+  1  a verdict is FAIL (only verdict, gate and host isolate); a sample was above host run's --break;
      history --fail-on-change found a change for the worse
-  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate, host isolate, and show with --gate)
+  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate and host isolate)
   3  a tool, right, file or the network is missing
   4  the measured machine failed, or two runs of a cell differ
   5  storage failed
@@ -115,7 +115,7 @@ pub enum Command {
     Import(import::ImportArgs),
     /// Write the manual's pages: worstcase.1 and one for each command
     Man(man::ManArgs),
-    /// Print what completes this command line in a shell: bash, zsh, fish, elvish or powershell
+    /// Print what completes this command line in a shell: bash, zsh or fish
     Completions(completions::CompletionsArgs),
     /// Print the licences and copyright notices of everything that this executable carries
     Licences(licences::LicencesArgs),

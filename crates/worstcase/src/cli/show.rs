@@ -13,22 +13,21 @@ use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
 use worstcase_report::{View, cell, csv, json, markdown, terminal};
 use worstcase_results::record::{Quantity, Run, RunError};
-use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
+use worstcase_results::verdict::{Criterion, verdicts};
 
 /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   worstcase show RUN
-  worstcase show RUN --criterion 100us --gate
+  worstcase show RUN --criterion 100us
   worstcase show RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1
   worstcase show RUN --csv > run.csv
   worstcase show RUN --markdown > run.md
   worstcase show RUN --samples > samples.csv
   worstcase show RUN --histogram > run.dat          then, in gnuplot: plot 'run.dat' with steps
 
-Exit code with --gate: 0 every subject PASSes, 1 one FAILs, 2 none FAILs but one is INCONCLUSIVE.
-Without --gate a verdict never changes the exit code.")]
+A verdict never changes the exit code: worstcase verdict and gate decide by it.")]
 pub struct ShowArgs {
     /// The run's folder
     run: PathBuf,
@@ -36,10 +35,10 @@ pub struct ShowArgs {
     #[arg(long, conflicts_with_all = ["csv", "cell"])]
     json: bool,
     /// Print every sample as CSV, times in ns; with --cell of one cell
-    #[arg(long, conflicts_with_all = ["json", "csv", "histogram", "gate", "quantity"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "histogram", "quantity"])]
     samples: bool,
     /// Print latencies in steps of 1 us as plain text in the form of cyclictest -h, a column a cell; with --cell of one cell
-    #[arg(long, conflicts_with_all = ["json", "csv", "gate", "quantity"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "quantity"])]
     histogram: bool,
     /// Print a line for each cell and quantity as CSV, times in ns
     #[arg(long, conflicts_with = "cell")]
@@ -53,9 +52,6 @@ pub struct ShowArgs {
     /// Judge every subject: no latency above this, e.g. 100us (default: the run's own criterion)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
-    /// Turn the verdicts into the exit code
-    #[arg(long, conflicts_with = "cell")]
-    gate: bool,
     /// Which quantities to show; by default what the probe is about (response: irq-latency and after-irq)
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "cell")]
     quantity: Vec<QuantityArg>,
@@ -87,9 +83,6 @@ pub enum ShowError {
     /// The run cannot be read.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The run has no criterion of its own.
-    #[error("--gate needs a criterion, and this run has none of its own: add e.g. --criterion 100us")]
-    NoCriterion,
     /// The run does not hold it.
     #[error("the run holds {0} to print; see what it holds with worstcase show RUN")]
     NothingToPrint(&'static str),
@@ -106,7 +99,7 @@ impl ShowError {
     pub fn exit(&self) -> Exit {
         match self {
             ShowError::Run(e) => e.exit(),
-            ShowError::NoCriterion | ShowError::NothingToPrint(_) => Exit::Usage,
+            ShowError::NothingToPrint(_) => Exit::Usage,
             ShowError::Csv(_) | ShowError::Output(_) => Exit::Storage,
         }
     }
@@ -132,9 +125,6 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     }
     let records = run.records()?;
     let limit = args.criterion.or(run.plan().criterion());
-    if args.gate && limit.is_none() {
-        return Err(ShowError::NoCriterion);
-    }
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
     let view = View {
@@ -150,10 +140,7 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
         (.., true) => markdown::run(&view),
         _ => terminal::fitted(&terminal::run(&view, style)),
     })?;
-    let worst = view
-        .verdicts
-        .map_or(Outcome::Inconclusive, |(_, verdicts)| worst(&verdicts));
-    Ok(ExitCode::from(if args.gate { worst.exit_code() } else { 0 }))
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Shows a run that was just measured, with its own criterion, and says where it is and what may come next.
@@ -168,7 +155,6 @@ pub fn summary(run: &Run) -> Result<ExitCode, ShowError> {
         histogram: false,
         cell: None,
         criterion: None,
-        gate: false,
         quantity: Vec::new(),
     };
     let shown = show(run, &args)?;

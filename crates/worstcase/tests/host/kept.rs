@@ -58,7 +58,7 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{words}");
     assert!(
-        words.contains("differs in its time (200 ms there, 300 ms here)"),
+        words.contains("differs in its time (200ms there, 300ms here)"),
         "{words}"
     );
     assert_eq!(words.lines().count(), 1, "{words}");

@@ -40,22 +40,21 @@ fn show_prints_plain_text_into_a_pipe() {
 }
 
 #[test]
-fn gate_turns_the_verdict_into_the_exit_code() {
+fn a_verdict_is_the_exit_code() {
     let (_dir, path) = run();
-    let gate = |limit: &str| {
+    let verdict = |limit: &str| {
         let mut command = worstcase();
-        command.arg("show").arg(&path).args(["--gate", "--criterion", limit]);
+        command.arg("verdict").arg(&path).args(["--criterion", limit]);
         command
     };
-    gate("100us").assert().code(1);
-    gate("1ms").assert().code(0);
+    verdict("100us").assert().code(1);
+    verdict("1ms").assert().code(0);
     fs::remove_dir_all(path.join("cells").join(plan().cells[0].id.as_str())).unwrap();
-    gate("1ms").assert().code(2).stdout(contains("INCONCLUSIVE"));
-    gate("100us").assert().code(1);
+    verdict("1ms").assert().code(2).stdout(contains("INCONCLUSIVE"));
+    verdict("100us").assert().code(1);
     worstcase()
-        .arg("show")
+        .arg("verdict")
         .arg(&path)
-        .arg("--gate")
         .assert()
         .code(2)
         .stderr(contains("--criterion 100us"));

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_contract::probe::PROBES;
 use worstcase_contract::{Probe, Venue};
+use worstcase_plan::parameters;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -59,6 +60,14 @@ fn every_crate_stands_in_the_drawing_of_the_house() {
         let name = entry.file_name().into_string().unwrap();
         let words = section.split(|c: char| !(c.is_alphanumeric() || c == '-'));
         assert!(words.into_iter().any(|word| word == name), "{name}");
+    }
+}
+
+#[test]
+fn the_page_of_studies_has_every_parameter() {
+    let page = fs::read_to_string(root().join("docs/studies.md")).unwrap();
+    for parameter in [Venue::Lab, Venue::Host].into_iter().flat_map(parameters::all) {
+        assert!(page.contains(&format!("`{}`", parameter.key)), "{}", parameter.key);
     }
 }
 

@@ -187,12 +187,12 @@ fn cells_of_the_run_on_the_line_are_completed() {
 
 #[test]
 fn every_shell_has_completions() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+    for shell in ["bash", "zsh", "fish"] {
         let script = worstcase(&["completions", shell]);
         assert!(script.contains("WORSTCASE_COMPLETE"), "{shell}: {script}");
     }
     let mut command = Command::cargo_bin("worstcase").unwrap();
-    command.args(["completions", "csh"]).assert().code(2);
+    command.args(["completions", "elvish"]).assert().code(2);
 }
 
 /// The words of an example; what stands behind two spaces, `#`, `>` or `(` is told to the reader.

@@ -185,7 +185,7 @@ fn another_run_is_never_written_over() {
     let fields: [Change; 5] = [
         (
             &|plan| plan.experiment.criterion = Some(Nanos(5_000)),
-            "criterion (none there, 5 us here)",
+            "criterion (none there, 5us here)",
         ),
         (
             &|plan| plan.experiment.parts[0].seeds = Seeds::to(4),
