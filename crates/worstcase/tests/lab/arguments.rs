@@ -7,7 +7,6 @@ use crate::failures::{failure, one_line};
 const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ("--jobs 0", "write a whole number of at least 1"),
     ("--jobs two", "write a whole number of at least 1"),
-    ("--seeds 0", "0 is not in 1..=10000"),
     ("--seed 1 --seeds 2", "cannot be used with"),
     ("--samples -1", "-1"),
     (
@@ -19,7 +18,6 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
         "'251' is not a duration: write a number and ns, us, ms, s, m, h or d",
     ),
     ("--warmup 20000000000s", "is not a duration"),
-    ("--priority 0", "0 is not in 1..=99"),
     (
         "--preempt maybe",
         "unknown preemption model, maybe; take none, voluntary, full, lazy or rt",
@@ -28,7 +26,6 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ("--load smh", "unknown load 'smh'; known: idle, shm"),
     ("--load apps", "load 'apps' is written apps:N"),
     ("--timeout 0", "0 is not in 1..="),
-    ("--add /no/such/program", "there is no file /no/such/program"),
     ("--add /bin/true:/init", "the destination '/init'"),
     ("--criterion 100", "100us or 2.5ms"),
     ("--cpu pentium", "'pentium' is not one of max, skylake, rome"),
@@ -38,6 +35,12 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
 /// Understood, and impossible.
 const IMPOSSIBLE: &[(&str, &str)] = &[
     ("--load idle,idle", "name each kernel, load and probe once"),
+    ("--seeds 0", "seeds is 1 to 10000, not 0"),
+    ("--priority 0", "a real-time priority is 1 to 99, not 0"),
+    (
+        "--add /no/such/program",
+        "--add /no/such/program: there is no such file",
+    ),
     ("--samples 0", "the number of samples is 1 to 10000000, not 0"),
     ("--interval 5us", "an interval is 10 us to 60 s, not 5 us"),
     ("--interval 61s", "an interval is 10 us to 60 s, not 61 s"),
