@@ -8,7 +8,7 @@ use std::fs;
 fn verified(controller: &Controller, words: &str) -> String {
     let assert = controller
         .worstcase("lab verify --runs 2")
-        .args(words.split(' '))
+        .args(words.split_whitespace())
         .assert();
     let out = String::from_utf8(assert.success().get_output().stdout.clone()).unwrap();
     let (_, digest) = out.split_once("2 runs, one digest: ").expect("what verify says");
