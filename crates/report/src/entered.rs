@@ -113,14 +113,14 @@ fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -
     fields.push(field(ColumnKind::Text, "cause", load, |row: &CauseRates| {
         row.name.clone()
     }));
-    let below = |nth: usize| sent_by(rows[nth].sent_by);
+    let below = |nth: usize, indent| sent_by(rows[nth].sent_by, indent);
     figures_with(&Table::new("rates", "", &fields, &rows), below)
 }
 
 /// The sender, if it is known, under what it sent.
-fn sent_by(sender: Option<&str>) -> Vec<String> {
+fn sent_by(sender: Option<&str>, indent: usize) -> Vec<String> {
     sender
-        .map(|sender| format!("{:54}  sent by {}", "", plain(sender)))
+        .map(|sender| format!("{:indent$}    sent by {}", "", plain(sender)))
         .into_iter()
         .collect()
 }
@@ -171,7 +171,7 @@ fn rows(rows: &[Row]) -> Vec<String> {
         count("longest", "most in a gap", |row| row.longest.0),
         field(ColumnKind::Text, "name", "what", |row: &Row| row.name.clone()),
     ];
-    figures_with(&Table::new("rows", "", &fields, rows), |nth| {
-        sent_by(rows[nth].sent_by.as_deref())
+    figures_with(&Table::new("rows", "", &fields, rows), |nth, indent| {
+        sent_by(rows[nth].sent_by.as_deref(), indent)
     })
 }

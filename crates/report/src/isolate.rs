@@ -34,7 +34,7 @@ fn of_cpu(cpu: &Cpu, time_ns: u64, style: Style) -> Vec<String> {
     let rows: Vec<EntryRow> = causes.iter().take(SHOWN).flat_map(Cause::rows).collect();
     if !rows.is_empty() {
         lines.push(String::new());
-        lines.extend(figures_with(&table(&rows, time_ns), |nth| rows[nth].below.clone()));
+        lines.extend(figures_with(&table(&rows, time_ns), |nth, _| rows[nth].below.clone()));
     }
     if causes.len() > SHOWN {
         lines.push(format!(

@@ -10,7 +10,7 @@ pub fn terminal(groups: &[Group]) -> String {
     for of_subject in groups.chunk_by(|a, b| a.subject == b.subject) {
         let subject = &of_subject[0].subject;
         out.push(format!("What keeps {subject} from being better, the worst first (us)"));
-        out.extend(figures_with(&table(of_subject), |_| Vec::new()));
+        out.extend(figures_with(&table(of_subject), |_, _| Vec::new()));
     }
     out.push(String::new());
     out.join("\n")

@@ -29,7 +29,7 @@ pub fn run(ensembles: &[Ensemble], most: usize, style: Style) -> String {
         }
         out.extend(seeds(ensemble));
         out.extend(growth(ensemble));
-        out.extend(figures_with(&owners(ensemble, most), |_| Vec::new()));
+        out.extend(figures_with(&owners(ensemble, most), |_, _| Vec::new()));
         out.push(String::new());
     }
     out.extend(wrapped("bound: ", worstcase_analysis::census::bound::MEANING));
@@ -105,7 +105,7 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], mos
     out.push(String::new());
     let changed = differences.iter().filter(|d| d.change != Change::Same).take(most);
     let changed: Vec<&Difference> = changed.collect();
-    out.extend(figures_with(&changes(&changed), |nth| match nth < TOLD {
+    out.extend(figures_with(&changes(&changed), |nth, _| match nth < TOLD {
         true => both_sides(changed[nth]),
         false => Vec::new(),
     }));

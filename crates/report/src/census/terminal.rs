@@ -161,7 +161,7 @@ fn longest(kind: &OfKind, told: usize, style: Style) -> Vec<String> {
             times: place.count,
             from_to: named(&place.from, &place.to, None),
         });
-        lines.extend(figures_with(&sections(&places.collect::<Vec<_>>()), |_| Vec::new()));
+        lines.extend(figures_with(&sections(&places.collect::<Vec<_>>()), |_, _| Vec::new()));
         return lines;
     }
     lines.extend(owners(&kind.longest, told));
@@ -199,7 +199,7 @@ pub fn owners(list: &TopList, told: usize) -> Vec<String> {
         from_to: named(&top.from, &top.to, top.inside.as_deref()),
     };
     let rows: Vec<SectionRow> = list.owners.iter().map(row).collect();
-    let below = |nth: usize| match nth < told {
+    let below = |nth: usize, _| match nth < told {
         true => details(&list.owners[nth].longest),
         false => Vec::new(),
     };

@@ -43,13 +43,19 @@ pub fn groups(groups: &[TableGroup], style: Style) -> Vec<String> {
     out
 }
 
-/// The headings and rows alone, each row with what there is to say of it below; longer lines are cut.
-pub fn figures_with(table: &Table, below: impl Fn(usize) -> Vec<String>) -> Vec<String> {
-    let mut lines = rendered(table, usize::MAX).into_iter().map(|line| cut(&line));
+/// The headings and rows alone, each row with what there is to say of it below; longer lines are cut. What is said is told
+/// where the last column begins.
+pub fn figures_with(table: &Table, below: impl Fn(usize, usize) -> Vec<String>) -> Vec<String> {
+    let lines = rendered(table, usize::MAX);
+    let heading = lines.first().map_or(0, |line| line.chars().count());
+    let last = table.shown(Audience::Everybody).into_iter().next_back();
+    let last = last.map_or(0, |at| table.columns[at].heading.chars().count());
+    let indent = heading.saturating_sub(last);
+    let mut lines = lines.into_iter().map(|line| cut(&line));
     let mut out: Vec<String> = lines.next().into_iter().collect();
     for (nth, line) in lines.enumerate() {
         out.push(line);
-        out.extend(below(nth));
+        out.extend(below(nth, indent));
     }
     out
 }
