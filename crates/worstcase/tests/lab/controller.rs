@@ -163,7 +163,9 @@ impl Controller {
     /// `worstcase ...` with this controller's cache; `words` are separated by spaces.
     pub fn worstcase(&self, words: &str) -> Command {
         let mut command = Command::cargo_bin("worstcase").unwrap();
+        // Whether there is a line of progress depends on how busy the machine is.
         command
+            .arg("--quiet")
             .args(words.split_whitespace())
             .env("WORSTCASE_CACHE", &self.cache);
         command
