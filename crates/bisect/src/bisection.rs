@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_base::files;
-use worstcase_base::lock::Lock;
+use worstcase_base::lock::FileLock;
 use worstcase_base::output::{OutputFolder, UNFINISHED};
 use worstcase_plan::Experiment;
 
@@ -108,7 +108,7 @@ pub struct Bisection {
     ends: [String; 2],
     state: State,
     /// Held, so that two never write.
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 impl std::fmt::Debug for State {
@@ -159,7 +159,7 @@ impl Bisection {
             Err(e) => return Err(BisectError::io(&path)(e)),
         };
         let output = OutputFolder::create(folder).map_err(BisectError::io(folder))?;
-        let lock = Lock::try_open(folder).map_err(BisectError::io(folder))?;
+        let lock = FileLock::try_open(folder).map_err(BisectError::io(folder))?;
         let lock = lock.ok_or_else(|| BisectError::Busy(folder.to_path_buf()))?;
         let bisection = Bisection {
             folder: folder.to_path_buf(),

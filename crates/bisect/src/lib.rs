@@ -20,7 +20,7 @@ pub mod git;
 pub mod search;
 
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_kernels::KernelError;
 use worstcase_kernels::build::BuildError;
 use worstcase_results::record::RunError;
@@ -130,13 +130,15 @@ impl From<BuildError> for BisectError {
 
 impl BisectError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         use BisectError::*;
         match self {
-            Request(_) | Damaged { .. } | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => Exit::Usage,
-            End { .. } | Stopped => Exit::Measured,
-            Git { .. } => Exit::Missing,
-            Busy(_) | Io { .. } => Exit::Storage,
+            Request(_) | Damaged { .. } | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => {
+                ExitKind::Usage
+            }
+            End { .. } | Stopped => ExitKind::Measured,
+            Git { .. } => ExitKind::Missing,
+            Busy(_) | Io { .. } => ExitKind::Storage,
             Build(e) => e.exit(),
             Kernel(e) => e.exit(),
             Run(e) => e.exit(),

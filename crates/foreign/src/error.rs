@@ -2,7 +2,7 @@
 
 use super::Format;
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_results::record::BuildError;
 
 /// Why nothing can be imported.
@@ -36,10 +36,10 @@ pub enum ImportError {
 
 impl ImportError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            ImportError::Read { .. } => Exit::Missing,
-            ImportError::Format { .. } | ImportError::Build { .. } => Exit::Usage,
+            ImportError::Read { .. } => ExitKind::Missing,
+            ImportError::Format { .. } | ImportError::Build { .. } => ExitKind::Usage,
         }
     }
 }

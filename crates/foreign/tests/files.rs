@@ -548,7 +548,7 @@ fn takes(name: &str, bytes: &[u8], nanoseconds: bool) -> bool {
         }
         Err(error) => {
             assert_eq!(error.to_string().lines().count(), 1, "{name}: {error}");
-            assert_eq!(error.exit(), worstcase_base::Exit::Usage, "{name}: {error}");
+            assert_eq!(error.exit(), worstcase_base::ExitKind::Usage, "{name}: {error}");
             false
         }
     }

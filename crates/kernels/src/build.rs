@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::child::ends_with_us;
 
 use crate::config::KernelConfig;
@@ -113,15 +113,15 @@ pub enum BuildError {
 
 impl BuildError {
     /// Which exit code this is.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             BuildError::Lacks(_)
             | BuildError::NotTaken { .. }
             | BuildError::NoTree { .. }
-            | BuildError::Fails { .. } => Exit::Usage,
-            BuildError::NoTools(_) => Exit::Missing,
-            BuildError::Stopped => Exit::Measured,
-            BuildError::NoSpace { .. } | BuildError::Io { .. } => Exit::Storage,
+            | BuildError::Fails { .. } => ExitKind::Usage,
+            BuildError::NoTools(_) => ExitKind::Missing,
+            BuildError::Stopped => ExitKind::Measured,
+            BuildError::NoSpace { .. } | BuildError::Io { .. } => ExitKind::Storage,
         }
     }
 

@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_results::record::{CellResult, Executor, Record, Run, Task, parallel};
 
 /// Runs a matrix.
@@ -47,9 +47,9 @@ impl<'a> LabExecutor<'a> {
     /// Measures all tasks without a run folder; their records, in order.
     pub fn records(&mut self, progress: &dyn Progress) -> Result<Vec<Record>, LabError> {
         let all: Vec<usize> = (0..self.planned.tasks().len()).collect();
-        progress.begin(&Work {
+        progress.begin(&CountedWork {
             preparations: self.preparations(&all),
-            ..Work::cells(all.len())
+            ..CountedWork::cells(all.len())
         });
         self.begin(&all, progress)?;
         parallel(self.how.jobs, &all, |task| {

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::files::read_most;
-use worstcase_base::room::Held;
+use worstcase_base::room::HeldEntry;
 use worstcase_contract::CellSpec;
 use worstcase_contract::Probe;
 use worstcase_contract::{Instructions, Nanos};
@@ -72,7 +72,7 @@ pub struct Snapshot {
     /// When its memory was written to.
     written: [i64; 5],
     /// It stays in the cache as long as somebody works with it.
-    _held: Option<Arc<Held>>,
+    _held: Option<Arc<HeldEntry>>,
     /// What the guest said of itself before the stop.
     pub ready: Ready,
 }
@@ -113,7 +113,7 @@ impl Snapshot {
 
     /// Opens a finished snapshot. A file of another length is refused here: QEMU would fill up a memory file that was
     /// cut short with zeros and run on.
-    fn open(folder: &Path, held: Option<Held>, prepared: &Prepared) -> Result<Snapshot, LabError> {
+    fn open(folder: &Path, held: Option<HeldEntry>, prepared: &Prepared) -> Result<Snapshot, LabError> {
         let damaged = |reason: &str| LabError::Damaged {
             folder: folder.to_path_buf(),
             reason: reason.into(),

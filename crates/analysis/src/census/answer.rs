@@ -9,7 +9,7 @@ use super::findings::{Findings, findings};
 use super::take::{How, take};
 use super::top::TopList;
 use std::num::NonZeroUsize;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::census::Kind;
 use worstcase_results::record::{Run, parallel};
 
@@ -106,7 +106,7 @@ fn each<T: Send>(
     tell: impl Fn(&Chosen, CellCensus, Vec<TopList>) -> Result<T, CensusError> + Sync,
 ) -> Result<Vec<T>, CensusError> {
     check(cells, how)?;
-    progress.begin(&Work::cells(cells.len()));
+    progress.begin(&CountedWork::cells(cells.len()));
     parallel(jobs, cells, |cell| {
         let (taken, longest) = take(cell, how, in_detail)?;
         let told = tell(cell, taken, longest)?;

@@ -1,7 +1,7 @@
 //! Why there is no census.
 
 use super::join::Contradiction;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
@@ -68,13 +68,13 @@ impl From<CacheError> for CensusError {
 
 impl CensusError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             CensusError::NoOther { .. }
             | CensusError::NoTimer { .. }
             | CensusError::Ordinary { .. }
-            | CensusError::NoCpu { .. } => Exit::Usage,
-            CensusError::Contradiction { .. } => Exit::Measured,
+            | CensusError::NoCpu { .. } => ExitKind::Usage,
+            CensusError::Contradiction { .. } => ExitKind::Measured,
             CensusError::Lab(e) => e.exit(),
             CensusError::DebugInfo(e) => e.exit(),
             CensusError::Run(e) => e.exit(),

@@ -2,7 +2,7 @@ use super::testing::{Program, function, module, program};
 use super::{DebugInfo, Modules};
 use crate::breakdown::lines::{Lines, Source};
 use std::path::Path;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::debuginfo::slim::slim;
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError, kept};
@@ -138,7 +138,7 @@ fn another_build_is_refused_in_one_line() {
     for (running, says) in [(Some(&other), "that of 6.1 is abcd; give"), (None, "no build-id")] {
         let error = open().must_be_of(&program.file, "6.1", running).err().unwrap();
         assert!(error.to_string().contains(says), "{error}");
-        assert_eq!((error.exit(), error.to_string().lines().count()), (Exit::Usage, 1));
+        assert_eq!((error.exit(), error.to_string().lines().count()), (ExitKind::Usage, 1));
     }
 }
 
@@ -156,7 +156,7 @@ fn what_holds_no_debug_information_is_refused() {
     ] {
         let error = open(file, &program.file).err().unwrap();
         assert!(error.to_string().contains(says), "{error}");
-        assert_eq!(error.exit(), Exit::Usage);
+        assert_eq!(error.exit(), ExitKind::Usage);
     }
 }
 

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Bench, Details, Line};
 use worstcase_contract::names;
@@ -195,7 +195,7 @@ pub fn all(
     let cells: Vec<&Record> = cells
         .filter(|r| r.accounting.rows() > 0 && can_be_explained(r))
         .collect();
-    progress.begin(&Work::cells(cells.len()));
+    progress.begin(&CountedWork::cells(cells.len()));
     let told = parallel(jobs, &cells, |record| {
         let told = match record.subject.venue() {
             Venue::Host => host::worst(run, records, record, each)?,

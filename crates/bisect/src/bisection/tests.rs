@@ -186,7 +186,7 @@ fn a_damaged_state_is_damage_and_no_failure_of_the_disk() {
     for damage in [&whole[..whole.len() / 2], b"", b"{}"] {
         fs::write(dir.path().join(STATE), damage).unwrap();
         let error = begin(dir.path(), 20).unwrap_err();
-        assert_eq!(error.exit(), worstcase_base::Exit::Usage);
+        assert_eq!(error.exit(), worstcase_base::ExitKind::Usage);
         let said = error.to_string();
         assert!(
             said.contains("bisect.json is damaged") && said.contains("aside"),

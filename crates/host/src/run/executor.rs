@@ -16,7 +16,7 @@ use crate::{HostError, Journal, StateFolder};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::progress::Progress;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Probe;
@@ -195,7 +195,7 @@ impl HostExecutor<'_> {
         drop(scratch);
         // All together; only where a disk is full those that are whole are better than none.
         match kept {
-            Err(e) if e.exit() != Exit::Storage => Err(e),
+            Err(e) if e.exit() != ExitKind::Storage => Err(e),
             kept => group.publish().map_err(HostError::from).and(kept),
         }?;
         match done.full {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use worstcase_base::cache::Cache;
 use worstcase_base::format::shell;
-use worstcase_base::lock::Lock;
+use worstcase_base::lock::FileLock;
 
 /// How often it is looked whether a cancelled job has ended, and for what tasks tell: a listing of one folder.
 pub const LOOK: Duration = Duration::from_millis(500);
@@ -66,7 +66,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// Held while it is looked for jobs and others are submitted: two controllers with the same work submit it once.
-    pub fn submitting(&self) -> Result<Lock, RemoteError> {
+    pub fn submitting(&self) -> Result<FileLock, RemoteError> {
         Ok(self.how.cache.lock(AREA, "submitting")?)
     }
 

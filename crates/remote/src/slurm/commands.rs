@@ -4,7 +4,7 @@ use crate::RemoteError;
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 use worstcase_base::files;
-use worstcase_base::tail::Tail;
+use worstcase_base::tail::ByteTail;
 
 /// A batch system, as the executor sees it.
 pub trait Batch: Sync {
@@ -138,7 +138,7 @@ fn run(program: &str, arguments: &[String], input: Option<&str>) -> Result<Strin
         let _ = stdin.write_all(text.as_bytes());
     }
     let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    let said = std::thread::spawn(move || Tail::of(stderr));
+    let said = std::thread::spawn(move || ByteTail::of(stderr));
     let mut answer = Vec::new();
     let read = files::all(stdout, LONGEST_ANSWER, &mut answer);
     let status = child.wait().map_err(|e| failed(e.to_string()))?;

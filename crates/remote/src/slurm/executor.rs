@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, io};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_base::progress::Progress;
@@ -182,7 +182,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         Err(RemoteError::Failed {
             machine: failure.machine,
             message: format!("{}{}", failure.message, cell.unwrap_or_default()),
-            exit: Exit::of(failure.exit).unwrap_or(Exit::Measured),
+            exit: ExitKind::of(failure.exit).unwrap_or(ExitKind::Measured),
         })
     }
 

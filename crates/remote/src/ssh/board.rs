@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tar::EntryType;
 use worstcase_base::format::shell;
-use worstcase_base::output::{Missing, Place};
-use worstcase_base::tail::Tail;
+use worstcase_base::output::{FolderPlace, MissingFolders};
+use worstcase_base::tail::ByteTail;
 
 /// What the measurement's folder is called there, and in what comes back.
 const RUN: &str = "run";
@@ -49,7 +49,7 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| remote.no_ssh(&e))?;
     let (output, errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    let said = std::thread::spawn(move || Tail::of(errors));
+    let said = std::thread::spawn(move || ByteTail::of(errors));
     let mut input = child.stdin.take().expect("piped");
     // An early end there is told by its exit code and its words.
     let _ = File::open(&board.executable.path).and_then(|mut file| io::copy(&mut file, &mut input));
@@ -96,7 +96,7 @@ fn script(board: &Board) -> String {
 
 /// Only files and folders inside of the run's folder are taken, and not more than a run has.
 fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
-    let place = Place::of(into, Missing::Refused)?;
+    let place = FolderPlace::of(into, MissingFolders::Refused)?;
     let parent = place.parent.held()?;
     let temporary = tempfile::Builder::new().prefix(".board-").tempdir_in(&parent)?;
     let opened = place.parent.open(temporary.path().file_name().unwrap_or_default())?;

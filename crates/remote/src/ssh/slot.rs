@@ -10,8 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use worstcase_base::Exit;
-use worstcase_base::tail::Tail;
+use worstcase_base::ExitKind;
+use worstcase_base::tail::ByteTail;
 
 /// Whose connection ended is waited for so long.
 const END: Duration = Duration::from_secs(2);
@@ -56,7 +56,7 @@ impl Slot {
         let said = Arc::new(Mutex::new(String::new()));
         let last = said.clone();
         let reads = std::thread::spawn(move || {
-            Tail::default().follow(errors, |tail| {
+            ByteTail::default().follow(errors, |tail| {
                 if let Some(line) = tail.last_line() {
                     *last.lock().expect("no holder panics") = line;
                 }
@@ -112,7 +112,7 @@ impl Slot {
                     return Err(Unmeasured::Failed(RemoteError::Failed {
                         machine: self.host.name.clone(),
                         message: failure.message,
-                        exit: Exit::of(failure.exit).unwrap_or(Exit::Measured),
+                        exit: ExitKind::of(failure.exit).unwrap_or(ExitKind::Measured),
                     }));
                 }
                 Ok(Answer::Needs(digests)) => {

@@ -24,7 +24,7 @@ use crate::record::Record;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 
 /// Everything that the folders hold.
 #[derive(Clone, Debug, Serialize)]
@@ -84,7 +84,7 @@ pub enum HistoryError {
 
 impl HistoryError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
-        Exit::Usage
+    pub fn exit(&self) -> ExitKind {
+        ExitKind::Usage
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 
 /// What is measured in one go: a cell of the lab; on a host a cell for each CPU, all at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,9 +97,9 @@ pub fn execute<E: Executor>(
     for task in &missing {
         put_aside_half(executor, &executor.tasks()[*task], run)?;
     }
-    progress.begin(&Work {
+    progress.begin(&CountedWork {
         preparations: executor.preparations(&missing),
-        ..Work::cells(missing.len())
+        ..CountedWork::cells(missing.len())
     });
     let begun = executor.begin(&missing, progress);
     let measured = begun.and_then(|()| executor.measure_all(&missing, run, progress, stop));

@@ -8,7 +8,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::explain::{self, Choice, Means};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
@@ -80,10 +80,10 @@ pub enum CompareCliError {
 
 impl CompareCliError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             CompareCliError::Compare(e) => e.exit(),
-            CompareCliError::NothingWorse => Exit::Usage,
+            CompareCliError::NothingWorse => ExitKind::Usage,
         }
     }
 }

@@ -16,8 +16,8 @@ use worstcase_analysis::explain::{
 };
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_analysis::operation::{self, Operation};
-use worstcase_base::progress::{Progress, Work};
-use worstcase_base::{Exit, output};
+use worstcase_base::progress::{CountedWork, Progress};
+use worstcase_base::{ExitKind, output};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
@@ -110,12 +110,12 @@ pub enum ShowBreakdownError {
 
 impl ShowBreakdownError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ShowBreakdownError::OnlyInTheLab | ShowBreakdownError::AllGaps(_) | ShowBreakdownError::LongestOnly(_) => {
-                Exit::Usage
+                ExitKind::Usage
             }
-            ShowBreakdownError::Write { .. } => Exit::Storage,
+            ShowBreakdownError::Write { .. } => ExitKind::Storage,
         }
     }
 }
@@ -194,7 +194,7 @@ fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> 
         return Err(ShowBreakdownError::AllGaps(records[0].id.clone()).into());
     }
     let bar = ProgressDisplay::new();
-    bar.begin(&Work::cells(records.len()));
+    bar.begin(&CountedWork::cells(records.len()));
     let cells = parallel(args.jobs.count(), records, |record| {
         let entered = noise::entered(means, run, record)?;
         bar.done(&format!("replayed {}", record.id));

@@ -5,7 +5,7 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_base::{duration, output};
 use worstcase_contract::Nanos;
@@ -122,11 +122,11 @@ pub enum GateError {
 
 impl GateError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             GateError::Run(e) => e.exit(),
             GateError::Compare(e) => e.exit(),
-            GateError::Junit(_) | GateError::Write { .. } | GateError::Output(_) => Exit::Storage,
+            GateError::Junit(_) | GateError::Write { .. } | GateError::Output(_) => ExitKind::Storage,
         }
     }
 }

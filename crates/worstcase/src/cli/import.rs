@@ -5,7 +5,7 @@ use super::show::{self, ShowError};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{is_file_name, plain, readable};
@@ -81,13 +81,13 @@ pub enum ImportCliError {
 
 impl ImportCliError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ImportCliError::Import(e) => e.exit(),
             ImportCliError::Run(e) => e.exit(),
-            ImportCliError::Taken(_) | ImportCliError::Path { .. } => Exit::Usage,
+            ImportCliError::Taken(_) | ImportCliError::Path { .. } => ExitKind::Usage,
             ImportCliError::Show(e) => e.exit(),
-            ImportCliError::Output(_) => Exit::Storage,
+            ImportCliError::Output(_) => ExitKind::Storage,
         }
     }
 }

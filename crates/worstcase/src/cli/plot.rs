@@ -4,7 +4,7 @@ use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
 use worstcase_base::output::OutputFolder;
@@ -76,11 +76,11 @@ pub enum PlotError {
 
 impl PlotError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             PlotError::Run(e) => e.exit(),
-            PlotError::Nothing { .. } | PlotError::Unknown(_) => Exit::Usage,
-            PlotError::Write { .. } | PlotError::Output(_) => Exit::Storage,
+            PlotError::Nothing { .. } | PlotError::Unknown(_) => ExitKind::Usage,
+            PlotError::Write { .. } | PlotError::Output(_) => ExitKind::Storage,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use worstcase_base::format::plain;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 
 /// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -137,7 +137,7 @@ impl Progress for ProgressDisplay {
         self.suspended(|| eprintln!("worstcase: note: {}", plain(text)));
     }
 
-    fn begin(&self, work: &Work<'_>) {
+    fn begin(&self, work: &CountedWork<'_>) {
         let mut counted = self.counted();
         *counted = Counted {
             units: work.units.to_string(),
@@ -242,7 +242,7 @@ mod tests {
             }
             terminal.contents()
         };
-        shown.begin(&Work::cells(2));
+        shown.begin(&CountedWork::cells(2));
         assert!(contents().ends_with("0s gone, 0/2 cells; beginning"), "{}", contents());
         shown.done("measured a");
         assert!(contents().contains(" left, 1/2 cells; measured a"), "{}", contents());

@@ -9,10 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::explain::{ExplainError, worst_of_host, worst_of_lab};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
@@ -80,12 +80,12 @@ pub enum ReportError {
 
 impl ReportError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ReportError::Run(e) => e.exit(),
             ReportError::Lab(e) => e.exit(),
             ReportError::Breakdown(e) => e.exit(),
-            ReportError::Write { .. } | ReportError::Output(_) => Exit::Storage,
+            ReportError::Write { .. } | ReportError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -153,7 +153,7 @@ fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<Br
         .filter(|record| record.foreign.is_none() && (args.breakdowns || record.subject.venue() == Venue::Host))
         .collect();
     let bar = ProgressDisplay::new();
-    bar.begin(&Work::cells(cells.len()));
+    bar.begin(&CountedWork::cells(cells.len()));
     let breakdowns = parallel(args.jobs.count(), &cells, |record| {
         let breakdown = match record.subject.venue() {
             Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),

@@ -7,7 +7,7 @@ use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
@@ -103,11 +103,11 @@ pub enum ShowError {
 
 impl ShowError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ShowError::Run(e) => e.exit(),
-            ShowError::NoCriterion | ShowError::NothingToPrint(_) => Exit::Usage,
-            ShowError::Csv(_) | ShowError::Output(_) => Exit::Storage,
+            ShowError::NoCriterion | ShowError::NothingToPrint(_) => ExitKind::Usage,
+            ShowError::Csv(_) | ShowError::Output(_) => ExitKind::Storage,
         }
     }
 }

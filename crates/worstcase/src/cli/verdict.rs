@@ -4,7 +4,7 @@ use super::output::{OutputError, print};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_report::tail::CellTail;
@@ -64,11 +64,11 @@ pub enum VerdictError {
 
 impl VerdictError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             VerdictError::Run(e) => e.exit(),
-            VerdictError::NoCriterion => Exit::Usage,
-            VerdictError::Output(_) => Exit::Storage,
+            VerdictError::NoCriterion => ExitKind::Usage,
+            VerdictError::Output(_) => ExitKind::Storage,
         }
     }
 }

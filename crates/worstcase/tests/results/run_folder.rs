@@ -87,7 +87,7 @@ fn what_is_left_of_a_run_that_was_killed_as_it_began_goes_and_nothing_else() {
         plant(".writing-another-a1b2c3", "run.json"),
         plant(".writing-run-d4e5f6", "run.json"),
     ];
-    let held = worstcase_base::lock::Lock::try_open(&others[2]).unwrap();
+    let held = worstcase_base::lock::FileLock::try_open(&others[2]).unwrap();
     write(&dir.path().join("run"));
     drop(held);
     assert!(!abandoned.exists());

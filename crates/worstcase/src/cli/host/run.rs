@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::progress::Silent;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
@@ -151,7 +151,7 @@ pub fn measure(
         hooks::tell(&said);
     }
     Ok(match ended {
-        Some(_) => ExitCode::from(Exit::Fail as u8),
+        Some(_) => ExitCode::from(ExitKind::Fail as u8),
         None => shown,
     })
 }

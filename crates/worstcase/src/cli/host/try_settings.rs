@@ -13,7 +13,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_analysis::trial::{Trial, judge};
 use worstcase_base::duration;
-use worstcase_base::progress::{Progress, Silent, Work};
+use worstcase_base::progress::{CountedWork, Progress, Silent};
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
@@ -176,9 +176,9 @@ impl Trying<'_> {
             .map(|v| self.ready(v))
             .collect::<Result<Vec<_>, Error>>()?;
         let rounds = self.args.rounds as usize;
-        self.bar.begin(&Work {
+        self.bar.begin(&CountedWork {
             units: "measurements",
-            ..Work::cells(rounds * ready.len())
+            ..CountedWork::cells(rounds * ready.len())
         });
         let mut measured: Measured = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
         for (round, order) in orders(ready.len(), rounds, Utc::now().seconds())
