@@ -1,6 +1,6 @@
 //! Why a file cannot be imported.
 
-use super::Format;
+use super::ForeignFormat;
 use std::path::PathBuf;
 use worstcase_base::ExitKind;
 use worstcase_results::record::BuildError;
@@ -57,7 +57,7 @@ impl FormatError {
 
     /// Of no tool that is known.
     pub fn unknown() -> FormatError {
-        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        let known: Vec<&str> = ForeignFormat::ALL.iter().map(|format| format.name()).collect();
         FormatError(format!(
             "it is no output of a known tool; --format says which it is of: {}",
             known.join(", ")

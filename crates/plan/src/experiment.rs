@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
-use worstcase_contract::priorities::Priorities;
+use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::{Nanos, Venue};
 
 /// What is measured.
@@ -168,8 +168,8 @@ pub struct HostSetup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<CpuList>,
     /// Priorities of the kernel's threads.
-    #[serde(default, skip_serializing_if = "Priorities::is_empty")]
-    pub chrt: Priorities,
+    #[serde(default, skip_serializing_if = "ThreadPriorities::is_empty")]
+    pub chrt: ThreadPriorities,
     /// I/O schedulers of the disk that the files are on, each of them a subject. Without any, the one that it has.
     #[serde(default, skip_serializing_if = "IoSchedulers::is_empty")]
     pub io_schedulers: IoSchedulers,

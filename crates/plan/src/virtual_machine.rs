@@ -9,7 +9,7 @@ use std::str::FromStr;
 use worstcase_contract::bench::{Bench, Line};
 use worstcase_contract::loads::{LoadKind, LoadPart, LoadSpec};
 use worstcase_contract::policy::ProbePolicy;
-use worstcase_contract::priorities::Priorities;
+use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Probe, Venue};
 use worstcase_instruments::order::{MachineOrder, Order};
@@ -36,8 +36,8 @@ pub struct VirtualMachine {
     #[serde(default, skip_serializing_if = "BootParameters::is_empty")]
     pub append: BootParameters,
     /// Priorities of the kernel's threads, if not those that it gives them.
-    #[serde(default, skip_serializing_if = "Priorities::is_empty")]
-    pub chrt: Priorities,
+    #[serde(default, skip_serializing_if = "ThreadPriorities::is_empty")]
+    pub chrt: ThreadPriorities,
     /// The scheduler of tasks, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<CpuScheduler>,
@@ -95,7 +95,7 @@ impl Default for VirtualMachine {
             cpu: CpuModel::default(),
             smp: Smp::default(),
             append: BootParameters::default(),
-            chrt: Priorities::default(),
+            chrt: ThreadPriorities::default(),
             scheduler: None,
             policy: ProbePolicy::default(),
             devices: BTreeSet::new(),

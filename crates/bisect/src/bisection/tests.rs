@@ -10,11 +10,11 @@ struct Nobody;
 
 impl Teller for Nobody {
     fn begins(&self, _: &str, _: Option<usize>) {}
-    fn done(&self, _: &Step, _: &[Figure]) {}
+    fn done(&self, _: &BisectionStep, _: &[KernelFigure]) {}
 }
 
-fn question(good: &str, bad: &str) -> Question {
-    Question {
+fn question(good: &str, bad: &str) -> BisectionQuestion {
+    BisectionQuestion {
         source: "made up".into(),
         good: good.into(),
         bad: bad.into(),
@@ -23,8 +23,8 @@ fn question(good: &str, bad: &str) -> Question {
     }
 }
 
-fn measured(us: u64) -> Outcome {
-    Outcome::Measured(vec![Figure {
+fn measured(us: u64) -> CandidateOutcome {
+    CandidateOutcome::Measured(vec![KernelFigure {
         cell: "none: fork, wakeup".into(),
         value: Some(Nanos(us * 1000)),
         digests: vec![us.to_string()],
@@ -103,7 +103,7 @@ fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
 fn wrong_ends_are_told_with_figures_after_two_steps() {
     let said = |of_good: u64, of_bad: u64, criterion: &str| {
         let dir = tempfile::tempdir().unwrap();
-        let criterion: Criterion = criterion.parse().unwrap();
+        let criterion: BadCriterion = criterion.parse().unwrap();
         let mut bisection = Bisection::begin(dir.path(), question("0", "9"), criterion, || Ok(names(10))).unwrap();
         let count = RefCell::new(0);
         let measure = |name: &str| {
@@ -132,7 +132,7 @@ fn what_cannot_be_measured_is_skipped_but_for_an_end() {
         let folder = dir.path().join(cannot.len().to_string());
         let measure = |name: &str| {
             Ok::<_, BisectError>(match of(name) {
-                place if cannot.contains(&place) => Outcome::Cannot("does not boot".into()),
+                place if cannot.contains(&place) => CandidateOutcome::Cannot("does not boot".into()),
                 place => measured(if place >= 5 { 100 } else { 30 }),
             })
         };

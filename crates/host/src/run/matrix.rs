@@ -4,7 +4,7 @@ use crate::HostSpec;
 use crate::doctor::Finding;
 use std::path::PathBuf;
 use worstcase_contract::Probe;
-use worstcase_contract::priorities::Priorities;
+use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_plan::Apply;
 use worstcase_results::record::{CellEntry, Machine, Origin, Subject, Task};
 
@@ -26,7 +26,7 @@ pub struct Matrix {
     /// Which of the findings' remedies are set for the length of the run.
     pub apply: Apply,
     /// Priorities of the kernel's threads for the length of the run.
-    pub chrt: Priorities,
+    pub chrt: ThreadPriorities,
 }
 
 impl Matrix {

@@ -1,6 +1,6 @@
 //! The lab's cells by Slurm: planned here, measured by its nodes into the shared cache, taken in as they appear.
 
-use super::array::{ASK_SLURM, How, JobArray, LOOK, word};
+use super::array::{ASK_SLURM, JobArray, LOOK, SlurmUse, word};
 use super::chunks::chunks;
 use super::commands::Batch;
 use super::job::{JobCell, JobPlan, JobSubject, Offsets, SCHEMA};
@@ -26,9 +26,9 @@ const MORE_MEMORY_MB: u32 = 512;
 const SEEN_AFTER: Duration = Duration::from_secs(60);
 
 /// How to run it; nothing of it changes a result.
-pub struct Means<'a> {
+pub struct SlurmRunOptions<'a> {
     /// How Slurm is used.
-    pub how: How<'a>,
+    pub how: SlurmUse<'a>,
     /// Results that are taken in at once.
     pub jobs: NonZeroUsize,
     /// Real time for one machine, if not the default.
@@ -51,7 +51,7 @@ pub struct SlurmExecutor<'a, B: Batch> {
 
 impl<'a, B: Batch> SlurmExecutor<'a, B> {
     /// For these cells.
-    pub fn new(matrix: Matrix, means: Means<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
+    pub fn new(matrix: Matrix, means: SlurmRunOptions<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
         let planned = Planned::new(matrix);
         let mut id = Digest::new("worstcase-job");
         for task in 0..planned.tasks().len() {

@@ -1,6 +1,6 @@
 //! `worstcase host run` on another machine: worstcase goes there, measures, its run comes back, and nothing stays.
 
-use super::command::Remote;
+use super::command::SshMachine;
 use super::hosts::Host;
 use crate::RemoteError;
 use crate::executable::Executable;
@@ -25,7 +25,7 @@ const LARGEST: u64 = 1 << 30;
 const MOST_MEMBERS: usize = 100_000;
 
 /// A machine, and what it is measured with.
-pub struct Board<'a> {
+pub struct RemoteBoard<'a> {
     /// What ssh calls it.
     pub name: &'a str,
     /// For its architecture.
@@ -36,12 +36,12 @@ pub struct Board<'a> {
 
 /// Measures there, into the folder `into`, which must not exist; gives the exit code of a run that is kept. When `stop` becomes
 /// true the measurement is ended early, as by Ctrl-C there.
-pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, RemoteError> {
+pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result<i32, RemoteError> {
     let host = Host {
         name: board.name.into(),
         ..Host::default()
     };
-    let remote = Remote::new(&host)?;
+    let remote = SshMachine::new(&host)?;
     let mut command = remote.command(&script(board));
     command
         .stdin(Stdio::piped())
@@ -81,7 +81,7 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
 
 /// Its folder goes when the shell ends, however it does. Standard input is worstcase itself, and then an open end: as long as
 /// the controller is there.
-fn script(board: &Board) -> String {
+fn script(board: &RemoteBoard) -> String {
     let bytes = board.executable.bytes;
     let arguments = shell(board.arguments);
     format!(

@@ -32,18 +32,18 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 const CONNECTION: i32 = 255;
 
 /// A machine that ssh reaches.
-pub struct Remote<'a> {
+pub struct SshMachine<'a> {
     host: &'a Host,
     ssh: Vec<String>,
 }
 
-impl<'a> Remote<'a> {
+impl<'a> SshMachine<'a> {
     /// With the user's own ssh.
-    pub fn new(host: &'a Host) -> Result<Remote<'a>, RemoteError> {
+    pub fn new(host: &'a Host) -> Result<SshMachine<'a>, RemoteError> {
         let set = std::env::var(SSH).unwrap_or_default();
         let words = shlex::split(&set).filter(|words| !words.is_empty() || set.is_empty());
         let words = words.ok_or_else(|| RemoteError::Choice("ssh".into(), format!("{SSH} is no command: {set}")))?;
-        Ok(Remote {
+        Ok(SshMachine {
             host,
             ssh: if words.is_empty() { vec!["ssh".into()] } else { words },
         })

@@ -4,8 +4,8 @@ use super::Found;
 use crate::markdown::{commands, text};
 use crate::table::markdown::figures;
 use crate::table::{ColumnKind, Table, field, name};
-use worstcase_bisect::bisection::Step;
-use worstcase_bisect::search::Word;
+use worstcase_bisect::bisection::BisectionStep;
+use worstcase_bisect::search::CandidateWord;
 
 /// The text.
 pub fn markdown(found: &Found) -> String {
@@ -54,13 +54,13 @@ pub fn markdown(found: &Found) -> String {
 fn steps(found: &Found) -> Table {
     let measure = found.criterion.measure();
     let fields = [
-        name("kernel", "kernel", |step: &Step| step.candidate.clone()),
-        field(ColumnKind::Text, "is", "is", |step: &Step| match step.word {
-            Word::Good => "good".to_string(),
-            Word::Bad => "bad".to_string(),
-            Word::Skipped => format!("skipped: {}", step.why.as_deref().unwrap_or_default()),
+        name("kernel", "kernel", |step: &BisectionStep| step.candidate.clone()),
+        field(ColumnKind::Text, "is", "is", |step: &BisectionStep| match step.word {
+            CandidateWord::Good => "good".to_string(),
+            CandidateWord::Bad => "bad".to_string(),
+            CandidateWord::Skipped => format!("skipped: {}", step.why.as_deref().unwrap_or_default()),
         }),
-        field(ColumnKind::Text, "figures", "figures", move |step: &Step| {
+        field(ColumnKind::Text, "figures", "figures", move |step: &BisectionStep| {
             worstcase_bisect::figures::line(&step.figures, measure)
         }),
     ];

@@ -1,35 +1,35 @@
 //! What is said of a bisection that is made up.
 
 use super::*;
-use worstcase_bisect::figures::Figure;
+use worstcase_bisect::figures::KernelFigure;
 
-fn step(candidate: &str, us: u64, word: Word) -> Step {
-    let figure = |cell: &str, us: u64| Figure {
+fn step(candidate: &str, us: u64, word: CandidateWord) -> BisectionStep {
+    let figure = |cell: &str, us: u64| KernelFigure {
         cell: cell.into(),
         value: Some(Nanos(us * 1000)),
         digests: vec![us.to_string(), "x".into()],
     };
-    Step {
+    BisectionStep {
         candidate: candidate.into(),
         word,
-        why: (word == Word::Skipped).then(|| "does not boot".into()),
+        why: (word == CandidateWord::Skipped).then(|| "does not boot".into()),
         figures: match word {
-            Word::Skipped => Vec::new(),
+            CandidateWord::Skipped => Vec::new(),
             _ => vec![figure("none: idle, wakeup", 5), figure("none: fork, wakeup", us)],
         },
     }
 }
 
 fn told(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
-    let before = step(name[1], 30, Word::Good);
-    let first_bad = step(name[0], 120, Word::Bad);
-    let ending = Ending {
+    let before = step(name[1], 30, CandidateWord::Good);
+    let first_bad = step(name[0], 120, CandidateWord::Bad);
+    let ending = BisectionEnding {
         first_bad: first_bad.clone(),
         or_one_of: Vec::new(),
         before: before.clone(),
-        steps: vec![before, step("x", 0, Word::Skipped), first_bad],
+        steps: vec![before, step("x", 0, CandidateWord::Skipped), first_bad],
     };
-    let reverted = Ok(step("y", 31, Word::Good));
+    let reverted = Ok(step("y", 31, CandidateWord::Good));
     let found = Found {
         ending: &ending,
         criterion: "20%".parse().unwrap(),

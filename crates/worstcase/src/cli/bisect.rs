@@ -19,10 +19,12 @@ use std::time::{Duration, Instant};
 use worstcase_analysis::explain::Means;
 use worstcase_base::format::{file_name, shell, span};
 use worstcase_bisect::BisectError;
-use worstcase_bisect::bisection::{Bisection, Ending, Outcome, Question, Step, Teller, left_in_words};
-use worstcase_bisect::criterion::{Criterion, Measure};
-use worstcase_bisect::figures::{self, Figure};
-use worstcase_bisect::search::{Word, steps};
+use worstcase_bisect::bisection::{
+    Bisection, BisectionEnding, BisectionQuestion, BisectionStep, CandidateOutcome, Teller, left_in_words,
+};
+use worstcase_bisect::criterion::{BadCriterion, BisectedMeasure};
+use worstcase_bisect::figures::{self, KernelFigure};
+use worstcase_bisect::search::{CandidateWord, steps};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::qemu::Qemu;
@@ -62,10 +64,10 @@ pub struct BisectArgs {
     config: Option<String>,
     /// A kernel is bad if a cell is above this: 'max > 100us', 'p99 > 20us', 'median > 5us'
     #[arg(long, value_name = "MEASURE > LIMIT", conflicts_with = "worse")]
-    criterion: Option<Criterion>,
+    criterion: Option<BadCriterion>,
     /// A kernel is bad if the maximum of a cell is by so much above the good end's [default: 20%]
     #[arg(long, value_name = "PERCENT%")]
-    worse: Option<Criterion>,
+    worse: Option<BadCriterion>,
     /// Also build the bad end with the found commit reverted, and measure it
     #[arg(long, requires = "tree")]
     revert: bool,
@@ -88,15 +90,15 @@ pub struct BisectArgs {
 /// What measures a kernel.
 struct Bench<'a> {
     args: &'a BisectArgs,
-    criterion: Criterion,
+    criterion: BadCriterion,
     qemu: &'a Qemu,
     options: &'a ResolveOptions<'a>,
     stop: Arc<AtomicBool>,
 }
 
 impl BisectArgs {
-    fn criterion(&self) -> Criterion {
-        let usual = Criterion::Worse(Measure::Max, 20.0);
+    fn criterion(&self) -> BadCriterion {
+        let usual = BadCriterion::Worse(BisectedMeasure::Max, 20.0);
         self.criterion.or(self.worse).unwrap_or(usual)
     }
 }
@@ -119,7 +121,7 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
     let mut kernels = Kernels::of(args, &output, &options, &bench.stop)?;
-    let question = Question {
+    let question = BisectionQuestion {
         source: kernels.source(),
         good: typed(&args.good),
         bad: typed(&args.bad),
@@ -147,19 +149,19 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
 }
 
 impl Bench<'_> {
-    fn candidate(&self, kernels: &Kernels, candidate: &str, output: &Path) -> Result<Outcome, Error> {
+    fn candidate(&self, kernels: &Kernels, candidate: &str, output: &Path) -> Result<CandidateOutcome, Error> {
         let built = kernels.name(candidate);
         if self.stop.load(Ordering::Relaxed) {
             return Err(BisectError::Stopped.into());
         }
         match built? {
             Ok(kernel) => self.measure(&kernel, &run_folder(output, candidate)),
-            Err(why) => Ok(Outcome::Cannot(why)),
+            Err(why) => Ok(CandidateOutcome::Cannot(why)),
         }
     }
 
     /// Measures a kernel into a run's folder.
-    fn measure(&self, kernel: &str, folder: &Path) -> Result<Outcome, Error> {
+    fn measure(&self, kernel: &str, folder: &Path) -> Result<CandidateOutcome, Error> {
         let experiment = self.args.selection.experiment(&[kernel.to_string()], None)?;
         let additions = Additions::of(&experiment)?;
         let means = lab::Means {
@@ -174,11 +176,16 @@ impl Bench<'_> {
         let plan = Plan::new("lab run", experiment);
         match run_cells(plan, folder, &additions, &means) {
             Ok((_, outcome)) if outcome.measured < outcome.of => Err(BisectError::Stopped.into()),
-            Ok((run, _)) => Ok(Outcome::Measured(figures::of_run(&run, self.criterion.measure())?)),
+            Ok((run, _)) => Ok(CandidateOutcome::Measured(figures::of_run(
+                &run,
+                self.criterion.measure(),
+            )?)),
             Err(error) => match step::of_the_kernel(&error) {
                 true => {
                     let said = error.to_string();
-                    Ok(Outcome::Cannot(said.lines().next().unwrap_or_default().to_string()))
+                    Ok(CandidateOutcome::Cannot(
+                        said.lines().next().unwrap_or_default().to_string(),
+                    ))
                 }
                 false => Err(error),
             },
@@ -190,9 +197,9 @@ impl Bench<'_> {
         &self,
         kernels: &Kernels,
         bad: &str,
-        ending: &Ending,
+        ending: &BisectionEnding,
         output: &Path,
-    ) -> Result<Result<Step, String>, Error> {
+    ) -> Result<Result<BisectionStep, String>, Error> {
         let commit = &ending.first_bad.candidate;
         eprintln!("worstcase: reverting {} at the bad end", kernels.shown(commit));
         let kernel = match kernels.reverted(bad, commit)? {
@@ -201,10 +208,10 @@ impl Bench<'_> {
         };
         let name = format!("revert-{}", kernels.shown(commit));
         Ok(match self.measure(&kernel, &run_folder(output, &name))? {
-            Outcome::Cannot(why) => Err(why),
-            Outcome::Measured(figures) => Ok(Step {
+            CandidateOutcome::Cannot(why) => Err(why),
+            CandidateOutcome::Measured(figures) => Ok(BisectionStep {
                 candidate: name,
-                word: Word::Good,
+                word: CandidateWord::Good,
                 why: None,
                 figures,
             }),
@@ -214,8 +221,8 @@ impl Bench<'_> {
     fn tell(
         &self,
         kernels: &Kernels,
-        ending: &Ending,
-        reverted: Option<&Result<Step, String>>,
+        ending: &BisectionEnding,
+        reverted: Option<&Result<BisectionStep, String>>,
         output: &Path,
     ) -> Result<ExitCode, Error> {
         let folders = [&ending.before, &ending.first_bad].map(|step| run_folder(output, &step.candidate));
@@ -287,7 +294,7 @@ fn run_folder(output: &Path, candidate: &str) -> PathBuf {
 /// Each step in a line.
 struct OnStderr<'a> {
     kernels: &'a Kernels,
-    criterion: Criterion,
+    criterion: BadCriterion,
     began: RefCell<Instant>,
     took: RefCell<Vec<Duration>>,
 }
@@ -308,15 +315,15 @@ impl Teller for OnStderr<'_> {
         eprintln!("worstcase: {name}: measuring; {}{time}", left_in_words(left));
     }
 
-    fn done(&self, step: &Step, decisive: &[Figure]) {
+    fn done(&self, step: &BisectionStep, decisive: &[KernelFigure]) {
         self.took.borrow_mut().push(self.began.borrow().elapsed());
         *self.began.borrow_mut() = Instant::now();
         let name = self.kernels.shown(&step.candidate);
         let line = figures::line(decisive, self.criterion.measure());
         match step.word {
-            Word::Good => eprintln!("worstcase: {name}: good, {line}"),
-            Word::Bad => eprintln!("worstcase: {name}: bad, {line}"),
-            Word::Skipped => eprintln!(
+            CandidateWord::Good => eprintln!("worstcase: {name}: good, {line}"),
+            CandidateWord::Bad => eprintln!("worstcase: {name}: bad, {line}"),
+            CandidateWord::Skipped => eprintln!(
                 "worstcase: {name}: skipped, {}",
                 step.why.as_deref().unwrap_or_default()
             ),

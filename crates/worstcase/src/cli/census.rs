@@ -19,8 +19,8 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
 use worstcase_remote::slurm::Slurm;
-use worstcase_remote::slurm::shares::{self, Shares};
-use worstcase_remote::{Choice, RemoteError};
+use worstcase_remote::slurm::shares::{self, JobShares};
+use worstcase_remote::{ExecutorChoice, RemoteError};
 use worstcase_report::census;
 use worstcase_report::terminal::Style;
 use worstcase_results::record::Run;
@@ -73,7 +73,7 @@ pub struct CensusArgs {
     share: Option<Share>,
     /// Which machines replay the cells of a whole run: local, or slurm[:NAME=VALUE,...] (see docs/cluster.md)
     #[arg(long, value_name = "EXECUTOR", default_value = "local", conflicts_with = "cell")]
-    executor: Choice,
+    executor: ExecutorChoice,
     /// How many at once.
     #[command(flatten)]
     jobs: Jobs,
@@ -130,16 +130,16 @@ fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<Answer>, Err
 /// Lets other machines replay the cells into the cache, if that is wanted; false if it was not done.
 fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &ProgressDisplay) -> Result<bool, Error> {
     let options = match &args.executor {
-        Choice::Local => return Ok(true),
-        Choice::Slurm(options) => options,
-        Choice::Ssh(hosts) => {
+        ExecutorChoice::Local => return Ok(true),
+        ExecutorChoice::Slurm(options) => options,
+        ExecutorChoice::Ssh(hosts) => {
             let why = "a census takes local or slurm: replays name functions by the kernel's package, which machines of \
                        ssh do not have";
             return Err(RemoteError::Choice(format!("ssh:{}", hosts.display()), why.into()).into());
         }
     };
     let (cells, memory_mb) = size(run)?;
-    let shares = Shares {
+    let shares = JobShares {
         command: for_a_share(),
         count: shares::count(cells, options),
         memory_mb: memory_mb + MORE_MEMORY_MB,

@@ -3,14 +3,14 @@
 use crate::run::{Controller, until};
 use crate::setup::MACHINE;
 use std::sync::PoisonError;
-use worstcase_contract::priorities::Priorities;
+use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_instruments::sys::sched::Policy;
 
 const ASKED: &str = "ksoftirqd/0=1";
 
 /// The thread's scheduling, if this test may change it and nobody has done so before.
 fn scheduled() -> Result<impl Fn() -> String, &'static str> {
-    let mut threads = ASKED.parse::<Priorities>().unwrap().threads().unwrap_or_default();
+    let mut threads = ASKED.parse::<ThreadPriorities>().unwrap().threads().unwrap_or_default();
     let (thread, _) = threads.pop().ok_or("there is no ksoftirqd/0")?;
     let now = move || Policy::of(thread.identity.pid).unwrap().to_string();
     match worstcase_skips::is_root() && now() == "other" {

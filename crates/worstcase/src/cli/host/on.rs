@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use worstcase_base::format::{file_name, is_file_name, plain};
 use worstcase_base::output::OutputFolder;
 use worstcase_plan::Plan;
-use worstcase_remote::ssh::{Board, measure_on};
+use worstcase_remote::ssh::{RemoteBoard, measure_on};
 use worstcase_remote::{Executable, RemoteError};
 use worstcase_report::machines::{Measured, table};
 use worstcase_report::terminal::Style;
@@ -54,7 +54,7 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
     let all = NonZeroUsize::new(args.boards.len()).unwrap_or(NonZeroUsize::MIN);
     let measured = parallel(all, &args.boards, |name| {
         let into = folder.join(folder_of(name));
-        let board = Board {
+        let board = RemoteBoard {
             name,
             executable: &executable,
             arguments: &arguments,
