@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 use worstcase_analysis::breakdown::cause::Mechanism;
-use worstcase_analysis::breakdown::spans::{Kind, Place, Sample, Since, Span};
-use worstcase_analysis::breakdown::{Around, Breakdown, tell};
+use worstcase_analysis::breakdown::spans::{CodePlace, ExplainedSample, Since, Span, SpanKind};
+use worstcase_analysis::breakdown::{Breakdown, LabSurroundings, tell};
 use worstcase_base::progress::Silent;
 use worstcase_contract::Probe;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
@@ -205,7 +205,10 @@ fn is_whole(breakdown: &Breakdown) {
     let mut end = Nanos(0);
     for span in breakdown.spans() {
         assert_eq!(span.start_ns, end, "{what}");
-        assert!(span.length_ns > Nanos(0) && span.what != Kind::Unexplained, "{what}");
+        assert!(
+            span.length_ns > Nanos(0) && span.what != SpanKind::Unexplained,
+            "{what}"
+        );
         assert!(!span.task.comm.is_empty(), "{span:?} of {what}");
         assert!(!span.functions.is_empty(), "{span:?} of {what}");
         end = end + span.length_ns;
@@ -228,10 +231,10 @@ fn is_whole(breakdown: &Breakdown) {
 
 /// Whether a function is one in which a span ran, or where it began or ended.
 fn mentions(span: &Span, function: &str) -> bool {
-    let at = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.function == function);
+    let at = |place: &Option<CodePlace>| place.as_ref().is_some_and(|p| p.function == function);
     let place = match &span.what {
-        Kind::IrqsOff { off, on } => at(off) || at(on),
-        Kind::PreemptOff { lock, released } => at(lock) || at(released),
+        SpanKind::IrqsOff { off, on } => at(off) || at(on),
+        SpanKind::PreemptOff { lock, released } => at(lock) || at(released),
         _ => false,
     };
     place || span.chain.iter().any(|f| f.function == function) || span.functions.iter().any(|f| f.function == function)
@@ -250,14 +253,14 @@ fn every_sample_of_a_cell_has_a_breakdown_that_adds_up() {
         (planned.spec.load, planned.spec.periods) = (load.into(), 100);
         with_cell(planned, |options, run, raw, kernel| {
             let samples = &raw.record.samples;
-            let around = Around {
+            let around = LabSurroundings {
                 floor: samples.iter().map(|s| s.latency).min().unwrap(),
                 peers: Vec::new(),
             };
             let all: Vec<usize> = (0..samples.len()).collect();
             let mut told = 0;
             replay_each(&options.cache, run, raw, kernel, &all, SHORT_LEAD, |i, execution, _| {
-                let sample = Sample {
+                let sample = ExplainedSample {
                     cell: format!("{preempt}.{load}"),
                     subject: preempt.into(),
                     load: load.into(),

@@ -1,30 +1,30 @@
 //! What other CPUs did: who sent an interrupt, and what they were at while this one waited in a loop.
 
 use super::frames::walk;
-use super::lines::Lines;
+use super::lines::SourceLines;
 use super::roles;
-use super::shares::Shares;
+use super::shares::CallChainShares;
 use super::sources::Sources;
-use super::spans::{OtherCpu, Task};
+use super::spans::{KernelTask, OtherCpu};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use worstcase_lab::execution::{Elsewhere, Execution, Symbols, Why};
 
 /// Finds what other CPUs did, for interrupts in the order of time.
-pub struct Others<'a> {
+pub struct OtherCpuFinder<'a> {
     execution: &'a Execution,
     symbols: &'a Symbols,
-    lines: &'a dyn Lines,
+    lines: &'a dyn SourceLines,
     sent: Vec<&'a Elsewhere>,
     /// What was sent up to here has been received.
     received: usize,
 }
 
-impl<'a> Others<'a> {
+impl<'a> OtherCpuFinder<'a> {
     /// Of a window.
-    pub fn of(execution: &'a Execution, symbols: &'a Symbols, lines: &'a dyn Lines) -> Others<'a> {
+    pub fn of(execution: &'a Execution, symbols: &'a Symbols, lines: &'a dyn SourceLines) -> OtherCpuFinder<'a> {
         let sent = execution.elsewhere.iter().filter(|other| other.why == Why::Sends);
-        Others {
+        OtherCpuFinder {
             execution,
             symbols,
             lines,
@@ -67,11 +67,11 @@ impl<'a> Others<'a> {
         let intervals: Vec<_> = walk
             .within(other.count.0.saturating_sub(length), other.count.0)
             .collect();
-        let shares = Shares::of(&walk, &intervals);
+        let shares = CallChainShares::of(&walk, &intervals);
         let common = shares.common().filter(|_| length > 0);
         OtherCpu {
             cpu: other.cpu,
-            task: Task {
+            task: KernelTask {
                 pid: other.task.0,
                 comm: other.task.1.clone(),
             },
@@ -88,12 +88,12 @@ impl<'a> Others<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breakdown::testing::Machine;
+    use crate::breakdown::testing::SyntheticMachine;
     use worstcase_contract::{Instructions, Nanos};
 
     /// A window in which another CPU's thread is looked at in a function, at these counts of the one that measures.
     fn window(why: Why, at: &[u64]) -> (Execution, Symbols) {
-        let mut m = Machine::in_user(83, "load");
+        let mut m = SyntheticMachine::in_user(83, "load");
         m.work(3)
             .syscall()
             .work(2)
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_sender_is_named_with_its_call_chain() {
         let (execution, symbols) = window(Why::Sends, &[500]);
-        let mut others = Others::of(&execution, &symbols, &());
+        let mut others = OtherCpuFinder::of(&execution, &symbols, &());
         assert_eq!(others.sender("asm_sysvec_apic_timer_interrupt", 600), None);
         let sender = others.sender("asm_sysvec_call_function_single", 600).unwrap();
         assert_eq!((sender.cpu, sender.task.comm.as_str()), (2, "load"));
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn what_was_waited_for_is_named_where_the_wait_was() {
         let (execution, symbols) = window(Why::IsWaitedFor, &[500, 700]);
-        let mut others = Others::of(&execution, &symbols, &());
+        let mut others = OtherCpuFinder::of(&execution, &symbols, &());
         assert_eq!(others.sender("asm_sysvec_call_function_single", 600), None);
         let functions = |range| -> Vec<Option<String>> {
             let told = others.waited_for(range);
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn each_interrupt_has_a_sender_of_its_own() {
         let (execution, symbols) = window(Why::Sends, &[500, 700]);
-        let mut others = Others::of(&execution, &symbols, &());
+        let mut others = OtherCpuFinder::of(&execution, &symbols, &());
         let mut is_known = |start| others.sender("asm_sysvec_reschedule_ipi", start).is_some();
         assert_eq!(
             [

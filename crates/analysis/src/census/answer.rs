@@ -2,11 +2,11 @@
 
 use super::CensusError;
 use super::cell_census::CellCensus;
-use super::choice::{Asked, Chosen, Share, chosen};
-use super::diff::{Difference, diff};
-use super::ensemble::{Ensemble, ensembles};
+use super::choice::{CensusQuestion, ChosenCell, WorkShare, chosen};
+use super::diff::{SectionDifference, diff};
+use super::ensemble::{CensusEnsemble, ensembles};
 use super::findings::{Findings, findings};
-use super::take::{How, take};
+use super::take::{CensusMeans, take};
 use super::top::TopList;
 use std::num::NonZeroUsize;
 use worstcase_base::progress::{CountedWork, Progress};
@@ -15,75 +15,75 @@ use worstcase_results::record::{Run, parallel};
 
 /// What censuses say.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum CensusAnswer {
     /// One cell in detail.
     Cell(Box<Findings>),
     /// Two cells, and what changes from the first to the second.
-    Difference(Box<[Findings; 2]>, Vec<Difference>),
+    Difference(Box<[Findings; 2]>, Vec<SectionDifference>),
     /// Every subject, load and probe over its seeds.
-    Run(Vec<Ensemble>),
+    Run(Vec<CensusEnsemble>),
 }
 
 /// Takes the censuses, so many at once; `kept` places and owners of each.
 pub fn answer(
     run: &Run,
-    asked: Asked,
-    how: &How,
+    asked: CensusQuestion,
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<Answer, CensusError> {
+) -> Result<CensusAnswer, CensusError> {
     let cells = chosen(run, asked, how.additions)?;
     // A difference is looked for among all that were replayed, not only those that are shown.
     let kept = match asked {
-        Asked::Difference(..) => usize::MAX,
+        CensusQuestion::Difference(..) => usize::MAX,
         _ => kept,
     };
     let cells = all(&cells, how, jobs, kept, progress)?;
     let cells = match (<[Findings; 2]>::try_from(cells), asked) {
-        (Ok(two), Asked::Difference(..)) => {
+        (Ok(two), CensusQuestion::Difference(..)) => {
             let lists = two.each_ref().map(|cell| &cell.of(Kind::NonPreemptible).longest);
             let differences = diff(lists[0], lists[1]);
-            return Ok(Answer::Difference(Box::new(two), differences));
+            return Ok(CensusAnswer::Difference(Box::new(two), differences));
         }
         (Ok(two), _) => Vec::from(two),
         (Err(cells), _) => cells,
     };
     Ok(match <[Findings; 1]>::try_from(cells) {
-        Ok([cell]) => Answer::Cell(Box::new(cell)),
-        Err(cells) => Answer::Run(ensembles(&cells)),
+        Ok([cell]) => CensusAnswer::Cell(Box::new(cell)),
+        Err(cells) => CensusAnswer::Run(ensembles(&cells)),
     })
 }
 
 /// The seeds of every subject, load and probe of a run together.
 pub fn of_run(
     run: &Run,
-    how: &How,
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<Vec<Ensemble>, CensusError> {
-    let cells = chosen(run, Asked::Run, how.additions)?;
+) -> Result<Vec<CensusEnsemble>, CensusError> {
+    let cells = chosen(run, CensusQuestion::Run, how.additions)?;
     Ok(ensembles(&all(&cells, how, jobs, kept, progress)?))
 }
 
 /// Takes the censuses of a share of the run's cells into the cache, where [`of_run`] finds them.
 pub fn of_share(
     run: &Run,
-    share: Share,
-    how: &How,
+    share: WorkShare,
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     progress: &dyn Progress,
 ) -> Result<(), CensusError> {
-    let cells = share.of(chosen(run, Asked::Run, how.additions)?);
+    let cells = share.of(chosen(run, CensusQuestion::Run, how.additions)?);
     each(&cells, how, false, jobs, progress, |_, _, _| Ok(()))?;
     Ok(())
 }
 
 /// The census of every cell; one alone in detail.
 fn all(
-    cells: &[Chosen],
-    how: &How,
+    cells: &[ChosenCell],
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
@@ -98,12 +98,12 @@ fn all(
 
 /// Takes the census of every cell, so many at once, and gives what `tell` makes of each.
 fn each<T: Send>(
-    cells: &[Chosen],
-    how: &How,
+    cells: &[ChosenCell],
+    how: &CensusMeans,
     in_detail: bool,
     jobs: NonZeroUsize,
     progress: &dyn Progress,
-    tell: impl Fn(&Chosen, CellCensus, Vec<TopList>) -> Result<T, CensusError> + Sync,
+    tell: impl Fn(&ChosenCell, CellCensus, Vec<TopList>) -> Result<T, CensusError> + Sync,
 ) -> Result<Vec<T>, CensusError> {
     check(cells, how)?;
     progress.begin(&CountedWork::cells(cells.len()));
@@ -116,13 +116,13 @@ fn each<T: Send>(
 }
 
 /// Refuses cells that have no census.
-fn check(cells: &[Chosen], how: &How) -> Result<(), CensusError> {
-    if let Some(Chosen { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
+fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusError> {
+    if let Some(ChosenCell { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
         return Err(CensusError::NoTimer {
             cell: record.id.clone(),
         });
     }
-    for Chosen { record, .. } in cells {
+    for ChosenCell { record, .. } in cells {
         let cell = record.id.clone();
         let machine = record.subject.virtual_machine();
         if machine.is_some_and(|machine| machine.policy.is_ordinary()) {

@@ -28,7 +28,7 @@ pub struct OfSeed {
 
 /// One subject under one load and probe; never empty.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ensemble {
+pub struct CensusEnsemble {
     /// The subject's name.
     pub subject: SubjectId,
     /// The load.
@@ -48,7 +48,7 @@ pub struct Ensemble {
 }
 
 /// The ensembles of these cells, in the order in which they are named first.
-pub fn ensembles(cells: &[Findings]) -> Vec<Ensemble> {
+pub fn ensembles(cells: &[Findings]) -> Vec<CensusEnsemble> {
     let same = |a: &About, b: &About| a.subject == b.subject && a.load == b.load && a.probe == b.probe;
     let mut groups: Vec<Vec<&Findings>> = Vec::new();
     for cell in cells {
@@ -60,7 +60,7 @@ pub fn ensembles(cells: &[Findings]) -> Vec<Ensemble> {
     groups.into_iter().map(ensemble).collect()
 }
 
-fn ensemble(mut cells: Vec<&Findings>) -> Ensemble {
+fn ensemble(mut cells: Vec<&Findings>) -> CensusEnsemble {
     cells.sort_by_key(|c| c.about.seed);
     let of_seed = |cell: &&Findings| OfSeed {
         seed: cell.about.seed,
@@ -77,7 +77,7 @@ fn ensemble(mut cells: Vec<&Findings>) -> Ensemble {
         .collect();
     let maxima: Vec<Nanos> = seeds.iter().map(|s| s.section_ns).collect();
     let about = &cells[0].about;
-    Ensemble {
+    CensusEnsemble {
         subject: about.subject.clone(),
         load: about.load.clone(),
         probe: about.probe.clone(),

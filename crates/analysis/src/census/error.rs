@@ -1,6 +1,6 @@
 //! Why there is no census.
 
-use super::join::Contradiction;
+use super::join::SampleContradiction;
 use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
@@ -47,7 +47,7 @@ pub enum CensusError {
         /// The cell.
         cell: CellId,
         /// In which way.
-        source: Contradiction,
+        source: SampleContradiction,
     },
     /// Replaying failed.
     #[error(transparent)]

@@ -1,6 +1,6 @@
 //! Why nothing can be told of a sample.
 
-use super::choice::{Choice, Share};
+use super::choice::{SampleChoice, TypedPercentage};
 use crate::breakdown::spans::BreakdownError;
 use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
@@ -17,7 +17,7 @@ pub enum ExplainError {
         /// The cell.
         cell: CellId,
         /// What was asked for.
-        asked: Choice,
+        asked: SampleChoice,
     },
     /// A percentile of too few samples.
     #[error(
@@ -27,7 +27,7 @@ pub enum ExplainError {
         /// The cell.
         cell: CellId,
         /// What was asked for.
-        share: Share,
+        share: TypedPercentage,
         /// Its samples.
         samples: usize,
     },

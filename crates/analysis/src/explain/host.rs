@@ -1,9 +1,9 @@
 //! Breakdowns of this machine's samples, from the recordings that were kept beside them.
 
-use super::choice::{Choice, choose};
+use super::choice::{SampleChoice, choose};
 use super::{ExplainError, peers, sample};
 use crate::breakdown::Breakdown;
-use crate::breakdown::host::{Around, running_kernel, tell};
+use crate::breakdown::host::{HostSurroundings, running_kernel, tell};
 use crate::breakdown::spans::Since;
 use worstcase_contract::Nanos;
 use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
@@ -13,15 +13,15 @@ use worstcase_lab::execution::Symbols;
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
 /// The breakdown of one sample.
-pub fn one(run: &Run, records: &[Record], record: &Record, choice: Choice) -> Result<Breakdown, ExplainError> {
+pub fn one(run: &Run, records: &[Record], record: &Record, choice: SampleChoice) -> Result<Breakdown, ExplainError> {
     let captures = captures(run, record)?;
     let rows: Vec<(usize, SampleRow)> = match choice {
         // A sample that has no recording may be the one that was asked for: that is to be said.
-        Choice::Number(_) | Choice::Percentile(_) => super::rows(run, record)?,
-        Choice::Worst => Vec::new(),
+        SampleChoice::Number(_) | SampleChoice::Percentile(_) => super::rows(run, record)?,
+        SampleChoice::Worst => Vec::new(),
     };
     let wanted = match choice {
-        Choice::Worst => captures.first().map(|f| f.index),
+        SampleChoice::Worst => captures.first().map(|f| f.index),
         _ => choose(&rows, choice).map(|(_, row)| u64::from(row.index)),
     };
     let wanted = wanted.ok_or_else(|| ExplainError::NoSample {
@@ -80,7 +80,7 @@ fn breakdown(
     symbols: &Symbols,
 ) -> Result<Breakdown, ExplainError> {
     let median = |quantity| Nanos(record.summary(quantity).and_then(|s| s.median_ns).unwrap_or(0));
-    let around = Around {
+    let around = HostSurroundings {
         floor: record
             .summary(Quantity::Latency)
             .map_or(Nanos(0), |s| Nanos(s.min_ns.unwrap_or(0))),

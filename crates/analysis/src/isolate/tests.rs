@@ -85,10 +85,10 @@ fn observed() -> Observed {
     }
 }
 
-fn told(observed: &Observed, criterion: Option<u64>, excluded: &[&str]) -> Answer {
-    let machine = Machine {
+fn told(observed: &Observed, criterion: Option<u64>, excluded: &[&str]) -> IsolationAnswer {
+    let machine = IsolatedMachine {
         tickless: Some("2-3".parse().unwrap()),
-        ..Machine::default()
+        ..IsolatedMachine::default()
     };
     let excluded: Vec<String> = excluded.iter().map(ToString::to_string).collect();
     answer(observed, &names(), &machine, criterion, &excluded)
@@ -137,9 +137,9 @@ fn nothing_entered() {
 #[test]
 fn why_the_tick_did_not_stop() {
     let tick = |tickless: Option<&str>| {
-        let machine = Machine {
+        let machine = IsolatedMachine {
             tickless: tickless.map(|list| list.parse().unwrap()),
-            ..Machine::default()
+            ..IsolatedMachine::default()
         };
         let answer = answer(&observed(), &names(), &machine, None, &[]);
         answer.cpus[0].lines[1].remedy.clone()
@@ -189,7 +189,7 @@ fn three_verdicts() {
 fn a_sender_is_who_wanted_it() {
     let names = names();
     let sent = |chain: &[u64], thread: &str| {
-        let words = words::Words {
+        let words = words::AddressNames {
             names: &names,
             chains: &[chain.to_vec()],
         };

@@ -1,13 +1,13 @@
-use super::{Part, Row, Who, gather, parts};
-use crate::breakdown::testing::Machine;
+use super::{GapPart, NoiseRow, Who, gather, parts};
+use crate::breakdown::testing::SyntheticMachine;
 use worstcase_contract::Instructions;
 use worstcase_lab::execution::{Elsewhere, Execution, Why};
 
 /// What is told of a gap that begins where the machine was due: name, times, instructions.
-fn told(m: &Machine) -> Vec<(String, u64, u64)> {
+fn told(m: &SyntheticMachine) -> Vec<(String, u64, u64)> {
     let (execution, symbols) = m.execution();
     let parts = parts(&execution, &symbols, &());
-    let line = |part: &Part| (part.who.to_string(), part.times, part.instructions);
+    let line = |part: &GapPart| (part.who.to_string(), part.times, part.instructions);
     parts.iter().map(line).collect()
 }
 
@@ -16,8 +16,8 @@ fn line(name: &str, times: u64, instructions: u64) -> (String, u64, u64) {
 }
 
 /// A thread that computes, and a gap that begins after ten of its instructions.
-fn spinning() -> Machine {
-    let mut m = Machine::in_user(7, "probe");
+fn spinning() -> SyntheticMachine {
+    let mut m = SyntheticMachine::in_user(7, "probe");
     m.work(10).due().work(3);
     m
 }
@@ -72,7 +72,7 @@ fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
     jumps.jump("sched_ttwu_pending").work(5).ret().iret().work(4);
     assert_eq!(told(&jumps)[0].0, "call from another CPU: sched_ttwu_pending");
 
-    let mut sender = Machine::in_user(83, "load");
+    let mut sender = SyntheticMachine::in_user(83, "load");
     sender.work(3).syscall().call("text_poke_bp_batch").work(4);
     sender.call("apic_mem_write").work(2);
     let (ran, _) = sender.execution();
@@ -132,7 +132,7 @@ fn a_thread_that_nobody_stopped_took_longer_itself() {
 
 #[test]
 fn rows_are_of_who_and_from_whom() {
-    let part = |instructions| Part {
+    let part = |instructions| GapPart {
         who: Who::Thread {
             comm: "ksoftirqd/1".into(),
             functions: Vec::new(),
@@ -141,12 +141,12 @@ fn rows_are_of_who_and_from_whom() {
         instructions,
         sender: None,
     };
-    let tick = Part {
+    let tick = GapPart {
         who: Who::Kernel,
         ..part(5)
     };
     let rows = gather(vec![vec![part(100), tick], vec![part(300)]]);
-    let line = |row: &Row| (row.name.clone(), row.gaps, row.times, row.instructions.0, row.longest.0);
+    let line = |row: &NoiseRow| (row.name.clone(), row.gaps, row.times, row.instructions.0, row.longest.0);
     assert_eq!(
         rows.iter().map(line).collect::<Vec<_>>(),
         [

@@ -6,9 +6,9 @@ use super::{flame, json, perfetto, terminal};
 use crate::terminal::Style;
 use proptest::prelude::*;
 use worstcase_analysis::breakdown::cause::{Mechanism, Peer};
-use worstcase_analysis::breakdown::spans::{Breakdown, BreakdownError, Kind, Place, Sample};
-use worstcase_analysis::breakdown::testing::Machine;
-use worstcase_analysis::breakdown::{Around, Explanation, compare, group, tell};
+use worstcase_analysis::breakdown::spans::{Breakdown, BreakdownError, CodePlace, ExplainedSample, SpanKind};
+use worstcase_analysis::breakdown::testing::SyntheticMachine;
+use worstcase_analysis::breakdown::{Explanation, LabSurroundings, compare, group, tell};
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
@@ -20,8 +20,8 @@ enum Due {
 }
 
 /// A load in a system call, a probe that sleeps; the timer comes, wakes the probe, and the load runs on.
-fn machine(due: Due, runs_on: usize, preempts: bool) -> Machine {
-    let mut m = Machine::in_user(7, "load");
+fn machine(due: Due, runs_on: usize, preempts: bool) -> SyntheticMachine {
+    let mut m = SyntheticMachine::in_user(7, "load");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(
         9,
@@ -72,8 +72,8 @@ fn machine(due: Due, runs_on: usize, preempts: bool) -> Machine {
     m
 }
 
-fn sample(execution: &Execution, preempt: &str) -> Sample {
-    Sample {
+fn sample(execution: &Execution, preempt: &str) -> ExplainedSample {
+    ExplainedSample {
         cell: "6.1.none.shm.wakeup.s1".into(),
         subject: "6.1.none".into(),
         load: "shm".into(),
@@ -86,10 +86,10 @@ fn sample(execution: &Execution, preempt: &str) -> Sample {
     }
 }
 
-fn told(m: &Machine, preempt: &str) -> Explanation {
+fn told(m: &SyntheticMachine, preempt: &str) -> Explanation {
     let (execution, symbols) = m.execution();
     let sample = sample(&execution, preempt);
-    let around = Around {
+    let around = LabSurroundings {
         floor: Nanos(60),
         peers: vec![Peer {
             subject: "6.1.full".into(),
@@ -101,9 +101,9 @@ fn told(m: &Machine, preempt: &str) -> Explanation {
 }
 
 /// Where interrupts went off and on in the first span.
-fn switched(breakdown: &Breakdown) -> (&Place, &Place) {
+fn switched(breakdown: &Breakdown) -> (&CodePlace, &CodePlace) {
     match &breakdown.spans()[0].what {
-        Kind::IrqsOff {
+        SpanKind::IrqsOff {
             off: Some(off),
             on: Some(on),
         } => (off, on),
@@ -157,7 +157,7 @@ fn a_kernel_that_does_not_preempt_runs_on_until_it_returns_to_user() {
 /// A thread that our wake-up does not mark comes before ours, also when it is the one that was interrupted.
 #[test]
 fn a_thread_that_is_not_marked_comes_first() {
-    let mut m = Machine::in_user(7, "above");
+    let mut m = SyntheticMachine::in_user(7, "above");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due().work(1).timer_entry().work(6);
@@ -176,7 +176,7 @@ fn a_thread_that_is_not_marked_comes_first() {
 /// The thread that is to wake ours sleeps on a lock: who runs meanwhile holds it.
 #[test]
 fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
-    let mut m = Machine::in_user(7, "owner");
+    let mut m = SyntheticMachine::in_user(7, "owner");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).syscall().call("__local_bh_enable_ip").work(4).due().work(1);
@@ -211,7 +211,7 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
     let others = breakdown
         .spans()
         .iter()
-        .filter(|s| matches!(s.what, Kind::OtherThread { owns_lock: false, .. }));
+        .filter(|s| matches!(s.what, SpanKind::OtherThread { owns_lock: false, .. }));
     let others: Vec<&str> = others.map(|s| s.task.comm.as_str()).collect();
     assert_eq!(others, ["ktimers/0", "ktimers/0"]);
     let text = json::breakdown(&breakdown);
@@ -224,7 +224,7 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
 /// Marked for rescheduling, the thread goes through the scheduler, which chooses it again: the fair server's turn.
 #[test]
 fn a_thread_that_the_scheduler_chooses_again_runs_first() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due().work(1).timer_entry().work(6);
@@ -396,9 +396,9 @@ proptest! {
         if !entry {
             execution.timer_entry = None;
         }
-        let sample = Sample { latency_ns: execution.latency, preempt: model.into(), ..told(&m, model).breakdown.sample().clone() };
-        let explanation = tell(&execution, &symbols, &(), sample, &Around::default()).unwrap();
-        prop_assert!(explanation.breakdown.spans().iter().all(|s| s.what != Kind::Unexplained));
+        let sample = ExplainedSample { latency_ns: execution.latency, preempt: model.into(), ..told(&m, model).breakdown.sample().clone() };
+        let explanation = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
+        prop_assert!(explanation.breakdown.spans().iter().all(|s| s.what != SpanKind::Unexplained));
         prop_assert_eq!(explanation.walk.intervals.windows(2).filter(|w| w[0].end != w[1].start).count(), 0);
     }
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use worstcase_analysis::explain::Means;
+use worstcase_analysis::explain::ReplayMeans;
 use worstcase_base::format::{file_name, shell, span};
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::{
@@ -275,7 +275,7 @@ impl Bench<'_> {
             return Ok(None);
         };
         let additions = Additions::default();
-        let means = Means {
+        let means = ReplayMeans {
             qemu: self.args.qemu.path(),
             additions: &additions,
             debug_info: None,

@@ -11,8 +11,8 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-pub use worstcase_analysis::census::take::How;
-use worstcase_analysis::census::{Answer, Asked, Share, answer, of_run, of_share};
+pub use worstcase_analysis::census::take::CensusMeans;
+use worstcase_analysis::census::{CensusAnswer, CensusQuestion, WorkShare, answer, of_run, of_share};
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
@@ -70,7 +70,7 @@ pub struct CensusArgs {
     audit: bool,
     /// Only replay the I-th of N shares of the cells, into the cache: for work that is divided
     #[arg(long, value_name = "I/N", conflicts_with_all = ["cell", "executor"])]
-    share: Option<Share>,
+    share: Option<WorkShare>,
     /// Which machines replay the cells of a whole run: local, or slurm[:NAME=VALUE,...] (see docs/cluster.md)
     #[arg(long, value_name = "EXECUTOR", default_value = "local", conflicts_with = "cell")]
     executor: ExecutorChoice,
@@ -98,12 +98,12 @@ pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
 }
 
 /// None if there is nothing to show yet.
-fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<Answer>, Error> {
+fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<CensusAnswer>, Error> {
     let run = Run::open(&args.run)?;
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache, options.progress)?;
-    let how = How {
+    let how = CensusMeans {
         qemu: &qemu,
         additions: &args.replay.added.named()?,
         options: &options,
@@ -120,9 +120,9 @@ fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<Answer>, Err
         return Ok(None);
     }
     let asked = match (&args.cell, &args.diff) {
-        (Some(cell), Some(other)) => Asked::Difference(cell, other),
-        (Some(cell), None) => Asked::Cell(cell),
-        (None, _) => Asked::Run,
+        (Some(cell), Some(other)) => CensusQuestion::Difference(cell, other),
+        (Some(cell), None) => CensusQuestion::Cell(cell),
+        (None, _) => CensusQuestion::Run,
     };
     Ok(Some(answer(&run, asked, &how, jobs, top, bar)?))
 }
@@ -177,7 +177,7 @@ fn for_a_share() -> Vec<String> {
 }
 
 /// Prints a table of all cells of a run that was just measured.
-pub fn summary(run: &Run, how: &How, jobs: NonZeroUsize) -> Result<(), Error> {
+pub fn summary(run: &Run, how: &CensusMeans, jobs: NonZeroUsize) -> Result<(), Error> {
     let bar = ProgressDisplay::new();
     let ensembles = of_run(run, how, jobs, OWNERS, &bar);
     bar.end();

@@ -7,7 +7,7 @@ use super::replay::ReplayArgs;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::explain::{self, Choice, Means};
+use worstcase_analysis::explain::{self, ReplayMeans, SampleChoice};
 use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
@@ -159,7 +159,7 @@ fn again(args: &CompareArgs) -> String {
 
 /// The worst samples of the cell on either side: of the seed whose maximum grew most, or the worst of all seeds where no
 /// seed is on both sides.
-pub(super) fn breakdown(means: &Means, path_a: &Path, path_b: &Path, worst: &Compared) -> Result<String, Error> {
+pub(super) fn breakdown(means: &ReplayMeans, path_a: &Path, path_b: &Path, worst: &Compared) -> Result<String, Error> {
     let (run_a, run_b) = (Run::open(path_a)?, Run::open(path_b)?);
     let (records_a, records_b) = (run_a.records()?, run_b.records()?);
     let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
@@ -176,8 +176,8 @@ pub(super) fn breakdown(means: &Means, path_a: &Path, path_b: &Path, worst: &Com
     let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
         return Err(CompareCliError::NothingWorse.into());
     };
-    let left = explain::one(means, &run_a, &records_a, &left, Choice::Worst)?;
-    let right = explain::one(means, &run_b, &records_b, &right, Choice::Worst)?;
+    let left = explain::one(means, &run_a, &records_a, &left, SampleChoice::Worst)?;
+    let right = explain::one(means, &run_b, &records_b, &right, SampleChoice::Worst)?;
     Ok(worstcase_report::breakdown::compare::terminal(
         left.breakdown(),
         right.breakdown(),

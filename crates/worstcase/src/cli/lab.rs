@@ -196,7 +196,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     stop::tell(outcome, &run);
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {
-        let what = census::How {
+        let what = census::CensusMeans {
             qemu: &qemu,
             additions: &additions,
             options: &options,

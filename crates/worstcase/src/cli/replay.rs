@@ -2,7 +2,7 @@
 
 use clap::Args;
 use std::path::{Path, PathBuf};
-use worstcase_analysis::explain::Means;
+use worstcase_analysis::explain::ReplayMeans;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
@@ -43,8 +43,8 @@ impl ReplayArgs {
         additions: &'a Additions,
         options: &'a ResolveOptions<'a>,
         debug_info: Option<&'a Path>,
-    ) -> Means<'a> {
-        Means {
+    ) -> ReplayMeans<'a> {
+        ReplayMeans {
             qemu: self.qemu.as_deref(),
             additions,
             debug_info,

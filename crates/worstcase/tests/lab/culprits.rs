@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
-use worstcase_analysis::breakdown::spans::{Kind, Sample, Span};
+use worstcase_analysis::breakdown::spans::{ExplainedSample, Span, SpanKind};
 
 /// Bytes of one copy; the kernel copies eight with each instruction.
 const BYTES: u64 = 1 << 20;
@@ -32,7 +32,7 @@ const EVERY: [&str; 3] = ["none", "full", "rt"];
 /// A breakdown as `--json` gives it.
 #[derive(serde::Deserialize)]
 pub struct BreakdownAsJson {
-    pub sample: Sample,
+    pub sample: ExplainedSample,
     pub cause: Cause,
     pub spans: Vec<Span>,
 }
@@ -226,7 +226,7 @@ fn the_owner_of_the_lock_that_a_wake_up_needs_runs_first() {
     for breakdown in latest("rt", "response", &format!("flood {SOCKETS}")) {
         let length = SOCKETS * DELIVERY_NS..=u64::MAX;
         breakdown.names_cause(Mechanism::LockOwner, &["culprit (", "__udp4_lib_rcv"], length);
-        let waits = |span: &Span| matches!(&span.what, Kind::OtherThread { task, owns_lock: false, .. } if task.comm == "ktimers/0");
+        let waits = |span: &Span| matches!(&span.what, SpanKind::OtherThread { task, owns_lock: false, .. } if task.comm == "ktimers/0");
         assert!(breakdown.spans.iter().any(waits), "ktimers is not seen to try first");
     }
 }

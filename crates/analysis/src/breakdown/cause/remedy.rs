@@ -2,7 +2,7 @@
 
 use super::{Mechanism, Peer};
 use crate::breakdown::build::preempts;
-use crate::breakdown::spans::{Sample, Since};
+use crate::breakdown::spans::{ExplainedSample, Since};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 
@@ -10,7 +10,7 @@ use worstcase_contract::Nanos;
 const SHARE: Nanos = Nanos(1_000_000);
 
 /// In words; cites the run's other subjects where they show it. `by` is the thread whose doing it is.
-pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
+pub fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
             "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo) ends it"
@@ -42,7 +42,7 @@ pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -
 }
 
 /// The subjects to cite: of those that the words speak of the best, and the best of all if it is far better.
-fn cited<'p>(sample: &Sample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'p Peer> {
+fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'p Peer> {
     if mechanism == Mechanism::WakeUpPath {
         return Vec::new();
     }
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_thread_is_told_of_turns_and_of_its_slack() {
-        let ordinary = Sample {
+        let ordinary = ExplainedSample {
             since: Since::DueWithSlack,
             ..sample("lazy", 31_000_000)
         };

@@ -21,9 +21,9 @@ pub use names::{NamesError, running_kernel};
 
 use super::cause::{CauseParts, Peer, cause_in_words};
 use super::lead::SLACK;
-use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Since, Span, Task};
-use classify::Classifier;
-use points::Points;
+use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Since, Span, SpanKind};
+use classify::HostClassifier;
+use points::HostMilestones;
 use worstcase_contract::Nanos;
 use worstcase_host::trace::events::Thread;
 use worstcase_host::trace::timeline::{Stretch, Timeline};
@@ -32,7 +32,7 @@ use worstcase_lab::execution::Symbols;
 
 /// What is known of a sample beside its recording.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct HostSurroundings {
     /// How long an ordinary sample takes: the cell's minimum.
     pub floor: Nanos,
     /// The parts of an ordinary sample: beyond them something else takes the time.
@@ -45,13 +45,13 @@ pub struct Around {
 pub fn tell(
     snapshot: &Snapshot,
     symbols: &Symbols,
-    sample: Sample,
-    around: &Around,
+    sample: ExplainedSample,
+    around: &HostSurroundings,
 ) -> Result<Breakdown, BreakdownError> {
     let ask = snapshot.ask;
     let stretches = stretches(snapshot);
-    let points = Points::find(snapshot, symbols);
-    let classifier = Classifier {
+    let points = HostMilestones::find(snapshot, symbols);
+    let classifier = HostClassifier {
         snapshot,
         symbols,
         points: &points,
@@ -129,7 +129,7 @@ fn push(spans: &mut Vec<Span>, span: Span) {
 /// Until then nobody was late: the timer of an ordinary thread has a slack.
 fn slack_first(spans: Vec<Span>, until: Nanos) -> Vec<Span> {
     let slack = Span {
-        what: Kind::TimerSlack,
+        what: SpanKind::TimerSlack,
         ..Span::unexplained(Nanos(0), until, None)
     };
     let later = spans.into_iter().filter_map(|span| {
@@ -152,8 +152,8 @@ fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {
     Span::unexplained(from - due, to - from, None)
 }
 
-fn task(thread: &Thread) -> Task {
-    Task {
+fn task(thread: &Thread) -> KernelTask {
+    KernelTask {
         pid: thread.tid,
         comm: thread.comm.to_string(),
     }
@@ -175,13 +175,13 @@ fn notes(snapshot: &Snapshot, spans: &[Span]) -> Vec<String> {
     if snapshot.events.iter().any(|e| e.at >= ask.due && is_lost(e.what)) {
         notes.push("events were lost: the trace's ring was full".to_string());
     }
-    if spans.iter().any(|s| matches!(s.what, Kind::IrqsOff { .. })) {
+    if spans.iter().any(|s| matches!(s.what, SpanKind::IrqsOff { .. })) {
         notes.push(
             "that interrupts were off is inferred: the timer interrupt came late, and into kernel code; a hypervisor can hold a CPU there as well"
                 .to_string(),
         );
     }
-    let guesses = |s: &Span| matches!(s.what, Kind::PreemptOff { .. } | Kind::NoReschedulePoint);
+    let guesses = |s: &Span| matches!(s.what, SpanKind::PreemptOff { .. } | SpanKind::NoReschedulePoint);
     if spans.iter().any(guesses) {
         notes.push(
             "what kept the CPU after the wake-up is inferred: the chain is that of the timer interrupt".to_string(),

@@ -6,9 +6,9 @@ use worstcase_host::trace::recorder::Recorded;
 use worstcase_host::trace::{Context, Snapshot, What};
 use worstcase_lab::execution::Symbols;
 
-/// See [`Points::find`]; all on the sample's CPU.
+/// See [`HostMilestones::find`]; all on the sample's CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Points {
+pub struct HostMilestones {
     /// The probe's wake-up is issued.
     pub woken: Option<Nanos>,
     /// The timer interrupt that led to it is entered; the due time if one ran then.
@@ -29,12 +29,12 @@ pub struct Points {
     pub interrupted: Option<Interrupted>,
 }
 
-impl Points {
+impl HostMilestones {
     /// Finds them, as far as the recording holds them.
-    pub fn find(snapshot: &Snapshot, symbols: &Symbols) -> Points {
+    pub fn find(snapshot: &Snapshot, symbols: &Symbols) -> HostMilestones {
         let ask = snapshot.ask;
         let own = || snapshot.events.iter().filter(|e| e.cpu == ask.cpu && e.at <= ask.now);
-        let mut points = Points::default();
+        let mut points = HostMilestones::default();
         let is_ours = |e: &&Recorded| matches!(e.what, What::Switch { to, .. } if to.tid == ask.tid);
         let is_return = |e: &&Recorded| e.tid == ask.tid && matches!(e.what, What::SysExit { .. });
         points.returned = own().filter(|e| e.at >= ask.due).find(is_return).map(|e| e.at);

@@ -90,14 +90,14 @@ fn snapshot(events: &[(i64, u32, What)], inside: &[&str], latency: u64) -> Snaps
 }
 
 fn told(snapshot: &Snapshot, preempt: &str) -> Breakdown {
-    let sample = Sample {
+    let sample = ExplainedSample {
         cell: "here.idle.wakeup.s1.c0".into(),
         subject: "here".into(),
         unit: "us".into(),
         index: snapshot.index as u32,
         ..sample(preempt, snapshot.latency().0)
     };
-    let around = Around {
+    let around = HostSurroundings {
         floor: Nanos(3_000),
         ordinary: Parts {
             irq_latency: Nanos(600),

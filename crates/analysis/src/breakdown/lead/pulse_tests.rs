@@ -2,16 +2,16 @@
 
 use super::sender::WAKER;
 use super::*;
-use crate::breakdown::spans::Sample;
-use crate::breakdown::testing::{Machine, USER, sample};
-use crate::breakdown::{Around, tell};
+use crate::breakdown::spans::ExplainedSample;
+use crate::breakdown::testing::{SyntheticMachine, USER, sample};
+use crate::breakdown::{LabSurroundings, tell};
 use worstcase_contract::Instructions;
 use worstcase_lab::execution::Elsewhere;
 
 const HANDLER_THREAD: u32 = 100;
 
 /// The probe sleeps, and so does the thread of a handler.
-fn asleep(m: &mut Machine) {
+fn asleep(m: &mut SyntheticMachine) {
     m.park(0, &[("cpu_startup_entry", 50), ("do_idle", 90)]);
     m.park(9, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.park(
@@ -22,7 +22,7 @@ fn asleep(m: &mut Machine) {
 }
 
 /// The interrupt, up to where handlers are called.
-fn enter(m: &mut Machine) {
+fn enter(m: &mut SyntheticMachine) {
     m.interrupt("irq_entries_start")
         .work(1)
         .jump("asm_common_interrupt")
@@ -30,7 +30,7 @@ fn enter(m: &mut Machine) {
     m.call("__handle_irq_event_percpu").work(2);
 }
 
-fn wake(m: &mut Machine) {
+fn wake(m: &mut SyntheticMachine) {
     m.call("try_to_wake_up")
         .work(5)
         .call("resched_curr")
@@ -40,13 +40,13 @@ fn wake(m: &mut Machine) {
         .ret();
 }
 
-fn run(m: &mut Machine) {
+fn run(m: &mut SyntheticMachine) {
     m.switch(9, "woken", "").work(2).ret().work(4).sysret().work(3);
 }
 
 /// The titles and lengths of a pulse that is followed by what `answer` makes of it.
-fn told(answer: impl Fn(&mut Machine)) -> Vec<(&'static str, u64)> {
-    let mut m = Machine::in_user(WAKER, "probe");
+fn told(answer: impl Fn(&mut SyntheticMachine)) -> Vec<(&'static str, u64)> {
+    let mut m = SyntheticMachine::in_user(WAKER, "probe");
     m.work(30).read_clock();
     let begin = m.count;
     // What sends the pulse is user code.
@@ -71,11 +71,11 @@ fn told(answer: impl Fn(&mut Machine)) -> Vec<(&'static str, u64)> {
     let latency = (sent - begin) + (m.count - at);
     execution.latency = Nanos(latency);
     execution.due = Instructions(m.count - latency);
-    let sample = Sample {
+    let sample = ExplainedSample {
         since: Since::Pulsed,
         ..sample("full", latency)
     };
-    let told = tell(&execution, &symbols, &(), sample, &Around::default())
+    let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default())
         .unwrap()
         .breakdown;
     assert!(told.notes().is_empty(), "{:?}", told.notes());

@@ -1,13 +1,13 @@
-use crate::breakdown::spans::{Sample, Since};
-use crate::breakdown::testing::{Machine, USER, sample};
-use crate::breakdown::{Around, tell};
+use crate::breakdown::spans::{ExplainedSample, Since};
+use crate::breakdown::testing::{SyntheticMachine, USER, sample};
+use crate::breakdown::{LabSurroundings, tell};
 
 const PROBE: u32 = 9;
 
 /// A busy CPU whose timer interrupts so long after the probe was due, each time waking somebody; after the last one the
 /// probe has its turn. What is told until then, with lengths.
 fn told(interrupts: &[usize]) -> Vec<(String, u64)> {
-    let mut m = Machine::in_user(20, "load");
+    let mut m = SyntheticMachine::in_user(20, "load");
     m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due();
     let due = m.count;
@@ -21,13 +21,13 @@ fn told(interrupts: &[usize]) -> Vec<(String, u64)> {
     before_its_interrupt(&m)
 }
 
-fn before_its_interrupt(m: &Machine) -> Vec<(String, u64)> {
+fn before_its_interrupt(m: &SyntheticMachine) -> Vec<(String, u64)> {
     let (execution, symbols) = m.execution();
-    let sample = Sample {
+    let sample = ExplainedSample {
         since: Since::DueWithSlack,
         ..sample("full", execution.latency.0)
     };
-    let told = tell(&execution, &symbols, &(), sample, &Around::default()).unwrap();
+    let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
     let spans = told.breakdown.spans().iter();
     let spans = spans.map(|s| (s.what.name().title.to_string(), s.length_ns.0));
     spans
@@ -60,7 +60,7 @@ fn an_interrupt_that_came_after_the_slack_was_pending_since_its_end() {
 /// A CPU that idles until the probe's own interrupt; a timer of somebody else interrupts it once more before the probe's turn.
 #[test]
 fn an_idle_cpu_s_slack_ends_with_the_interrupt_at_its_end_and_no_later_one() {
-    let mut m = Machine::in_user(20, "load");
+    let mut m = SyntheticMachine::in_user(20, "load");
     m.park(0, &[("cpu_startup_entry", 50), ("do_idle", 90)]);
     m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due();

@@ -1,8 +1,8 @@
 use super::sender::WAKER;
 use super::*;
-use crate::breakdown::spans::{BreakdownError, Sample};
-use crate::breakdown::testing::{Machine, USER, sample};
-use crate::breakdown::{Around, Explanation, tell};
+use crate::breakdown::spans::{BreakdownError, ExplainedSample};
+use crate::breakdown::testing::{SyntheticMachine, USER, sample};
+use crate::breakdown::{Explanation, LabSurroundings, tell};
 use worstcase_contract::Instructions;
 use worstcase_lab::execution::Elsewhere;
 
@@ -19,7 +19,7 @@ struct Wake {
 
 impl Wake {
     fn new(since: Since, runs: usize) -> Wake {
-        let mut m = Machine::in_user(WAKER, "probe");
+        let mut m = SyntheticMachine::in_user(WAKER, "probe");
         m.work(30);
         let (begin, wakes) = match since {
             Since::Woken => {
@@ -79,11 +79,11 @@ impl Wake {
             due: Instructions(end - latency),
             ..self.execution.clone()
         };
-        let sample = Sample {
+        let sample = ExplainedSample {
             since: self.since,
             ..sample("full", latency)
         };
-        tell(&execution, &self.symbols, &(), sample, &Around::default())
+        tell(&execution, &self.symbols, &(), sample, &LabSurroundings::default())
     }
 
     /// What is told until this CPU is interrupted, with the length of each span; and the notes.
@@ -171,7 +171,7 @@ fn what_another_cpu_did_while_its_timer_was_pending_is_told() {
             ("send", wake.send, Some(1))
         ]
     );
-    let Kind::IrqsOff { off: Some(off), .. } = &before[1].what else {
+    let SpanKind::IrqsOff { off: Some(off), .. } = &before[1].what else {
         panic!("{:?}", before[1].what);
     };
     assert_eq!((off.function.as_str(), off.offset_ns), ("locked", Some(2)));

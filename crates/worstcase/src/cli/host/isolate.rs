@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::breakdown::host::running_kernel;
-use worstcase_analysis::isolate::{Answer, KINDS, Machine, answer};
+use worstcase_analysis::isolate::{IsolatedMachine, IsolationAnswer, KINDS, answer};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_base::output::OutputFolder;
@@ -143,9 +143,9 @@ fn new_folder(folder: &Path) -> Result<OutputFolder, HostError> {
     }
 }
 
-fn named(args: &IsolateArgs, facts: &Facts, observed: Observed) -> Answer {
+fn named(args: &IsolateArgs, facts: &Facts, observed: Observed) -> IsolationAnswer {
     let names = running_kernel();
-    let machine = Machine {
+    let machine = IsolatedMachine {
         tickless: facts.isolation.tickless.clone(),
         isolated: facts.isolation.cpus(),
         release: facts.kernel.release.clone().unwrap_or_default(),
