@@ -3,7 +3,7 @@
 use crate::BisectError;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use worstcase_kernels::catalog::Entry;
+use worstcase_kernels::catalog::CatalogEntry;
 use worstcase_kernels::folder::kernels_in;
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::version::{begins_with, rebuilt_for};
@@ -47,7 +47,7 @@ pub fn of_series(
 ) -> Result<Between, BisectError> {
     let all = versions(series, flavour, options)?;
     let version = |text: &str| text.split_once('@').map_or(text, |(_, version)| version).to_string();
-    let listed = |entry: &Entry| ListedKernel {
+    let listed = |entry: &CatalogEntry| ListedKernel {
         name: entry.version_name(),
         aliases: vec![entry.version.clone()],
     };

@@ -22,7 +22,7 @@ pub mod search;
 use std::path::PathBuf;
 use worstcase_base::ExitKind;
 use worstcase_kernels::KernelError;
-use worstcase_kernels::build::BuildError;
+use worstcase_kernels::build::KernelBuildError;
 use worstcase_results::record::RunError;
 
 /// Why there is no answer.
@@ -102,7 +102,7 @@ pub enum BisectError {
     },
     /// No image of a commit.
     #[error(transparent)]
-    Build(BuildError),
+    Build(KernelBuildError),
     /// Files of ours.
     #[error("{}: {source}", path.display())]
     Io {
@@ -119,10 +119,10 @@ pub enum BisectError {
     Run(#[from] RunError),
 }
 
-impl From<BuildError> for BisectError {
-    fn from(error: BuildError) -> BisectError {
+impl From<KernelBuildError> for BisectError {
+    fn from(error: KernelBuildError) -> BisectError {
         match error {
-            BuildError::Stopped => BisectError::Stopped,
+            KernelBuildError::Stopped => BisectError::Stopped,
             other => BisectError::Build(other),
         }
     }

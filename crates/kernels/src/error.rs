@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::build::BuildError;
+use crate::build::KernelBuildError;
 use crate::debuginfo::DebugInfoError;
 use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
@@ -178,7 +178,7 @@ pub enum KernelError {
     },
     /// It could not be built.
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(#[from] KernelBuildError),
     /// The cache directory failed.
     #[error(transparent)]
     Cache(#[from] CacheError),

@@ -22,7 +22,7 @@ use super::{Kernel, KernelError};
 /// How a kernel comes to run a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Chosen {
+pub enum ModelChoice {
     /// By `preempt=<model>` on the kernel command line.
     AtBoot,
     /// Compiled in: the kernel has no other.
@@ -35,7 +35,7 @@ pub struct PreemptModel {
     /// The model.
     pub model: Model,
     /// How it is chosen.
-    pub chosen: Chosen,
+    pub chosen: ModelChoice,
     /// It runs when nothing is asked for.
     pub default: bool,
 }
@@ -43,7 +43,7 @@ pub struct PreemptModel {
 impl PreemptModel {
     /// What the kernel command line needs for this model.
     pub fn boot_argument(&self) -> Option<String> {
-        (self.chosen == Chosen::AtBoot).then(|| format!("preempt={}", self.model))
+        (self.chosen == ModelChoice::AtBoot).then(|| format!("preempt={}", self.model))
     }
 }
 
@@ -75,7 +75,7 @@ pub fn from_config(config: &KernelConfig) -> Vec<PreemptModel> {
     let fixed = |model| {
         vec![PreemptModel {
             model,
-            chosen: Chosen::Fixed,
+            chosen: ModelChoice::Fixed,
             default: true,
         }]
     };
@@ -97,7 +97,7 @@ pub fn from_config(config: &KernelConfig) -> Vec<PreemptModel> {
         .into_iter()
         .map(|model| PreemptModel {
             model,
-            chosen: Chosen::AtBoot,
+            chosen: ModelChoice::AtBoot,
             default: model == default,
         })
         .collect()
@@ -195,7 +195,7 @@ mod tests {
     fn models_follow_from_the_config() {
         for (kernel, config, expected) in CASES {
             let shown = |m: PreemptModel| {
-                let fixed = if m.chosen == Chosen::Fixed { "!" } else { "" };
+                let fixed = if m.chosen == ModelChoice::Fixed { "!" } else { "" };
                 format!("{}{fixed}{}", m.model, if m.default { "*" } else { "" })
             };
             let models: Vec<String> = from_config(&KernelConfig::parse(config))

@@ -4,10 +4,10 @@
 //! written before the first began.
 
 use super::LabError;
-use super::cell::{self, Run as CellRun};
-use super::matrix::{self, Matrix};
+use super::cell::{self, CellRun};
+use super::matrix::{self, LabMatrix};
 use super::planned::Planned;
-use super::snapshot::Snapshot;
+use super::snapshot::MachineSnapshot;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -19,13 +19,13 @@ use worstcase_results::record::{CellResult, Executor, Record, Run, Task, paralle
 /// Runs a matrix.
 pub struct LabExecutor<'a> {
     planned: Planned,
-    how: How<'a>,
+    how: LabRunOptions<'a>,
     /// By the index of their subject.
-    snapshots: BTreeMap<usize, Snapshot>,
+    snapshots: BTreeMap<usize, MachineSnapshot>,
 }
 
 /// How to run it; nothing of it changes a result.
-pub struct How<'a> {
+pub struct LabRunOptions<'a> {
     /// Where snapshots and results are kept.
     pub cache: &'a Cache,
     /// QEMUs at once.
@@ -36,7 +36,7 @@ pub struct How<'a> {
 
 impl<'a> LabExecutor<'a> {
     /// For these cells.
-    pub fn new(matrix: Matrix, how: How<'a>) -> LabExecutor<'a> {
+    pub fn new(matrix: LabMatrix, how: LabRunOptions<'a>) -> LabExecutor<'a> {
         LabExecutor {
             planned: Planned::new(matrix),
             how,
@@ -76,7 +76,7 @@ impl<'a> LabExecutor<'a> {
     }
 
     fn is_booted(&self, subject: usize) -> bool {
-        Snapshot::is_cached(self.how.cache, self.planned.subject(subject))
+        MachineSnapshot::is_cached(self.how.cache, self.planned.subject(subject))
     }
 }
 
@@ -105,7 +105,7 @@ impl Executor for LabExecutor<'_> {
         let snapshots = parallel(this.how.jobs, &this.planned.subjects(missing), |subject| {
             let prepared = this.planned.subject(*subject);
             let cached = this.is_booted(*subject);
-            let snapshot = Snapshot::obtain(this.how.cache, prepared, this.how.limit)?;
+            let snapshot = MachineSnapshot::obtain(this.how.cache, prepared, this.how.limit)?;
             if !cached {
                 progress.prepared(&format!("booted {}", prepared.subject.label()));
             }

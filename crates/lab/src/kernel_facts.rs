@@ -51,7 +51,7 @@ pub fn find(
     let preempt_offset = kernel_memory::preempt_count(table)?;
     let base = kernel_memory::per_cpu(memory, places, table, cpu)?;
     let current_offset = kernel_memory::current_task(table).ok_or("it has no symbol current_task")?;
-    let functions = Functions::of(table);
+    let functions = KernelFunctions::of(table);
     let entries = functions.starts(|name| {
         ["asm_exc_", "asm_sysvec_"].iter().any(|begin| name.starts_with(begin))
             || ["asm_common_interrupt", "asm_spurious_interrupt"].contains(&name)
@@ -107,16 +107,16 @@ fn cleared_flags(code: &[u8], address: u64) -> u64 {
 }
 
 /// The kernel's own functions by address.
-struct Functions<'a> {
+struct KernelFunctions<'a> {
     sorted: Vec<(u64, &'a str)>,
 }
 
-impl<'a> Functions<'a> {
+impl<'a> KernelFunctions<'a> {
     fn of(table: &'a SymbolTable) -> Self {
         let own = table.code().filter(|s| s.module.is_none());
         let mut sorted: Vec<_> = own.map(|s| (s.address, s.name)).collect();
         sorted.sort();
-        Functions { sorted }
+        KernelFunctions { sorted }
     }
 
     /// Names without what compilers append to them.
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn functions_end_where_the_next_begins() {
         let table = SymbolTable::from_kallsyms("10 T a\n10 T b\n20 t a.constprop.0\n28 t c\n30 t d\t[m]\n");
-        let functions = Functions::of(&table);
+        let functions = KernelFunctions::of(&table);
         assert_eq!(functions.starts(|name| name == "a"), [0x10, 0x20]);
         assert_eq!(functions.ranges(|name| name == "a"), [0x10..0x20, 0x20..0x28]);
     }

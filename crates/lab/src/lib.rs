@@ -185,7 +185,7 @@ pub enum LabError {
     Stamps(String, String),
     /// The record is not what the plugin saw measured.
     #[error("{0}: {1}; it is no result: look at what the load and the modules do in the machine")]
-    Contradicted(String, #[source] witness::Contradiction),
+    Contradicted(String, #[source] witness::RecordContradiction),
     /// A recorded cell cannot be made again from what is here.
     #[error("{cell} cannot be replayed: {what}; measure it again first")]
     OtherInputs {

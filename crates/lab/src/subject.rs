@@ -6,7 +6,7 @@ use super::image;
 use super::machine::{self, Mips};
 use super::own_module::OwnModule;
 use super::qemu::Qemu;
-use super::scheduler::Scheduler;
+use super::scheduler::LabScheduler;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
@@ -19,7 +19,7 @@ const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init
 
 /// A subject of the lab.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct LabSubject {
     /// The kernel.
     pub kernel: Kernel,
     /// One of the models that the kernel can boot.
@@ -31,7 +31,7 @@ pub struct Subject {
     /// Its disk's profile as one word, if it has a disk.
     pub disk: Option<String>,
     /// The scheduler that is loaded into its kernel, if one is.
-    pub scheduler: Option<Scheduler>,
+    pub scheduler: Option<LabScheduler>,
     /// What the user puts into it.
     pub additions: Additions,
 }
@@ -39,7 +39,7 @@ pub struct Subject {
 /// A subject with the bytes that make it: everything its snapshot depends on.
 pub struct Prepared {
     /// The subject.
-    pub subject: Subject,
+    pub subject: LabSubject,
     /// The QEMU that runs it.
     pub qemu: Qemu,
     /// The kernel's command line.
@@ -50,7 +50,7 @@ pub struct Prepared {
     pub key: String,
 }
 
-impl Subject {
+impl LabSubject {
     /// Kernel and preemption model, as tables show them.
     pub fn label(&self) -> String {
         format!("{} {}", self.kernel.label, self.preempt.model)

@@ -11,12 +11,12 @@ use worstcase_base::progress::Silent;
 use worstcase_contract::Probe;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::cell::{self, Raw, Run};
+use worstcase_lab::cell::{self, CellRun, RawResult};
 use worstcase_lab::execution::{Execution, Symbols};
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
-use worstcase_lab::snapshot::Snapshot;
+use worstcase_lab::snapshot::MachineSnapshot;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
 use worstcase_plan::{PlannedCell, VirtualMachine};
@@ -43,14 +43,14 @@ fn cell(mips: u32, probe: Probe) -> PlannedCell {
 }
 
 /// Runs a cell and hands over all that a replay needs.
-fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
+fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &CellRun, &RawResult, &KernelSymbols)) {
     let options = ResolveOptions::from_cache(&Silent).unwrap();
     let named = std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from);
     let qemu = Qemu::find(named.as_deref(), &options.cache, &Silent).unwrap();
-    let matrix = Matrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options).unwrap();
+    let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
-    let snapshot = Snapshot::obtain(&options.cache, prepared, None).unwrap();
-    let run = Run {
+    let snapshot = MachineSnapshot::obtain(&options.cache, prepared, None).unwrap();
+    let run = CellRun {
         prepared,
         snapshot: &snapshot,
         spec: &planned.spec,
@@ -180,7 +180,7 @@ fn slower_machines_and_signals_too() {
 #[test]
 fn another_execution_is_refused() {
     with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
-        let mut other = Raw {
+        let mut other = RawResult {
             record: raw.record.clone(),
             events: raw.events.clone(),
             console: Vec::new(),

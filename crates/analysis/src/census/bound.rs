@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 
 /// What a bound is worth, in the words that every report uses.
 pub const MEANING: &str = "the largest sum of a section of this run and a wake-up path that a sample of it took, in which no \
@@ -96,7 +96,7 @@ fn larger(one: (Nanos, Nanos), other: (Nanos, Nanos)) -> (Nanos, Nanos) {
 }
 
 /// When the sample's section was over: from here on its path is alone.
-fn path_start(joined: &Joined, moment: &Moment) -> u64 {
+fn path_start(joined: &Joined, moment: &SampleMoment) -> u64 {
     let over = joined.section.filter(|_| joined.rest.is_some()).map(|met| met.end);
     over.unwrap_or(moment.due).0
 }

@@ -5,7 +5,7 @@ use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{Census, Section};
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::Symbols;
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_results::record::{Record, SubjectId};
 
 /// A CPU of several.
@@ -86,7 +86,7 @@ pub struct CellCensus {
     /// Names of code.
     pub symbols: Symbols,
     /// The cell's samples, in order.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<SampleMoment>,
     /// For each sample, when the probe gave the CPU away after it, if that was looked at.
     pub asleep: Vec<Option<Instructions>>,
     /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.

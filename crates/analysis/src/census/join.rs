@@ -15,7 +15,7 @@ use serde::Serialize;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_results::stats::Distribution;
 
 /// A sample and its section.
@@ -108,7 +108,7 @@ pub fn usual(taken: &CellCensus, interrupts: &[&Section]) -> u64 {
 }
 
 /// How much of a section was the sample's own interrupt; nothing if its timer expired in one that ran already.
-fn own(moment: &Moment, section: &Section, interrupts: &[&Section], usual: u64) -> u64 {
+fn own(moment: &SampleMoment, section: &Section, interrupts: &[&Section], usual: u64) -> u64 {
     let within = |entry: &Instructions| section.start <= *entry && entry.0 < end(section);
     let Some(entry) = moment.timer_entry.filter(within) else {
         return 0;
@@ -120,7 +120,7 @@ fn own(moment: &Moment, section: &Section, interrupts: &[&Section], usual: u64) 
 
 fn joined(
     taken: &CellCensus,
-    moment: &Moment,
+    moment: &SampleMoment,
     sections: &[&Section],
     own: impl Fn(&Section) -> u64,
 ) -> Result<Joined, SampleContradiction> {

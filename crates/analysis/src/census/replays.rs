@@ -10,9 +10,9 @@ use std::ops::Range;
 use worstcase_base::cache::Cache;
 use worstcase_contract::Instructions;
 use worstcase_contract::census::log::Section;
-use worstcase_lab::again::Again;
+use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::execution::Execution;
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 
 /// Where it is in the cache.
 const AREA: &str = "census-owners";
@@ -37,7 +37,7 @@ pub struct ReplayFindings {
 
 /// Replays a cell.
 pub struct Replays<'a> {
-    again: &'a Again,
+    again: &'a RepeatableCell,
     cache: &'a Cache,
     origin: LineOrigin<'a>,
     /// Read when the first replay needs them.
@@ -46,7 +46,7 @@ pub struct Replays<'a> {
 
 impl<'a> Replays<'a> {
     /// Of a cell whose modules are known, with lines of source code from there.
-    pub fn of(again: &'a Again, cache: &'a Cache, origin: LineOrigin<'a>) -> Replays<'a> {
+    pub fn of(again: &'a RepeatableCell, cache: &'a Cache, origin: LineOrigin<'a>) -> Replays<'a> {
         Replays {
             again,
             cache,
@@ -56,7 +56,7 @@ impl<'a> Replays<'a> {
     }
 
     /// What a replay shows of these sections and samples, in their order; kept in the cache.
-    pub fn seen(&self, sections: &[Section], samples: &[Moment]) -> Result<ReplayFindings, CensusError> {
+    pub fn seen(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusError> {
         if sections.is_empty() && samples.is_empty() {
             return Ok(ReplayFindings::default());
         }
@@ -76,11 +76,11 @@ impl<'a> Replays<'a> {
         Ok(self.lines.get_or_init(|| self.origin.with_modules(kernel, self.again)))
     }
 
-    fn replay(&self, sections: &[Section], samples: &[Moment]) -> Result<ReplayFindings, CensusError> {
+    fn replay(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusError> {
         let (again, lines) = (self.again, self.lines()?);
         let around =
             |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
-        let after = |m: &Moment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
+        let after = |m: &SampleMoment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
         let chosen: Vec<usize> = (0..samples.len())
             .step_by(samples.len().div_ceil(MOST_SAMPLES).max(1))
             .collect();

@@ -13,8 +13,8 @@ use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::Section;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::again::Again;
-use worstcase_lab::moments::Moment;
+use worstcase_lab::again::RepeatableCell;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_lab::qemu::Qemu;
 
 /// What taking needs beside the record.
@@ -41,7 +41,7 @@ pub fn take(
     in_detail: bool,
 ) -> Result<(CellCensus, Vec<TopList>), CensusError> {
     let ChosenCell { record, additions } = chosen;
-    let mut again = Again::of(record, additions, how.qemu, how.options, how.limit)?;
+    let mut again = RepeatableCell::of(record, additions, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
     let about = About::of(record, how.cpu);
     if let Some(CensusCpu { cpu, has_probe: false }) = about.of {
@@ -77,7 +77,7 @@ fn longest(
     replays: &Replays,
     taken: &CellCensus,
     kinds: &[Kind],
-    samples: &[Moment],
+    samples: &[SampleMoment],
 ) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusError> {
     let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
     let ReplayFindings { owned, asleep } = replays.seen(&longest.concat(), samples)?;

@@ -8,7 +8,7 @@ use worstcase_contract::census::log::{Census, Length, Section, Site};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Symbol, Symbols};
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_results::record::SubjectId;
 
 /// Functions of the kernel.
@@ -93,8 +93,8 @@ pub fn length(kind: Kind, length: u64, count: u64) -> Length {
 }
 
 /// A sample on a machine of 1000 MIPS.
-pub fn moment(index: usize, due: u64, latency: u64) -> Moment {
-    Moment {
+pub fn moment(index: usize, due: u64, latency: u64) -> SampleMoment {
+    SampleMoment {
         index,
         due: Instructions(due),
         timer_entry: None,

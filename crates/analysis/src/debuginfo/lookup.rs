@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use worstcase_base::defect::guarded;
-use worstcase_kernels::debuginfo::elf::Elf;
+use worstcase_kernels::debuginfo::elf::ElfFile;
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
 use worstcase_lab::execution::Symbols;
 
@@ -42,7 +42,7 @@ pub(super) struct LineTable {
 impl DebugInfo {
     /// Opens a vmlinux, or what was kept of one.
     pub fn open(path: &Path, symbols: &Symbols) -> Result<DebugInfo, DebugInfoError> {
-        let elf = Elf::open(path)?;
+        let elf = ElfFile::open(path)?;
         let build_id = elf.build_id()?;
         let load = || {
             let mut dwarf = Dwarf::load(|id| section(&elf, id, id.name()))?;
@@ -144,7 +144,7 @@ impl SourceLines for LineTable {
 }
 
 /// Where variables are is of no interest here, and is long.
-fn section(elf: &Elf, id: SectionId, name: &str) -> Result<DwarfReader, DebugInfoError> {
+fn section(elf: &ElfFile, id: SectionId, name: &str) -> Result<DwarfReader, DebugInfoError> {
     let data = match id {
         SectionId::DebugLoc | SectionId::DebugLocLists => elf.section("")?,
         _ => elf.section(name)?,
@@ -161,7 +161,7 @@ fn split(load: &SplitDwarfLoad<DwarfReader>) -> Option<Arc<Dwarf<DwarfReader>>> 
     let text = |reader: &DwarfReader| String::from_utf8_lossy(reader.bytes()).into_owned();
     let folder = load.comp_dir.as_ref().map(text).unwrap_or_default();
     let path = PathBuf::from(folder).join(text(load.path.as_ref()?));
-    let elf = Elf::open(&path).ok()?;
+    let elf = ElfFile::open(&path).ok()?;
     let mut dwarf = Dwarf::load(|id| match id.dwo_name() {
         Some(name) => section(&elf, id, name),
         None => section(&elf, id, ""),

@@ -7,7 +7,7 @@ use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::again::Again;
+use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
 use worstcase_results::record::{Record, Run, SampleRow};
@@ -26,7 +26,7 @@ pub struct Replayed {
 pub struct PreparedReplay<'a> {
     means: ReplayMeans<'a>,
     record: &'a Record,
-    again: Again,
+    again: RepeatableCell,
     additions: Additions,
 }
 
@@ -35,7 +35,7 @@ impl<'a> PreparedReplay<'a> {
     pub fn of(means: &ReplayMeans<'a>, run: &Run, record: &'a Record) -> Result<PreparedReplay<'a>, ExplainError> {
         let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
         let additions = means.additions.or_of(&run.plan().experiment)?;
-        let again = Again::of(record, &additions, &qemu, means.options, None)?;
+        let again = RepeatableCell::of(record, &additions, &qemu, means.options, None)?;
         Ok(PreparedReplay {
             means: *means,
             record,
@@ -45,7 +45,7 @@ impl<'a> PreparedReplay<'a> {
     }
 
     /// The cell.
-    pub fn again(&self) -> &Again {
+    pub fn again(&self) -> &RepeatableCell {
         &self.again
     }
 

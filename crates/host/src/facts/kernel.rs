@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use serde::Serialize;
 use std::io::Read;
 use worstcase_kernels::config::KernelConfig;
-use worstcase_kernels::preempt::{self, Chosen, Model};
+use worstcase_kernels::preempt::{self, Model, ModelChoice};
 
 /// The kernel.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -114,7 +114,7 @@ fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Pr
     }
     let models = config.map(preempt::from_config);
     let dynamic = match &models {
-        Some(models) => models.iter().any(|m| m.chosen == Chosen::AtBoot),
+        Some(models) => models.iter().any(|m| m.chosen == ModelChoice::AtBoot),
         None => says("PREEMPT_DYNAMIC"),
     };
     let switched = "unless it was switched since, which debugfs would tell";

@@ -15,7 +15,7 @@ use worstcase_base::ExitKind;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_base::progress::Progress;
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
 use worstcase_results::record::{CellId, Executor, Record, Run, Task, parallel};
@@ -51,7 +51,7 @@ pub struct SlurmExecutor<'a, B: Batch> {
 
 impl<'a, B: Batch> SlurmExecutor<'a, B> {
     /// For these cells.
-    pub fn new(matrix: Matrix, means: SlurmRunOptions<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
+    pub fn new(matrix: LabMatrix, means: SlurmRunOptions<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
         let planned = Planned::new(matrix);
         let mut id = Digest::new("worstcase-job");
         for task in 0..planned.tasks().len() {

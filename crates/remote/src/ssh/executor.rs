@@ -16,10 +16,10 @@ use worstcase_base::digest::sha256_hex;
 use worstcase_base::progress::Progress;
 use worstcase_contract::spec::SpecError;
 use worstcase_lab::LabError;
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
-use worstcase_lab::ready::Ready;
+use worstcase_lab::ready::ReadyReport;
 use worstcase_results::record::{Executor, Record, Run, Task, parallel};
 
 /// How to run it; nothing of it changes a result.
@@ -65,7 +65,7 @@ struct Slots {
 
 impl<'a> SshExecutor<'a> {
     /// For these cells.
-    pub fn new(matrix: Matrix, how: SshRunOptions<'a>) -> SshExecutor<'a> {
+    pub fn new(matrix: LabMatrix, how: SshRunOptions<'a>) -> SshExecutor<'a> {
         SshExecutor {
             planned: Planned::new(matrix),
             how,
@@ -185,7 +185,7 @@ impl<'a> SshExecutor<'a> {
     fn keep(&self, host: &str, task: usize, measured: MeasuredCell) -> Result<(), RemoteError> {
         let (prepared, spec) = self.planned.cell(task);
         let MeasuredCell { key, ready, mut parts } = measured;
-        let ready = Ready::parse(ready);
+        let ready = ReadyReport::parse(ready);
         let (Some(ready), true) = (ready, key == self.planned.key(task)?) else {
             let reason = "it answered with another cell; is it another worstcase?".into();
             return Err(RemoteError::Host {

@@ -4,7 +4,7 @@ use crate::slurm::CellFailure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
-use worstcase_lab::cell::Parts;
+use worstcase_lab::cell::ResultParts;
 
 /// The version of all this.
 pub const PROTOCOL: u32 = 1;
@@ -69,7 +69,7 @@ pub struct MeasuredCell {
     /// What its machine said when it was ready.
     pub ready: String,
     /// The result.
-    pub parts: Parts,
+    pub parts: ResultParts,
 }
 
 /// Writes one.

@@ -15,10 +15,10 @@ use worstcase_base::digest::sha256_hex;
 use worstcase_base::machine;
 use worstcase_base::progress::Progress;
 use worstcase_lab::LabError;
-use worstcase_lab::cell::Parts;
+use worstcase_lab::cell::ResultParts;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::qemu::Qemu;
-use worstcase_lab::ready::Ready;
+use worstcase_lab::ready::ReadyReport;
 
 /// Where kernels and images are in its cache.
 const AREA: &str = "parcels";
@@ -129,10 +129,10 @@ fn measure(work: &WorkerTask, files: &[PathBuf; 2], cache: &Cache, qemu: &Qemu) 
     let image = worstcase_base::files::read(initrd).map_err(RemoteError::io(initrd))?;
     let prepared = parcel.open(bzimage.clone(), image, qemu)?;
     let key = parcel::measure(cache, &prepared, &spec, work.limit_s.map(Duration::from_secs))?;
-    let ready = Ready::kept(cache, &prepared.key).expect("measuring keeps it");
+    let ready = ReadyReport::kept(cache, &prepared.key).expect("measuring keeps it");
     Ok(MeasuredCell {
         ready: ready.text,
-        parts: Parts::kept(cache, &key)?,
+        parts: ResultParts::kept(cache, &key)?,
         key,
     })
 }

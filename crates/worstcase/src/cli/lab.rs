@@ -23,7 +23,7 @@ use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_plan::Plan;
@@ -212,7 +212,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
 /// Measures what a plan's run folder lacks.
 pub fn run_cells(plan: Plan, output: &Path, additions: &Additions, means: &Means) -> Result<(Run, Completed), Error> {
     let cells = planned(&plan.experiment, means.options)?;
-    let matrix = Matrix::prepare(&cells, additions, means.qemu, means.options)?;
+    let matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(output, RunPlan::new(plan, entries))?;
     let bar = ProgressDisplay::new();
@@ -227,7 +227,7 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let qemu = args.qemu.find(&options)?;
     let experiment = args.selection.experiment(&args.kernels.kernels, None)?;
     let planned = planned(&experiment, &options)?;
-    let matrix = Matrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
+    let matrix = LabMatrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
     if !args.fresh_boots {
         for prepared in matrix.subjects() {
             boot_again(&options.cache, prepared, args.qemu.limit())?;

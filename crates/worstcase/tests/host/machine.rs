@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use worstcase_lab::cpio::Archive;
+use worstcase_lab::cpio::CpioArchive;
 
 /// What scripts may type besides worstcase.
 const PROGRAMS: [&str; 7] = ["sh", "mount", "mkdir", "grep", "cat", "sleep", "stty"];
@@ -89,7 +89,7 @@ fn image(script: &str) -> Vec<u8> {
         let above = Path::new(name).ancestors().skip(1).filter(|p| *p != Path::new(""));
         folders.extend(above.map(|p| p.display().to_string()));
     }
-    let mut archive = Archive::default();
+    let mut archive = CpioArchive::default();
     folders.iter().for_each(|folder| archive.directory(folder));
     for (name, path) in &files {
         archive.file(name, &fs::read(path).unwrap());

@@ -9,7 +9,7 @@ use worstcase_bisect::BisectError;
 use worstcase_bisect::candidates::{of_folder, of_series, series_of};
 use worstcase_bisect::git::{Commit, GitTree};
 use worstcase_bisect::search::{CandidateOrder, List};
-use worstcase_kernels::build::options::Options;
+use worstcase_kernels::build::options::BuildOptions;
 use worstcase_kernels::build::{self, Builder};
 use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
 
@@ -47,7 +47,7 @@ impl Kernels {
                     build: output.join("build"),
                     kept: output.join("kernels"),
                     config: config(args.config.as_deref().unwrap_or_default(), options)?,
-                    options: Options::default(),
+                    options: BuildOptions::default(),
                     jobs: args.jobs.count(),
                     stop: stop.clone(),
                 };

@@ -10,8 +10,8 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::format::plain;
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::executor::{How, LabExecutor};
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::executor::{LabExecutor, LabRunOptions};
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
 use worstcase_remote::ExecutorChoice;
 use worstcase_remote::slurm::{self, InterruptChoice, OnStop, Slurm, SlurmExecutor, SlurmOptions};
@@ -38,10 +38,10 @@ pub struct Means<'a> {
 
 impl Means<'_> {
     /// Measures what the run lacks.
-    pub fn execute(&self, matrix: Matrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
+    pub fn execute(&self, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
         match self.executor {
             ExecutorChoice::Local => {
-                let how = How {
+                let how = LabRunOptions {
                     cache: &self.options.cache,
                     jobs: self.jobs,
                     limit: self.limit,
@@ -56,7 +56,7 @@ impl Means<'_> {
     fn by_slurm(
         &self,
         options: &SlurmOptions,
-        matrix: Matrix,
+        matrix: LabMatrix,
         run: &Run,
         bar: &ProgressDisplay,
     ) -> Result<Completed, Error> {
@@ -72,7 +72,7 @@ impl Means<'_> {
         })
     }
 
-    fn by_ssh(&self, hosts: &Path, matrix: Matrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
+    fn by_ssh(&self, hosts: &Path, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
         let how = ssh::SshRunOptions {
             cache: &self.options.cache,
             limit: self.limit,
