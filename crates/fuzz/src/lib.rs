@@ -163,13 +163,13 @@ fn samples(bytes: &[u8]) {
 /// Words of the command line and of study files, one a line.
 fn words(bytes: &[u8]) {
     use worstcase_contract::Venue;
-    use worstcase_plan::{BootParameters, CpuList, CpuScheduler, Disk, IoSchedulers, grammar};
+    use worstcase_plan::{BootParameters, CpuList, CpuScheduler, DiskSpec, IoSchedulers, grammar};
     for word in text(bytes).lines() {
         let _ = black_box(word.parse::<CellSpec>());
         let _ = black_box(grammar::loads(word));
         let _ = black_box(grammar::probes(Venue::Lab, word));
         let _ = black_box(word.parse::<CpuList>());
-        let _ = black_box(word.parse::<Disk>());
+        let _ = black_box(word.parse::<DiskSpec>());
         let _ = black_box(word.parse::<CpuScheduler>());
         let _ = black_box(word.parse::<IoSchedulers>());
         let _ = black_box(word.parse::<BootParameters>());

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::{Nanos, Probe, schedule};
-use worstcase_plan::{CpuList, IoScheduler, Policy, Timer};
+use worstcase_plan::{CpuList, IoScheduler, SchedulingPolicy, TimerKind};
 use worstcase_results::record::Selection;
 
 /// What wakes the measuring threads.
@@ -13,7 +13,7 @@ use worstcase_results::record::Selection;
 #[serde(rename_all = "kebab-case")]
 pub enum Waker {
     /// A timer that the thread sets, or reads.
-    Timer(Timer),
+    Timer(TimerKind),
     /// The high-resolution timer of the kernel's timerlat threads.
     Timerlat,
     /// Nothing: the probe has no due times.
@@ -34,20 +34,20 @@ impl Waker {
 /// How the measuring threads are scheduled: a policy, and a priority where the policy has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduling {
-    policy: Policy,
+    policy: SchedulingPolicy,
     priority: u8,
     nice: i8,
 }
 
 impl Scheduling {
     /// SCHED_OTHER.
-    pub const OTHER: Scheduling = Scheduling::new(Policy::Other, 0);
+    pub const OTHER: Scheduling = Scheduling::new(SchedulingPolicy::Other, 0);
 
     /// Under a policy, at a priority if that has one.
-    pub const fn new(policy: Policy, priority: u8) -> Scheduling {
+    pub const fn new(policy: SchedulingPolicy, priority: u8) -> Scheduling {
         let priority = match policy {
-            Policy::Fifo | Policy::Rr => priority,
-            Policy::Deadline | Policy::Other => 0,
+            SchedulingPolicy::Fifo | SchedulingPolicy::Rr => priority,
+            SchedulingPolicy::Deadline | SchedulingPolicy::Other => 0,
         };
         Scheduling {
             policy,
@@ -68,7 +68,7 @@ impl Scheduling {
     }
 
     /// The policy.
-    pub const fn policy(self) -> Policy {
+    pub const fn policy(self) -> SchedulingPolicy {
         self.policy
     }
 
@@ -81,9 +81,9 @@ impl Scheduling {
 impl fmt::Display for Scheduling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.policy {
-            Policy::Fifo | Policy::Rr => write!(f, "{}:{}", self.policy, self.priority),
-            Policy::Other if self.nice != 0 => write!(f, "{}:{}", self.policy, self.nice),
-            Policy::Deadline | Policy::Other => self.policy.fmt(f),
+            SchedulingPolicy::Fifo | SchedulingPolicy::Rr => write!(f, "{}:{}", self.policy, self.priority),
+            SchedulingPolicy::Other if self.nice != 0 => write!(f, "{}:{}", self.policy, self.nice),
+            SchedulingPolicy::Deadline | SchedulingPolicy::Other => self.policy.fmt(f),
         }
     }
 }
@@ -180,11 +180,11 @@ mod tests {
     #[test]
     fn records_name_what_wakes_and_schedules() {
         let words = [
-            (Scheduling::new(Policy::Fifo, 95), "fifo:95", 95),
-            (Scheduling::new(Policy::Rr, 1), "rr:1", 1),
-            (Scheduling::new(Policy::Deadline, 90), "deadline", 0),
-            (Scheduling::new(Policy::Other, 90), "other", 0),
-            (Scheduling::new(Policy::Other, 90).at_nice(-5), "other:-5", 0),
+            (Scheduling::new(SchedulingPolicy::Fifo, 95), "fifo:95", 95),
+            (Scheduling::new(SchedulingPolicy::Rr, 1), "rr:1", 1),
+            (Scheduling::new(SchedulingPolicy::Deadline, 90), "deadline", 0),
+            (Scheduling::new(SchedulingPolicy::Other, 90), "other", 0),
+            (Scheduling::new(SchedulingPolicy::Other, 90).at_nice(-5), "other:-5", 0),
         ];
         for (scheduling, word, priority) in words {
             assert_eq!(
@@ -192,7 +192,7 @@ mod tests {
                 (word, priority)
             );
         }
-        assert_eq!(Waker::Timer(Timer::Setitimer).name(), "setitimer");
+        assert_eq!(Waker::Timer(TimerKind::Setitimer).name(), "setitimer");
         assert_eq!([Waker::Timerlat, Waker::None].map(Waker::name), ["timerlat", "none"]);
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use worstcase_contract::census::facts::Facts;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::TaskPlaces;
-use worstcase_kernels::preempt::Model;
+use worstcase_kernels::preempt::PreemptName;
 
 /// Entries that have no prefix in common with the others.
 const OLD_ENTRIES: [&str; 3] = ["entry_INT80_compat", "asm_int80_emulation", "entry_SYSENTER_compat"];
@@ -46,7 +46,7 @@ pub fn find(
     places: &TaskPlaces,
     prio: u64,
     cpu: u32,
-    model: Model,
+    model: PreemptName,
 ) -> Result<Facts, String> {
     let preempt_offset = kernel_memory::preempt_count(table)?;
     let base = kernel_memory::per_cpu(memory, places, table, cpu)?;
@@ -75,7 +75,7 @@ pub fn find(
         tasks: *places,
         prio,
         resched_mask,
-        preemptible: matches!(model, Model::Full | Model::Lazy | Model::Rt),
+        preemptible: matches!(model, PreemptName::Full | PreemptName::Lazy | PreemptName::Rt),
         entries,
         stubs: functions.ranges(|name| STUBS.contains(&name)),
         schedule,

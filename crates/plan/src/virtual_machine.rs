@@ -1,7 +1,7 @@
 //! The lab's virtual machine: what a subject may ask of it.
 
 use crate::parameters::of_machine;
-use crate::{CpuScheduler, Disk, IoScheduler, Problem, Smp};
+use crate::{CpuScheduler, DiskSpec, IoScheduler, Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -49,7 +49,7 @@ pub struct VirtualMachine {
     pub devices: BTreeSet<Device>,
     /// A disk in virtual time, for the probes that work with files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk: Option<Disk>,
+    pub disk: Option<DiskSpec>,
     /// Its I/O scheduler, if not the one that the kernel chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_scheduler: Option<IoScheduler>,

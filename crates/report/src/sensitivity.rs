@@ -7,7 +7,7 @@ use serde::Serialize;
 use worstcase_base::distinct;
 use worstcase_base::format::{micros, plain};
 use worstcase_contract::Nanos;
-use worstcase_plan::sensitivity::Property;
+use worstcase_plan::sensitivity::VariedProperty;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::ensembles;
 
@@ -22,7 +22,7 @@ const LARGEST: f64 = 2.0;
 pub struct Row {
     /// What was varied.
     #[serde(skip)]
-    property: Property,
+    property: VariedProperty,
     /// The same in words.
     pub varied: &'static str,
     /// Its value.
@@ -66,7 +66,7 @@ pub struct Sensitivity {
 
 impl Sensitivity {
     /// From the records of each variation, the cell as it was measured first; none if one has no latency.
-    pub fn new(cell: &str, variations: &[(Property, String, &[Record])]) -> Option<Sensitivity> {
+    pub fn new(cell: &str, variations: &[(VariedProperty, String, &[Record])]) -> Option<Sensitivity> {
         let mut rows: Vec<Row> = Vec::new();
         for (property, value, records) in variations {
             let ensemble = ensembles(records, Quantity::Latency).into_iter().next()?;
@@ -86,12 +86,12 @@ impl Sensitivity {
             });
         }
         let properties = distinct(rows.iter().skip(1).map(|row| row.property));
-        let moves = |property: &&Property| {
+        let moves = |property: &&VariedProperty| {
             let mut of = rows.iter().filter(|row| row.property == **property);
             of.any(|row| row.moved() > LARGEST)
         };
-        let (depends, holds): (Vec<&Property>, Vec<&Property>) = properties.iter().partition(moves);
-        let names = |all: &[&Property]| all.iter().map(|p| p.name()).collect::<Vec<_>>();
+        let (depends, holds): (Vec<&VariedProperty>, Vec<&VariedProperty>) = properties.iter().partition(moves);
+        let names = |all: &[&VariedProperty]| all.iter().map(|p| p.name()).collect::<Vec<_>>();
         Some(Sensitivity {
             schema: SCHEMA,
             cell: cell.to_string(),
@@ -138,8 +138,8 @@ fn instructions(record: &Record, time: Nanos) -> u64 {
     time.0 * u64::from(mips) / 1_000
 }
 
-fn sentence(rows: &[Row], holds: &[&Property], depends: &[&Property]) -> String {
-    let names = |all: &[&Property]| all.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
+fn sentence(rows: &[Row], holds: &[&VariedProperty], depends: &[&VariedProperty]) -> String {
+    let names = |all: &[&VariedProperty]| all.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
     let own = rows.first().map_or(0, |row| row.max_instructions);
     let own = micros(Nanos(own));
     let mut text = match holds.is_empty() {
@@ -150,7 +150,7 @@ fn sentence(rows: &[Row], holds: &[&Property], depends: &[&Property]) -> String 
         ),
     };
     if !depends.is_empty() {
-        let far = |property: &&&Property| {
+        let far = |property: &&&VariedProperty| {
             let of = rows.iter().filter(|row| row.property == ***property);
             let far = of.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
             Some(format!(

@@ -4,7 +4,7 @@ use super::table::terminal::figures;
 use super::table::{ColumnKind, Table, field, name};
 use super::terminal::{Style, WIDTH, distinct};
 use worstcase_base::format::plain;
-use worstcase_plan::study::published::{Figure as PublishedFigure, Published, factor};
+use worstcase_plan::study::published::{Published, PublishedFigure, factor};
 use worstcase_results::published::{Agreement, Comparison};
 use worstcase_results::stats::ranks::Shift;
 

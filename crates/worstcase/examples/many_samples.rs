@@ -10,7 +10,7 @@ use std::path::Path;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::record::{RawRecord, SelfCost};
 use worstcase_contract::{CellSpec, Nanos, Probe};
-use worstcase_plan::{Experiment, Plan, Subjects, Venue};
+use worstcase_plan::{Experiment, ExperimentPlan, Subjects, Venue};
 use worstcase_results::record::parquet::{Labels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
@@ -109,7 +109,7 @@ fn rows(samples: u32) -> impl Iterator<Item = SampleRow> {
 fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
     let mut record = empty(samples)?.record;
     let entry = CellEntry::named(&record.subject.id(), "idle", "wakeup", 1, None);
-    let asked = Plan::new("synthetic", Experiment::usual(Venue::Host, Subjects::Cpus(None)));
+    let asked = ExperimentPlan::new("synthetic", Experiment::usual(Venue::Host, Subjects::Cpus(None)));
     let run = Run::create(dir, RunPlan::new(asked, vec![entry]))?;
     let scratch = run.scratch()?;
     let path = scratch.path().join("samples.parquet");

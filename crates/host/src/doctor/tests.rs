@@ -9,7 +9,7 @@ use crate::facts::power::IdleState;
 use crate::facts::{Live, Tree};
 use crate::{Journal, StateFolder};
 use std::fs;
-use worstcase_kernels::preempt::Model;
+use worstcase_kernels::preempt::PreemptName;
 
 fn list(text: &str) -> CpuList {
     text.parse().unwrap()
@@ -52,7 +52,7 @@ fn what_is_not_known_is_never_good_or_harmful() {
 #[test]
 fn the_worst_come_first_and_each_ill_has_a_reason_and_a_remedy() {
     let mut facts = machine();
-    facts.kernel.preemption.model = Some(Model::None);
+    facts.kernel.preemption.model = Some(PreemptName::None);
     facts.watchdogs.nmi = Some(true);
     facts.virtualization.hypervisor = Some(true);
     facts.memory.huge_pages = Some("always".into());
@@ -197,9 +197,9 @@ fn the_limit_on_real_time_tasks_is_lifted_only_if_a_cpu_is_left() {
 #[test]
 fn levels_follow_the_facts() {
     let model = |model| after("preemption", |f| f.kernel.preemption.model = Some(model));
-    assert_eq!(model(Model::Voluntary), Some(Level::Harmful));
-    assert_eq!(model(Model::Lazy), Some(Level::Notice));
-    assert_eq!(model(Model::Rt), Some(Level::Good));
+    assert_eq!(model(PreemptName::Voluntary), Some(Level::Harmful));
+    assert_eq!(model(PreemptName::Lazy), Some(Level::Notice));
+    assert_eq!(model(PreemptName::Rt), Some(Level::Good));
     let clock = |name: &str, ns| {
         after("clock-source", |f| {
             f.clock.current = Some(name.into());

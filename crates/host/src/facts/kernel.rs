@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use serde::Serialize;
 use std::io::Read;
 use worstcase_kernels::config::KernelConfig;
-use worstcase_kernels::preempt::{self, Model, ModelChoice};
+use worstcase_kernels::preempt::{self, ModelChoice, PreemptName};
 
 /// The kernel.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -30,7 +30,7 @@ pub struct Kernel {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Preemption {
     /// `None`: not known which.
-    pub model: Option<Model>,
+    pub model: Option<PreemptName>,
     /// How it is known, or what is known instead.
     pub how: String,
 }
@@ -103,10 +103,10 @@ fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Pr
     let version = kernel.version.as_deref().unwrap_or_default();
     let says = |flag: &str| version.split_ascii_whitespace().any(|word| word == flag);
     if tree.text("sys/kernel/realtime").as_deref() == Some("1") {
-        return known(Model::Rt, "/sys/kernel/realtime says so");
+        return known(PreemptName::Rt, "/sys/kernel/realtime says so");
     }
     if says("PREEMPT_RT") || says("PREEMPT_{RT,LAZY}") {
-        return known(Model::Rt, "the kernel's version says so");
+        return known(PreemptName::Rt, "the kernel's version says so");
     }
     let file = tree.text("sys/kernel/debug/sched/preempt");
     if let Some(model) = file.as_deref().and_then(|modes| between(modes, '(', ')')?.parse().ok()) {
@@ -118,9 +118,9 @@ fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Pr
         None => says("PREEMPT_DYNAMIC"),
     };
     let switched = "unless it was switched since, which debugfs would tell";
-    let asked: Option<Model> = kernel.argument("preempt").and_then(|model| model.parse().ok());
+    let asked: Option<PreemptName> = kernel.argument("preempt").and_then(|model| model.parse().ok());
     // A kernel that does not have the model it is asked for runs its default.
-    let served = |model: &Model| models.as_ref().is_none_or(|all| all.iter().any(|m| m.model == *model));
+    let served = |model: &PreemptName| models.as_ref().is_none_or(|all| all.iter().any(|m| m.model == *model));
     if let Some(model) = asked.filter(|model| dynamic && served(model)) {
         return known(model, &format!("preempt= on the kernel's command line, {switched}"));
     }
@@ -133,9 +133,9 @@ fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Pr
     if dynamic {
         unknown("dynamic, not known which: neither debugfs nor the configuration can be read")
     } else if says("PREEMPT_LAZY") {
-        known(Model::Lazy, "the kernel's version says so")
+        known(PreemptName::Lazy, "the kernel's version says so")
     } else if says("PREEMPT") {
-        known(Model::Full, "the kernel's version says so")
+        known(PreemptName::Full, "the kernel's version says so")
     } else if version.is_empty() {
         unknown("not known: /proc/sys/kernel/version cannot be read")
     } else {

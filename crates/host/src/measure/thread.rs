@@ -16,7 +16,7 @@ use worstcase_contract::{Nanos, Probe, Schedule};
 use worstcase_instruments::sys::rtc::Rtc;
 use worstcase_instruments::sys::usage::{self, Usage};
 use worstcase_instruments::sys::{clock, memory};
-use worstcase_plan::{Policy, Timer};
+use worstcase_plan::{SchedulingPolicy, TimerKind};
 
 /// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
 const TRIALS: usize = 200;
@@ -89,11 +89,11 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
     memory::prefault_stack();
     let result = match spec.waker {
         _ if spec.probe == Probe::Noise => measure_noise(order, warnings),
-        Waker::Timer(Timer::Nanosleep) => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Timerfd) => Timerfd::new().and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Posix) => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Setitimer) => IntervalTimer::new().and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Rtc) => {
+        Waker::Timer(TimerKind::Nanosleep) => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(TimerKind::Timerfd) => Timerfd::new().and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(TimerKind::Posix) => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(TimerKind::Setitimer) => IntervalTimer::new().and_then(|source| measure(source, order, warnings)),
+        Waker::Timer(TimerKind::Rtc) => {
             Rtc::open(spec.interval).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
         }
         Waker::Timerlat | Waker::None => Err(io::Error::other("no thread waits for it")),
@@ -119,7 +119,7 @@ const REST_SHARE: u64 = 10;
 /// How much of each window `noise` does not look.
 pub(super) fn noise_rest(spec: &HostSpec) -> Nanos {
     match spec.scheduling.policy() {
-        Policy::Other => Nanos(0),
+        SchedulingPolicy::Other => Nanos(0),
         _ => Nanos(spec.interval.0 / REST_SHARE),
     }
 }
@@ -194,7 +194,7 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
 
 /// The shortest turn with due times in the past: nothing to wait for. The clock's own interrupt cannot be in the past: 0.
 fn empty_sample<S: Source>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
-    if matches!(spec.waker, Waker::Timer(Timer::Rtc | Timer::Setitimer)) {
+    if matches!(spec.waker, Waker::Timer(TimerKind::Rtc | TimerKind::Setitimer)) {
         return Ok(Nanos(0));
     }
     let mut shortest = Nanos(u64::MAX);

@@ -47,11 +47,11 @@ fn wanted(probe: &Probe) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_plan::{Variant, Venue, study};
+    use worstcase_plan::{StudyVariant, Venue, study};
 
     #[test]
     fn hackbench_on_more_cpus_than_there_are_is_left_out() {
-        let plan = study::plan("scheduler-scaling", Venue::Host, Variant::Full).unwrap();
+        let plan = study::plan("scheduler-scaling", Venue::Host, StudyVariant::Full).unwrap();
         for cpus in [1, 2, 4, 8] {
             let mut experiment = plan.experiment.clone();
             let left_out = leave_out_of(&mut experiment, cpus);

@@ -7,11 +7,11 @@ use crate::spec::Waker;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use worstcase_contract::{Nanos, Probe};
-use worstcase_plan::Timer;
+use worstcase_plan::TimerKind;
 use worstcase_results::record::{RowParts, SampleRow};
 
 /// The clock's periodic interrupt.
-const CLOCK: Waker = Waker::Timer(Timer::Rtc);
+const CLOCK: Waker = Waker::Timer(TimerKind::Rtc);
 
 /// Hands every sample of a CPU to `each`, in order.
 pub(super) fn for_each_row(
@@ -141,15 +141,15 @@ mod tests {
     use crate::spec::Scheduling;
     use std::path::Path;
     use worstcase_contract::record::Periods;
-    use worstcase_plan::Policy;
+    use worstcase_plan::SchedulingPolicy;
 
-    const NANOSLEEP: Waker = Waker::Timer(Timer::Nanosleep);
+    const NANOSLEEP: Waker = Waker::Timer(TimerKind::Nanosleep);
 
     fn spec(probe: Probe, waker: Waker, dir: &Path) -> HostSpec {
         HostSpec {
             probe,
             waker,
-            scheduling: Scheduling::new(Policy::Fifo, 90),
+            scheduling: Scheduling::new(SchedulingPolicy::Fifo, 90),
             cpus: vec![0],
             interval: Nanos(1_000),
             distance: Nanos(0),

@@ -15,14 +15,14 @@ use worstcase_contract::bench::{Bench, Switch};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::probes::environment;
-use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, Policy, Subjects, Venue};
+use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, SchedulingPolicy, Subjects, Venue};
 
 /// Captures of `response` unless asked otherwise.
 const CAPTURES: usize = 10;
 /// Gaps that `noise` keeps unless asked otherwise.
 const THRESHOLD: Nanos = Nanos(1_000);
 /// Of the kernel's timerlat threads.
-const TIMERLAT: Scheduling = Scheduling::new(Policy::Fifo, 95);
+const TIMERLAT: Scheduling = Scheduling::new(SchedulingPolicy::Fifo, 95);
 
 /// What is measured here.
 pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
@@ -164,7 +164,7 @@ fn timed_spec(
         waker,
         scheduling: match probe {
             Probe::Timerlat => TIMERLAT,
-            _ => Scheduling::new(method.policy.unwrap_or(Policy::Fifo), method.priority)
+            _ => Scheduling::new(method.policy.unwrap_or(SchedulingPolicy::Fifo), method.priority)
                 .at_nice(method.nice.unwrap_or(0)),
         },
         distance,
@@ -194,7 +194,7 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     Ok(HostSpec {
         scheduling: match asked.interval {
             Nanos(0) => Scheduling::OTHER,
-            _ => Scheduling::new(Policy::Fifo, method.priority),
+            _ => Scheduling::new(SchedulingPolicy::Fifo, method.priority),
         },
         ..spec(part, asked, Probe::Bench(bench), cpus)
     })

@@ -13,7 +13,7 @@ use std::sync::mpsc::Receiver;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 use worstcase_results::record::{Origin, Run, RunPlan, Selection, WasSet};
 
 /// A segment that is over, and kept.
@@ -54,7 +54,7 @@ pub struct Keeper<'a> {
     pub selection: Selection,
     /// What `--apply` did.
     pub applied: Option<Vec<WasSet>>,
-    pub plan: &'a Plan,
+    pub plan: &'a ExperimentPlan,
     pub look: &'a dyn Look,
     /// The running segment.
     pub running: Option<Running>,
@@ -131,7 +131,7 @@ impl Keeper<'_> {
     }
 
     fn begin(&self, began: Utc) -> Result<Run, HostError> {
-        let plan = Plan {
+        let plan = ExperimentPlan {
             title: format!("{}: {}, {}", self.plan.title, self.matrix.origin.host, began.told()),
             ..self.plan.clone()
         };

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use worstcase_base::utc::Utc;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 use worstcase_results::record::Selection;
 
 /// Segments that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.
@@ -29,7 +29,7 @@ const WAITING: usize = 8;
 #[derive(Debug)]
 pub struct Order {
     /// What each segment measures: one probe under one load, as long as a segment.
-    pub plan: Plan,
+    pub plan: ExperimentPlan,
     /// The same on this machine.
     pub matrix: Matrix,
     /// The watch folder.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use worstcase_contract::Probe;
 use worstcase_contract::record::{RawRecord, Sample, SelfCost};
 use worstcase_contract::{CellSpec, Nanos};
-use worstcase_plan::{Variant, Venue, VirtualMachine, study};
+use worstcase_plan::{StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::{
     CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Record, RunPlan, Subject,
 };
@@ -75,7 +75,7 @@ pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u
 /// A plan of exactly these.
 pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
     let entry = |r: &Record| CellEntry::named(&r.subject.id(), &r.cell.load, &r.cell.probe, r.cell.seed, r.cell.cpu);
-    let asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).expect("a study of ours");
+    let asked = study::plan("preemption-models", Venue::Lab, StudyVariant::Quick).expect("a study of ours");
     let mut plan = RunPlan::new(asked, records.map(entry).collect());
     plan.experiment.criterion = None;
     plan.published.clear();

@@ -177,10 +177,10 @@ fn now(shift: &Shift) -> Now {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use worstcase_plan::study::published::{Figure, Relation, Said};
+    use worstcase_plan::study::published::{PublishedFigure, PublishedValue, Relation};
 
-    fn group(compare: Compare, said: Vec<Said>) -> Published {
-        let figure = |(nth, said)| Figure {
+    fn group(compare: Compare, said: Vec<PublishedValue>) -> Published {
+        let figure = |(nth, said)| PublishedFigure {
             of: format!("f{nth}"),
             said,
             cell: None,
@@ -195,16 +195,16 @@ mod tests {
         }
     }
 
-    fn us(value: f64) -> Said {
-        Said::Value {
+    fn us(value: f64) -> PublishedValue {
+        PublishedValue::Value {
             value,
             unit: "us".into(),
             relation: Relation::Exactly,
         }
     }
 
-    fn rank(rank: u32) -> Said {
-        Said::Rank {
+    fn rank(rank: u32) -> PublishedValue {
+        PublishedValue::Rank {
             or_later: false,
             rank,
             words: String::new(),
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(says(0.7), Agreement::Differs);
         let alike = group(Compare::Factor, vec![us(10.0), us(11.0)]);
         assert_eq!(verdict(&alike, &[seeds(1.0), seeds(0.9)]).0, Agreement::Agrees);
-        let at_most = Said::Value {
+        let at_most = PublishedValue::Value {
             value: 20.0,
             unit: "us".into(),
             relation: Relation::AtMost,

@@ -5,15 +5,15 @@ use crate::record::{Quantity, Record, RunPlan, Subject};
 use crate::stats::{Percentile, Values};
 use std::collections::BTreeMap;
 use worstcase_contract::bench::Details;
-use worstcase_plan::study::published::{Figure, OurCell, Statistic};
-use worstcase_plan::{Preempt, Published, Variant, Venue};
+use worstcase_plan::study::published::{OurCell, PublishedFigure, Statistic};
+use worstcase_plan::{PreemptChoice, Published, StudyVariant, Venue};
 
 /// The run has no cell of it, or not the statistic.
 #[derive(Debug)]
 pub(super) struct Missing;
 
 /// What we have of a figure.
-pub(super) fn of(figure: &Figure, venue: Venue, records: &[Record]) -> Result<Ours, Missing> {
+pub(super) fn of(figure: &PublishedFigure, venue: Venue, records: &[Record]) -> Result<Ours, Missing> {
     let cell = figure.cell(venue).ok_or(Missing)?;
     // By seed and CPU: of each load the value.
     let mut seeds: BTreeMap<(u64, Option<u32>), BTreeMap<&str, f64>> = BTreeMap::new();
@@ -50,7 +50,7 @@ pub(super) fn not_there(group: &Published, found: &[Result<Ours, Missing>], plan
         (Venue::Lab, false, _) => return Some("the study asks it of a host, not of the lab".into()),
         _ => {}
     }
-    let missing: Vec<&Figure> = group
+    let missing: Vec<&PublishedFigure> = group
         .figures
         .iter()
         .zip(found)
@@ -60,7 +60,10 @@ pub(super) fn not_there(group: &Published, found: &[Result<Ours, Missing>], plan
         return None;
     }
     let mut cells = missing.iter().filter_map(|figure| figure.cell(plan.experiment.venue));
-    let is_quick = plan.study.as_ref().is_some_and(|study| study.variant == Variant::Quick);
+    let is_quick = plan
+        .study
+        .as_ref()
+        .is_some_and(|study| study.variant == StudyVariant::Quick);
     let remedy = match (cells.all(|cell| is_planned(cell, plan)), is_quick) {
         (true, _) => "give the run's command again: it measures what is missing",
         (false, true) => "the study's full form has all cells",
@@ -73,9 +76,9 @@ pub(super) fn not_there(group: &Published, found: &[Result<Ours, Missing>], plan
 /// Whether a run is going to have all of it.
 fn is_planned(cell: &OurCell, plan: &RunPlan) -> bool {
     let experiment = &plan.experiment;
-    let is_subject = |is: &worstcase_plan::Subject| {
+    let is_subject = |is: &worstcase_plan::PlannedSubject| {
         cell.subject.as_ref().is_none_or(|meant| {
-            let is_model = is.preempt == Preempt::All || is.preempt == meant.preempt;
+            let is_model = is.preempt == PreemptChoice::All || is.preempt == meant.preempt;
             is_model && (&is.kernel, &is.machine) == (&meant.kernel, &meant.machine)
         })
     };

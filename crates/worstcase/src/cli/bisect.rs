@@ -28,7 +28,7 @@ use worstcase_bisect::search::{CandidateWord, steps};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::qemu::Qemu;
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 use worstcase_report::bisect::{Found, mail, markdown};
 use worstcase_results::compare::{Side, compare};
 
@@ -173,7 +173,7 @@ impl Bench<'_> {
             options: self.options,
             stop: &self.stop,
         };
-        let plan = Plan::new("lab run", experiment);
+        let plan = ExperimentPlan::new("lab run", experiment);
         match run_cells(plan, folder, &additions, &means) {
             Ok((_, outcome)) if outcome.measured < outcome.of => Err(BisectError::Stopped.into()),
             Ok((run, _)) => Ok(CandidateOutcome::Measured(figures::of_run(

@@ -26,7 +26,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 use worstcase_remote::{slurm, ssh};
 use worstcase_results::record::{Completed, Run, RunPlan};
 
@@ -94,7 +94,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// What is measured, and the run's folder.
-    pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
+    pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let kernels = match self.all_versions {
             false => self.kernels.kernels.clone(),
             true => versions::of_series(
@@ -103,7 +103,7 @@ impl RunArgs {
             )?,
         };
         let experiment = self.selection.experiment(&kernels, self.kept.criterion)?;
-        let plan = Plan::new("lab run", experiment);
+        let plan = ExperimentPlan::new("lab run", experiment);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(|| LAB_RUN.into())))
     }
@@ -171,7 +171,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
 }
 
 /// Measures into the run folder and shows what came out.
-pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
+pub fn measure(plan: ExperimentPlan, output: &Path, how: &How) -> Result<ExitCode, Error> {
     if how.census {
         plan.experiment.check_census()?;
     }
@@ -210,7 +210,12 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
 }
 
 /// Measures what a plan's run folder lacks.
-pub fn run_cells(plan: Plan, output: &Path, additions: &Additions, means: &Means) -> Result<(Run, Completed), Error> {
+pub fn run_cells(
+    plan: ExperimentPlan,
+    output: &Path,
+    additions: &Additions,
+    means: &Means,
+) -> Result<(Run, Completed), Error> {
     let cells = planned(&plan.experiment, means.options)?;
     let matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();

@@ -9,7 +9,7 @@ use worstcase_contract::loads::LOADS;
 use worstcase_contract::probe::PROBES;
 use worstcase_contract::venue::Only;
 use worstcase_plan::Venue;
-use worstcase_plan::parameters::{self, Given, Parameter, Values};
+use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
 
 /// Which parameters a command takes.
 pub trait Choice {
@@ -25,7 +25,7 @@ pub trait Choice {
 #[derive(Debug)]
 pub struct ParameterArgs<C> {
     /// Values by parameter.
-    pub given: Given,
+    pub given: GivenValues,
     choice: PhantomData<C>,
 }
 
@@ -45,7 +45,7 @@ impl<C: Choice> Args for ParameterArgs<C> {
 
 impl<C: Choice> FromArgMatches for ParameterArgs<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut given = Given::default();
+        let mut given = GivenValues::default();
         for parameter in taken::<C>() {
             if let Some(texts) = matches.get_many::<String>(parameter.key) {
                 given.insert(parameter, texts.flat_map(|text| parameter.split(text)).collect());
@@ -70,13 +70,13 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
         .value_name(parameter.value_name)
         .help(parameter.help)
         .action(match parameter.values {
-            Values::Several(_) => ArgAction::Append,
-            Values::One | Values::OneOrAll => ArgAction::Set,
+            ValueCount::Several(_) => ArgAction::Append,
+            ValueCount::One | ValueCount::OneOrAll => ArgAction::Set,
         })
         .allow_hyphen_values(parameter.dashes)
         .hide_possible_values(true)
         .value_parser(completed(parameter.key, StringValueParser::new().try_map(read)));
-    if let Values::OneOrAll = parameter.values {
+    if let ValueCount::OneOrAll = parameter.values {
         option = option.num_args(0..=1).require_equals(true).default_missing_value("");
     }
     if let Some(letter) = parameter.short {

@@ -6,8 +6,10 @@ use std::sync::OnceLock;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::record::{RawRecord, Sample, SelfCost, Work};
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
-use worstcase_plan::study::published::{Compare, Figure, OurCell, Published, Relation, Said, Statistic};
-use worstcase_plan::{Model, Variant, Venue, VirtualMachine, study};
+use worstcase_plan::study::published::{
+    Compare, OurCell, Published, PublishedFigure, PublishedValue, Relation, Statistic,
+};
+use worstcase_plan::{PreemptName, StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{Labels, SamplesReader, encode};
 use worstcase_results::record::samples::digest;
@@ -233,17 +235,17 @@ fn make_results() -> Vec<CellResult> {
 
 /// Two figures of an article, and cells of the synthetic run.
 pub fn published() -> Published {
-    let figure = |of: &str, value: f64, model| Figure {
+    let figure = |of: &str, value: f64, model| PublishedFigure {
         of: of.into(),
-        said: Said::Value {
+        said: PublishedValue::Value {
             value,
             unit: "us".into(),
             relation: Relation::About,
         },
         cell: Some(OurCell {
-            subject: Some(worstcase_plan::Subject {
+            subject: Some(worstcase_plan::PlannedSubject {
                 kernel: "debian:6.1".into(),
-                preempt: worstcase_plan::Preempt::One(model),
+                preempt: worstcase_plan::PreemptChoice::One(model),
                 optional: false,
                 machine: VirtualMachine::default(),
             }),
@@ -260,8 +262,8 @@ pub fn published() -> Published {
         source: "An Article, table 1".into(),
         why: "It is an example.".into(),
         figures: vec![
-            figure("rt", 200.0, Model::Rt),
-            figure("no preemption", 1_000.0, Model::None),
+            figure("rt", 200.0, PreemptName::Rt),
+            figure("no preemption", 1_000.0, PreemptName::None),
         ],
     }
 }
@@ -275,7 +277,7 @@ pub fn plan_of(results: &[CellResult]) -> RunPlan {
         let cell = &r.record.cell;
         CellEntry::named(&r.record.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu)
     };
-    let mut asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).unwrap();
+    let mut asked = study::plan("preemption-models", Venue::Lab, StudyVariant::Quick).unwrap();
     asked.title = "How late is a periodic process?".into();
     asked.experiment.criterion = None;
     asked.published = vec![published()];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_contract::Nanos;
-use worstcase_plan::{Length, Seeds};
+use worstcase_plan::{CellLength, Seeds};
 use worstcase_results::record::{CellEntry, Record, Run, RunError, RunPlan, SampleRow, folder};
 
 /// Every file below `dir` with its bytes.
@@ -196,7 +196,7 @@ fn another_run_is_never_written_over() {
             "loads (shm, procread, fork there, shm+fork here)",
         ),
         (
-            &|plan| plan.experiment.parts[0].timing.length = Some(Length::Samples(7)),
+            &|plan| plan.experiment.parts[0].timing.length = Some(CellLength::Samples(7)),
             "samples (1000 there, 7 here)",
         ),
         // The same words, and another kernel behind them.

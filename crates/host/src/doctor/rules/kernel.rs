@@ -1,7 +1,7 @@
 //! The kernel: preemption model, HZ, mitigations, isolation.
 
 use super::{Finding, Level, Patient, Rule};
-use worstcase_kernels::preempt::Model;
+use worstcase_kernels::preempt::PreemptName;
 
 pub(super) const RULES: [Rule; 4] = [preemption, hz, mitigations, isolation];
 
@@ -19,8 +19,8 @@ fn preemption(patient: &Patient) -> Option<Finding> {
     };
     let model = kernel.preemption.model;
     Some(match model {
-        Some(Model::Rt) => Finding::good(ID, "the kernel is fully preemptible (PREEMPT_RT)"),
-        Some(model @ (Model::None | Model::Voluntary)) => Finding::new(
+        Some(PreemptName::Rt) => Finding::good(ID, "the kernel is fully preemptible (PREEMPT_RT)"),
+        Some(model @ (PreemptName::None | PreemptName::Voluntary)) => Finding::new(
             ID,
             Level::Harmful,
             format!("the preemption model is {model}"),

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_host::restore::left_over;
 use worstcase_host::{CpuList, HostError, StateFolder, guard};
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -103,7 +103,7 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
 }
 
 /// Measures this machine as a study asks.
-pub fn measure(plan: Plan, place: &Place) -> Result<ExitCode, Error> {
+pub fn measure(plan: ExperimentPlan, place: &Place) -> Result<ExitCode, Error> {
     settle();
     run::measure(
         plan,

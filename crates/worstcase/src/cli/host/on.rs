@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use worstcase_base::format::{file_name, is_file_name, plain};
 use worstcase_base::output::OutputFolder;
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 use worstcase_remote::ssh::{RemoteBoard, measure_on};
 use worstcase_remote::{Executable, RemoteError};
 use worstcase_report::machines::{Measured, table};
@@ -33,7 +33,7 @@ pub struct OnArgs {
 }
 
 /// Measures on each machine, and shows a table of all.
-pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode, Error> {
+pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Result<ExitCode, Error> {
     if let Some(wrong) = args.boards.iter().find(|name| name.is_empty() || name.starts_with('-')) {
         let what = "is no host; write --on HOST,HOST".to_string();
         return Err(RemoteError::Choice(format!("'{wrong}'"), what).into());

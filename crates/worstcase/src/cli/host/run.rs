@@ -24,7 +24,7 @@ use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{HostError, StateFolder};
-use worstcase_plan::{Experiment, Plan, Venue};
+use worstcase_plan::{Experiment, ExperimentPlan, Venue};
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
 const HELP: &str = "\
@@ -76,8 +76,8 @@ pub struct View {
 
 impl RunArgs {
     /// What is measured, and the run's folder.
-    pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
-        let plan = Plan::new(TITLE, self.experiment()?);
+    pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
+        let plan = ExperimentPlan::new(TITLE, self.experiment()?);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(folder::usual)))
     }
@@ -104,7 +104,7 @@ pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
 
 /// Measures into the run folder and shows what came out.
 pub fn measure(
-    mut plan: Plan,
+    mut plan: ExperimentPlan,
     place: &Place,
     state: &StateFolder,
     view: &View,

@@ -23,7 +23,7 @@ use worstcase_host::run::specs::matrix;
 use worstcase_host::run::trial::{Variant, orders, variants};
 use worstcase_host::run::{HostExecutor, Watch};
 use worstcase_host::{CpuList, Facts, HostError, HostSpec, StateFolder};
-use worstcase_plan::{Experiment, Length, Plan, Seeds, Subjects, Venue};
+use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Seeds, Subjects, Venue};
 use worstcase_report::terminal::Style;
 use worstcase_report::trial::terminal;
 use worstcase_results::record::{Executor, Quantity, Run, RunPlan};
@@ -222,12 +222,12 @@ impl Trying<'_> {
             part.loads = vec![args.load.clone()];
             part.probes = vec![args.probe.clone()];
             part.seeds = Seeds::to(args.rounds);
-            part.timing.length = Some(Length::Time(args.time));
+            part.timing.length = Some(CellLength::Time(args.time));
         }
         experiment.setup.apply = variant.apply();
         experiment.criterion = args.criterion;
         experiment.check()?;
-        let plan = Plan::new(folder::titled(&format!("settings: {}", variant.name)), experiment);
+        let plan = ExperimentPlan::new(folder::titled(&format!("settings: {}", variant.name)), experiment);
         let matrix = matrix(&plan.experiment)?;
         let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
         let dir = self.folder.join(&variant.name);

@@ -6,7 +6,7 @@ use crate::cli::parameters::{Choice, ParameterArgs};
 use clap::Args;
 use worstcase_contract::Nanos;
 use worstcase_plan::parameters::KernelChoice;
-use worstcase_plan::{Experiment, Model, Preempt, Venue};
+use worstcase_plan::{Experiment, PreemptChoice, PreemptName, Venue};
 
 /// Which kernels.
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub struct Selection {
     /// Preemption models, separated by commas; of several kernels each boots those that it has [default: all that each
     /// kernel can boot]
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
-    preempt: Vec<Model>,
+    preempt: Vec<PreemptName>,
     #[command(flatten)]
     parameters: ParameterArgs<EveryLab>,
 }
@@ -42,9 +42,9 @@ impl Choice for EveryLab {
 impl Selection {
     /// What it asks for of these kernels.
     pub fn experiment(&self, kernels: &[String], criterion: Option<Nanos>) -> Result<Experiment, Error> {
-        let models: Vec<Preempt> = match &self.preempt[..] {
-            [] => vec![Preempt::All],
-            models => models.iter().copied().map(Preempt::One).collect(),
+        let models: Vec<PreemptChoice> = match &self.preempt[..] {
+            [] => vec![PreemptChoice::All],
+            models => models.iter().copied().map(PreemptChoice::One).collect(),
         };
         let choice = |kernel: &String| KernelChoice {
             kernel: kernel.clone(),

@@ -7,14 +7,14 @@ use worstcase_contract::record::Work;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
 use worstcase_host::spec::{Scheduling, Waker};
-use worstcase_plan::{Policy, Timer};
+use worstcase_plan::{SchedulingPolicy, TimerKind};
 
 /// A minute under `fork`.
 pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
     HostSpec {
         probe,
-        waker: Waker::Timer(Timer::Nanosleep),
-        scheduling: Scheduling::new(Policy::Fifo, 90),
+        waker: Waker::Timer(TimerKind::Nanosleep),
+        scheduling: Scheduling::new(SchedulingPolicy::Fifo, 90),
         cpus: (0..cpus).collect(),
         interval: Nanos::from_millis(1),
         distance: Nanos(0),

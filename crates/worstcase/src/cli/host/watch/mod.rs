@@ -22,7 +22,7 @@ use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{Order, run as watch};
 use worstcase_host::{HostError, StateFolder};
-use worstcase_plan::{Experiment, Length, Plan, Venue};
+use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Venue};
 use worstcase_results::record::Selection;
 
 const HELP: &str = "\
@@ -133,7 +133,7 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let experiment = args.experiment()?;
     let order = Order {
         matrix: matrix(&experiment)?,
-        plan: Plan::new(TITLE, experiment),
+        plan: ExperimentPlan::new(TITLE, experiment),
         folder: args.output.clone().unwrap_or_else(|| folder::new("watch")),
         resume: args.resume,
         keep: args.keep.segments(args.rotate),
@@ -167,7 +167,7 @@ impl WatchArgs {
     fn experiment(&self) -> Result<Experiment, Error> {
         let mut experiment = self.parameters.given.experiment(Venue::Host, &[])?;
         for part in &mut experiment.parts {
-            part.timing.length = Some(Length::Time(self.rotate));
+            part.timing.length = Some(CellLength::Time(self.rotate));
             part.method.captures = (self.captures > 0).then_some(self.captures);
         }
         Ok(judged(experiment, self.criterion)?)
