@@ -8,7 +8,7 @@ use crate::breakdown::spans::Since;
 use worstcase_contract::Nanos;
 use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
 use worstcase_host::state::boot_id;
-use worstcase_host::trace::{Parts, Snapshot};
+use worstcase_host::trace::{EventSnapshot, LatenessParts};
 use worstcase_lab::execution::Symbols;
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
@@ -51,7 +51,7 @@ pub fn worst(run: &Run, records: &[Record], record: &Record, each: usize) -> Res
 }
 
 /// The recordings of a cell, the latest sample first.
-fn captures(run: &Run, record: &Record) -> Result<Vec<Snapshot>, ExplainError> {
+fn captures(run: &Run, record: &Record) -> Result<Vec<EventSnapshot>, ExplainError> {
     if let Some(foreign) = &record.foreign {
         return Err(ExplainError::Foreign {
             cell: record.id.clone(),
@@ -76,7 +76,7 @@ fn symbols(record: &Record) -> Symbols {
 fn breakdown(
     records: &[Record],
     record: &Record,
-    capture: &Snapshot,
+    capture: &EventSnapshot,
     symbols: &Symbols,
 ) -> Result<Breakdown, ExplainError> {
     let median = |quantity| Nanos(record.summary(quantity).and_then(|s| s.median_ns).unwrap_or(0));
@@ -84,7 +84,7 @@ fn breakdown(
         floor: record
             .summary(Quantity::Latency)
             .map_or(Nanos(0), |s| Nanos(s.min_ns.unwrap_or(0))),
-        ordinary: Parts {
+        ordinary: LatenessParts {
             irq_latency: median(Quantity::IrqLatency),
             handler: median(Quantity::Handler),
             scheduling: median(Quantity::Scheduling),

@@ -19,7 +19,7 @@ use words::AddressNames;
 use worstcase_base::format::{counted, grouped};
 use worstcase_contract::Nanos;
 use worstcase_host::CpuList;
-use worstcase_host::isolate::{Figures, Observed, OnCpu, Smis};
+use worstcase_host::isolate::{CpuEntries, DurationFigures, ObservedEntries, Smis};
 use worstcase_lab::execution::Symbols;
 
 /// The form of the document.
@@ -119,7 +119,7 @@ pub struct IsolationAnswer {
 
 /// Gives names to what was observed, and judges it by `criterion`: so many entries of one CPU at most, but for those `excluded`.
 pub fn answer(
-    observed: &Observed,
+    observed: &ObservedEntries,
     names: &Symbols,
     machine: &IsolatedMachine,
     criterion: Option<u64>,
@@ -129,7 +129,7 @@ pub fn answer(
         names,
         chains: &observed.chains,
     };
-    let of = |cpu: &OnCpu| of_cpu(cpu, &words, machine, observed.time, excluded);
+    let of = |cpu: &CpuEntries| of_cpu(cpu, &words, machine, observed.time, excluded);
     let cpus: Vec<IsolatedCpu> = observed.cpus.iter().map(of).collect();
     let mut notes = observed.notes.clone();
     if observed.uses_probes {
@@ -160,7 +160,7 @@ pub fn answer(
 }
 
 fn of_cpu(
-    on: &OnCpu,
+    on: &CpuEntries,
     words: &AddressNames<'_>,
     machine: &IsolatedMachine,
     time: Nanos,
@@ -235,7 +235,7 @@ fn of_cpu(
     }
 }
 
-fn add(line: &mut EntryLine, figures: &Figures) {
+fn add(line: &mut EntryLine, figures: &DurationFigures) {
     line.count = line.count.map(|n| n + figures.count);
     line.total_ns = line.total_ns.map(|n| n + figures.total.0);
     line.worst_ns = line.worst_ns.map(|n| n.max(figures.worst.0));

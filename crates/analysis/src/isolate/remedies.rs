@@ -3,7 +3,7 @@
 
 use super::words::{CauseText, needs};
 use super::{EntryLine, IsolatedMachine};
-use worstcase_host::isolate::{OnCpu, Smis};
+use worstcase_host::isolate::{CpuEntries, Smis};
 
 const FUNCTIONS: &[(&str, &str)] = &[
     (
@@ -149,7 +149,7 @@ const THREADS: &[(&str, &str)] = &[
 ];
 
 /// What helps against a cause.
-pub fn remedy(told: &CauseText, chain: Option<&[String]>, on: &OnCpu, machine: &IsolatedMachine) -> String {
+pub fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries, machine: &IsolatedMachine) -> String {
     let begins = |table: &'static [(&str, &str)], name: &str| {
         let mut all = table.iter();
         all.find(|(start, _)| name.starts_with(start))
@@ -186,7 +186,7 @@ fn bind(cpu: u32, machine: &IsolatedMachine) -> String {
 }
 
 /// Why the tick did not stop.
-fn tick(on: &OnCpu, machine: &IsolatedMachine) -> String {
+fn tick(on: &CpuEntries, machine: &IsolatedMachine) -> String {
     match &machine.tickless {
         None => "none: this kernel cannot stop it while a program runs (CONFIG_NO_HZ_FULL)".into(),
         Some(tickless) if !tickless.contains(on.cpu) => "boot with nohz_full=CPUS: this CPU is not among them".into(),
@@ -212,7 +212,7 @@ fn tick(on: &OnCpu, machine: &IsolatedMachine) -> String {
 }
 
 /// Lines of what no tracepoint tells.
-pub fn firmware(on: &OnCpu, excluded: &[String]) -> Vec<EntryLine> {
+pub fn firmware(on: &CpuEntries, excluded: &[String]) -> Vec<EntryLine> {
     let line = |kind: &'static str, cause: &str, remedy: &str| EntryLine {
         kind,
         cause: cause.into(),

@@ -1,5 +1,5 @@
 use super::*;
-use worstcase_host::isolate::{Cause, Gap, Row, Sender};
+use worstcase_host::isolate::{CauseBySender, EntryCause, EntryGap, EntrySender};
 use worstcase_lab::execution::Symbol;
 use worstcase_results::verdict::Outcome;
 
@@ -27,39 +27,39 @@ fn names() -> Symbols {
     Symbols::new(all.into_iter().map(symbol).collect())
 }
 
-fn figures(count: u64, total: u64, worst: u64) -> Figures {
-    Figures {
+fn figures(count: u64, total: u64, worst: u64) -> DurationFigures {
+    DurationFigures {
         count,
         total: Nanos(total),
         worst: Nanos(worst),
     }
 }
 
-fn sender(chain: u32) -> Option<Sender> {
-    Some(Sender {
+fn sender(chain: u32) -> Option<EntrySender> {
+    Some(EntrySender {
         chain,
         thread: "load".into(),
     })
 }
 
 /// One CPU with three rows: flushes of two senders, ticks.
-fn observed() -> Observed {
-    let flush = |chain, count| Row {
-        cause: Cause::Call { function: FLUSH },
+fn observed() -> ObservedEntries {
+    let flush = |chain, count| CauseBySender {
+        cause: EntryCause::Call { function: FLUSH },
         sender: sender(chain),
         figures: figures(count, count * 1_000, 2_000),
     };
-    let tick = Row {
-        cause: Cause::Timer { function: TICK },
+    let tick = CauseBySender {
+        cause: EntryCause::Timer { function: TICK },
         sender: None,
         figures: figures(4, 4_000, 1_500),
     };
-    let gap = |rows: &[u32], count| Gap {
+    let gap = |rows: &[u32], count| EntryGap {
         rows: rows.to_vec(),
         figures: figures(count, count * 1_000, 1_000),
     };
-    Observed {
-        cpus: vec![OnCpu {
+    ObservedEntries {
+        cpus: vec![CpuEntries {
             cpu: 2,
             program: Some(("mine".into(), 7)),
             is_occupied: false,
@@ -85,7 +85,7 @@ fn observed() -> Observed {
     }
 }
 
-fn told(observed: &Observed, criterion: Option<u64>, excluded: &[&str]) -> IsolationAnswer {
+fn told(observed: &ObservedEntries, criterion: Option<u64>, excluded: &[&str]) -> IsolationAnswer {
     let machine = IsolatedMachine {
         tickless: Some("2-3".parse().unwrap()),
         ..IsolatedMachine::default()
@@ -151,7 +151,7 @@ fn why_the_tick_did_not_stop() {
 
 #[test]
 fn three_verdicts() {
-    let outcome = |observed: &Observed, most, excluded: &[&str]| {
+    let outcome = |observed: &ObservedEntries, most, excluded: &[&str]| {
         let judgement = told(observed, Some(most), excluded).judgement.unwrap();
         assert!(!judgement.reasons.is_empty());
         judgement.outcome
@@ -193,7 +193,7 @@ fn a_sender_is_who_wanted_it() {
             names: &names,
             chains: &[chain.to_vec()],
         };
-        words.sender(Sender {
+        words.sender(EntrySender {
             chain: 0,
             thread: thread.into(),
         })

@@ -2,8 +2,8 @@
 
 use crate::breakdown::roles::{FunctionRole, innermost_call, is_way_to_cpus, role};
 use std::collections::BTreeMap;
-use worstcase_host::isolate::{Cause, Sender};
-use worstcase_host::trace::{Context, Name};
+use worstcase_host::isolate::{EntryCause, EntrySender};
+use worstcase_host::trace::{CpuContext, ShortName};
 use worstcase_lab::execution::Symbols;
 
 /// Kinds of causes: what `--exclude` takes, beside names of functions, devices and threads.
@@ -101,7 +101,7 @@ impl AddressNames<'_> {
     }
 
     /// What came.
-    pub fn cause(&self, cause: &Cause) -> CauseText {
+    pub fn cause(&self, cause: &EntryCause) -> CauseText {
         let told = |kind, lead: &str, name: Option<String>| CauseText {
             kind,
             text: match &name {
@@ -112,45 +112,47 @@ impl AddressNames<'_> {
             is_timed: true,
         };
         match cause {
-            Cause::Timer { function } => {
+            EntryCause::Timer { function } => {
                 let name = self.function(*function);
                 let is_tick = name.as_ref().is_some_and(|name| TICKS.contains(&name.as_str()));
                 told(if is_tick { "tick" } else { "timer" }, "timer interrupt", name)
             }
-            Cause::Call { function } => told("call", "call from another CPU", self.function(*function)),
-            Cause::Reschedule => told("reschedule", "reschedule from another CPU", None),
-            Cause::IrqWork => CauseText {
+            EntryCause::Call { function } => told("call", "call from another CPU", self.function(*function)),
+            EntryCause::Reschedule => told("reschedule", "reschedule from another CPU", None),
+            EntryCause::IrqWork => CauseText {
                 is_timed: false,
                 ..told("irq-work", "irq work", None)
             },
-            Cause::Vector(name) => told("vector", "interrupt", Some(name.to_string())),
-            Cause::Device { irq, name } => CauseText {
+            EntryCause::Vector(name) => told("vector", "interrupt", Some(name.to_string())),
+            EntryCause::Device { irq, name } => CauseText {
                 name: Some(name.to_string()),
                 ..told("device", "device interrupt", Some(format!("{irq} {name}")))
             },
-            Cause::Soft { vector, function } => {
-                let lead = format!("soft interrupt {}", Context::Soft(*vector));
+            EntryCause::Soft { vector, function } => {
+                let lead = format!("soft interrupt {}", CpuContext::Soft(*vector));
                 CauseText {
-                    name: self.function(*function).or(Some(Context::Soft(*vector).to_string())),
+                    name: self.function(*function).or(Some(CpuContext::Soft(*vector).to_string())),
                     ..told("soft", &lead, self.function(*function))
                 }
             }
-            Cause::Thread { name: Name::EMPTY, .. } => told("thread", "thread that has ended", None),
-            Cause::Thread { name, function: 0 } => CauseText {
+            EntryCause::Thread {
+                name: ShortName::EMPTY, ..
+            } => told("thread", "thread that has ended", None),
+            EntryCause::Thread { name, function: 0 } => CauseText {
                 name: Some(name.to_string()),
                 ..told("thread", &format!("thread {name}"), None)
             },
-            Cause::Thread { name, function } => told("work", &format!("thread {name}"), self.function(*function)),
-            Cause::PageFault => CauseText {
+            EntryCause::Thread { name, function } => told("work", &format!("thread {name}"), self.function(*function)),
+            EntryCause::PageFault => CauseText {
                 is_timed: false,
                 ..told("fault", "page fault of the program itself", None)
             },
-            Cause::Nmi => told("nmi", "non-maskable interrupt", None),
+            EntryCause::Nmi => told("nmi", "non-maskable interrupt", None),
         }
     }
 
     /// A sender's functions, innermost first.
-    pub fn chain(&self, sender: Sender) -> Vec<String> {
+    pub fn chain(&self, sender: EntrySender) -> Vec<String> {
         let chain = self.chains.get(sender.chain as usize);
         let addresses = chain.into_iter().flatten().filter(|address| !is_marker(**address));
         // A return address may be the first of the next function.
@@ -159,7 +161,7 @@ impl AddressNames<'_> {
     }
 
     /// `F, T in S(2)`; none if nothing is known.
-    pub fn sender(&self, sender: Sender) -> Option<String> {
+    pub fn sender(&self, sender: EntrySender) -> Option<String> {
         let chain = self.chain(sender);
         let is_way = |name: &String| is_way_to_cpus(name) || WAY.iter().any(|start| name.starts_with(start));
         let wanted = chain.iter().find(|name| !is_way(name)).cloned();

@@ -1,6 +1,6 @@
 //! The kernel that runs: release, configuration, preemption model and how it is known.
 
-use super::tree::{Tree, between};
+use super::tree::{FileTree, between};
 use flate2::read::GzDecoder;
 use serde::Serialize;
 use std::io::Read;
@@ -9,7 +9,7 @@ use worstcase_kernels::preempt::{self, ModelChoice, PreemptName};
 
 /// The kernel.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Kernel {
+pub struct RunningKernel {
     /// As in `uname -r`.
     pub release: Option<String>,
     /// As in `uname -v`.
@@ -35,7 +35,7 @@ pub struct Preemption {
     pub how: String,
 }
 
-impl Kernel {
+impl RunningKernel {
     /// Major and minor number of the release.
     pub fn series(&self) -> Option<(u32, u32)> {
         let mut numbers = self.release.as_deref()?.split(|c: char| !c.is_ascii_digit());
@@ -50,13 +50,13 @@ impl Kernel {
 }
 
 /// `tick` is the tick's length where a clock told it: the configuration is not always readable.
-pub(super) fn read(tree: &Tree, tick_ns: Option<u64>) -> Kernel {
+pub(super) fn read(tree: &FileTree, tick_ns: Option<u64>) -> RunningKernel {
     let release = tree.text("proc/sys/kernel/osrelease");
     let (configuration, config) = release.as_deref().and_then(|release| config(tree, release)).unzip();
     let measured = tick_ns
         .filter(|ns| *ns > 0)
         .and_then(|ns| u32::try_from(1_000_000_000 / ns).ok());
-    let mut kernel = Kernel {
+    let mut kernel = RunningKernel {
         release,
         version: tree.text("proc/sys/kernel/version"),
         command_line: tree.text("proc/cmdline"),
@@ -70,7 +70,7 @@ pub(super) fn read(tree: &Tree, tick_ns: Option<u64>) -> Kernel {
 }
 
 /// The configuration of the running kernel, and the file it is from.
-fn config(tree: &Tree, release: &str) -> Option<(String, KernelConfig)> {
+fn config(tree: &FileTree, release: &str) -> Option<(String, KernelConfig)> {
     let unpacked = |name: &str| {
         let mut text = String::new();
         GzDecoder::new(&tree.bytes(name)?[..]).read_to_string(&mut text).ok()?;
@@ -91,7 +91,7 @@ fn config(tree: &Tree, release: &str) -> Option<(String, KernelConfig)> {
     found.map(|(name, text)| (format!("/{name}"), KernelConfig::parse(&text)))
 }
 
-fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Preemption {
+fn preemption(tree: &FileTree, kernel: &RunningKernel, config: Option<&KernelConfig>) -> Preemption {
     let known = |model, how: &str| Preemption {
         model: Some(model),
         how: how.into(),

@@ -7,7 +7,7 @@ use std::io::Write;
 use worstcase_kernels::preempt::PreemptName;
 
 /// Writes `files` below a folder and reads the facts.
-fn facts(files: &[(&str, &str)]) -> Facts {
+fn facts(files: &[(&str, &str)]) -> MachineFacts {
     let files: Vec<(&str, Vec<u8>)> = files
         .iter()
         .map(|(name, text)| (*name, text.as_bytes().to_vec()))
@@ -15,14 +15,14 @@ fn facts(files: &[(&str, &str)]) -> Facts {
     facts_of_bytes(&files)
 }
 
-fn facts_of_bytes(files: &[(&str, Vec<u8>)]) -> Facts {
+fn facts_of_bytes(files: &[(&str, Vec<u8>)]) -> MachineFacts {
     let dir = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
         let path = dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
-    Facts::read(&Tree::at(dir.path()), Live::default())
+    MachineFacts::read(&FileTree::at(dir.path()), LiveFacts::default())
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_container_is_known_by_its_name_spaces() {
         files
             .iter()
             .for_each(|name| fs::write(dir.path().join(name), "").unwrap());
-        Facts::read(&Tree::at(dir.path()), Live::default())
+        MachineFacts::read(&FileTree::at(dir.path()), LiveFacts::default())
     };
     const MACHINE: [u32; 3] = [4026531836, 4026531837, 4026531838];
     let machine = inside(MACHINE, &[".dockerenv"]);

@@ -1,8 +1,8 @@
 //! Each limit, with a client that goes beyond it. Limits of time are short, so that a test need not wait; none asserts how
 //! long something took.
 
-use super::message::{Answer, Head, Request, head};
-use super::{LIMITS, Limits, Server};
+use super::message::{HttpAnswer, HttpHead, HttpRequest, head};
+use super::{HttpServer, LIMITS, ServerLimits};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use std::time::Duration;
 const NEVER: Duration = Duration::from_secs(3_600);
 /// Long enough for a test that is not run for a while, between its connection and its first byte.
 const SOON: Duration = Duration::from_secs(1);
-const PATIENT: Limits = Limits {
+const PATIENT: ServerLimits = ServerLimits {
     connections: 4,
     first_byte: NEVER,
     whole: NEVER,
@@ -25,12 +25,12 @@ const PATIENT: Limits = Limits {
 struct Running {
     at: SocketAddr,
     over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Server>>,
+    thread: Option<JoinHandle<HttpServer>>,
 }
 
 impl Running {
-    fn new(limits: Limits) -> Running {
-        let mut server = Server::open("127.0.0.1:0".parse().unwrap(), limits).unwrap();
+    fn new(limits: ServerLimits) -> Running {
+        let mut server = HttpServer::open("127.0.0.1:0".parse().unwrap(), limits).unwrap();
         let (at, over) = (server.address().unwrap(), Arc::new(AtomicBool::new(false)));
         let seen = over.clone();
         let thread = std::thread::spawn(move || {
@@ -57,7 +57,7 @@ impl Running {
         rest(stream)
     }
 
-    fn end(mut self) -> Server {
+    fn end(mut self) -> HttpServer {
         self.over.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
@@ -83,10 +83,10 @@ fn rest(mut stream: TcpStream) -> String {
     String::from_utf8(all).unwrap()
 }
 
-fn answer(request: &Request<'_>) -> Answer {
+fn answer(request: &HttpRequest<'_>) -> HttpAnswer {
     match request.path {
-        "/large" => Answer::found("text/plain", vec![b'x'; 32 << 20]),
-        path => Answer::found(
+        "/large" => HttpAnswer::found("text/plain", vec![b'x'; 32 << 20]),
+        path => HttpAnswer::found(
             "text/plain",
             format!("{} {path} {}", request.method, request.accept).into_bytes(),
         ),
@@ -177,7 +177,7 @@ fn what_is_no_http_is_told_so() {
 
 #[test]
 fn who_sends_nothing_is_closed() {
-    let server = Running::new(Limits {
+    let server = Running::new(ServerLimits {
         first_byte: SOON,
         ..PATIENT
     });
@@ -192,7 +192,7 @@ fn who_sends_nothing_is_closed() {
 
 #[test]
 fn who_does_not_end_is_closed() {
-    let server = Running::new(Limits { whole: SOON, ..PATIENT });
+    let server = Running::new(ServerLimits { whole: SOON, ..PATIENT });
     let mut begun = server.connect();
     begun.write_all(b"GET / HTTP/1.1\r\n").unwrap();
     assert_eq!(rest(begun), "");
@@ -200,7 +200,7 @@ fn who_does_not_end_is_closed() {
 
 #[test]
 fn who_does_not_read_is_closed() {
-    let server = Running::new(Limits { whole: SOON, ..PATIENT });
+    let server = Running::new(ServerLimits { whole: SOON, ..PATIENT });
     let mut stream = server.connect();
     stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();
     // Others are answered meanwhile: nobody is waited for.
@@ -244,7 +244,7 @@ fn who_goes_away_makes_room() {
 proptest! {
     #[test]
     fn any_bytes_are_a_head_or_not(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
-        if let Head::Refused(answer) = head(&bytes) {
+        if let HttpHead::Refused(answer) = head(&bytes) {
             prop_assert!(answer.bytes(true).starts_with(b"HTTP/1.1 4"));
         }
     }

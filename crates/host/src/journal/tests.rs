@@ -26,8 +26,8 @@ impl Controller {
     }
 
     /// A journal as a killed process leaves it.
-    fn killed(&self, boot: Option<&str>, entries: &[Entry]) {
-        let mut owner = Owner::this("killed");
+    fn killed(&self, boot: Option<&str>, entries: &[JournalEntry]) {
+        let mut owner = JournalOwner::this("killed");
         owner.boot = boot.map_or(owner.boot, str::to_string);
         let text: String = std::iter::once(entry::line(&owner))
             .chain(entries.iter().map(entry::line))
@@ -44,16 +44,16 @@ fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-fn value(path: &Path, before: &str, set: &str) -> Entry {
-    Entry::Value {
+fn value(path: &Path, before: &str, set: &str) -> JournalEntry {
+    JournalEntry::Value {
         path: path.into(),
         before: before.into(),
         set: set.into(),
     }
 }
 
-fn reads(path: &Path, now: &str) -> Entry {
-    Entry::Reads {
+fn reads(path: &Path, now: &str) -> JournalEntry {
+    JournalEntry::Reads {
         path: path.into(),
         now: now.into(),
     }
@@ -64,8 +64,11 @@ fn settings_come_back_in_reverse_order() {
     let controller = Controller::new();
     let path = controller.setting("a", "1\n");
     let mut journal = controller.begin();
-    assert_eq!(journal.set(&path, "1").unwrap(), Set::AlreadySo);
-    assert_eq!(journal.set(&path, "2").unwrap(), Set::Changed { before: "1".into() });
+    assert_eq!(journal.set(&path, "1").unwrap(), SettingOutcome::AlreadySo);
+    assert_eq!(
+        journal.set(&path, "2").unwrap(),
+        SettingOutcome::Changed { before: "1".into() }
+    );
     journal.set(&path, "3").unwrap();
     assert_eq!(read_text(&path), "3");
     let told: Vec<String> = journal.finish().unwrap().iter().map(ToString::to_string).collect();
@@ -173,7 +176,11 @@ fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
     };
     controller.killed(
         Some("another"),
-        &[value(&path, "1", "2"), reads(&path, "2"), Entry::Loads { traces }],
+        &[
+            value(&path, "1", "2"),
+            reads(&path, "2"),
+            JournalEntry::Loads { traces },
+        ],
     );
     left_over(&controller.state).unwrap();
     assert_eq!(read_text(&path), "2");
@@ -220,7 +227,7 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
             .unwrap()
     };
     let (mut ours, mut other) = (sleep(), sleep());
-    let reused = Entry::Group {
+    let reused = JournalEntry::Group {
         leader: other.id() as i32,
         started: 1,
     };
@@ -244,7 +251,7 @@ fn an_instance_of_tracefs_that_a_killed_run_left_is_removed() {
     fs::create_dir(&instance).unwrap();
     controller.killed(
         None,
-        &[Entry::Tracing {
+        &[JournalEntry::Tracing {
             instance: instance.clone(),
         }],
     );
@@ -270,7 +277,7 @@ fn a_threads_scheduling_comes_back_unless_somebody_else_has_set_it_since() {
     let set = || {
         let mut journal = controller.begin();
         let was = journal.set_priority(&thread, 0).unwrap();
-        assert_eq!(was, Set::Changed { before: before.clone() });
+        assert_eq!(was, SettingOutcome::Changed { before: before.clone() });
         journal
     };
     let journal = set();
@@ -289,7 +296,7 @@ fn a_threads_scheduling_comes_back_unless_somebody_else_has_set_it_since() {
 
     program.kill().unwrap();
     program.wait().unwrap();
-    let gone = Entry::Scheduling {
+    let gone = JournalEntry::Scheduling {
         thread: "gone".into(),
         pid: thread.identity.pid,
         started: thread.identity.start,

@@ -1,7 +1,7 @@
 //! What a measurement needs of the machine: locked memory, no deep idle states, a CPU, a policy. What is refused becomes a
 //! warning that says what it does to the result.
 
-use crate::spec::{HostSpec, Scheduling};
+use crate::spec::{HostSpec, ThreadScheduling};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use worstcase_contract::Nanos;
@@ -10,15 +10,15 @@ use worstcase_plan::SchedulingPolicy;
 
 /// What the process holds while it measures; given back when dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldRights {
     locked: bool,
     /// The idle states' limit holds as long as this file is open.
     _dma_latency: Option<File>,
 }
 
-impl Held {
+impl HeldRights {
     /// Locks what memory is touched from now on, and keeps the CPUs out of deep idle states.
-    pub fn acquire(warnings: &mut Vec<String>) -> Held {
+    pub fn acquire(warnings: &mut Vec<String>) -> HeldRights {
         // Not the whole executable: pages are locked as they are touched, and the sampling loop touches all of its own first.
         let locked = memory::lock_on_touch();
         if let Err(e) = &locked {
@@ -26,14 +26,14 @@ impl Held {
                 "memory is not locked ({e}): page faults may be part of the samples; run as root, or give CAP_IPC_LOCK or `ulimit -l unlimited`"
             ));
         }
-        Held {
+        HeldRights {
             locked: locked.is_ok(),
             _dma_latency: no_deep_idle(warnings),
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldRights {
     fn drop(&mut self) {
         if self.locked {
             memory::unlock_all();
@@ -89,7 +89,7 @@ pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Re
     Ok(())
 }
 
-fn under(scheduling: Scheduling, interval: Nanos) -> io::Result<()> {
+fn under(scheduling: ThreadScheduling, interval: Nanos) -> io::Result<()> {
     match scheduling.policy() {
         SchedulingPolicy::Fifo => sched::Policy::fifo(scheduling.priority()).apply(),
         SchedulingPolicy::Rr => sched::Policy::round_robin(scheduling.priority()).apply(),

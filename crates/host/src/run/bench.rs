@@ -3,7 +3,7 @@
 use super::keep::{BOOT_ID, add_cpus, add_environment};
 use crate::HostError;
 use crate::HostSpec;
-use crate::message::{BenchDone, Done};
+use crate::message::{BenchDone, MeasurementEnd};
 use crate::state::boot_id;
 use worstcase_contract::bench::Bench;
 use worstcase_contract::record::RawRecord;
@@ -16,7 +16,7 @@ pub(super) fn keep(
     (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
     bench: Bench,
-    done: &Done,
+    done: &MeasurementEnd,
     taken: &BenchDone,
 ) -> Result<(), HostError> {
     let Some(last) = taken.samples.last() else {

@@ -1,15 +1,15 @@
 //! This machine as an executor: one measurement after the other, what is changed meanwhile in a journal.
 
-use super::io_scheduler::{self, Queue};
+use super::io_scheduler::{self, RequestQueue};
 use super::keep::keep;
-use super::matrix::Matrix;
-use super::measurement::{Watch, measure};
-use super::settings::Settings;
+use super::matrix::HostMatrix;
+use super::measurement::{MeasurementObserver, measure};
+use super::settings::AppliedSettings;
 use super::speed;
 use super::timerlat;
 use super::work_dir::work_dir;
 use crate::HostSpec;
-use crate::facts::Tree;
+use crate::facts::FileTree;
 use crate::journal::failures;
 use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
@@ -25,7 +25,7 @@ use worstcase_results::record::{Executor, Machine, Origin, Record, Run, Subject,
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {
-    matrix: Matrix,
+    matrix: HostMatrix,
     /// One a measurement.
     tasks: Vec<Task>,
     state: &'a StateFolder,
@@ -34,15 +34,19 @@ pub struct HostExecutor<'a> {
 }
 
 struct Session<'a> {
-    watch: Box<dyn Watch + Send + 'a>,
+    watch: Box<dyn MeasurementObserver + Send + 'a>,
     journal: Option<Journal>,
-    settings: Option<Settings>,
+    settings: Option<AppliedSettings>,
     tracing: Option<PathBuf>,
 }
 
 impl<'a> HostExecutor<'a> {
     /// For this matrix; `watch` is told of every measurement.
-    pub fn new(matrix: Matrix, state: &'a StateFolder, watch: Box<dyn Watch + Send + 'a>) -> HostExecutor<'a> {
+    pub fn new(
+        matrix: HostMatrix,
+        state: &'a StateFolder,
+        watch: Box<dyn MeasurementObserver + Send + 'a>,
+    ) -> HostExecutor<'a> {
         HostExecutor {
             tasks: matrix.tasks(),
             matrix,
@@ -89,7 +93,7 @@ impl Executor for HostExecutor<'_> {
             return Ok(());
         }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (journal, settings) = Settings::make(&self.matrix, self.state, "worstcase host run", |note| {
+        let (journal, settings) = AppliedSettings::make(&self.matrix, self.state, "worstcase host run", |note| {
             session.watch.note(note)
         })?;
         let journal = session.journal.insert(journal);
@@ -130,11 +134,11 @@ impl HostExecutor<'_> {
         journal.start_guard()?;
         let mut told = Vec::new();
         if let Some(mhz) = mhz {
-            speed::hold(&Tree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
+            speed::hold(&FileTree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
             told.push(speed::told(&spec.cpus, mhz));
         }
         if let Some(scheduler) = &spec.io_scheduler {
-            Queue::below(&self.matrix.work_parent)?.hold(&mut journal, scheduler)?;
+            RequestQueue::below(&self.matrix.work_parent)?.hold(&mut journal, scheduler)?;
             told.push(io_scheduler::told(scheduler));
         }
         Ok(Some((journal, told)))
@@ -166,7 +170,7 @@ impl HostExecutor<'_> {
             HostError::Storage(reason) => HostError::Storage(run.shown_in(&reason)),
             other => other,
         })?;
-        let mut applied = settings.as_ref().and_then(Settings::told);
+        let mut applied = settings.as_ref().and_then(AppliedSettings::told);
         if let Some((journal, set)) = held {
             finished(journal)?;
             applied.get_or_insert_default().extend(set);

@@ -1,7 +1,7 @@
 //! From what a measuring process left (a file of packed samples a CPU, and its last message) to records in the run folder.
 
 use super::rows::for_each_row;
-use crate::message::{CpuDone, Done, Seen};
+use crate::message::{CpuDone, MeasurementEnd, ThreadCounts};
 use crate::state::boot_id;
 use crate::{CpuList, HostError, HostSpec};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub fn keep(
     group: &mut CellGroup<'_>,
     (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
-    done: &Done,
+    done: &MeasurementEnd,
     cpu: &CpuDone,
 ) -> Result<(), HostError> {
     let id = CellId::new(
@@ -86,7 +86,7 @@ pub(crate) fn record(
     id: CellId,
     (subject, origin): (&Subject, &Origin),
     spec: &HostSpec,
-    done: &Done,
+    done: &MeasurementEnd,
     cpu: &CpuDone,
     sampled: Sampled,
 ) -> Result<Record, HostError> {
@@ -124,16 +124,16 @@ pub(crate) fn record(
 /// Periods that were due, or windows of `noise`.
 fn periods(cpu: &CpuDone) -> u32 {
     match cpu.seen {
-        Seen::Periods(periods) => periods.expected as u32,
-        Seen::Gaps { windows, .. } => windows,
+        ThreadCounts::Periods(periods) => periods.expected as u32,
+        ThreadCounts::Gaps { windows, .. } => windows,
     }
 }
 
 /// `rows` samples or gaps were kept; of gaps also their sum and the longest.
 fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accounting {
     match cpu.seen {
-        Seen::Periods(periods) => Accounting::Periods(periods),
-        Seen::Gaps { observed, lost, .. } => Accounting::Gaps(Gaps {
+        ThreadCounts::Periods(periods) => Accounting::Periods(periods),
+        ThreadCounts::Gaps { observed, lost, .. } => Accounting::Gaps(Gaps {
             observed_ns: observed.0,
             gaps: rows,
             lost,
@@ -143,7 +143,7 @@ fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accountin
     }
 }
 
-fn cause(c: &crate::message::Cause) -> Cause {
+fn cause(c: &crate::message::GapCause) -> Cause {
     Cause {
         name: c.name.clone(),
         count: c.count,
@@ -175,11 +175,11 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
 /// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
 pub const BOOT_ID: &str = "boot_id";
 
-fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> BTreeMap<String, String> {
+fn environment(spec: &HostSpec, done: &MeasurementEnd, cpu: &CpuDone) -> BTreeMap<String, String> {
     let mut environment = done.environment.clone();
     let measured = match cpu.seen {
-        Seen::Periods(periods) => Nanos(spec.interval.0 * periods.expected),
-        Seen::Gaps { observed, .. } => observed,
+        ThreadCounts::Periods(periods) => Nanos(spec.interval.0 * periods.expected),
+        ThreadCounts::Gaps { observed, .. } => observed,
     };
     environment.insert(BOOT_ID.to_string(), boot_id());
     add_cpus(&mut environment, spec);
@@ -203,7 +203,7 @@ pub(super) fn add_cpus(environment: &mut BTreeMap<String, String>, spec: &HostSp
 /// Adds what is known of every measurement.
 pub(super) fn add_environment(
     environment: &mut BTreeMap<String, String>,
-    done: &Done,
+    done: &MeasurementEnd,
     measured: Nanos,
     steal: Option<Nanos>,
 ) {
@@ -224,7 +224,7 @@ pub(super) fn add_environment(
     add(ENDED_EARLY, done.stopped.then(|| ended_early(done).to_string()));
 }
 
-fn ended_early(done: &Done) -> &'static str {
+fn ended_early(done: &MeasurementEnd) -> &'static str {
     match (done.broke, done.full) {
         (true, _) => "break",
         (_, true) => "disk",
@@ -233,14 +233,14 @@ fn ended_early(done: &Done) -> &'static str {
 }
 
 /// What the first pass over the rows gave, besides the file.
-struct Written {
+struct WrittenRows {
     rows: u64,
     accounting: Accounting,
     digest: String,
     first: [FirstPass; Quantity::ALL.len()],
 }
 
-fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<Written> {
+fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<WrittenRows> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
     let mut rows = 0;
     let mut digest = RunningDigest::new(periods(cpu));
@@ -263,7 +263,7 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
         .finish(&accounting)?
         .into_inner()
         .map_err(io::IntoInnerError::into_error)?;
-    Ok(Written {
+    Ok(WrittenRows {
         rows,
         accounting,
         digest: digest.finish(),

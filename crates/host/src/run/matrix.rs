@@ -10,7 +10,7 @@ use worstcase_results::record::{CellEntry, Machine, Origin, Subject, Task};
 
 /// What is going to be measured.
 #[derive(Debug)]
-pub struct Matrix {
+pub struct HostMatrix {
     /// This machine.
     pub subject: Subject,
     /// The measurements; their folders are filled in when each begins.
@@ -29,7 +29,7 @@ pub struct Matrix {
     pub chrt: ThreadPriorities,
 }
 
-impl Matrix {
+impl HostMatrix {
     /// The measurements, in order.
     pub fn tasks(&self) -> Vec<Task> {
         let task = |spec| Task {

@@ -1,14 +1,14 @@
 //! Where and when: what a record keeps of this machine.
 
-use crate::Facts;
-use crate::doctor::{AppliedFinding, Finding, Level};
+use crate::MachineFacts;
+use crate::doctor::{AppliedFinding, Finding, FindingLevel};
 use crate::facts::isolation::Isolation;
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 use worstcase_results::record::{Found, Origin, WasSet};
 
 /// Before anything is applied; the times are filled in around each measurement.
-pub fn of(facts: &Facts, findings: &[Finding]) -> Origin {
+pub fn of(facts: &MachineFacts, findings: &[Finding]) -> Origin {
     let identity = &facts.identity;
     let now = Utc::now();
     let governors = facts.power.governors.iter();
@@ -40,10 +40,10 @@ pub fn was_set(outcomes: &[AppliedFinding]) -> Vec<WasSet> {
 
 fn found(finding: &Finding) -> Option<Found> {
     let level = match finding.level {
-        Level::Harmful => "harmful",
-        Level::Notice => "notice",
-        Level::NotKnown => "not-known",
-        Level::Good => return None,
+        FindingLevel::Harmful => "harmful",
+        FindingLevel::Notice => "notice",
+        FindingLevel::NotKnown => "not-known",
+        FindingLevel::Good => return None,
     };
     Some(Found {
         id: finding.id.to_string(),

@@ -1,13 +1,13 @@
 //! This machine as a subject.
 
-use crate::Facts;
+use crate::MachineFacts;
 use std::collections::BTreeMap;
 use std::fs;
 use worstcase_base::digest::sha256_hex;
 use worstcase_results::record::{HostMachine, Kernel, Machine, Preempt, Subject};
 
 /// Of what is known of it, and what the kernel says of itself ([`worstcase_instruments::probes::environment`]).
-pub fn of(facts: &Facts, environment: &BTreeMap<String, String>) -> Subject {
+pub fn of(facts: &MachineFacts, environment: &BTreeMap<String, String>) -> Subject {
     let get = |key: &str| environment.get(key).cloned().unwrap_or_default();
     let release = get("release");
     let model = facts.kernel.preemption.model;

@@ -1,6 +1,6 @@
 //! Which timer wakes a measuring thread: the one that was asked for, if it can, or the probe's usual one.
 
-use crate::{Facts, HostError};
+use crate::{HostError, MachineFacts};
 use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::sys::rtc;
 use worstcase_plan::{Method, PreemptName, SchedulingPolicy, TimerKind};
@@ -15,7 +15,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    pub fn of(facts: &Facts) -> Clocks {
+    pub fn of(facts: &MachineFacts) -> Clocks {
         Clocks {
             has_rtc: rtc::device().is_some(),
             in_threads: facts.kernel.preemption.model == Some(PreemptName::Rt),

@@ -2,7 +2,7 @@
 
 use crate::HostError;
 use crate::HostSpec;
-use crate::message::{CpuDone, Done, Seen, Segment, Taken};
+use crate::message::{CpuDone, MeasurementEnd, Taken, ThreadCounts, WatchSegment};
 use crate::run::keep::{Sampled, record};
 use worstcase_contract::Nanos;
 use worstcase_results::record::build::samples_file;
@@ -22,7 +22,7 @@ pub struct KeptCell {
 
 /// The cells of a segment; none if no period of it was due yet.
 pub fn cells(
-    segment: &Segment,
+    segment: &WatchSegment,
     spec: &HostSpec,
     selection: Selection,
     measured: (&Subject, &Origin),
@@ -30,7 +30,7 @@ pub fn cells(
     let cpus = segment.done.cpus.iter().zip(&segment.taken);
     let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
     due.map(|(cpu, taken)| {
-        let done = Done {
+        let done = MeasurementEnd {
             stopped: !segment.ended || expected(cpu) < u64::from(spec.periods),
             ..segment.done.clone()
         };
@@ -45,8 +45,8 @@ pub fn cells(
 
 fn expected(cpu: &CpuDone) -> u64 {
     match cpu.seen {
-        Seen::Periods(periods) => periods.expected,
-        Seen::Gaps { windows, .. } => u64::from(windows),
+        ThreadCounts::Periods(periods) => periods.expected,
+        ThreadCounts::Gaps { windows, .. } => u64::from(windows),
     }
 }
 
@@ -54,11 +54,11 @@ fn cell(
     spec: &HostSpec,
     selection: Selection,
     (subject, origin): (&Subject, &Origin),
-    done: &Done,
+    done: &MeasurementEnd,
     cpu: &CpuDone,
     taken: &Taken,
 ) -> Result<CellResult, HostError> {
-    let Seen::Periods(periods) = cpu.seen else {
+    let ThreadCounts::Periods(periods) = cpu.seen else {
         return Err(HostError::Contradiction("a segment has periods, and no gaps".into()));
     };
     let (load, probe) = (spec.load.to_string(), spec.probe.to_string());

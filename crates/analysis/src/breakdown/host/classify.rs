@@ -6,27 +6,27 @@ use crate::breakdown::roles;
 use crate::breakdown::spans::{CodePlace, Span, SpanKind};
 use crate::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_contract::Nanos;
-use worstcase_host::trace::timeline::{Owner, Stretch};
-use worstcase_host::trace::{Context, Parts, Snapshot};
+use worstcase_host::trace::timeline::{StretchOwner, TimeStretch};
+use worstcase_host::trace::{CpuContext, EventSnapshot, LatenessParts};
 use worstcase_lab::execution::Symbols;
 
 /// What is needed to decide.
 pub struct HostClassifier<'a> {
     /// The recording.
-    pub snapshot: &'a Snapshot,
+    pub snapshot: &'a EventSnapshot,
     /// Names of the kernel's code.
     pub symbols: &'a Symbols,
     /// Its points.
     pub points: &'a HostMilestones,
     /// An ordinary sample's parts.
-    pub ordinary: &'a Parts,
+    pub ordinary: &'a LatenessParts,
     /// Whether this kernel preempts itself at any instruction.
     pub preempts: bool,
 }
 
 impl HostClassifier<'_> {
     /// The spans of a stretch: more than one where an ordinary part ends and a delay begins.
-    pub fn spans(&self, stretch: &Stretch) -> Vec<Span> {
+    pub fn spans(&self, stretch: &TimeStretch) -> Vec<Span> {
         let (p, ordinary) = (self.points, self.ordinary);
         let due = self.snapshot.ask.due;
         let cuts = [
@@ -40,12 +40,12 @@ impl HostClassifier<'_> {
         let mut ends: Vec<Nanos> = cuts.into_iter().flatten().filter(inside).collect();
         ends.extend([stretch.start, stretch.end]);
         ends.sort_unstable();
-        let pieces = ends.windows(2).map(|ends| Stretch {
+        let pieces = ends.windows(2).map(|ends| TimeStretch {
             start: ends[0],
             end: ends[1],
             ..*stretch
         });
-        let span = |piece: Stretch| {
+        let span = |piece: TimeStretch| {
             let (what, chain) = (self.kind(&piece), self.chain(&piece));
             let in_chain = || roles::innermost_call(chain.iter().rev().map(|f| f.function.as_str()));
             Span {
@@ -71,16 +71,16 @@ impl HostClassifier<'_> {
         pieces.map(span).collect()
     }
 
-    fn kind(&self, s: &Stretch) -> SpanKind {
+    fn kind(&self, s: &TimeStretch) -> SpanKind {
         let woken = self.points.woken;
         let is_before_wake = woken.is_some_and(|woken| s.end <= woken);
         let is_waking =
             self.points.entered.is_some_and(|at| s.start >= at) && self.points.left.is_some_and(|left| s.end <= left);
         match s.owner {
-            Owner::Unknown => SpanKind::Unexplained,
-            Owner::Nmi => other("nmi"),
-            Owner::Context(Context::Soft(_)) => SpanKind::SoftIrq,
-            Owner::Context(Context::TimerFunction { function, .. }) => {
+            StretchOwner::Unknown => SpanKind::Unexplained,
+            StretchOwner::Nmi => other("nmi"),
+            StretchOwner::Context(CpuContext::Soft(_)) => SpanKind::SoftIrq,
+            StretchOwner::Context(CpuContext::TimerFunction { function, .. }) => {
                 let is_ours = self.points.function_began.is_some_and(|began| s.start >= began);
                 match is_ours && woken.is_some() {
                     true if is_before_wake => SpanKind::WakeUp,
@@ -88,19 +88,19 @@ impl HostClassifier<'_> {
                     _ => other(&self.name(function)),
                 }
             }
-            Owner::Context(Context::Timer) => match is_waking {
+            StretchOwner::Context(CpuContext::Timer) => match is_waking {
                 true if is_before_wake => SpanKind::IrqHandler,
                 true => SpanKind::IrqExit,
                 false => other("local_timer"),
             },
-            Owner::Context(context) => other(&context.to_string()),
-            Owner::Thread if s.thread.tid == self.snapshot.ask.tid => self.probe(s),
-            Owner::Thread => self.thread(s, is_before_wake),
+            StretchOwner::Context(context) => other(&context.to_string()),
+            StretchOwner::Thread if s.thread.tid == self.snapshot.ask.tid => self.probe(s),
+            StretchOwner::Thread => self.thread(s, is_before_wake),
         }
     }
 
     /// The probe itself.
-    fn probe(&self, s: &Stretch) -> SpanKind {
+    fn probe(&self, s: &TimeStretch) -> SpanKind {
         let is_returned = self.points.returned.is_some_and(|at| s.start >= at);
         match is_returned || self.points.switched.is_none() && self.points.returned.is_none() {
             true => SpanKind::UserProbe,
@@ -109,7 +109,7 @@ impl HostClassifier<'_> {
     }
 
     /// Another thread, or the kernel on its behalf.
-    fn thread(&self, s: &Stretch, is_before_wake: bool) -> SpanKind {
+    fn thread(&self, s: &TimeStretch, is_before_wake: bool) -> SpanKind {
         let p = self.points;
         let Some(woken) = p.woken else {
             return SpanKind::Unexplained;
@@ -141,7 +141,7 @@ impl HostClassifier<'_> {
         }
     }
 
-    fn other_thread(&self, s: &Stretch) -> SpanKind {
+    fn other_thread(&self, s: &TimeStretch) -> SpanKind {
         SpanKind::OtherThread {
             task: task(&s.thread),
             owns_lock: false,
@@ -150,7 +150,7 @@ impl HostClassifier<'_> {
     }
 
     /// The timer is due and its interrupt has not come.
-    fn not_interrupted(&self, s: &Stretch, entered: Nanos) -> SpanKind {
+    fn not_interrupted(&self, s: &TimeStretch, entered: Nanos) -> SpanKind {
         // Up to twice as long as ordinary is no delay.
         let ordinary = self.ordinary.irq_latency;
         let late = entered - self.snapshot.ask.due;
@@ -170,7 +170,7 @@ impl HostClassifier<'_> {
     }
 
     /// What is known of where it was: the chain of a timer interrupt that came into it.
-    fn chain(&self, s: &Stretch) -> Vec<StackFrame> {
+    fn chain(&self, s: &TimeStretch) -> Vec<StackFrame> {
         let frame = |function: String, kind| StackFrame {
             function,
             module: None,
@@ -178,17 +178,19 @@ impl HostClassifier<'_> {
             source: None,
         };
         match s.owner {
-            Owner::Thread if s.thread.tid == self.snapshot.ask.tid => Vec::new(),
-            Owner::Thread => {
+            StretchOwner::Thread if s.thread.tid == self.snapshot.ask.tid => Vec::new(),
+            StretchOwner::Thread => {
                 let interrupted = self.points.interrupted.as_ref().filter(|i| i.tid == s.thread.tid);
                 interrupted.map(|i| i.chain.clone()).unwrap_or_default()
             }
-            Owner::Context(context @ Context::Soft(_)) => vec![frame(context.to_string(), FrameKind::SoftIrq)],
-            Owner::Context(Context::TimerFunction { function, .. }) => {
+            StretchOwner::Context(context @ CpuContext::Soft(_)) => {
+                vec![frame(context.to_string(), FrameKind::SoftIrq)]
+            }
+            StretchOwner::Context(CpuContext::TimerFunction { function, .. }) => {
                 vec![frame(self.name(function), FrameKind::Function)]
             }
-            Owner::Context(context) => vec![frame(context.to_string(), FrameKind::Interrupt)],
-            Owner::Nmi | Owner::Unknown => Vec::new(),
+            StretchOwner::Context(context) => vec![frame(context.to_string(), FrameKind::Interrupt)],
+            StretchOwner::Nmi | StretchOwner::Unknown => Vec::new(),
         }
     }
 

@@ -25,9 +25,9 @@ use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask
 use classify::HostClassifier;
 use points::HostMilestones;
 use worstcase_contract::Nanos;
-use worstcase_host::trace::events::Thread;
-use worstcase_host::trace::timeline::{Stretch, Timeline};
-use worstcase_host::trace::{Parts, Snapshot, What};
+use worstcase_host::trace::events::TracedThread;
+use worstcase_host::trace::timeline::{TimeStretch, Timeline};
+use worstcase_host::trace::{EventSnapshot, LatenessParts, TracedChange};
 use worstcase_lab::execution::Symbols;
 
 /// What is known of a sample beside its recording.
@@ -36,14 +36,14 @@ pub struct HostSurroundings {
     /// How long an ordinary sample takes: the cell's minimum.
     pub floor: Nanos,
     /// The parts of an ordinary sample: beyond them something else takes the time.
-    pub ordinary: Parts,
+    pub ordinary: LatenessParts,
     /// The same load on other subjects, if there are.
     pub peers: Vec<Peer>,
 }
 
 /// Makes the breakdown of a recording; `sample.latency_ns` must be the recording's.
 pub fn tell(
-    snapshot: &Snapshot,
+    snapshot: &EventSnapshot,
     symbols: &Symbols,
     sample: ExplainedSample,
     around: &HostSurroundings,
@@ -96,7 +96,7 @@ pub fn tell(
 }
 
 /// What the sample's CPU ran from due time to sample.
-fn stretches(snapshot: &Snapshot) -> Vec<Stretch> {
+fn stretches(snapshot: &EventSnapshot) -> Vec<TimeStretch> {
     let ask = snapshot.ask;
     let mut timeline = Timeline::default();
     let mut found = Vec::new();
@@ -104,7 +104,7 @@ fn stretches(snapshot: &Snapshot) -> Vec<Stretch> {
         timeline.feed(&event.event(), |stretch| found.push(stretch));
     }
     found.extend(timeline.end(ask.now, ask.tid));
-    let clipped = found.into_iter().map(|s| Stretch {
+    let clipped = found.into_iter().map(|s| TimeStretch {
         start: s.start.max(ask.due),
         end: s.end.min(ask.now),
         ..s
@@ -152,7 +152,7 @@ fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {
     Span::unexplained(from - due, to - from, None)
 }
 
-fn task(thread: &Thread) -> KernelTask {
+fn task(thread: &TracedThread) -> KernelTask {
     KernelTask {
         pid: thread.tid,
         comm: thread.comm.to_string(),
@@ -160,18 +160,18 @@ fn task(thread: &Thread) -> KernelTask {
 }
 
 /// The threads that the recording's switches name.
-fn threads(snapshot: &Snapshot) -> Vec<Thread> {
+fn threads(snapshot: &EventSnapshot) -> Vec<TracedThread> {
     let switched = snapshot.events.iter().filter_map(|event| match event.what {
-        What::Switch { from, to, .. } => Some([from, to]),
+        TracedChange::Switch { from, to, .. } => Some([from, to]),
         _ => None,
     });
     switched.flatten().collect()
 }
 
-fn notes(snapshot: &Snapshot, spans: &[Span]) -> Vec<String> {
+fn notes(snapshot: &EventSnapshot, spans: &[Span]) -> Vec<String> {
     let ask = snapshot.ask;
     let mut notes = Vec::new();
-    let is_lost = |what| matches!(what, What::Lost { since, .. } if since <= ask.now);
+    let is_lost = |what| matches!(what, TracedChange::Lost { since, .. } if since <= ask.now);
     if snapshot.events.iter().any(|e| e.at >= ask.due && is_lost(e.what)) {
         notes.push("events were lost: the trace's ring was full".to_string());
     }

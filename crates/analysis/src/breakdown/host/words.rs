@@ -3,13 +3,13 @@
 use super::points::HostMilestones;
 use crate::breakdown::cause::{CauseParts, Mechanism};
 use crate::breakdown::spans::{KernelTask, SpanKind, in_call};
-use worstcase_host::trace::events::Thread;
+use worstcase_host::trace::events::TracedThread;
 
 /// Priorities below this are real-time ones (MAX_RT_PRIO).
 const REAL_TIME: i32 = 100;
 
 /// What happened; `threads` tells priorities.
-pub fn words(cause: &CauseParts, points: &HostMilestones, threads: &[Thread]) -> String {
+pub fn words(cause: &CauseParts, points: &HostMilestones, threads: &[TracedThread]) -> String {
     let span = cause.longest;
     let who = match span.task.pid {
         0 => "the idle task".to_string(),
@@ -68,7 +68,7 @@ fn unexplained(cause: &CauseParts, points: &HostMilestones, who: &str) -> String
     }
 }
 
-fn with_priority(task: &KernelTask, threads: &[Thread]) -> String {
+fn with_priority(task: &KernelTask, threads: &[TracedThread]) -> String {
     let found = threads.iter().find(|t| t.tid == task.pid).map(|t| t.priority);
     match found {
         Some(priority) if priority < 0 => format!("the deadline thread {}", task.named()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use worstcase_base::format::is_file_name;
 use worstcase_base::utc::Utc;
-use worstcase_host::facts::Tree;
+use worstcase_host::facts::FileTree;
 use worstcase_host::facts::identity::host_name;
 
 /// Longest part of a host's name in a folder's.
@@ -34,7 +34,7 @@ pub fn titled(title: &str) -> String {
 }
 
 fn host() -> String {
-    host_name(&Tree::at(Path::new("/")))
+    host_name(&FileTree::at(Path::new("/")))
 }
 
 fn named(kept: &str, host: &str, now: Utc) -> String {

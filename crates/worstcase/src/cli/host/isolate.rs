@@ -13,8 +13,8 @@ use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_base::output::OutputFolder;
 use worstcase_contract::Nanos;
-use worstcase_host::isolate::{Asked, Observed, Occupy, observe};
-use worstcase_host::{CpuList, Facts, HostError};
+use worstcase_host::isolate::{IsolationRequest, ObservedEntries, Occupy, observe};
+use worstcase_host::{CpuList, HostError, MachineFacts};
 use worstcase_report::isolate::{json, terminal};
 use worstcase_report::terminal::Style;
 
@@ -79,7 +79,7 @@ fn exclude_help() -> String {
 
 /// Runs the command.
 pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
-    let facts = Facts::of(Path::new("/"));
+    let facts = MachineFacts::of(Path::new("/"));
     let asked = asked(args, &facts)?;
     let output = args.output.as_deref().map(new_folder).transpose()?;
     let stop = stop::on_signals()?;
@@ -104,7 +104,7 @@ pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
         .map_or(ExitCode::SUCCESS, |j| ExitCode::from(j.outcome.exit_code())))
 }
 
-fn asked(args: &IsolateArgs, facts: &Facts) -> Result<Asked, HostError> {
+fn asked(args: &IsolateArgs, facts: &MachineFacts) -> Result<IsolationRequest, HostError> {
     let cpus = args.cpus.clone().unwrap_or_else(|| facts.isolation.cpus());
     if cpus.is_empty() {
         let none = "no CPU of this machine is isolated: name those that you keep for a program, e.g. --cpus 2-3";
@@ -115,7 +115,7 @@ fn asked(args: &IsolateArgs, facts: &Facts) -> Result<Asked, HostError> {
             "--time 0s observes nothing: name a time, e.g. --time 10s".into(),
         ));
     }
-    Ok(Asked {
+    Ok(IsolationRequest {
         cpus,
         time: args.time,
         occupy: match args.occupy {
@@ -143,7 +143,7 @@ fn new_folder(folder: &Path) -> Result<OutputFolder, HostError> {
     }
 }
 
-fn named(args: &IsolateArgs, facts: &Facts, observed: Observed) -> IsolationAnswer {
+fn named(args: &IsolateArgs, facts: &MachineFacts, observed: ObservedEntries) -> IsolationAnswer {
     let names = running_kernel();
     let machine = IsolatedMachine {
         tickless: facts.isolation.tickless.clone(),

@@ -6,7 +6,7 @@ use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_host::run::Watch;
+use worstcase_host::run::MeasurementObserver;
 
 /// Between two lines of one measurement.
 const EVERY: Nanos = Nanos(10_000_000_000);
@@ -14,7 +14,7 @@ const EVERY: Nanos = Nanos(10_000_000_000);
 /// Nothing but what has to be known.
 pub struct Quiet;
 
-impl Watch for Quiet {
+impl MeasurementObserver for Quiet {
     fn note(&mut self, note: &str) {
         eprintln!("worstcase: {note}");
     }
@@ -50,7 +50,7 @@ impl Lines {
     }
 }
 
-impl Watch for Lines {
+impl MeasurementObserver for Lines {
     fn note(&mut self, note: &str) {
         Quiet.note(note);
     }

@@ -22,7 +22,7 @@ use worstcase_base::ExitKind;
 use worstcase_base::progress::Silent;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
-use worstcase_host::run::{HostExecutor, Watch};
+use worstcase_host::run::{HostExecutor, MeasurementObserver};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{Experiment, ExperimentPlan, Venue};
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
@@ -170,7 +170,7 @@ fn tell_short(run: &Run) -> Result<(), Error> {
 }
 
 /// What is shown meanwhile.
-fn watch(view: &View, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn Watch + Send> {
+fn watch(view: &View, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn MeasurementObserver + Send> {
     match () {
         () if is_quiet() => Box::new(Quiet),
         () if !view.plain && live::is_usable() => Box::new(Live::new(criterion, stop.clone())),

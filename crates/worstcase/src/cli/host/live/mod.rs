@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 use worstcase_contract::Nanos;
 use worstcase_host::HostSpec;
 use worstcase_host::message::Message;
-use worstcase_host::run::Watch;
+use worstcase_host::run::MeasurementObserver;
 
 /// The whole screen; lines where there is none to be had.
 pub struct Live {
@@ -57,7 +57,7 @@ impl Live {
     }
 }
 
-impl Watch for Live {
+impl MeasurementObserver for Live {
     fn note(&mut self, note: &str) {
         let line = format!("worstcase: {note}");
         match self.view {

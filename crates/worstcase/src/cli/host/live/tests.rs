@@ -11,7 +11,7 @@ use ratatui::style::Color;
 use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
 use worstcase_contract::record::Work;
-use worstcase_host::message::{CpuStats, Done, Message};
+use worstcase_host::message::{CpuStats, MeasurementEnd, Message};
 
 const PLAIN: Looks = Looks {
     colour: false,
@@ -147,7 +147,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             cpus,
             work
         }),
-        Just(Message::Done(Box::<Done>::default())),
+        Just(Message::Done(Box::<MeasurementEnd>::default())),
         Just(Message::Failed {
             reason: String::new(),
             missing: false,

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use worstcase_host::CpuList;
 use worstcase_host::facts::cgroup::Version;
 use worstcase_host::facts::container::Container;
-use worstcase_host::facts::disks::Disk;
-use worstcase_host::facts::identity::Identity;
+use worstcase_host::facts::disks::DiskFacts;
+use worstcase_host::facts::identity::MachineIdentity;
 use worstcase_host::facts::interrupts::Interrupts;
 use worstcase_host::facts::isolation::Isolation;
 use worstcase_host::facts::power::Power;
 use worstcase_host::facts::rights::Rights;
-use worstcase_host::facts::scheduling::{Scheduling, Watchdogs};
+use worstcase_host::facts::scheduling::{SchedulerFacts, Watchdogs};
 use worstcase_host::facts::virtualization::Virtualization;
-use worstcase_host::facts::{Facts, cgroup, clock, cpu, kernel, memory};
+use worstcase_host::facts::{MachineFacts, cgroup, clock, cpu, kernel, memory};
 
 type Line = (String, Option<String>);
 
-pub(super) fn groups(facts: &Facts) -> Vec<(&'static str, Vec<Line>)> {
+pub(super) fn groups(facts: &MachineFacts) -> Vec<(&'static str, Vec<Line>)> {
     vec![
         ("Machine", identity(&facts.identity)),
         ("Processor", cpu(&facts.cpu, &facts.busy_percent)),
@@ -36,7 +36,7 @@ pub(super) fn groups(facts: &Facts) -> Vec<(&'static str, Vec<Line>)> {
     ]
 }
 
-fn identity(identity: &Identity) -> Vec<Line> {
+fn identity(identity: &MachineIdentity) -> Vec<Line> {
     vec![
         line("host name", identity.host.as_ref()),
         line("system", identity.system.as_ref()),
@@ -65,7 +65,7 @@ fn joined(items: impl IntoIterator<Item = String>) -> String {
     items.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn cpu(cpu: &cpu::Cpu, busy: &BTreeMap<u32, f64>) -> Vec<Line> {
+fn cpu(cpu: &cpu::CpuFacts, busy: &BTreeMap<u32, f64>) -> Vec<Line> {
     let counted = |count: Option<usize>, what: &str| match count? {
         1 => Some(format!("1 {what}")),
         n => Some(format!("{n} {what}s")),
@@ -118,7 +118,7 @@ fn clock(clock: &clock::ClockSource) -> Vec<Line> {
     ]
 }
 
-fn kernel(kernel: &kernel::Kernel) -> Vec<Line> {
+fn kernel(kernel: &kernel::RunningKernel) -> Vec<Line> {
     let preemption = &kernel.preemption;
     let model = match preemption.model {
         Some(model) => format!("{model} ({})", preemption.how),
@@ -184,7 +184,7 @@ fn power(power: &Power) -> Vec<Line> {
     ]
 }
 
-fn scheduling(scheduling: &Scheduling, watchdogs: &Watchdogs) -> Vec<Line> {
+fn scheduling(scheduling: &SchedulerFacts, watchdogs: &Watchdogs) -> Vec<Line> {
     let real_time = scheduling.rt_runtime_us.zip(scheduling.rt_period_us);
     let real_time = real_time.map(|(runtime, period)| match runtime {
         ..0 => "without limit".into(),
@@ -227,7 +227,7 @@ fn interrupts(interrupts: &Interrupts) -> Vec<Line> {
     lines
 }
 
-fn memory(memory: &memory::Memory) -> Vec<Line> {
+fn memory(memory: &memory::MemoryFacts) -> Vec<Line> {
     let mb = |kb: Option<u64>| kb.map(|kb| format!("{} MB", kb / 1024));
     let area = |area: &memory::Swap| {
         format!(
@@ -348,7 +348,7 @@ fn container(container: &Container) -> Vec<Line> {
     ]
 }
 
-fn disk(disk: &Disk) -> Line {
+fn disk(disk: &DiskFacts) -> Line {
     let parts = [
         Some(format!("{:.1} GB", disk.size_bytes as f64 / 1e9)),
         disk.scheduler.as_ref().map(|name| format!("scheduler {name}")),

@@ -20,7 +20,7 @@ use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
-use worstcase_host::watch::{Order, run as watch};
+use worstcase_host::watch::{WatchOrder, run as watch};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Venue};
 use worstcase_results::record::Selection;
@@ -131,7 +131,7 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         }
     }
     let experiment = args.experiment()?;
-    let order = Order {
+    let order = WatchOrder {
         matrix: matrix(&experiment)?,
         plan: ExperimentPlan::new(TITLE, experiment),
         folder: args.output.clone().unwrap_or_else(|| folder::new("watch")),

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use worstcase_base::output;
 use worstcase_host::HostError;
 use worstcase_host::cpus::stay_off;
-use worstcase_host::http::message::{Answer, Request};
-use worstcase_host::http::{LIMITS, Server};
+use worstcase_host::http::message::{HttpAnswer, HttpRequest};
+use worstcase_host::http::{HttpServer, LIMITS};
 use worstcase_report::metrics::{Form, Watched};
 
 /// Between two writings of the file.
@@ -73,7 +73,7 @@ impl Served {
             };
             HostError::Argument(format!("--metrics: cannot listen on {at}: {e}; {remedy}"))
         };
-        let mut server = Server::open(at, LIMITS).map_err(refused)?;
+        let mut server = HttpServer::open(at, LIMITS).map_err(refused)?;
         let address = server.address().map_err(refused)?;
         let worker = Worker::start(cpus, move |over| {
             server.serve(over, |request| answer(request, &watched))
@@ -90,14 +90,14 @@ impl Served {
     }
 }
 
-fn answer(request: &Request<'_>, watched: &Shared) -> Answer {
+fn answer(request: &HttpRequest<'_>, watched: &Shared) -> HttpAnswer {
     match (request.method, request.path) {
         ("GET" | "HEAD", "/metrics") => {
             let form = Form::wanted(request.accept);
-            Answer::found(form.content_type(), told(watched, form))
+            HttpAnswer::found(form.content_type(), told(watched, form))
         }
-        ("GET" | "HEAD", _) => Answer::text("404 Not Found", "metrics are at /metrics\n"),
-        _ => Answer::text("405 Method Not Allowed", "ask with GET\n"),
+        ("GET" | "HEAD", _) => HttpAnswer::text("404 Not Found", "metrics are at /metrics\n"),
+        _ => HttpAnswer::text("405 Method Not Allowed", "ask with GET\n"),
     }
 }
 
