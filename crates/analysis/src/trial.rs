@@ -37,7 +37,7 @@ pub struct Tried {
     /// The median of these.
     pub median_ns: Nanos,
     /// How sure that is.
-    pub interval: Option<interval::Interval>,
+    pub interval: Option<interval::MedianInterval>,
     /// Its maxima, divided by those of the machine as it is.
     pub ratio: Option<Shift>,
     /// Probability of such a difference by chance, beside the others.

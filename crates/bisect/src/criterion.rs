@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
-use worstcase_results::compare::side::Figures;
+use worstcase_results::compare::side::DistributionFigures;
 
 /// What is looked at of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ const MEASURES: [(&str, BisectedMeasure); 3] = [
 
 impl BisectedMeasure {
     /// Of the seeds of a cell; none if one of them does not bear it.
-    pub fn of(self, seeds: &[Figures]) -> Option<Nanos> {
-        let one = |figures: &Figures| match self {
+    pub fn of(self, seeds: &[DistributionFigures]) -> Option<Nanos> {
+        let one = |figures: &DistributionFigures| match self {
             BisectedMeasure::Median => figures.median,
             BisectedMeasure::P99 => figures.p99,
             BisectedMeasure::Max => Some(figures.max),
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_measure_over_the_seeds() {
-        let seed = |us: u64, p99: bool| Figures {
+        let seed = |us: u64, p99: bool| DistributionFigures {
             median: Some(Nanos(us)),
             p99: p99.then_some(Nanos(10 * us)),
             max: Nanos(100 * us),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_results::compare::Side;
-use worstcase_results::compare::side::Group;
+use worstcase_results::compare::side::SeedGroup;
 use worstcase_results::record::{Run, RunError, Subject, SubjectId};
 
 /// A cell of a kernel, all its seeds.
@@ -26,8 +26,8 @@ pub fn of_run(run: &Run, measure: BisectedMeasure) -> Result<Vec<KernelFigure>, 
     Ok(side.cells.iter().map(|cell| of_cell(&side, cell, measure)).collect())
 }
 
-fn of_cell(side: &Side, cell: &Group, measure: BisectedMeasure) -> KernelFigure {
-    let first = |seed: &worstcase_results::compare::side::Seed| seed.quantities.values().next().copied();
+fn of_cell(side: &Side, cell: &SeedGroup, measure: BisectedMeasure) -> KernelFigure {
+    let first = |seed: &worstcase_results::compare::side::SeedResult| seed.quantities.values().next().copied();
     let seeds: Option<Vec<_>> = cell.seeds.iter().map(first).collect();
     KernelFigure {
         cell: format!(

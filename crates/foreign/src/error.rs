@@ -3,7 +3,7 @@
 use super::ForeignFormat;
 use std::path::PathBuf;
 use worstcase_base::ExitKind;
-use worstcase_results::record::BuildError;
+use worstcase_results::record::RecordBuildError;
 
 /// Why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum ImportError {
         /// Which.
         file: String,
         /// Why.
-        source: BuildError,
+        source: RecordBuildError,
     },
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::IoDetails;
-use worstcase_results::record::{Beyond, Gaps, MOST, Quantity, Rounding};
+use worstcase_results::record::{Beyond, GapAccount, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
 /// All of a file. What it does not tell is absent.
@@ -110,7 +110,7 @@ pub struct ThreadSeries {
     /// What it measured.
     pub quantities: BTreeMap<Quantity, SeriesValues>,
     /// Of osnoise: sums without single gaps.
-    pub gaps: Option<Gaps>,
+    pub gaps: Option<GapAccount>,
     /// How many operations there were, where no quantity tells.
     pub taken: Option<u64>,
     /// Of work with files: what it did.

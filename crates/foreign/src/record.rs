@@ -8,8 +8,9 @@ use worstcase_contract::Nanos;
 use worstcase_contract::bench::Details;
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
-    Accounting, BuildError, Cell, CellId, CellResult, Foreign, ForeignMachine, Kernel, Machine, Periods, Preempt,
-    Quantity, Record, SCHEMA, SampleRow, Subject, Summaries, Summary, build, check_totals, parquet,
+    Accounting, CellId, CellRecord, CellResult, Foreign, ForeignMachine, Periods, Preempt, Quantity, Record,
+    RecordBuildError, SCHEMA, SampleRow, Subject, SubjectKernel, SubjectMachine, Summaries, Summary, build,
+    check_totals, parquet,
 };
 use worstcase_results::stats::Percentile;
 
@@ -65,7 +66,7 @@ pub fn of(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellRe
     }
     check_totals(all.iter().map(|cell| &cell.record)).map_err(|what| ImportError::Build {
         file: files,
-        source: BuildError::Contradiction(what),
+        source: RecordBuildError::Contradiction(what),
     })?;
     Ok(all)
 }
@@ -77,10 +78,10 @@ fn subject(source: &ForeignSource) -> Subject {
         .file
         .rsplit_once('.')
         .map_or(source.file.as_str(), |(stem, _)| stem);
-    let unknown = || Kernel::UNKNOWN.to_string();
+    let unknown = || SubjectKernel::UNKNOWN.to_string();
     let release = told.release.clone().unwrap_or_else(unknown);
     Subject {
-        kernel: Kernel {
+        kernel: SubjectKernel {
             name: release.clone(),
             label: told.release.clone().unwrap_or_else(|| stem.to_string()),
             release,
@@ -91,7 +92,7 @@ fn subject(source: &ForeignSource) -> Subject {
             asked: None,
             in_force: if told.realtime { "rt".into() } else { unknown() },
         },
-        machine: Machine::Foreign(ForeignMachine {
+        machine: SubjectMachine::Foreign(ForeignMachine {
             tool: source.measured.tool.to_string(),
             host: told.host.clone(),
             cpus: told.cpus,
@@ -105,7 +106,7 @@ fn one(
     series: &ThreadSeries,
     seed: u64,
     given: &ImportFacts,
-) -> Result<CellResult, BuildError> {
+) -> Result<CellResult, RecordBuildError> {
     let measured = &source.measured;
     let load = given.load.clone().unwrap_or_else(|| UNKNOWN_LOAD.to_string());
     let has_period = series.overrun != Overrun::NoDueTimes;
@@ -133,7 +134,7 @@ fn one(
             ..Periods::default()
         }),
     };
-    let samples = parquet::encode(&rows, &parquet::Labels::new(&id, subject), &accounting)?;
+    let samples = parquet::encode(&rows, &parquet::FileLabels::new(&id, subject), &accounting)?;
     let max = summary.latency.as_ref().map(|s| Nanos(s.max_ns));
     let missed_known = match series.overrun {
         Overrun::SamplesEach => true,
@@ -148,7 +149,7 @@ fn one(
         schema: SCHEMA.to_string(),
         id,
         subject: subject.clone(),
-        cell: Cell {
+        cell: CellRecord {
             probe: series.probe.clone(),
             load,
             period_ns: period.unwrap_or_default().0,
@@ -193,7 +194,7 @@ fn one(
         samples: build::samples_file(&samples, rows.len() as u64),
         summary,
     };
-    record.check().map_err(BuildError::Contradiction)?;
+    record.check().map_err(RecordBuildError::Contradiction)?;
     Ok(CellResult { record, samples })
 }
 

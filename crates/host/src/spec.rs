@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::{Nanos, Probe, schedule};
 use worstcase_plan::{CpuList, IoScheduler, SchedulingPolicy, TimerKind};
-use worstcase_results::record::Selection;
+use worstcase_results::record::SampleSelection;
 
 /// What wakes the measuring threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +143,7 @@ pub struct SegmentSpec {
     /// It tells what it has of a segment every so many periods.
     pub checkpoint: u32,
     /// The samples that it keeps of each segment.
-    pub selection: Selection,
+    pub selection: SampleSelection,
 }
 
 impl HostSpec {

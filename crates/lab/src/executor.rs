@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::{CountedWork, Progress};
-use worstcase_results::record::{CellResult, Executor, Record, Run, Task, parallel};
+use worstcase_results::record::{CellResult, Executor, ExecutorTask, Record, Run, parallel};
 
 /// Runs a matrix.
 pub struct LabExecutor<'a> {
@@ -83,7 +83,7 @@ impl<'a> LabExecutor<'a> {
 impl Executor for LabExecutor<'_> {
     type Error = LabError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         self.planned.tasks()
     }
 

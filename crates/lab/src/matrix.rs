@@ -113,7 +113,7 @@ fn subject_id(subject: &LabSubject) -> SubjectId {
 
 /// A recorded cell, as it is asked for.
 pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
-    let record::Machine::Lab(machine) = &record.subject.machine else {
+    let record::SubjectMachine::Lab(machine) = &record.subject.machine else {
         return Err(LabError::Request(format!(
             "{} was not measured in the lab: it cannot be replayed",
             record.id
@@ -141,7 +141,7 @@ pub fn result(prepared: &Prepared, ready: &ReadyReport, raw: &RawResult) -> Resu
     let stamps = stamps::join(raw, subject.mips, cpus).map_err(|e| LabError::Stamps(label.clone(), e))?;
     let said = |key: &str| ready.said.get(key).cloned().unwrap_or_default();
     let described = record::Subject {
-        kernel: record::Kernel {
+        kernel: record::SubjectKernel {
             name: subject.kernel.name.clone(),
             label: subject.kernel.label.clone(),
             release: said("release"),
@@ -152,7 +152,7 @@ pub fn result(prepared: &Prepared, ready: &ReadyReport, raw: &RawResult) -> Resu
             asked: Some(subject.preempt.model.to_string()),
             in_force: said("preempt"),
         },
-        machine: record::Machine::Lab(Box::new(LabMachine {
+        machine: record::SubjectMachine::Lab(Box::new(LabMachine {
             qemu: prepared.qemu.version.clone(),
             machine: subject.machine.clone(),
             qemu_cpu: machine::qemu_cpu(&subject.machine),

@@ -8,18 +8,18 @@ use super::ready::ReadyReport;
 use super::subject::Prepared;
 use worstcase_base::cache::Cache;
 use worstcase_contract::CellSpec;
-use worstcase_results::record::{CellResult, Record, Task};
+use worstcase_results::record::{CellResult, ExecutorTask, Record};
 
 /// A matrix as tasks of one cell each; they are named by their place.
 pub struct Planned {
     matrix: LabMatrix,
-    tasks: Vec<Task>,
+    tasks: Vec<ExecutorTask>,
 }
 
 impl Planned {
     /// Of all cells, in order.
     pub fn new(matrix: LabMatrix) -> Planned {
-        let task = |cell: &MatrixCell| Task {
+        let task = |cell: &MatrixCell| ExecutorTask {
             cells: vec![cell.entry.clone()],
         };
         Planned {
@@ -29,7 +29,7 @@ impl Planned {
     }
 
     /// All tasks.
-    pub fn tasks(&self) -> &[Task] {
+    pub fn tasks(&self) -> &[ExecutorTask] {
         &self.tasks
     }
 

@@ -11,7 +11,7 @@ use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
 use worstcase_plan::VirtualMachine;
-use worstcase_results::record::{LoadedModule, Machine, Record};
+use worstcase_results::record::{LoadedModule, Record, SubjectMachine};
 
 /// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
@@ -107,7 +107,7 @@ impl Prepared {
 
     /// What of a recorded subject by the same name is another one now; none if it is the same to the byte.
     pub fn changed_since(&self, record: &Record) -> Option<String> {
-        let Machine::Lab(machine) = &record.subject.machine else {
+        let SubjectMachine::Lab(machine) = &record.subject.machine else {
             return Some("it was not measured in the lab".into());
         };
         if self.key == machine.key {

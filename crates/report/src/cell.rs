@@ -8,7 +8,7 @@ use super::terminal::{Style, WIDTH};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Accounting, Machine, Quantity, Record, SampleRow, Summary, Venue};
+use worstcase_results::record::{Accounting, Quantity, Record, SampleRow, SubjectMachine, Summary, Venue};
 use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, SixADecade};
 use worstcase_results::stats::tail::Peaks;
 
@@ -60,7 +60,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         },
     );
     match &subject.machine {
-        Machine::Lab(lab) => {
+        SubjectMachine::Lab(lab) => {
             line(
                 "machine",
                 plain(&format!(
@@ -85,8 +85,8 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
                 }
             }
         }
-        Machine::Foreign(_) => {}
-        Machine::Host(host) => {
+        SubjectMachine::Foreign(_) => {}
+        SubjectMachine::Host(host) => {
             line(
                 "machine",
                 plain(&format!(

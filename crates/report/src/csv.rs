@@ -7,7 +7,7 @@ use super::table::{ColumnKind, Field, Table, TableColumn, TableValue, field, nam
 use super::{View, probes};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Gaps, Machine, Periods, Quantity, Record, Summary};
+use worstcase_results::record::{GapAccount, Periods, Quantity, Record, SubjectMachine, Summary};
 use worstcase_results::stats::Percentile;
 
 /// A cell and one of its quantities.
@@ -96,7 +96,7 @@ fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
             row.record.accounting.periods().map(count)
         })
     };
-    let gaps = |key: &str, count: fn(&Gaps) -> u64| {
+    let gaps = |key: &str, count: fn(&GapAccount) -> u64| {
         field(ColumnKind::Count, key, key, move |row: &CellRow| {
             row.record.accounting.gaps().map(count)
         })
@@ -114,8 +114,8 @@ fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
         word("preempt", |r| r.subject.preempt.in_force.clone()),
         word("venue", |r| venue(r).to_string()),
         record("mips", |r| match &r.subject.machine {
-            Machine::Lab(lab) => Some(lab.machine.mips.into()),
-            Machine::Host(_) | Machine::Foreign(_) => None,
+            SubjectMachine::Lab(lab) => Some(lab.machine.mips.into()),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => None,
         }),
         word("load", |r| r.cell.load.clone()),
         word("probe", |r| r.cell.probe.clone()),
@@ -142,8 +142,8 @@ fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
 
 fn venue(record: &Record) -> &'static str {
     match &record.subject.machine {
-        Machine::Lab(_) => "lab",
-        Machine::Host(_) => "host",
-        Machine::Foreign(_) => "foreign",
+        SubjectMachine::Lab(_) => "lab",
+        SubjectMachine::Host(_) => "host",
+        SubjectMachine::Foreign(_) => "foreign",
     }
 }

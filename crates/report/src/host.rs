@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{ISOLATED, LOAD_CPUS, Machine, Quantity, Record, Summary};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 
@@ -67,7 +67,7 @@ pub(super) fn origin(records: &[Record]) -> Option<String> {
     let (began, ended) = (origins().map(|o| o.began).min()?, origins().map(|o| o.ended).max()?);
     let machine = records.first().map(|r| &r.subject.machine);
     let cpu = match machine {
-        Some(Machine::Host(host)) => format!("{}, {} CPUs; ", host.cpu, host.cpus),
+        Some(SubjectMachine::Host(host)) => format!("{}, {} CPUs; ", host.cpu, host.cpus),
         _ => String::new(),
     };
     let kernels = distinct(records.iter().map(|r| row_label(&r.subject)));
@@ -106,7 +106,7 @@ fn work(records: &[&Record]) -> Option<String> {
         return Some("no load".to_string());
     };
     let seconds = record.observation_time().0 as f64 / 1e9;
-    let rate = |w: &worstcase_results::record::Work| {
+    let rate = |w: &worstcase_results::record::WorkRecord| {
         format!("{} {} a second", grouped((w.count as f64 / seconds) as u64), w.unit)
     };
     Some(plain(&format!(

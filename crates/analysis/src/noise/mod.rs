@@ -16,7 +16,7 @@ use crate::kept::kept;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::Instructions;
-use worstcase_results::record::{Gaps, Machine, Record, Run};
+use worstcase_results::record::{GapAccount, Record, Run, SubjectMachine};
 
 /// Where what entered is in the cache.
 const AREA: &str = "entered";
@@ -62,7 +62,7 @@ pub struct Entered {
     /// The CPU.
     pub cpu: String,
     /// Its gaps.
-    pub gaps: Gaps,
+    pub gaps: GapAccount,
     /// Most instructions first.
     pub rows: Vec<NoiseRow>,
 }
@@ -79,8 +79,8 @@ pub fn entered(means: &ReplayMeans, run: &Run, record: &Record) -> Result<Entere
         cell: record.id.to_string(),
         subject: record.subject.id().to_string(),
         append: match &record.subject.machine {
-            Machine::Lab(lab) => lab.machine.append.to_string(),
-            Machine::Host(_) | Machine::Foreign(_) => String::new(),
+            SubjectMachine::Lab(lab) => lab.machine.append.to_string(),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => String::new(),
         },
         load: record.cell.load.clone(),
         cpu: record

@@ -6,7 +6,7 @@ use crate::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasure
 use crate::text::{days_and_time, decimal, whole};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Gaps;
+use worstcase_results::record::GapAccount;
 
 const TIMERLAT: [RtlaColumn; 3] = [RtlaColumn::Irq, RtlaColumn::Thread, RtlaColumn::User];
 /// Names of osnoise's columns after the largest single noise, of `rtla osnoise` and of `rtla hwnoise`.
@@ -80,7 +80,7 @@ pub fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
             Ok(whole(number, unit)?.0)
         };
         let mut series = ThreadSeries::new("noise", cpu, Overrun::NoDueTimes);
-        series.gaps = Some(Gaps {
+        series.gaps = Some(GapAccount {
             observed_ns: time(runtime)?,
             gaps: 0,
             lost: 0,

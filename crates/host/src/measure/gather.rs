@@ -10,7 +10,7 @@ use crate::packed::Unpacker;
 use std::collections::VecDeque;
 use worstcase_contract::Nanos;
 use worstcase_results::record::stream::FirstPass;
-use worstcase_results::record::{Selection, Summary};
+use worstcase_results::record::{SampleSelection, Summary};
 
 /// What a segment of one CPU came to, until a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Gatherer {
     next: u64,
     /// Periods of a segment.
     periods: u64,
-    selection: Selection,
+    selection: SampleSelection,
     segment: SegmentTally,
     all: Buckets,
     missed: u64,
@@ -51,7 +51,7 @@ struct SegmentTally {
 
 impl Gatherer {
     /// Of segments of so many periods.
-    pub fn new(cpu: u32, ring: RingReader, reports: Reports, periods: u32, selection: Selection) -> Gatherer {
+    pub fn new(cpu: u32, ring: RingReader, reports: Reports, periods: u32, selection: SampleSelection) -> Gatherer {
         Gatherer {
             cpu,
             ring,
@@ -135,7 +135,7 @@ impl Report {
 }
 
 impl SegmentTally {
-    fn new(number: u64, selection: Selection) -> SegmentTally {
+    fn new(number: u64, selection: SampleSelection) -> SegmentTally {
         SegmentTally {
             number,
             first: FirstPass::default(),
@@ -149,7 +149,7 @@ impl SegmentTally {
     }
 
     /// What belongs to a report, which is of this segment; a new segment, if it ends it.
-    fn part(&mut self, report: Report, selection: Selection) -> SegmentPart {
+    fn part(&mut self, report: Report, selection: SampleSelection) -> SegmentPart {
         debug_assert_eq!(report.segment, self.number);
         let part = SegmentPart {
             report,
@@ -176,7 +176,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use worstcase_contract::Schedule;
 
-    const SELECTION: Selection = Selection { largest: 2, around: 1 };
+    const SELECTION: SampleSelection = SampleSelection { largest: 2, around: 1 };
 
     /// Late by a script, and gathered whenever the script says so.
     struct Script<'a> {

@@ -1,7 +1,7 @@
 //! The largest samples of a stream, each with its neighbours, in bounded memory.
 
 use std::collections::{BTreeMap, VecDeque};
-use worstcase_results::record::Selection;
+use worstcase_results::record::SampleSelection;
 
 /// A period's number, and how late its sample was.
 pub type LatePeriod = (u32, u64);
@@ -9,7 +9,7 @@ pub type LatePeriod = (u32, u64);
 /// Keeps them.
 #[derive(Debug)]
 pub struct WorstPeriods {
-    selection: Selection,
+    selection: SampleSelection,
     /// The last samples, the oldest first.
     before: VecDeque<LatePeriod>,
     kept: Vec<KeptPeriods>,
@@ -30,7 +30,7 @@ struct KeptPeriods {
 
 impl WorstPeriods {
     /// Keeps these.
-    pub fn new(selection: Selection) -> WorstPeriods {
+    pub fn new(selection: SampleSelection) -> WorstPeriods {
         WorstPeriods {
             selection,
             before: VecDeque::with_capacity(selection.around as usize + 1),
@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn kept(largest: u32, around: u32, latencies: &[u64]) -> Vec<LatePeriod> {
-        let mut worst = WorstPeriods::new(Selection { largest, around });
+        let mut worst = WorstPeriods::new(SampleSelection { largest, around });
         let rows = latencies.iter().enumerate().map(|(i, l)| (i as u32, *l));
         rows.for_each(|row| worst.add(row));
         worst.rows()

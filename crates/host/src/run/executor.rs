@@ -21,13 +21,13 @@ use worstcase_base::progress::Progress;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Probe;
 use worstcase_contract::bench::{Bench, Switch};
-use worstcase_results::record::{Executor, Machine, Origin, Record, Run, Subject, Task, WasSet};
+use worstcase_results::record::{Executor, ExecutorTask, Record, RecordOrigin, Run, Subject, SubjectMachine, WasSet};
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {
     matrix: HostMatrix,
     /// One a measurement.
-    tasks: Vec<Task>,
+    tasks: Vec<ExecutorTask>,
     state: &'a StateFolder,
     /// From [`Executor::begin`] to [`Executor::end`]. One measurement at a time: they would disturb each other.
     session: Mutex<Session<'a>>,
@@ -71,7 +71,7 @@ impl<'a> HostExecutor<'a> {
 impl Executor for HostExecutor<'_> {
     type Error = HostError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         &self.tasks
     }
 
@@ -179,7 +179,7 @@ impl HostExecutor<'_> {
             // No further measurement begins.
             stop.store(true, Ordering::Relaxed);
         }
-        let origin = Origin {
+        let origin = RecordOrigin {
             began,
             ended: Utc::now(),
             applied,
@@ -219,7 +219,8 @@ pub(crate) fn finished(journal: Journal) -> Result<(), HostError> {
 
 /// What of a recorded machine is another now, if its name is the same: what would be measured is not what was.
 fn changed(there: &Subject, here: &Subject) -> Option<String> {
-    let (Machine::Host(machine_there), Machine::Host(machine_here)) = (&there.machine, &here.machine) else {
+    let (SubjectMachine::Host(machine_there), SubjectMachine::Host(machine_here)) = (&there.machine, &here.machine)
+    else {
         return Some("it was not measured on a host".into());
     };
     let differs = [

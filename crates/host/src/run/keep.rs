@@ -9,12 +9,13 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_results::record::parquet::{Labels, SamplesWriter};
+use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellGroup, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES,
-    Method, Origin, Quantity, Record, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
+    Accounting, CauseRecord, CellGroup, CellId, CellRecord, ENDED_EARLY, GapAccount, ISOLATED, LOAD_CPUS, LOST_EVENTS,
+    LOST_LINES, MethodRecord, Quantity, Record, RecordOrigin, SCHEMA, SamplesFile, SelfCostRecord, Subject, Summaries,
+    WorkRecord, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -26,7 +27,7 @@ pub const CAPTURES_FILE: &str = "captures.json";
 /// [`Run::scratch`]: worstcase_results::record::Run::scratch
 pub fn keep(
     group: &mut CellGroup<'_>,
-    (subject, origin): (&Subject, &Origin),
+    (subject, origin): (&Subject, &RecordOrigin),
     spec: &HostSpec,
     done: &MeasurementEnd,
     cpu: &CpuDone,
@@ -43,7 +44,7 @@ pub fn keep(
         path: group.run().shown(&samples),
         source,
     };
-    let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let written = write(&samples, spec, cpu, &FileLabels::new(&id, subject)).map_err(failed)?;
     let summary = summaries(spec, cpu, written.first).map_err(failed)?;
     let file = SamplesFile {
         file: worstcase_results::record::build::SAMPLES_FILE.to_string(),
@@ -84,7 +85,7 @@ pub(crate) struct Sampled {
 /// One CPU's record.
 pub(crate) fn record(
     id: CellId,
-    (subject, origin): (&Subject, &Origin),
+    (subject, origin): (&Subject, &RecordOrigin),
     spec: &HostSpec,
     done: &MeasurementEnd,
     cpu: &CpuDone,
@@ -98,14 +99,14 @@ pub(crate) fn record(
         accounting: sampled.accounting,
         summary: sampled.summary,
         instructions: None,
-        self_cost: Some(SelfCost {
+        self_cost: Some(SelfCostRecord {
             clock_read_ns: cpu.clock_read.0,
             empty_sample_ns: cpu.empty_sample.0,
             cpu_time_ns: cpu.cpu_time.0,
             minor_faults: cpu.minor_faults,
             major_faults: cpu.major_faults,
         }),
-        work: done.work.iter().map(Work::from).collect(),
+        work: done.work.iter().map(WorkRecord::from).collect(),
         warnings: done.warnings.clone(),
         console: Vec::new(),
         origin: Some(origin.clone()),
@@ -133,7 +134,7 @@ fn periods(cpu: &CpuDone) -> u32 {
 fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accounting {
     match cpu.seen {
         ThreadCounts::Periods(periods) => Accounting::Periods(periods),
-        ThreadCounts::Gaps { observed, lost, .. } => Accounting::Gaps(Gaps {
+        ThreadCounts::Gaps { observed, lost, .. } => Accounting::Gaps(GapAccount {
             observed_ns: observed.0,
             gaps: rows,
             lost,
@@ -143,8 +144,8 @@ fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accountin
     }
 }
 
-fn cause(c: &crate::message::GapCause) -> Cause {
-    Cause {
+fn cause(c: &crate::message::GapCause) -> CauseRecord {
+    CauseRecord {
         name: c.name.clone(),
         count: c.count,
         total_ns: c.total.0,
@@ -152,8 +153,8 @@ fn cause(c: &crate::message::GapCause) -> Cause {
     }
 }
 
-fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
-    Cell {
+fn cell(spec: &HostSpec, cpu: &CpuDone) -> CellRecord {
+    CellRecord {
         probe: spec.probe.to_string(),
         load: spec.load.to_string(),
         period_ns: spec.interval.0,
@@ -162,7 +163,7 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
         warmup_ns: spec.warmup.0,
         priority: spec.scheduling.priority(),
         cpu: Some(cpu.cpu),
-        method: Some(Method {
+        method: Some(MethodRecord {
             timer: spec.waker.name().to_string(),
             policy: spec.scheduling.to_string(),
             cpus: spec.cpus.clone(),
@@ -240,7 +241,7 @@ struct WrittenRows {
     first: [FirstPass; Quantity::ALL.len()],
 }
 
-fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<WrittenRows> {
+fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io::Result<WrittenRows> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
     let mut rows = 0;
     let mut digest = RunningDigest::new(periods(cpu));

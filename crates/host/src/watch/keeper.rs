@@ -14,7 +14,7 @@ use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 use worstcase_plan::ExperimentPlan;
-use worstcase_results::record::{Origin, Run, RunPlan, Selection, WasSet};
+use worstcase_results::record::{RecordOrigin, Run, RunPlan, SampleSelection, WasSet};
 
 /// A segment that is over, and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Keeper<'a> {
     pub file: WatchFile,
     pub matrix: &'a HostMatrix,
     pub spec: &'a HostSpec,
-    pub selection: Selection,
+    pub selection: SampleSelection,
     /// What `--apply` did.
     pub applied: Option<Vec<WasSet>>,
     pub plan: &'a ExperimentPlan,
@@ -93,7 +93,7 @@ impl Keeper<'_> {
             Some(running) => running.began,
             None => Utc::at(ended.seconds().saturating_sub(age(segment).0 / 1_000_000_000)),
         };
-        let origin = Origin {
+        let origin = RecordOrigin {
             began,
             ended,
             applied: self.applied.clone(),

@@ -20,7 +20,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use worstcase_base::utc::Utc;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_plan::ExperimentPlan;
-use worstcase_results::record::Selection;
+use worstcase_results::record::SampleSelection;
 
 /// Segments that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.
 const WAITING: usize = 8;
@@ -41,7 +41,7 @@ pub struct WatchOrder {
     /// What a running segment has is written this often.
     pub checkpoint: Nanos,
     /// The samples that are kept of each segment.
-    pub selection: Selection,
+    pub selection: SampleSelection,
     /// It ends by itself this long after it began, gaps included.
     pub time: Option<Nanos>,
 }

@@ -6,10 +6,10 @@ use crate::message::{CpuDone, MeasurementEnd, Taken, ThreadCounts, WatchSegment}
 use crate::run::keep::{Sampled, record};
 use worstcase_contract::Nanos;
 use worstcase_results::record::build::samples_file;
-use worstcase_results::record::parquet::{Labels, encode};
+use worstcase_results::record::parquet::{FileLabels, encode};
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
-    Accounting, CellId, CellResult, Origin, SampleRow, SamplesFile, Selection, Subject, Summaries,
+    Accounting, CellId, CellResult, RecordOrigin, SampleRow, SampleSelection, SamplesFile, Subject, Summaries,
 };
 
 /// A cell, and files beside it.
@@ -24,8 +24,8 @@ pub struct KeptCell {
 pub fn cells(
     segment: &WatchSegment,
     spec: &HostSpec,
-    selection: Selection,
-    measured: (&Subject, &Origin),
+    selection: SampleSelection,
+    measured: (&Subject, &RecordOrigin),
 ) -> Result<Vec<KeptCell>, HostError> {
     let cpus = segment.done.cpus.iter().zip(&segment.taken);
     let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
@@ -52,8 +52,8 @@ fn expected(cpu: &CpuDone) -> u64 {
 
 fn cell(
     spec: &HostSpec,
-    selection: Selection,
-    (subject, origin): (&Subject, &Origin),
+    selection: SampleSelection,
+    (subject, origin): (&Subject, &RecordOrigin),
     done: &MeasurementEnd,
     cpu: &CpuDone,
     taken: &Taken,
@@ -75,7 +75,7 @@ fn cell(
     };
     let rows: Vec<SampleRow> = taken.rows.iter().map(row).collect();
     let accounting = Accounting::Periods(periods);
-    let samples = encode(&rows, &Labels::new(&id, subject), &accounting)
+    let samples = encode(&rows, &FileLabels::new(&id, subject), &accounting)
         .map_err(|e| HostError::Contradiction(format!("its samples cannot be written as Parquet: {e}")))?;
     let sampled = Sampled {
         accounting,

@@ -18,7 +18,7 @@ use worstcase_base::progress::Progress;
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
-use worstcase_results::record::{CellId, Executor, Record, Run, Task, parallel};
+use worstcase_results::record::{CellId, Executor, ExecutorTask, Record, Run, parallel};
 
 /// What a node needs beside a machine's memory.
 const MORE_MEMORY_MB: u32 = 512;
@@ -271,7 +271,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
 impl<B: Batch> Executor for SlurmExecutor<'_, B> {
     type Error = RemoteError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         self.planned.tasks()
     }
 

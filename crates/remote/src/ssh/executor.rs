@@ -20,7 +20,7 @@ use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
 use worstcase_lab::ready::ReadyReport;
-use worstcase_results::record::{Executor, Record, Run, Task, parallel};
+use worstcase_results::record::{Executor, ExecutorTask, Record, Run, parallel};
 
 /// How to run it; nothing of it changes a result.
 pub struct SshRunOptions<'a> {
@@ -217,7 +217,7 @@ fn read(path: &std::path::Path) -> Result<Vec<u8>, RemoteError> {
 impl Executor for SshExecutor<'_> {
     type Error = RemoteError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         self.planned.tasks()
     }
 

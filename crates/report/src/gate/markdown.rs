@@ -7,8 +7,8 @@ use crate::table::markdown::figures;
 use crate::table::{ColumnKind, Table, TableValue, field, name};
 use std::collections::BTreeSet;
 use worstcase_base::format::shell;
-use worstcase_results::compare::gate::Cell;
-use worstcase_results::compare::judged::Judged;
+use worstcase_results::compare::gate::GateCell;
+use worstcase_results::compare::judged::JudgedMeasure;
 use worstcase_results::record::CellId;
 use worstcase_results::verdict::Outcome;
 
@@ -46,7 +46,7 @@ fn folded(summary: &str, lines: Vec<String>) -> Vec<String> {
 
 /// The table of what is worse.
 fn worse(shown: &Shown) -> Vec<String> {
-    let worse: Vec<&Cell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
+    let worse: Vec<&GateCell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
     let units: BTreeSet<&str> = worse.iter().map(|c| c.unit.as_str()).collect();
     let rows: Vec<WorseRow> = worse.iter().flat_map(|cell| WorseRow::of(cell)).collect();
     if rows.is_empty() {
@@ -91,21 +91,21 @@ fn worse(shown: &Shown) -> Vec<String> {
     out
 }
 
-fn is_worse(cell: &Cell) -> bool {
+fn is_worse(cell: &GateCell) -> bool {
     cell.measures.iter().any(|m| m.regression || m.worst_seed.beyond)
 }
 
 /// A measure that is worse.
 struct WorseRow<'a> {
-    cell: &'a Cell,
-    judged: &'a Judged,
+    cell: &'a GateCell,
+    judged: &'a JudgedMeasure,
     /// Of its cell, which is named once.
     is_first: bool,
 }
 
 impl WorseRow<'_> {
     /// What is worse in a cell, a row each.
-    fn of(cell: &Cell) -> impl Iterator<Item = WorseRow<'_>> {
+    fn of(cell: &GateCell) -> impl Iterator<Item = WorseRow<'_>> {
         let worse = cell.measures.iter().filter(|m| m.regression || m.worst_seed.beyond);
         worse.enumerate().map(move |(nth, judged)| WorseRow {
             cell,
@@ -115,18 +115,18 @@ impl WorseRow<'_> {
     }
 }
 
-fn typical(m: &Judged) -> TableValue {
+fn typical(m: &JudgedMeasure) -> TableValue {
     let by = m.change.ratio.as_ref().map(|shift| ratio(Some(shift)));
     changed(m, [m.change.a.median, m.change.b.median], by, m.regression)
 }
 
-fn worst(m: &Judged) -> TableValue {
+fn worst(m: &JudgedMeasure) -> TableValue {
     let worst = &m.worst_seed;
     let by = worst.ratio.map(|r| format!("x{}", times(r)));
     changed(m, [worst.baseline, worst.run], by, worst.beyond)
 }
 
-fn changed(m: &Judged, values: [u64; 2], by: Option<String>, decided: bool) -> TableValue {
+fn changed(m: &JudgedMeasure, values: [u64; 2], by: Option<String>, decided: bool) -> TableValue {
     let [before, now] = values.map(|v| value(m.change.measure, v));
     let by = by.map_or(String::new(), |by| format!(", {by}"));
     // Spaces that do not break: a value stays in its line.
@@ -158,7 +158,7 @@ fn look(shown: &Shown) -> Vec<String> {
         return Vec::new();
     };
     let beyond = cell.measures.iter().max_by(|x, y| {
-        let size = |m: &Judged| (m.worst_seed.beyond, m.worst_seed.run);
+        let size = |m: &JudgedMeasure| (m.worst_seed.beyond, m.worst_seed.run);
         size(x).cmp(&size(y))
     });
     let seed = beyond.map_or(0, |m| m.worst_seed.seed);
@@ -172,7 +172,7 @@ fn look(shown: &Shown) -> Vec<String> {
     ]
 }
 
-fn name_of(cell: &Cell) -> String {
+fn name_of(cell: &GateCell) -> String {
     format!("{}: {}", cell.subject, cell.how.name())
 }
 
@@ -180,9 +180,9 @@ fn name_of(cell: &Cell) -> String {
 fn all(shown: &Shown) -> Table {
     let limits = shown.gate.limits;
     let fields = [
-        field(ColumnKind::Outcome, "outcome", "", |cell: &Cell| cell.outcome),
+        field(ColumnKind::Outcome, "outcome", "", |cell: &GateCell| cell.outcome),
         name("cell", "cell", name_of),
-        field(ColumnKind::Text, "why", "why", move |cell: &Cell| {
+        field(ColumnKind::Text, "why", "why", move |cell: &GateCell| {
             TableValue::Lines(why(cell, &limits))
         }),
     ];

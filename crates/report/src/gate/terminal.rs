@@ -12,7 +12,8 @@ pub fn lines(shown: &Shown, style: Style) -> String {
     ];
     out.extend(shown.gate.reasons.iter().map(|r| plain(r)));
     out.push(String::new());
-    let name = |cell: &worstcase_results::compare::gate::Cell| plain(&format!("{}: {}", cell.subject, cell.how.name()));
+    let name =
+        |cell: &worstcase_results::compare::gate::GateCell| plain(&format!("{}: {}", cell.subject, cell.how.name()));
     let width = shown
         .gate
         .cells

@@ -4,7 +4,7 @@ use super::part::{Labels, distinct};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::grouped;
-use worstcase_results::record::{Machine, Record, SelfCost, Subject};
+use worstcase_results::record::{Record, SelfCostRecord, Subject, SubjectMachine};
 
 /// Of a run.
 #[derive(Debug, Serialize)]
@@ -76,7 +76,7 @@ fn facts(subject: &Subject) -> Vec<Fact> {
         fact("preemption", &preempt.in_force),
     ];
     match &subject.machine {
-        Machine::Lab(lab) => {
+        SubjectMachine::Lab(lab) => {
             let cpus = match lab.machine.smp.cpus {
                 1 => "one CPU".into(),
                 n => format!("{n} CPUs"),
@@ -95,14 +95,14 @@ fn facts(subject: &Subject) -> Vec<Fact> {
             ]);
             facts.extend(lab.modules.iter().map(|module| fact("module", module.to_string())));
         }
-        Machine::Host(host) => facts.extend([
+        SubjectMachine::Host(host) => facts.extend([
             fact("where", "a real machine"),
             fact("CPU", &host.cpu),
             fact("CPUs", host.cpus.to_string()),
             fact("memory", format!("{} MB", grouped(u64::from(host.memory_mb)))),
             fact("command line", &host.command_line),
         ]),
-        Machine::Foreign(foreign) => {
+        SubjectMachine::Foreign(foreign) => {
             facts.push(fact("where", format!("a real machine, measured by {}", foreign.tool)));
             facts.extend(foreign.host.iter().map(|host| fact("host", host)));
             facts.extend(foreign.cpus.map(|cpus| fact("CPUs", cpus.to_string())));
@@ -141,7 +141,7 @@ fn said(records: &[&Record]) -> Vec<Fact> {
 
 /// What measuring itself cost, the most of all cells.
 fn cost(records: &[&Record]) -> Option<Fact> {
-    let most = |of: fn(&SelfCost) -> u64| records.iter().filter_map(|r| Some(of(r.self_cost.as_ref()?))).max();
+    let most = |of: fn(&SelfCostRecord) -> u64| records.iter().filter_map(|r| Some(of(r.self_cost.as_ref()?))).max();
     Some(fact(
         "own cost",
         format!(

@@ -12,7 +12,7 @@ use crate::{run_tables, then_now};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::shell;
-use worstcase_results::published::{Comparison, compared};
+use worstcase_results::published::{PublishedComparison, compared};
 use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
 
 /// What was made of a run beside its view.
@@ -57,7 +57,7 @@ struct ThenAndNow {
 }
 
 impl ThenAndNow {
-    fn new(group: &Comparison) -> ThenAndNow {
+    fn new(group: &PublishedComparison) -> ThenAndNow {
         ThenAndNow {
             verdict: group.verdict.name(),
             reasons: group.reasons.clone(),

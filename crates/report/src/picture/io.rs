@@ -6,7 +6,7 @@ use worstcase_base::format::{grouped, plain};
 use worstcase_contract::bench::{Bench, Details, Io, IoDetails};
 use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, SubjectId};
-use worstcase_results::stats::Values;
+use worstcase_results::stats::SeedValues;
 
 /// A test: its probe, its load, and of whom but for the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn scheduler(seed: &Seed<'_>) -> String {
 }
 
 fn bar(seeds: Vec<f64>, worst: bool) -> Option<Bar> {
-    let figures = Values::new(seeds.iter().map(|value| vec![*value]))?.figures();
+    let figures = SeedValues::new(seeds.iter().map(|value| vec![*value]))?.figures();
     Some(Bar {
         value: figures.median,
         text: three(if worst { figures.max } else { figures.median }),

@@ -7,7 +7,7 @@ use super::{Axis, Head, LinePoint, Lines, Of, Picture};
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Switch};
 use worstcase_results::record::Subject;
-use worstcase_results::stats::Values;
+use worstcase_results::stats::SeedValues;
 
 /// What a machine has so or so much of.
 struct Property {
@@ -83,7 +83,7 @@ fn spread(seeds: &[Measured<'_>]) -> Option<Point> {
         );
         Some(vec![most - least])
     });
-    let figures = Values::new(spreads)?.figures();
+    let figures = SeedValues::new(spreads)?.figures();
     Some((figures.median, figures.interval.map(|(low, high, _)| [low, high])))
 }
 

@@ -6,13 +6,13 @@ use worstcase_contract::record::{RawRecord, Sample, SelfCost};
 use worstcase_contract::{CellSpec, Nanos};
 use worstcase_plan::{StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::{
-    CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Record, RunPlan, Subject,
+    CellEntry, CellResult, LabMachine, Preempt, Record, RunPlan, Subject, SubjectKernel, SubjectMachine,
 };
 
 /// A subject of the lab.
 pub fn subject(label: &str, preempt: &str) -> Subject {
     Subject {
-        kernel: Kernel {
+        kernel: SubjectKernel {
             name: "debian".into(),
             label: label.into(),
             release: label.into(),
@@ -23,7 +23,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             asked: Some(preempt.into()),
             in_force: preempt.into(),
         },
-        machine: Machine::Lab(Box::new(LabMachine {
+        machine: SubjectMachine::Lab(Box::new(LabMachine {
             qemu: "7.2".into(),
             machine: VirtualMachine::default(),
             qemu_cpu: "max".into(),

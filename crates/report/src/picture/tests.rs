@@ -8,7 +8,7 @@ use worstcase_contract::bench::{
     SwitchRepetition,
 };
 use worstcase_results::record::build::samples_file;
-use worstcase_results::record::parquet::{Labels, SamplesReader, encode};
+use worstcase_results::record::parquet::{FileLabels, SamplesReader, encode};
 use worstcase_results::record::{CellId, CellResult, Subject};
 
 /// The same with a samples file of what its record has become.
@@ -19,7 +19,7 @@ fn of_its_record(cell: CellResult) -> CellResult {
     while let Some(group) = reader.next_group().unwrap() {
         rows.extend(group);
     }
-    let samples = encode(&rows, &Labels::new(&record.id, &record.subject), &record.accounting).unwrap();
+    let samples = encode(&rows, &FileLabels::new(&record.id, &record.subject), &record.accounting).unwrap();
     record.samples = samples_file(&samples, rows.len() as u64);
     CellResult { record, samples }
 }
@@ -436,7 +436,7 @@ fn switch(of: Subject, probe: &str, costs: &[u64]) -> Record {
 fn what_switches_cost_over_processes_sizes_and_memory() {
     let with_memory = |mb: u32| {
         let mut subject = subject("6.1.0-1-amd64", "none");
-        if let worstcase_results::record::Machine::Lab(lab) = &mut subject.machine {
+        if let worstcase_results::record::SubjectMachine::Lab(lab) = &mut subject.machine {
             lab.machine.memory_mb = mb;
         }
         subject
@@ -609,7 +609,7 @@ fn back_and_forth() -> Vec<DiskRequest> {
 
 fn with_scheduler(kernel: &str, scheduler: &str) -> Subject {
     let mut subject = subject(kernel, "full");
-    if let worstcase_results::record::Machine::Lab(lab) = &mut subject.machine {
+    if let worstcase_results::record::SubjectMachine::Lab(lab) = &mut subject.machine {
         lab.machine.disk = Some("hdd".parse().unwrap());
         lab.machine.io_scheduler = Some(scheduler.parse().unwrap());
     }

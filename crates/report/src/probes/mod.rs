@@ -18,8 +18,8 @@ use crate::terminal::distinct;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::SendTimes;
 use worstcase_results::record::SubjectId;
-use worstcase_results::stats::points::{PointName, Rounds};
-use worstcase_results::stats::{Figures, Values};
+use worstcase_results::stats::points::{PointName, RoundFigures};
+use worstcase_results::stats::{SeedValues, ValueFigures};
 
 /// The tables of a probe, the first with all columns; none where a run has no such probe.
 type ProbeTables = fn(&View) -> Vec<Table>;
@@ -68,8 +68,8 @@ fn probe<P: 'static>(bench: impl Fn(&P) -> String + 'static) -> Field<P> {
 }
 
 /// What every probe has that plays rounds; `heading` says what a round is.
-fn rounds<P: 'static>(rounds: fn(&P) -> &Rounds, heading: &str) -> Vec<Field<P>> {
-    let time = |key: &str, heading: &str, time: fn(&Rounds) -> Option<Nanos>| {
+fn rounds<P: 'static>(rounds: fn(&P) -> &RoundFigures, heading: &str) -> Vec<Field<P>> {
+    let time = |key: &str, heading: &str, time: fn(&RoundFigures) -> Option<Nanos>| {
         field(ColumnKind::Time, key, heading, move |p| time(rounds(p)))
     };
     vec![
@@ -99,10 +99,10 @@ fn sending<P: 'static>(send: fn(&P) -> Option<SendTimes>, key: &str, headings: [
 fn figures<P: 'static>(
     key: &str,
     kind: ColumnKind,
-    values: fn(&P) -> Option<&Values>,
+    values: fn(&P) -> Option<&SeedValues>,
     shown: &[(&str, &str)],
 ) -> Vec<Field<P>> {
-    let member = |member: &'static str, kind: ColumnKind, figure: fn(Figures) -> crate::table::TableValue| {
+    let member = |member: &'static str, kind: ColumnKind, figure: fn(ValueFigures) -> crate::table::TableValue| {
         let heading = shown
             .iter()
             .find(|(shown, _)| *shown == member)

@@ -7,7 +7,7 @@ use crate::terminal::distinct;
 use worstcase_base::format::{grouped, micros};
 use worstcase_contract::bench::{Bench, Placement, Switch};
 use worstcase_results::record::Venue;
-use worstcase_results::stats::points::{self, Again, SwitchPoint};
+use worstcase_results::stats::points::{self, RepeatedPoints, SwitchPoint};
 
 fn columns() -> Vec<Field<SwitchPoint>> {
     let mut all = place(|p: &SwitchPoint| &p.place);
@@ -159,7 +159,7 @@ fn measured_again(view: &View, points: &[SwitchPoint]) -> String {
     if bounds.is_empty() {
         return "Measured again: none; +again1 asks for lmbench's rule (values more than 1 % off).".into();
     }
-    let sum = |count: fn(&Again) -> u64| points.iter().map(|p| count(&p.again)).sum::<u64>();
+    let sum = |count: fn(&RepeatedPoints) -> u64| points.iter().map(|p| count(&p.again)).sum::<u64>();
     let bounds: Vec<String> = bounds.iter().map(|percent| format!("{percent} %")).collect();
     format!(
         "Measured again: {} values more than {} off the median of their seed, {} times in all; still off: {}.",

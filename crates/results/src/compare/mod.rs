@@ -18,9 +18,9 @@ pub mod pair;
 pub mod side;
 pub mod words;
 
-pub use pair::Mapped;
-pub use side::{Group, How, Side};
-pub use words::{Comparison, compare};
+pub use pair::MappedSubjects;
+pub use side::{CellConditions, SeedGroup, Side};
+pub use words::{SideComparison, compare};
 
 use crate::record::{CellId, RunError, SubjectId};
 use std::path::PathBuf;

@@ -182,12 +182,12 @@ fn write_in(
 }
 
 /// A temporary folder whose files are flushed. Locked, so that it is not taken for one of a killed writer.
-struct Written {
+struct WrittenFolder {
     folder: TempDir,
     _lock: Option<FileLock>,
 }
 
-impl Written {
+impl WrittenFolder {
     fn put(self, parent: &Path, name: &str) -> Result<(), FolderError> {
         let place = parent.join(name);
         fs::rename(self.folder.path(), &place).map_err(io_error("create", &place))?;
@@ -202,10 +202,10 @@ fn written(
     prefix: &str,
     files: &[(&str, &[u8])],
     moved: &[(&str, &Path)],
-) -> Result<Written, FolderError> {
+) -> Result<WrittenFolder, FolderError> {
     let folder = temporary(parent, prefix)?;
     let _lock = fill(folder.path(), files, moved)?;
-    Ok(Written { folder, _lock })
+    Ok(WrittenFolder { folder, _lock })
 }
 
 fn temporary(parent: &Path, prefix: &str) -> Result<TempDir, FolderError> {
@@ -283,7 +283,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<(), FolderError> {
 
 /// The schema alone, read first: fields of another version are none of ours.
 #[derive(Debug, serde::Deserialize)]
-struct Form {
+struct FolderSchema {
     schema: String,
 }
 
@@ -297,7 +297,7 @@ pub(super) fn read_form<T: serde::de::DeserializeOwned>(
 ) -> Result<T, FolderError> {
     let path = dir.join(name);
     let json = read(dir, name)?;
-    let form = serde_json::from_slice::<Form>(&json);
+    let form = serde_json::from_slice::<FolderSchema>(&json);
     let other = || {
         let found = form
             .as_ref()

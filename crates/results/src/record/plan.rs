@@ -94,7 +94,7 @@ pub struct RunPlan {
 /// What stands in `published`.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Entry {
+enum PublishedEntry {
     Group(Published),
     /// Of [`EARLIER`]: nothing of it can be compared.
     Text {
@@ -105,8 +105,8 @@ enum Entry {
 
 fn without_texts<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Published>, D::Error> {
     let group = |entry| match entry {
-        Entry::Group(group) => Some(group),
-        Entry::Text { .. } => None,
+        PublishedEntry::Group(group) => Some(group),
+        PublishedEntry::Text { .. } => None,
     };
     Ok(Vec::deserialize(source)?.into_iter().filter_map(group).collect())
 }

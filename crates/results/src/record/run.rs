@@ -7,7 +7,7 @@
 //! ```
 
 use super::folder::{self, FolderError, io_error};
-use super::group::{self, Group};
+use super::group::{self, CellsBeingWritten};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
 use std::ffi::OsStr;
@@ -279,7 +279,7 @@ impl Run {
     pub fn group(&self) -> Result<CellGroup<'_>, RunError> {
         self.may_change()?;
         Ok(CellGroup {
-            group: self.named(Group::begin(&self.cells()))?,
+            group: self.named(CellsBeingWritten::begin(&self.cells()))?,
             run: self,
         })
     }
@@ -407,7 +407,7 @@ fn make(folder: &Path) -> Result<(), FolderError> {
 /// The cells of one measurement, on their way into a run.
 pub struct CellGroup<'a> {
     run: &'a Run,
-    group: Group,
+    group: CellsBeingWritten,
 }
 
 impl CellGroup<'_> {

@@ -12,9 +12,9 @@ use worstcase_contract::Nanos;
 use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::compare::gate::gate;
-use worstcase_results::compare::judged::{LEVEL, Limits};
-use worstcase_results::compare::side::Seed;
-use worstcase_results::compare::{CompareError, Mapped, Side, baseline};
+use worstcase_results::compare::judged::{GateLimits, LEVEL};
+use worstcase_results::compare::side::SeedResult;
+use worstcase_results::compare::{CompareError, MappedSubjects, Side, baseline};
 use worstcase_results::record::{Record, Run, RunError};
 use worstcase_results::stats::ranks::{least, needed};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
@@ -49,7 +49,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "junit", "markdown", "json", "criterion", "map", "exact"])]
     write_baseline: Option<PathBuf>,
     /// What the typical seed's median, p99, maximum and missed periods may be higher by
-    #[arg(long, value_name = "SHARE", default_value_t = Share(Limits::default().tolerance))]
+    #[arg(long, value_name = "SHARE", default_value_t = Share(GateLimits::default().tolerance))]
     tolerance: Share,
     /// What the worst seed's may be higher by than those of the baseline's worst [default: 50%; with --exact 0%]
     #[arg(long, value_name = "SHARE")]
@@ -62,7 +62,7 @@ pub struct GateArgs {
     criterion: Option<Nanos>,
     /// A subject of the baseline and the one of the run that belongs to it; may be given again
     #[arg(long, value_name = "OLD=NEW")]
-    map: Vec<Mapped>,
+    map: Vec<MappedSubjects>,
     /// Write JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -173,9 +173,13 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
 }
 
 /// What was asked; an exact gate allows nothing.
-fn limits(args: &GateArgs) -> Limits {
-    let worst_seed = if args.exact { 0.0 } else { Limits::default().worst_seed };
-    Limits {
+fn limits(args: &GateArgs) -> GateLimits {
+    let worst_seed = if args.exact {
+        0.0
+    } else {
+        GateLimits::default().worst_seed
+    };
+    GateLimits {
         tolerance: args.tolerance.0,
         worst_seed: args.worst_seed.map_or(worst_seed, |share| share.0),
         exact: args.exact,
@@ -193,7 +197,7 @@ fn written(path: &Path, side: &Side) -> String {
     let tests: usize = side
         .cells
         .iter()
-        .map(|c| c.seeds.first().map_or(0, Seed::measures))
+        .map(|c| c.seeds.first().map_or(0, SeedResult::measures))
         .sum();
     let level = LEVEL / tests.max(1) as f64;
     let mut text = format!(
@@ -216,7 +220,7 @@ fn again(args: &GateArgs) -> String {
     if let Some(baseline) = &args.baseline {
         option("--baseline", baseline.display().to_string());
     }
-    let default = Limits::default();
+    let default = GateLimits::default();
     if args.tolerance != Share(default.tolerance) {
         option("--tolerance", args.tolerance.to_string());
     }

@@ -28,7 +28,7 @@ use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_plan::ExperimentPlan;
 use worstcase_remote::{slurm, ssh};
-use worstcase_results::record::{Completed, Run, RunPlan};
+use worstcase_results::record::{CompletedCells, Run, RunPlan};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -215,7 +215,7 @@ pub fn run_cells(
     output: &Path,
     additions: &Additions,
     means: &Means,
-) -> Result<(Run, Completed), Error> {
+) -> Result<(Run, CompletedCells), Error> {
     let cells = planned(&plan.experiment, means.options)?;
     let matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();

@@ -6,7 +6,7 @@
 use crate::controller::{folder, shared};
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase_results::record::{Machine, Run};
+use worstcase_results::record::{Run, SubjectMachine};
 
 /// Set by `scripts/figures`: what differs is written.
 const WRITE: &str = "WORSTCASE_WRITE_FIGURES";
@@ -112,7 +112,7 @@ fn the_readme_is_of_this_version() {
     }
     for record in Run::open(&run).unwrap().records().unwrap() {
         let release = &record.subject.kernel.release;
-        let Machine::Lab(machine) = &record.subject.machine else {
+        let SubjectMachine::Lab(machine) = &record.subject.machine else {
             panic!("{release} was measured on a host");
         };
         if !there.contains(release) || !machine.qemu.contains(QEMU) {

@@ -12,7 +12,7 @@ use worstcase_analysis::breakdown::lines::SourceLine;
 use worstcase_analysis::breakdown::spans::{LineShare, Span, SpanKind};
 use worstcase_base::progress::Silent;
 use worstcase_kernels::{ResolveOptions, headers, resolve};
-use worstcase_results::record::{Machine, Run};
+use worstcase_results::record::{Run, SubjectMachine};
 
 const WORK: u64 = 150_000;
 /// The module's timer comes 1 us earlier from each of the probe's to the next, and so once at every phase of it.
@@ -161,7 +161,7 @@ fn a_module_of_ones_own_is_explained_with_the_lines_of_its_source() {
         let again = measured.command();
         shared().worstcase("").args(&again[1..]).assert().success();
         let record = &measured.records().unwrap()[0];
-        let Machine::Lab(machine) = &record.subject.machine else {
+        let SubjectMachine::Lab(machine) = &record.subject.machine else {
             unreachable!()
         };
         assert_eq!(machine.modules[0].name, "planted");

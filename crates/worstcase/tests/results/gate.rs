@@ -7,7 +7,7 @@ use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_contract::prng::SplitMix64;
-use worstcase_results::record::{CellResult, Machine};
+use worstcase_results::record::{CellResult, SubjectMachine};
 
 fn gate(run: &Path) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();
@@ -254,7 +254,7 @@ fn latest(key: &str, seed: u64, ns: u64, missed: usize) -> Vec<CellResult> {
     late[417] = ns;
     late.truncate(late.len() - missed);
     let mut subject = subject("6.1", "full");
-    if let Machine::Lab(lab) = &mut subject.machine {
+    if let SubjectMachine::Lab(lab) = &mut subject.machine {
         lab.key = key.repeat(64);
     }
     vec![result(&subject, &raw(&spec("shm", seed), &late))]

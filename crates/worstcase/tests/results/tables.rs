@@ -6,7 +6,7 @@ use worstcase_contract::Probe;
 use worstcase_report::cell::{Gathered, details};
 use worstcase_report::terminal::Style;
 use worstcase_report::{View, csv, json, markdown, terminal};
-use worstcase_results::record::{CellResult, Machine, Quantity, Record, RunPlan};
+use worstcase_results::record::{CellResult, Quantity, Record, RunPlan, SubjectMachine};
 use worstcase_results::verdict::{Criterion, verdicts};
 
 fn records(results: &[CellResult]) -> Vec<Record> {
@@ -139,7 +139,7 @@ fn the_response_probe_shows_both_parts() {
 #[test]
 fn machines_of_different_speed_name_their_clock() {
     let mut slow = subject("6.1", "rt");
-    if let Machine::Lab(lab) = &mut slow.machine {
+    if let SubjectMachine::Lab(lab) = &mut slow.machine {
         lab.machine.mips = 500;
     }
     let of = |s| result(s, &raw(&spec("shm", 1), &latencies(1, 40_000)));

@@ -16,7 +16,7 @@ use worstcase_lab::qemu::Qemu;
 use worstcase_remote::ExecutorChoice;
 use worstcase_remote::slurm::{self, InterruptChoice, OnStop, Slurm, SlurmExecutor, SlurmOptions};
 use worstcase_remote::ssh::{self, SshExecutor};
-use worstcase_results::record::{Completed, Run, execute};
+use worstcase_results::record::{CompletedCells, Run, execute};
 
 /// What measures a matrix.
 pub struct Means<'a> {
@@ -38,7 +38,7 @@ pub struct Means<'a> {
 
 impl Means<'_> {
     /// Measures what the run lacks.
-    pub fn execute(&self, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
+    pub fn execute(&self, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<CompletedCells, Error> {
         match self.executor {
             ExecutorChoice::Local => {
                 let how = LabRunOptions {
@@ -59,7 +59,7 @@ impl Means<'_> {
         matrix: LabMatrix,
         run: &Run,
         bar: &ProgressDisplay,
-    ) -> Result<Completed, Error> {
+    ) -> Result<CompletedCells, Error> {
         with_slurm(options, &self.options.cache, bar, |how| {
             let means = slurm::SlurmRunOptions {
                 how,
@@ -72,7 +72,13 @@ impl Means<'_> {
         })
     }
 
-    fn by_ssh(&self, hosts: &Path, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
+    fn by_ssh(
+        &self,
+        hosts: &Path,
+        matrix: LabMatrix,
+        run: &Run,
+        bar: &ProgressDisplay,
+    ) -> Result<CompletedCells, Error> {
         let how = ssh::SshRunOptions {
             cache: &self.options.cache,
             limit: self.limit,

@@ -23,7 +23,7 @@ use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{WatchOrder, run as watch};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Venue};
-use worstcase_results::record::Selection;
+use worstcase_results::record::SampleSelection;
 
 const HELP: &str = "\
 Examples:
@@ -42,7 +42,7 @@ Exit code: 0 it was ended, or its time is over; 2 wrong arguments, or something 
 4 the measurement failed; 5 the folder cannot be written, or another process watches into it.";
 
 /// The samples that are kept of each segment.
-const SELECTION: Selection = Selection {
+const SELECTION: SampleSelection = SampleSelection {
     largest: 100,
     around: 5,
 };
