@@ -1,6 +1,6 @@
 //! Classes of demand: which option meets which, the first that does, and its cost.
 
-use super::View;
+use super::ReportView;
 use super::ranking::Prices;
 use super::table::{ColumnKind, Table, TableValue, field, name};
 use super::terminal::{Style, row_label, units};
@@ -28,7 +28,7 @@ struct DemandOption {
 }
 
 /// Of a run whose study has demands and which has a subject: a column for each class, an answer for each below.
-pub(super) fn table(view: &View) -> Option<Table> {
+pub(super) fn table(view: &ReportView) -> Option<Table> {
     let all = judged(view.plan, view.records);
     let first = all.first().filter(|class| !class.subjects.is_empty())?;
     let prices = Prices::of(view.records, &first.subjects[0].subject);
@@ -116,7 +116,7 @@ pub fn of_study(demands: &[Demand], style: Style) -> Vec<String> {
 }
 
 /// For programs: each class with its verdicts and the cost of the first option that meets it.
-pub(super) fn json(view: &View) -> Vec<Value> {
+pub(super) fn json(view: &ReportView) -> Vec<Value> {
     let all = judged(view.plan, view.records);
     let first = all.first().and_then(|class| class.subjects.first());
     let prices = first.map(|v| Prices::of(view.records, &v.subject));

@@ -3,7 +3,7 @@
 
 use super::noise::available;
 use super::table::terminal::figures_with;
-use super::table::{ColumnKind, Field, Table, field};
+use super::table::{ColumnKind, Table, TableField, field};
 use super::terminal::{Style, distinct};
 use worstcase_analysis::noise::{Entered, NoiseRow};
 use worstcase_base::duration;
@@ -109,7 +109,7 @@ fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -
         let rate = move |row: &CauseRates| row.rates[nth].map(times_a_second);
         field(ColumnKind::Words, heading.clone(), heading.clone(), rate)
     };
-    let mut fields: Vec<Field<CauseRates>> = names.iter().enumerate().map(rate).collect();
+    let mut fields: Vec<TableField<CauseRates>> = names.iter().enumerate().map(rate).collect();
     fields.push(field(ColumnKind::Text, "cause", load, |row: &CauseRates| {
         row.name.clone()
     }));

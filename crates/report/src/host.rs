@@ -1,8 +1,8 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
-use super::table::{ColumnKind, Field, Table, TableGroup, field, name};
+use super::table::{ColumnKind, Table, TableField, TableGroup, field, name};
 use super::terminal::{distinct, row_label};
-use super::{View, foreign, noise};
+use super::{ReportView, foreign, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
@@ -24,7 +24,7 @@ const PARTS: [Quantity; 6] = [
 ];
 
 /// Where and when, and the tables of every probe and load.
-pub fn groups(view: &View) -> Vec<TableGroup> {
+pub fn groups(view: &ReportView) -> Vec<TableGroup> {
     let mut groups: Vec<TableGroup> = Vec::new();
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         let of_probe = || view.records.iter().filter(move |r| r.cell.probe == probe);
@@ -40,7 +40,7 @@ pub fn groups(view: &View) -> Vec<TableGroup> {
 }
 
 /// The tables of a probe and load; only other tools' files give several subjects.
-fn of_subject(view: &View, probe: &str, load: &str, records: &[&Record]) -> TableGroup {
+fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -> TableGroup {
     let mut tables: Vec<Table> = Vec::new();
     if probe == "noise" {
         tables.extend(noise::tables(records));
@@ -179,7 +179,7 @@ impl CpuRow {
     }
 }
 
-fn columns() -> Vec<Field<CpuRow>> {
+fn columns() -> Vec<TableField<CpuRow>> {
     let time = |key: &str, heading: &str, time: fn(&CpuRow) -> Option<u64>| field(ColumnKind::Time, key, heading, time);
     let count = |key: &str, count: fn(&CpuRow) -> Option<u64>| field(ColumnKind::Count, key, key, count);
     let mut all = vec![

@@ -30,8 +30,8 @@ pub fn terminal(answer: &IsolationAnswer, style: Style) -> String {
 
 fn of_cpu(cpu: &IsolatedCpu, time_ns: u64, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(&plain(&cpu.sentence)), whose(cpu)];
-    let causes = Cause::of(&cpu.lines);
-    let rows: Vec<EntryRow> = causes.iter().take(SHOWN).flat_map(Cause::rows).collect();
+    let causes = CauseLines::of(&cpu.lines);
+    let rows: Vec<EntryRow> = causes.iter().take(SHOWN).flat_map(CauseLines::rows).collect();
     if !rows.is_empty() {
         lines.push(String::new());
         lines.extend(figures_with(&table(&rows, time_ns), |nth| rows[nth].below.clone()));
@@ -73,18 +73,18 @@ fn whose(cpu: &IsolatedCpu) -> String {
 }
 
 /// All lines of one cause.
-struct Cause<'a> {
+struct CauseLines<'a> {
     lines: Vec<&'a EntryLine>,
 }
 
-impl<'a> Cause<'a> {
+impl<'a> CauseLines<'a> {
     /// Most entries first.
-    fn of(lines: &'a [EntryLine]) -> Vec<Cause<'a>> {
-        let mut causes: Vec<Cause<'a>> = Vec::new();
+    fn of(lines: &'a [EntryLine]) -> Vec<CauseLines<'a>> {
+        let mut causes: Vec<CauseLines<'a>> = Vec::new();
         for line in lines {
             match causes.iter_mut().find(|cause| cause.lines[0].cause == line.cause) {
                 Some(cause) => cause.lines.push(line),
-                None => causes.push(Cause { lines: vec![line] }),
+                None => causes.push(CauseLines { lines: vec![line] }),
             }
         }
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.sum(|line| line.count)));

@@ -1,8 +1,8 @@
 //! What `noise` saw, in the words of rtla's osnoise: noise, max single noise, CPU available, and the causes.
 
-use super::View;
+use super::ReportView;
 use super::host::row_name;
-use super::table::{ColumnKind, Field, Table, TableValue, field, name, text};
+use super::table::{ColumnKind, Table, TableField, TableValue, field, name, text};
 use super::terminal::{distinct, row_label, units};
 use serde_json::json;
 use worstcase_contract::Nanos;
@@ -44,7 +44,7 @@ pub(super) fn available(gaps: &GapAccount) -> String {
 
 const AVAILABLE: ColumnKind = ColumnKind::Percent(4);
 
-fn columns<'a>() -> Vec<Field<GapsRow<'a>>> {
+fn columns<'a>() -> Vec<TableField<GapsRow<'a>>> {
     let counted = |key: &str, count: fn(&GapAccount) -> u64| {
         field(ColumnKind::Count, key, key, move |row: &GapsRow| {
             row.is_counted.then(|| count(&row.gaps))
@@ -112,7 +112,7 @@ pub(super) fn tables(records: &[&Record]) -> Vec<Table> {
 }
 
 /// The lab's: subjects as rows, loads as groups of columns; of all seeds together.
-pub(super) fn lab_table(view: &View) -> Table {
+pub(super) fn lab_table(view: &ReportView) -> Table {
     let records = || view.records.iter().filter(|r| r.accounting.gaps().is_some());
     let places = distinct(records().map(|r| (r.subject.id(), r.cell.load.clone())));
     let row = |(subject, load): (worstcase_results::record::SubjectId, String)| {

@@ -1,6 +1,6 @@
 //! As Markdown: for a bug report or a merge request.
 
-use super::Found;
+use super::ShownBisection;
 use crate::markdown::{commands, text};
 use crate::table::markdown::figures;
 use crate::table::{ColumnKind, Table, field, name};
@@ -8,7 +8,7 @@ use worstcase_bisect::bisection::BisectionStep;
 use worstcase_bisect::search::CandidateWord;
 
 /// The text.
-pub fn markdown(found: &Found) -> String {
+pub fn markdown(found: &ShownBisection) -> String {
     let mut out = vec!["### worstcase bisect".to_string(), String::new()];
     out.push(format!("**{}**", text(&found.sentence())));
     out.push(String::new());
@@ -51,7 +51,7 @@ pub fn markdown(found: &Found) -> String {
 }
 
 /// Every candidate, in the order in which they were measured.
-fn steps(found: &Found) -> Table {
+fn steps(found: &ShownBisection) -> Table {
     let measure = found.criterion.measure();
     let fields = [
         name("kernel", "kernel", |step: &BisectionStep| step.candidate.clone()),

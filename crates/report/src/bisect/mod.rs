@@ -17,7 +17,7 @@ use worstcase_contract::Nanos;
 
 /// A bisection that came to its end, ready to be shown.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct ShownBisection<'a> {
     /// How it ended.
     pub ending: &'a BisectionEnding,
     /// When a kernel was bad.
@@ -74,7 +74,7 @@ fn value(value: Option<Nanos>) -> String {
     value.map_or("-".into(), micros)
 }
 
-impl Found<'_> {
+impl ShownBisection<'_> {
     /// Cells that both have; those that decide first, then by how much they grew.
     fn cells(&self) -> Vec<Changed> {
         let reverted = self.reverted.and_then(|r| r.as_ref().ok());

@@ -30,7 +30,7 @@ fn told(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
         steps: vec![before, step("x", 0, CandidateWord::Skipped), first_bad],
     };
     let reverted = Ok(step("y", 31, CandidateWord::Good));
-    let found = Found {
+    let found = ShownBisection {
         ending: &ending,
         criterion: "20%".parse().unwrap(),
         ends: ["a", "b"],

@@ -141,7 +141,7 @@ fn joined<'n>(
 }
 
 /// A frame whose end has not come yet.
-struct Open {
+struct OpenFrame {
     id: StackId,
     start: u64,
     called_at: Option<u64>,
@@ -151,10 +151,10 @@ struct Open {
 fn functions(explanation: &Explanation, lines: &dyn SourceLines, pid: u32) -> Vec<Value> {
     let stacks = &explanation.walk.stacks;
     let mut events = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenFrame> = Vec::new();
     let mut end = 0;
-    let mut close = |open: &mut Vec<Open>, keep: usize, end: u64| {
-        for Open { id, start, called_at } in open.drain(keep..).rev() {
+    let mut close = |open: &mut Vec<OpenFrame>, keep: usize, end: u64| {
+        for OpenFrame { id, start, called_at } in open.drain(keep..).rev() {
             let frame = stacks.frame(id);
             let mut args = json!({"kind": frame.kind, "module": frame.module, "instructions": end - start});
             if let Some(source) = called_at.and_then(|address| lines.source(address)) {
@@ -173,7 +173,7 @@ fn functions(explanation: &Explanation, lines: &dyn SourceLines, pid: u32) -> Ve
         chain.reverse();
         let same = open.iter().zip(&chain).take_while(|(a, b)| a.id == b.0).count();
         close(&mut open, same, interval.start);
-        open.extend(chain[same..].iter().map(|(id, called_at)| Open {
+        open.extend(chain[same..].iter().map(|(id, called_at)| OpenFrame {
             id: *id,
             start: interval.start,
             called_at: *called_at,

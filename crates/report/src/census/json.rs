@@ -30,11 +30,11 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[SectionDifferenc
 /// Every subject, load and probe over its seeds.
 pub fn ensembles(all: &[CensusEnsemble]) -> String {
     #[derive(Serialize)]
-    struct Run<'a> {
+    struct CensusRun<'a> {
         schema: &'static str,
         ensembles: &'a [CensusEnsemble],
     }
-    text(&Run {
+    text(&CensusRun {
         schema: SCHEMA,
         ensembles: all,
     })

@@ -1,7 +1,7 @@
 //! A comparison for a pull request: what changed in a table, everything else to be opened.
 
 use super::table::of_cells;
-use super::{Shown, exact};
+use super::{ShownComparison, exact};
 use crate::markdown::{commands, text};
 use crate::table::markdown::figures;
 use worstcase_base::format::shell;
@@ -9,7 +9,7 @@ use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::ChangeWord;
 
 /// The text.
-pub fn lines(shown: &Shown) -> String {
+pub fn lines(shown: &ShownComparison) -> String {
     let mut out = vec!["### worstcase compare".to_string(), String::new()];
     out.push(format!("**A** {}  ", text(&shown.head(ComparedSide::A))));
     out.push(format!("**B** {}", text(&shown.head(ComparedSide::B))));

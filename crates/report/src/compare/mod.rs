@@ -14,7 +14,7 @@ use worstcase_results::stats::ranks::needed;
 
 /// A comparison, ready to be shown.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct ShownComparison<'a> {
     /// The first side.
     pub a: &'a Side,
     /// The second.
@@ -25,7 +25,7 @@ pub struct Shown<'a> {
     pub why: Option<String>,
 }
 
-impl Shown<'_> {
+impl ShownComparison<'_> {
     /// What a side is: the subject that is compared, if it is one, and the question.
     fn head(&self, which: ComparedSide) -> String {
         let side = if which == ComparedSide::A { self.a } else { self.b };

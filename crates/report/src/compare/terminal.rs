@@ -1,7 +1,7 @@
 //! A comparison as tables, one for each cell, the largest change first.
 
 use super::table::of_cells;
-use super::{Shown, exact};
+use super::{ShownComparison, exact};
 use crate::table::terminal::lines_within;
 use crate::terminal::Style;
 use worstcase_base::format::plain;
@@ -12,7 +12,7 @@ use worstcase_results::compare::words::Compared;
 const WIDTH: usize = 150;
 
 /// The whole report.
-pub fn lines(shown: &Shown, style: Style) -> String {
+pub fn lines(shown: &ShownComparison, style: Style) -> String {
     let mut out = vec![
         style.bold(&plain(&format!("A: {}", shown.head(ComparedSide::A)))),
         style.bold(&plain(&format!("B: {}", shown.head(ComparedSide::B)))),

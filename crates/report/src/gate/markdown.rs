@@ -1,6 +1,6 @@
 //! The gate for a pull request: what is worse on top and how to look into it, everything else to be opened.
 
-use super::{Shown, why};
+use super::{ShownGate, why};
 use crate::compare::figures::{ratio, times, value};
 use crate::markdown::{commands, text};
 use crate::table::markdown::figures;
@@ -13,7 +13,7 @@ use worstcase_results::record::CellId;
 use worstcase_results::verdict::Outcome;
 
 /// The text.
-pub fn lines(shown: &Shown) -> String {
+pub fn lines(shown: &ShownGate) -> String {
     let mut out = vec![
         format!("### worstcase gate: {}", shown.outcome),
         String::new(),
@@ -45,7 +45,7 @@ fn folded(summary: &str, lines: Vec<String>) -> Vec<String> {
 }
 
 /// The table of what is worse.
-fn worse(shown: &Shown) -> Vec<String> {
+fn worse(shown: &ShownGate) -> Vec<String> {
     let worse: Vec<&GateCell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
     let units: BTreeSet<&str> = worse.iter().map(|c| c.unit.as_str()).collect();
     let rows: Vec<WorseRow> = worse.iter().flat_map(|cell| WorseRow::of(cell)).collect();
@@ -138,7 +138,7 @@ fn changed(m: &JudgedMeasure, values: [u64; 2], by: Option<String>, decided: boo
 }
 
 /// What a reader must know beside the table.
-fn open(shown: &Shown) -> Vec<String> {
+fn open(shown: &ShownGate) -> Vec<String> {
     let mut open: Vec<String> = shown.gate.reasons.iter().map(|r| text(r)).collect();
     let inconclusive = shown.gate.cells.iter().filter(|c| c.outcome == Outcome::Inconclusive);
     open.extend(inconclusive.map(|c| format!("INCONCLUSIVE {}: {}", text(&name_of(c)), text(&c.reasons.join("; ")))));
@@ -153,7 +153,7 @@ fn open(shown: &Shown) -> Vec<String> {
 }
 
 /// The command that explains the worst sample of the first cell that is worse.
-fn look(shown: &Shown) -> Vec<String> {
+fn look(shown: &ShownGate) -> Vec<String> {
     let Some(cell) = shown.gate.cells.iter().find(|c| is_worse(c)) else {
         return Vec::new();
     };
@@ -177,7 +177,7 @@ fn name_of(cell: &GateCell) -> String {
 }
 
 /// Every cell with its outcome and the reasons for it.
-fn all(shown: &Shown) -> Table {
+fn all(shown: &ShownGate) -> Table {
     let limits = shown.gate.limits;
     let fields = [
         field(ColumnKind::Outcome, "outcome", "", |cell: &GateCell| cell.outcome),

@@ -14,7 +14,7 @@ use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
 /// A gate's answer, ready to be shown.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct ShownGate<'a> {
     /// The worst of the gate and the verdicts.
     pub outcome: Outcome,
     /// The gate.
@@ -31,7 +31,7 @@ pub struct Shown<'a> {
     pub criterion: Option<(Criterion, Vec<Verdict>, &'a [Record])>,
 }
 
-impl Shown<'_> {
+impl ShownGate<'_> {
     fn count(&self, outcome: Outcome) -> usize {
         self.gate.cells.iter().filter(|c| c.outcome == outcome).count()
     }

@@ -1,11 +1,11 @@
 //! The gate for people: the worst cells first.
 
-use super::Shown;
+use super::ShownGate;
 use crate::terminal::{Style, verdict_heading, verdict_lines};
 use worstcase_base::format::plain;
 
 /// The whole report.
-pub fn lines(shown: &Shown, style: Style) -> String {
+pub fn lines(shown: &ShownGate, style: Style) -> String {
     let mut out = vec![
         style.bold(&plain(&format!("Gate: {}", shown.run.title))),
         format!("{} {}", style.outcome(shown.outcome).trim_end(), shown.summary()),

@@ -2,9 +2,9 @@
 
 use super::terminal::names;
 use super::words::when;
-use crate::picture::Axis;
+use crate::picture::PictureAxis;
 use crate::picture::svg::Theme;
-use crate::picture::svg::over_time::{Mark, OverTime, Panel, Row, Stretch, draw};
+use crate::picture::svg::over_time::{HistoryRow, JoinedPoints, KernelMark, OverTime, Panel, draw};
 use worstcase_base::format::plain;
 use worstcase_results::history::{History, HistoryLine, HistoryMeasure, MeasureSeries};
 use worstcase_results::stats::median;
@@ -24,7 +24,7 @@ pub fn svg(history: &History, theme: Theme) -> String {
     draw(theme, &OverTime { rows })
 }
 
-fn row(line: &HistoryLine, name: &str) -> Row {
+fn row(line: &HistoryLine, name: &str) -> HistoryRow {
     let places = places(line);
     let of = |is: fn(HistoryMeasure) -> bool| line.series.iter().filter(|s| is(s.measure)).collect::<Vec<_>>();
     let typical = line.typical().map_or("typical", |s| s.measure.name());
@@ -43,13 +43,13 @@ fn row(line: &HistoryLine, name: &str) -> Row {
     for (at, pair) in line.points.windows(2).enumerate() {
         if pair[0].kernel != pair[1].kernel {
             kernels.push(plain(&pair[1].kernel));
-            marks.push(Mark {
+            marks.push(KernelMark {
                 x: (places[at] + places[at + 1]) / 2.0,
                 number: kernels.len(),
             });
         }
     }
-    Row {
+    HistoryRow {
         title: name.to_string(),
         panels: panels.map(|(title, series)| panel(title, &series, &places)).collect(),
         kernels: kernels
@@ -88,8 +88,8 @@ fn panel(title: String, series: &[&MeasureSeries], places: &[f64]) -> Panel {
         .fold((f64::MAX, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
     let is_wide = least > 0.0 && most > 20.0 * least;
     let y = match is_wide {
-        true => Axis::logarithmic("", "", values.into_iter()),
-        false => Axis::linear("", "", values.into_iter()),
+        true => PictureAxis::logarithmic("", "", values.into_iter()),
+        false => PictureAxis::linear("", "", values.into_iter()),
     };
     let mut panel = Panel {
         title,
@@ -104,7 +104,9 @@ fn panel(title: String, series: &[&MeasureSeries], places: &[f64]) -> Panel {
             .filter_map(|(at, v)| Some((places[at], scale(s, (*v)?))))
             .collect();
         let joined = stretches(&points).into_iter();
-        panel.stretches.extend(joined.map(|points| Stretch { style, points }));
+        panel
+            .stretches
+            .extend(joined.map(|points| JoinedPoints { style, points }));
         for (nth, change) in s.found().iter().enumerate().filter(|(_, c)| c.p.is_some()) {
             let next = s.found().get(nth + 1).map_or(1.0, |next| places[next.after]);
             let from = nth.checked_sub(1).map_or(0.0, |n| places[s.found()[n].at]);

@@ -1,7 +1,7 @@
 //! The points of lines: one list of columns for terminal and CSV.
 
 use super::words::when;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_contract::Nanos;
 use worstcase_results::history::{History, HistoryChange, HistoryLine, HistoryMeasure, HistoryPoint, Typical};
 use worstcase_results::record::Venue;
@@ -55,7 +55,7 @@ pub fn changes_at(line: &HistoryLine, at: usize) -> impl Iterator<Item = String>
 }
 
 /// People see the kernel as a point's name in the lab, which has no dates.
-fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<Field<PointRow<'a>>> {
+fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow<'a>>> {
     let count = |key: &str, heading: &str, count: fn(&HistoryPoint) -> Option<u64>| {
         field(ColumnKind::Count, key, heading, move |row: &PointRow| {
             count(row.point())

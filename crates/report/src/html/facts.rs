@@ -1,6 +1,6 @@
 //! What was measured on: what all subjects share, and in what they differ.
 
-use super::part::{Labels, distinct};
+use super::part::{SubjectLabels, distinct};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::grouped;
@@ -8,7 +8,7 @@ use worstcase_results::record::{Record, SelfCostRecord, Subject, SubjectMachine}
 
 /// Of a run.
 #[derive(Debug, Serialize)]
-pub struct Facts {
+pub struct RunFacts {
     /// Name and value, of all subjects.
     common: Vec<Fact>,
     subjects: Vec<SubjectFacts>,
@@ -27,9 +27,9 @@ struct Fact {
     value: String,
 }
 
-impl Facts {
+impl RunFacts {
     /// Of these records.
-    pub fn of(records: &[Record], labels: &Labels) -> Facts {
+    pub fn of(records: &[Record], labels: &SubjectLabels) -> RunFacts {
         let mut subjects: Vec<SubjectFacts> = Vec::new();
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
@@ -55,7 +55,7 @@ impl Facts {
         for subject in &mut subjects {
             subject.facts.retain(|fact| !common.contains(fact));
         }
-        Facts { common, subjects }
+        RunFacts { common, subjects }
     }
 }
 

@@ -6,7 +6,7 @@ use worstcase_host::watch::{KeptSegment, WatchGap};
 
 /// How a watch is doing.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
+pub struct WatchMetrics {
     /// Of the tool.
     pub version: String,
     /// The probe.
@@ -36,7 +36,7 @@ pub struct LastSegment {
     pub ended: u64,
 }
 
-impl Watched {
+impl WatchMetrics {
     /// A segment is over.
     pub fn kept(&mut self, kept: &KeptSegment) {
         self.segments += 1;

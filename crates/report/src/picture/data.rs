@@ -9,7 +9,7 @@ use worstcase_kernels::{Flavour, version};
 use worstcase_results::record::{CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, SubjectMachine, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
-use super::{MOST_SERIES, Of};
+use super::{MOST_SERIES, SeriesLabel};
 use worstcase_plan::VirtualMachine;
 use worstcase_plan::parameters::{self, MachineField};
 
@@ -30,8 +30,8 @@ pub struct ShownSubject<'a> {
 
 impl ShownSubject<'_> {
     /// For a panel or series of this subject alone.
-    pub fn of(&self, load: &str) -> Of {
-        Of {
+    pub fn of(&self, load: &str) -> SeriesLabel {
+        SeriesLabel {
             label: self.label.clone(),
             subject: self.id.to_string(),
             load: plain(load),
@@ -57,7 +57,7 @@ pub struct PictureData<'a> {
 
 /// One quantity of one probe: what is shown on common axes.
 #[derive(Debug)]
-pub struct Question<'a> {
+pub struct PictureQuestion<'a> {
     /// The instrument.
     pub probe: &'a str,
     /// What of it.
@@ -99,7 +99,7 @@ impl<'a> PictureData<'a> {
     }
 
     /// The questions about how late something was, in the order in which the records name their probes.
-    pub fn questions(&self) -> Vec<Question<'a>> {
+    pub fn questions(&self) -> Vec<PictureQuestion<'a>> {
         let mut all = Vec::new();
         for probe in distinct(self.records.iter().map(|r| r.cell.probe.as_str())) {
             if names::parse(probe).is_ok() {
@@ -108,7 +108,7 @@ impl<'a> PictureData<'a> {
             let records: Vec<&Record> = self.records.iter().filter(|r| r.cell.probe == probe).collect();
             for quantity in quantities(probe, &records) {
                 let of_probe = |e: &Ensemble| e.probe == probe;
-                all.push(Question {
+                all.push(PictureQuestion {
                     probe,
                     quantity,
                     loads: distinct(records.iter().map(|r| r.cell.load.as_str())),
@@ -152,7 +152,7 @@ impl<'a> PictureData<'a> {
     }
 }
 
-impl<'a> Question<'a> {
+impl<'a> PictureQuestion<'a> {
     /// Its records of a subject and a load.
     pub fn of(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
         let wanted = |r: &&&Record| r.cell.load == load && r.subject.id() == subject.id;

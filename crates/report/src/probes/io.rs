@@ -1,15 +1,15 @@
 //! Work with files, and whether an I/O scheduler can make a difference there.
 
 use super::{figures, place, probe, rounds, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, TableValue, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
 use crate::terminal::distinct;
 use serde_json::json;
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Io};
 use worstcase_results::stats::io::{BesideRates, DeviceQueue, IoPoint, Schedulers, ios};
 
-fn columns() -> Vec<Field<IoPoint>> {
+fn columns() -> Vec<TableField<IoPoint>> {
     let mut all = place(|p: &IoPoint| &p.place);
     all.extend([
         probe(|p: &IoPoint| Bench::Io(p.io).to_string()),
@@ -52,7 +52,7 @@ fn work(io: &Io) -> String {
         .to_string()
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = ios(view.records);
     if points.is_empty() {
         return Vec::new();

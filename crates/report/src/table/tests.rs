@@ -1,6 +1,6 @@
 //! One table in every form.
 
-use super::{ColumnKind, Field, Table, TableValue, csv, field, json, markdown, name, page::PageTable, terminal};
+use super::{ColumnKind, Table, TableField, TableValue, csv, field, json, markdown, name, page::ScriptTable, terminal};
 use crate::terminal::Style;
 use serde_json::json;
 use worstcase_results::verdict::Outcome;
@@ -29,7 +29,7 @@ const ALL: [Measured; 3] = [
     },
 ];
 
-fn fields() -> Vec<Field<Measured>> {
+fn fields() -> Vec<TableField<Measured>> {
     vec![
         name("place.subject", "subject", |m: &Measured| m.subject),
         name("place.load", "load", |m: &Measured| m.load),
@@ -156,7 +156,7 @@ fn for_pull_requests() {
 
 #[test]
 fn for_the_page() {
-    let page = serde_json::to_value(PageTable::new(&table())).unwrap();
+    let page = serde_json::to_value(ScriptTable::new(&table())).unwrap();
     assert_eq!(
         page["rows"][0],
         json!({

@@ -29,7 +29,7 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::qemu::Qemu;
 use worstcase_plan::ExperimentPlan;
-use worstcase_report::bisect::{Found, mail, markdown};
+use worstcase_report::bisect::{ShownBisection, mail, markdown};
 use worstcase_results::compare::{Side, compare};
 
 /// Which kernel, or which commit of a git tree, is the first that is worse
@@ -243,7 +243,7 @@ impl Bench<'_> {
         let paths = folders.each_ref().map(|folder| folder.display().to_string());
         let compared = ["worstcase", "compare", &paths[0], &paths[1], "--explain"];
         commands.push(shell(&compared.map(String::from)));
-        let found = Found {
+        let found = ShownBisection {
             ending,
             criterion: self.criterion,
             ends: [&self.args.good, &self.args.bad].map(|end| end.as_deref().unwrap_or_default()),

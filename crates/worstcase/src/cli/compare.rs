@@ -12,7 +12,7 @@ use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_report::compare::{Shown, json, markdown, terminal};
+use worstcase_report::compare::{ShownComparison, json, markdown, terminal};
 use worstcase_report::terminal::{Style, fitted};
 use worstcase_results::compare::change::{ComparedMeasure, MeasureChange};
 use worstcase_results::compare::words::{ChangeWord, Compared, JudgedChange};
@@ -102,7 +102,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     let mapped: Vec<MappedSubjects> = args.map.iter().cloned().chain(chosen).collect();
     let comparison = compare(&a, &b, &mapped, only).map_err(CompareCliError::from)?;
     let worst = worsening(&comparison).filter(|c| a.in_lab(&c.pair.a) && b.in_lab(&c.pair.b));
-    let shown = Shown {
+    let shown = ShownComparison {
         a: &a,
         b: &b,
         comparison: &comparison,

@@ -9,7 +9,7 @@ use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_base::{duration, output};
 use worstcase_contract::Nanos;
-use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
+use worstcase_report::gate::{ShownGate, json, junit, markdown, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::compare::gate::gate;
 use worstcase_results::compare::judged::{GateLimits, LEVEL};
@@ -150,7 +150,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
         Some((_, verdicts)) => gated.outcome.max(worst(verdicts)),
         None => gated.outcome,
     };
-    let shown = Shown {
+    let shown = ShownGate {
         outcome,
         gate: &gated,
         baseline: &baseline,

@@ -10,7 +10,7 @@ use worstcase_base::format::plain;
 use worstcase_base::output::OutputFolder;
 use worstcase_contract::Nanos;
 use worstcase_report::picture::svg::{Theme, draw};
-use worstcase_report::picture::{Options, Picture, of_run, some_of_run};
+use worstcase_report::picture::{Picture, PictureOptions, of_run, some_of_run};
 use worstcase_results::record::{Run, RunError};
 
 /// Draw a run: each picture as an SVG file, for papers
@@ -95,9 +95,9 @@ pub fn run(args: &PlotArgs) -> Result<(), PlotError> {
             command: worstcase_base::format::shell(&run.command()),
         });
     }
-    let options = Options {
+    let options = PictureOptions {
         limit: args.criterion,
-        ..Options::default()
+        ..PictureOptions::default()
     };
     let chosen =
         |id: &str, wanted: &str| id == wanted || id.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('-'));

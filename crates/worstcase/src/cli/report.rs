@@ -16,9 +16,9 @@ use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_report::View;
+use worstcase_report::ReportView;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
-use worstcase_report::picture::{self, Options};
+use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::{Quantity, Record, Run, RunError, Venue, parallel};
 use worstcase_results::verdict::{Criterion, verdicts};
 
@@ -117,8 +117,8 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     steps.state(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
     let limit = args.criterion.or(run.plan().criterion());
-    let whole = Options::default();
-    let options = Options {
+    let whole = PictureOptions::default();
+    let options = PictureOptions {
         limit,
         // All runs together have the room of one.
         dots: whole.dots / runs,
@@ -129,7 +129,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     let breakdowns = breakdowns(args, run, &records)?;
     let parts = PageParts { pictures, breakdowns };
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
-    let view = View {
+    let view = ReportView {
         plan: run.plan(),
         command: run.command(),
         records: &records,

@@ -11,7 +11,7 @@ use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
-use worstcase_report::{View, cell, csv, json, markdown, terminal};
+use worstcase_report::{ReportView, cell, csv, json, markdown, terminal};
 use worstcase_results::record::{Quantity, Run, RunError};
 use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
 
@@ -125,7 +125,7 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     }
     if let Some(id) = &args.cell {
         let record = run.record_of(id)?;
-        let mut gathered = cell::Gathered::default();
+        let mut gathered = cell::GatheredSamples::default();
         run.for_each_sample(&record, |row| gathered.add(row))?;
         print(&terminal::fitted(&cell::details(&record, &gathered, style)))?;
         return Ok(ExitCode::SUCCESS);
@@ -137,7 +137,7 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     }
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
-    let view = View {
+    let view = ReportView {
         plan: run.plan(),
         command: run.command(),
         records: &records,

@@ -9,7 +9,7 @@ use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_report::tail::CellTail;
 use worstcase_report::terminal::{Style, fitted};
-use worstcase_report::verdict::Judged;
+use worstcase_report::verdict::ShownVerdict;
 use worstcase_results::record::{Record, Run, RunError};
 use worstcase_results::stats::tail::Peaks;
 use worstcase_results::verdict::{Criterion, verdicts, worst};
@@ -91,7 +91,7 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
         true => Some(tails(&run, &records, limit)?),
         false => None,
     };
-    let judged = Judged {
+    let judged = ShownVerdict {
         title: &run.plan().title,
         records: &records,
         criterion,

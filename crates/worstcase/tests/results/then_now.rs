@@ -4,7 +4,7 @@ use crate::fixture::{host_raw, latencies, on_cpu, plan_of, raw, result, spec, su
 use worstcase_plan::Subjects;
 use worstcase_plan::study::published::{PublishedFigure, Statistic};
 use worstcase_report::terminal::Style;
-use worstcase_report::{View, json, terminal};
+use worstcase_report::{ReportView, json, terminal};
 use worstcase_results::published::{Agreement, compared};
 use worstcase_results::record::{CellResult, Record, RunPlan};
 
@@ -28,8 +28,8 @@ fn verdict(plan: &RunPlan, records: &[Record]) -> (Agreement, Vec<String>) {
     (group.verdict, group.reasons)
 }
 
-fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> View<'a> {
-    View {
+fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
+    ReportView {
         plan,
         command: plan.command("RUN".as_ref()),
         records,

@@ -13,7 +13,7 @@ use worstcase_base::output::OutputFolder;
 use worstcase_plan::ExperimentPlan;
 use worstcase_remote::ssh::{RemoteBoard, measure_on};
 use worstcase_remote::{Executable, RemoteError};
-use worstcase_report::machines::{Measured, table};
+use worstcase_report::machines::{MachineRecords, table};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Run, parallel};
 
@@ -72,7 +72,7 @@ pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Resul
         match ended {
             Ok(broke) => {
                 code = code.max(broke as u8);
-                machines.push(Measured {
+                machines.push(MachineRecords {
                     machine: name,
                     records: Run::open(&into)?.records()?,
                 });

@@ -13,11 +13,11 @@ use worstcase_base::format::{grouped, micros_exact, plain};
 use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
 use worstcase_host::watch::{KeptSegment, Look, WatchEvent, WatchOrder};
-use worstcase_report::metrics::Watched;
+use worstcase_report::metrics::WatchMetrics;
 
 /// Looks on.
 pub struct Looker {
-    watched: Arc<Mutex<Watched>>,
+    watched: Arc<Mutex<WatchMetrics>>,
     bar: ProgressBar,
     quiet: bool,
     folder: String,
@@ -28,12 +28,12 @@ impl Looker {
     /// Nothing was seen yet.
     pub fn new(order: &WatchOrder, quiet: bool) -> Looker {
         let spec = order.matrix.specs.first();
-        let watched = Watched {
+        let watched = WatchMetrics {
             version: env!("WORSTCASE_VERSION").to_string(),
             probe: spec.map_or(String::new(), |spec| spec.probe.to_string()),
             load: spec.map_or(String::new(), |spec| spec.load.to_string()),
             criterion: order.plan.experiment.criterion,
-            ..Watched::default()
+            ..WatchMetrics::default()
         };
         let bar = match quiet || !std::io::stderr().is_terminal() {
             true => ProgressBar::hidden(),
@@ -50,7 +50,7 @@ impl Looker {
     }
 
     /// What metrics are made of.
-    pub fn watched(&self) -> Arc<Mutex<Watched>> {
+    pub fn watched(&self) -> Arc<Mutex<WatchMetrics>> {
         self.watched.clone()
     }
 
@@ -73,7 +73,7 @@ impl Looker {
         }
     }
 
-    fn with(&self, change: impl FnOnce(&mut Watched)) {
+    fn with(&self, change: impl FnOnce(&mut WatchMetrics)) {
         change(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -13,16 +13,16 @@ use worstcase_host::HostError;
 use worstcase_host::cpus::stay_off;
 use worstcase_host::http::message::{HttpAnswer, HttpRequest};
 use worstcase_host::http::{HttpServer, LIMITS};
-use worstcase_report::metrics::{Form, Watched};
+use worstcase_report::metrics::{MetricsForm, WatchMetrics};
 
 /// Between two writings of the file.
 const EVERY: Duration = Duration::from_secs(15);
 /// How often one looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
 
-type Shared = Arc<Mutex<Watched>>;
+type Shared = Arc<Mutex<WatchMetrics>>;
 
-fn told(watched: &Shared, form: Form) -> Vec<u8> {
+fn told(watched: &Shared, form: MetricsForm) -> Vec<u8> {
     // Not while it is locked: who measures must not wait for a scrape.
     let watched = watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
     form.of(&watched)
@@ -93,7 +93,7 @@ impl Served {
 fn answer(request: &HttpRequest<'_>, watched: &Shared) -> HttpAnswer {
     match (request.method, request.path) {
         ("GET" | "HEAD", "/metrics") => {
-            let form = Form::wanted(request.accept);
+            let form = MetricsForm::wanted(request.accept);
             HttpAnswer::found(form.content_type(), told(watched, form))
         }
         ("GET" | "HEAD", _) => HttpAnswer::text("404 Not Found", "metrics are at /metrics\n"),
@@ -111,14 +111,14 @@ impl Textfile {
     pub fn open(path: &Path, cpus: &[u32], watched: Shared) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
         let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
-        output::write(&path, &told(&watched, Form::Plain)).map_err(refused)?;
+        output::write(&path, &told(&watched, MetricsForm::Plain)).map_err(refused)?;
         let worker = Worker::start(cpus, move |over| {
             let mut next = Instant::now() + EVERY;
             loop {
                 let is_over = over.load(Ordering::Relaxed);
                 if is_over || Instant::now() >= next {
                     next = Instant::now() + EVERY;
-                    if let Err(e) = output::write(&path, &told(&watched, Form::Plain)) {
+                    if let Err(e) = output::write(&path, &told(&watched, MetricsForm::Plain)) {
                         eprintln!("worstcase: cannot write {}: {e}", path.display());
                     }
                 }
