@@ -4,12 +4,12 @@ mod kernels;
 mod step;
 
 use super::compare::{breakdown, worsening};
-use super::lab::{self, ExecutorArgs, Jobs, QemuArgs, Selection, run_cells};
+use super::lab::{self, CellSelection, ExecutorArgs, Jobs, QemuArgs, run_cells};
 use super::output::print;
 use super::progress::ProgressDisplay;
 use super::{Error, stop};
 use clap::Args;
-use kernels::Kernels;
+use kernels::CandidateArgs;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -78,7 +78,7 @@ pub struct BisectArgs {
     #[arg(long, short, value_name = "DIR", default_value = "worstcase-bisect")]
     output: PathBuf,
     #[command(flatten)]
-    selection: Selection,
+    selection: CellSelection,
     #[command(flatten)]
     executor: ExecutorArgs,
     #[command(flatten)]
@@ -88,7 +88,7 @@ pub struct BisectArgs {
 }
 
 /// What measures a kernel.
-struct Bench<'a> {
+struct KernelBench<'a> {
     args: &'a BisectArgs,
     criterion: BadCriterion,
     qemu: &'a Qemu,
@@ -111,7 +111,7 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     }
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let bench = Bench {
+    let bench = KernelBench {
         args,
         criterion: args.criterion(),
         qemu: &qemu,
@@ -120,7 +120,7 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     };
     let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
-    let mut kernels = Kernels::of(args, &output, &options, &bench.stop)?;
+    let mut kernels = CandidateArgs::of(args, &output, &options, &bench.stop)?;
     let question = BisectionQuestion {
         source: kernels.source(),
         good: typed(&args.good),
@@ -148,8 +148,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     bench.tell(&kernels, &ending, reverted.as_ref(), &output)
 }
 
-impl Bench<'_> {
-    fn candidate(&self, kernels: &Kernels, candidate: &str, output: &Path) -> Result<CandidateOutcome, Error> {
+impl KernelBench<'_> {
+    fn candidate(&self, kernels: &CandidateArgs, candidate: &str, output: &Path) -> Result<CandidateOutcome, Error> {
         let built = kernels.name(candidate);
         if self.stop.load(Ordering::Relaxed) {
             return Err(BisectError::Stopped.into());
@@ -164,7 +164,7 @@ impl Bench<'_> {
     fn measure(&self, kernel: &str, folder: &Path) -> Result<CandidateOutcome, Error> {
         let experiment = self.args.selection.experiment(&[kernel.to_string()], None)?;
         let additions = Additions::of(&experiment)?;
-        let means = lab::Means {
+        let means = lab::MatrixMeans {
             executor: &self.args.executor.executor,
             jobs: self.args.jobs.count(),
             qemu: self.qemu,
@@ -195,7 +195,7 @@ impl Bench<'_> {
     /// The bad end without the commit; or why it cannot be had.
     fn reverted(
         &self,
-        kernels: &Kernels,
+        kernels: &CandidateArgs,
         bad: &str,
         ending: &BisectionEnding,
         output: &Path,
@@ -220,7 +220,7 @@ impl Bench<'_> {
 
     fn tell(
         &self,
-        kernels: &Kernels,
+        kernels: &CandidateArgs,
         ending: &BisectionEnding,
         reverted: Option<&Result<BisectionStep, String>>,
         output: &Path,
@@ -293,7 +293,7 @@ fn run_folder(output: &Path, candidate: &str) -> PathBuf {
 
 /// Each step in a line.
 struct OnStderr<'a> {
-    kernels: &'a Kernels,
+    kernels: &'a CandidateArgs,
     criterion: BadCriterion,
     began: RefCell<Instant>,
     took: RefCell<Vec<Duration>>,

@@ -49,11 +49,11 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "junit", "markdown", "json", "criterion", "map", "exact"])]
     write_baseline: Option<PathBuf>,
     /// What the typical seed's median, p99, maximum and missed periods may be higher by
-    #[arg(long, value_name = "SHARE", default_value_t = Share(GateLimits::default().tolerance))]
-    tolerance: Share,
+    #[arg(long, value_name = "SHARE", default_value_t = TypedShare(GateLimits::default().tolerance))]
+    tolerance: TypedShare,
     /// What the worst seed's may be higher by than those of the baseline's worst [default: 50%; with --exact 0%]
     #[arg(long, value_name = "SHARE")]
-    worst_seed: Option<Share>,
+    worst_seed: Option<TypedShare>,
     /// Lab: no test over the seeds; the maximum may not be above the baseline's
     #[arg(long, conflicts_with = "tolerance")]
     exact: bool,
@@ -76,20 +76,20 @@ pub struct GateArgs {
 
 /// A share, typed as `10%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Share(f64);
+struct TypedShare(f64);
 
-impl std::str::FromStr for Share {
+impl std::str::FromStr for TypedShare {
     type Err = String;
-    fn from_str(text: &str) -> Result<Share, String> {
+    fn from_str(text: &str) -> Result<TypedShare, String> {
         let percent: Option<f64> = text.strip_suffix('%').and_then(|number| number.parse().ok());
         let allowed = percent.filter(|p| (0.0..=1_000.0).contains(p));
         allowed
-            .map(|p| Share(p / 100.0))
+            .map(|p| TypedShare(p / 100.0))
             .ok_or_else(|| "write a percentage from 0% to 1000%, e.g. 10%".to_string())
     }
 }
 
-impl std::fmt::Display for Share {
+impl std::fmt::Display for TypedShare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}%", self.0 * 100.0)
     }
@@ -221,7 +221,7 @@ fn again(args: &GateArgs) -> String {
         option("--baseline", baseline.display().to_string());
     }
     let default = GateLimits::default();
-    if args.tolerance != Share(default.tolerance) {
+    if args.tolerance != TypedShare(default.tolerance) {
         option("--tolerance", args.tolerance.to_string());
     }
     if let Some(share) = args.worst_seed {

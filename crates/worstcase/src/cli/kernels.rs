@@ -85,7 +85,7 @@ pub enum KernelsCommand {
     /// Download and unpack kernels, so that they can be used without a network
     Get(GetArgs),
     /// Show what a kernel can do: preemption models, HZ, tracers, I/O schedulers, modules
-    Show(ShowArgs),
+    Show(KernelShowArgs),
 }
 
 /// Arguments of `list`.
@@ -169,7 +169,7 @@ pub struct GetArgs {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SHOW_HELP}\n\n{NAMES}"))]
-pub struct ShowArgs {
+pub struct KernelShowArgs {
     /// The kernel; one of the archive is downloaded if it is not in the cache
     #[arg(value_name = "NAME")]
     name: String,
@@ -237,7 +237,7 @@ fn list_folder(folder: &Path, json: bool) -> Result<(), Error> {
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct KernelRow {
     name: String,
     #[serde(flatten)]
     entry: CatalogEntry,
@@ -272,7 +272,7 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
     let cached = |entry: &CatalogEntry| kernels::is_cached(&options.cache, entry);
     let debug = |entry: &CatalogEntry| kept::of_version(&options.cache, &entry.label, &entry.version).map(|k| k.bytes);
     if args.json {
-        let listed = |entry: CatalogEntry| Listed {
+        let listed = |entry: CatalogEntry| KernelRow {
             name: entry.short_name(),
             cached: cached(&entry),
             debug_bytes: debug(&entry),
@@ -348,7 +348,7 @@ fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
 
 /// All that `show` tells.
 #[derive(Serialize)]
-struct Shown {
+struct ShownKernel {
     #[serde(flatten)]
     kernel: Kernel,
     features: Option<Features>,
@@ -364,7 +364,7 @@ struct ModuleShown {
     presence: Presence,
 }
 
-fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
+fn show(args: &KernelShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
     let kernel = kernels::resolve(&args.name, options)?;
     let config = match kernel.read_config() {
         Ok(config) => Some(config),
@@ -379,7 +379,7 @@ fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         };
         MODULES_OF_INTEREST.into_iter().map(shown).collect()
     };
-    let shown = Shown {
+    let shown = ShownKernel {
         features: config.as_ref().map(|c| c.features()),
         preemption: config.as_ref().map(preempt::from_config),
         preemption_note: config.as_ref().and_then(preempt::note),
@@ -394,7 +394,7 @@ fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn describe(shown: &Shown) -> String {
+fn describe(shown: &ShownKernel) -> String {
     let kernel = &shown.kernel;
     let mut text = String::new();
     let mut line = |key: &str, value: String| text.push_str(&format!("{key:<15}{value}\n"));

@@ -1,6 +1,6 @@
 //! The parameters of an experiment as options: all that a venue has, or some of them.
 
-use super::words::{self, Completed};
+use super::words::{self, CompletedParser};
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -12,7 +12,7 @@ use worstcase_plan::Venue;
 use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
 
 /// Which parameters a command takes.
-pub trait Choice {
+pub trait ParameterChoice {
     /// Of which venue.
     const VENUE: Venue;
     /// Keys of those that it takes.
@@ -29,11 +29,11 @@ pub struct ParameterArgs<C> {
     choice: PhantomData<C>,
 }
 
-fn taken<C: Choice>() -> impl Iterator<Item = &'static Parameter> {
+fn taken<C: ParameterChoice>() -> impl Iterator<Item = &'static Parameter> {
     parameters::all(C::VENUE).filter(|parameter| C::takes(parameter.key))
 }
 
-impl<C: Choice> Args for ParameterArgs<C> {
+impl<C: ParameterChoice> Args for ParameterArgs<C> {
     fn augment_args(command: Command) -> Command {
         command.args(taken::<C>().map(|parameter| option(parameter, C::VENUE, C::NEEDS)))
     }
@@ -43,7 +43,7 @@ impl<C: Choice> Args for ParameterArgs<C> {
     }
 }
 
-impl<C: Choice> FromArgMatches for ParameterArgs<C> {
+impl<C: ParameterChoice> FromArgMatches for ParameterArgs<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut given = GivenValues::default();
         for parameter in taken::<C>() {
@@ -96,7 +96,7 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
 }
 
 /// The words that a shell should know.
-fn completed<P: TypedValueParser>(key: &str, parser: P) -> Completed<P> {
+fn completed<P: TypedValueParser>(key: &str, parser: P) -> CompletedParser<P> {
     match key {
         "loads" => words::loads(parser),
         "probes" => words::probes(parser),

@@ -2,7 +2,7 @@
 
 use super::host::{self, OfStudy};
 use super::kept::LAB_RUN;
-use super::lab::{self, How};
+use super::lab::{self, MatrixRunArgs};
 use super::output::print;
 use super::parameters::ParameterArgs;
 use super::words;
@@ -52,7 +52,7 @@ pub enum StudyCommand {
     List,
     #[command(after_help = RUN_HELP)]
     /// Measure a study's cells and print its table, with the published figures beside it
-    Run(RunArgs),
+    Run(StudyRunArgs),
     #[command(after_help = SHOW_HELP)]
     /// Show a study: its question, cells and published figures
     Show {
@@ -67,7 +67,7 @@ pub enum StudyCommand {
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub struct StudyRunArgs {
     /// A built-in study's name, or a study file
     #[arg(hide_possible_values = true, value_parser = words::studies(StringValueParser::new()))]
     study: String,
@@ -87,10 +87,10 @@ pub struct RunArgs {
     parameters: ParameterArgs<OfStudy>,
     /// With how many machines at once, and more
     #[command(flatten)]
-    how: How,
+    how: MatrixRunArgs,
 }
 
-impl RunArgs {
+impl StudyRunArgs {
     /// What is measured, and the run's folder.
     pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let venue = if self.host { Venue::Host } else { Venue::Lab };
@@ -118,7 +118,7 @@ impl RunArgs {
                 for note in worstcase_host::run::leave_out(&mut plan.experiment) {
                     eprintln!("worstcase: {note}");
                 }
-                host::measure(plan, &host::Place { dir, resume })
+                host::measure(plan, &host::RunPlace { dir, resume })
             }
         }
     }

@@ -17,7 +17,7 @@ use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
 const DIGITS: usize = 12;
 
 /// The candidates.
-pub struct Kernels {
+pub struct CandidateArgs {
     good: String,
     bad: String,
     from: From,
@@ -29,14 +29,14 @@ enum From {
     Tree(Box<(GitTree, Builder)>),
 }
 
-impl Kernels {
+impl CandidateArgs {
     /// Of what the user names.
     pub fn of(
         args: &BisectArgs,
         output: &Path,
         options: &ResolveOptions<'_>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Kernels, Error> {
+    ) -> Result<CandidateArgs, Error> {
         let [good, bad] = [&args.good, &args.bad].map(|end| end.clone().unwrap_or_default());
         let from = match (&args.tree, &args.kernels) {
             (Some(source), _) => {
@@ -64,7 +64,7 @@ impl Kernels {
                 }
             },
         };
-        Ok(Kernels { good, bad, from })
+        Ok(CandidateArgs { good, bad, from })
     }
 
     /// In words.

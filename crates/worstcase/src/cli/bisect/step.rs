@@ -1,6 +1,6 @@
 //! One kernel, answered with the exit code that `git bisect run` takes.
 
-use super::{Bench, BisectArgs};
+use super::{BisectArgs, KernelBench};
 use crate::cli::Error;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
@@ -28,7 +28,7 @@ pub fn run(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Resul
 fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<u8, Error> {
     let options = ResolveOptions::from_cache(terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let bench = Bench {
+    let bench = KernelBench {
         args,
         criterion: args.criterion(),
         qemu: &qemu,

@@ -30,10 +30,10 @@ pub struct Late {
 
 /// Whether there was one; and the command that runs because of it.
 #[derive(Clone, Default)]
-pub struct Broke(Arc<Mutex<Held>>);
+pub struct Broke(Arc<Mutex<HeldBreak>>);
 
 #[derive(Default)]
-struct Held {
+struct HeldBreak {
     late: Option<Late>,
     command: Option<JoinHandle<Vec<String>>>,
 }

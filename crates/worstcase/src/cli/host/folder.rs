@@ -11,7 +11,7 @@ const NAME: usize = 64;
 
 /// Where a run is kept.
 #[derive(Debug)]
-pub struct Place {
+pub struct RunPlace {
     /// Its folder.
     pub dir: PathBuf,
     /// It was begun there, and goes on.

@@ -42,7 +42,7 @@ pub struct IsolateArgs {
     time: Nanos,
     /// Keep CPUs busy with a thread that never calls the kernel
     #[arg(long, value_name = "WHICH", value_enum, default_value = "idle")]
-    occupy: Which,
+    occupy: OccupiedCpus,
     /// At most so many entries into each CPU: PASS, FAIL or INCONCLUSIVE, as exit code too
     #[arg(long, value_name = "N")]
     criterion: Option<u64>,
@@ -59,7 +59,7 @@ pub struct IsolateArgs {
 
 /// Which CPUs are kept busy.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Which {
+enum OccupiedCpus {
     /// Those on which no program runs
     Idle,
     /// All of them
@@ -119,9 +119,9 @@ fn asked(args: &IsolateArgs, facts: &MachineFacts) -> Result<IsolationRequest, H
         cpus,
         time: args.time,
         occupy: match args.occupy {
-            Which::Idle => Occupy::Idle,
-            Which::All => Occupy::All,
-            Which::None => Occupy::None,
+            OccupiedCpus::Idle => Occupy::Idle,
+            OccupiedCpus::All => Occupy::All,
+            OccupiedCpus::None => Occupy::None,
         },
     })
 }

@@ -28,13 +28,13 @@ impl MeasurementObserver for Quiet {
 
 /// A line when a measurement begins, one every ten seconds, one at its end.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct ProgressLines {
     /// When the next line is due.
     next: Nanos,
     latest: Option<String>,
 }
 
-impl Lines {
+impl ProgressLines {
     /// The line that a message is worth now.
     fn line(&mut self, spec: &HostSpec, message: &Message) -> Option<String> {
         let Message::Tick { elapsed, cpus, .. } = message else {
@@ -50,7 +50,7 @@ impl Lines {
     }
 }
 
-impl MeasurementObserver for Lines {
+impl MeasurementObserver for ProgressLines {
     fn note(&mut self, note: &str) {
         Quiet.note(note);
     }
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_line_every_ten_seconds() {
         let spec = examples::spec(Probe::Wakeup, 1);
-        let mut lines = Lines {
+        let mut lines = ProgressLines {
             next: EVERY,
             latest: None,
         };

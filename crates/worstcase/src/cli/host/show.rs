@@ -16,7 +16,7 @@ mod lines;
 Examples:
   worstcase host show
   worstcase host show --json")]
-pub struct ShowArgs {
+pub struct HostShowArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -27,7 +27,7 @@ pub struct ShowArgs {
 const KEY_WIDTH: usize = 22;
 
 /// Runs the command.
-pub fn run(args: &ShowArgs) -> Result<(), Error> {
+pub fn run(args: &HostShowArgs) -> Result<(), Error> {
     let facts = MachineFacts::of(&args.machine.root);
     if args.json {
         return Ok(print_json(&facts)?);

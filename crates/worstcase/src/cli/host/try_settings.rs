@@ -141,13 +141,13 @@ struct Trying<'a> {
 }
 
 /// Variants, each with the highest latency of every round that was over.
-type Measured = Vec<(TrialVariant, Vec<Nanos>)>;
+type VariantLatencies = Vec<(TrialVariant, Vec<Nanos>)>;
 
 impl Trying<'_> {
     /// All variants, and then fewer settings than all as long as that may suffice; none if no round was over.
     fn all(&self, settings: &[&str]) -> Result<Option<Trial>, Error> {
         let mut measured = self.rounds(variants(settings))?;
-        let has_round = |measured: &Measured| measured.iter().all(|(_, maxima)| !maxima.is_empty());
+        let has_round = |measured: &VariantLatencies| measured.iter().all(|(_, maxima)| !maxima.is_empty());
         if !has_round(&measured) {
             return Ok(None);
         }
@@ -170,7 +170,7 @@ impl Trying<'_> {
     }
 
     /// Every variant once a round, in the order of that round. What an early end left of a round does not count.
-    fn rounds(&self, variants: Vec<TrialVariant>) -> Result<Measured, Error> {
+    fn rounds(&self, variants: Vec<TrialVariant>) -> Result<VariantLatencies, Error> {
         let mut ready = variants
             .iter()
             .map(|v| self.ready(v))
@@ -180,7 +180,7 @@ impl Trying<'_> {
             units: "measurements",
             ..CountedWork::cells(rounds * ready.len())
         });
-        let mut measured: Measured = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
+        let mut measured: VariantLatencies = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
         for (round, order) in orders(ready.len(), rounds, Utc::now().seconds())
             .into_iter()
             .enumerate()

@@ -19,7 +19,7 @@ use worstcase_remote::ssh::{self, SshExecutor};
 use worstcase_results::record::{CompletedCells, Run, execute};
 
 /// What measures a matrix.
-pub struct Means<'a> {
+pub struct MatrixMeans<'a> {
     /// Which machines.
     pub executor: &'a ExecutorChoice,
     /// How many at once on this machine.
@@ -36,7 +36,7 @@ pub struct Means<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Means<'_> {
+impl MatrixMeans<'_> {
     /// Measures what the run lacks.
     pub fn execute(&self, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<CompletedCells, Error> {
         match self.executor {

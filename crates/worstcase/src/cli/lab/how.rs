@@ -39,7 +39,7 @@ pub struct ExecutorArgs {
 
 /// How to run a matrix; changes nothing of the result.
 #[derive(Debug, Args)]
-pub struct How {
+pub struct MatrixRunArgs {
     /// How many at once.
     #[command(flatten)]
     pub jobs: Jobs,

@@ -20,36 +20,36 @@ const EVERY: Duration = Duration::from_secs(15);
 /// How often one looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
 
-type Shared = Arc<Mutex<WatchMetrics>>;
+type SharedWatched = Arc<Mutex<WatchMetrics>>;
 
-fn told(watched: &Shared, form: MetricsForm) -> Vec<u8> {
+fn told(watched: &SharedWatched, form: MetricsForm) -> Vec<u8> {
     // Not while it is locked: who measures must not wait for a scrape.
     let watched = watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
     form.of(&watched)
 }
 
 /// A thread that ends when this is dropped.
-struct Worker {
+struct ServingThread {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Worker {
-    fn start(cpus: &[u32], work: impl FnOnce(&AtomicBool) + Send + 'static) -> Worker {
+impl ServingThread {
+    fn start(cpus: &[u32], work: impl FnOnce(&AtomicBool) + Send + 'static) -> ServingThread {
         let over = Arc::new(AtomicBool::new(false));
         let (cpus, seen) = (cpus.to_vec(), over.clone());
         let thread = std::thread::spawn(move || {
             stay_off(&cpus);
             work(&seen);
         });
-        Worker {
+        ServingThread {
             over,
             thread: Some(thread),
         }
     }
 }
 
-impl Drop for Worker {
+impl Drop for ServingThread {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         // A panic of that thread has been told.
@@ -60,12 +60,12 @@ impl Drop for Worker {
 /// Metrics over HTTP.
 pub struct Served {
     address: SocketAddr,
-    _worker: Worker,
+    _worker: ServingThread,
 }
 
 impl Served {
     /// Listens at this address alone.
-    pub fn open(at: SocketAddr, cpus: &[u32], watched: Shared) -> Result<Served, HostError> {
+    pub fn open(at: SocketAddr, cpus: &[u32], watched: SharedWatched) -> Result<Served, HostError> {
         let refused = |e: std::io::Error| {
             let remedy = match e.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::MFILE | Errno::NFILE) => "allow it more open files (ulimit -n, LimitNOFILE)",
@@ -75,7 +75,7 @@ impl Served {
         };
         let mut server = HttpServer::open(at, LIMITS).map_err(refused)?;
         let address = server.address().map_err(refused)?;
-        let worker = Worker::start(cpus, move |over| {
+        let worker = ServingThread::start(cpus, move |over| {
             server.serve(over, |request| answer(request, &watched))
         });
         Ok(Served {
@@ -90,7 +90,7 @@ impl Served {
     }
 }
 
-fn answer(request: &HttpRequest<'_>, watched: &Shared) -> HttpAnswer {
+fn answer(request: &HttpRequest<'_>, watched: &SharedWatched) -> HttpAnswer {
     match (request.method, request.path) {
         ("GET" | "HEAD", "/metrics") => {
             let form = MetricsForm::wanted(request.accept);
@@ -103,16 +103,16 @@ fn answer(request: &HttpRequest<'_>, watched: &Shared) -> HttpAnswer {
 
 /// Metrics in a file.
 pub struct Textfile {
-    _worker: Worker,
+    _worker: ServingThread,
 }
 
 impl Textfile {
     /// Writes it now, and again and again. The file stays when this ends: node_exporter tells how old it is.
-    pub fn open(path: &Path, cpus: &[u32], watched: Shared) -> Result<Textfile, HostError> {
+    pub fn open(path: &Path, cpus: &[u32], watched: SharedWatched) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
         let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
         output::write(&path, &told(&watched, MetricsForm::Plain)).map_err(refused)?;
-        let worker = Worker::start(cpus, move |over| {
+        let worker = ServingThread::start(cpus, move |over| {
             let mut next = Instant::now() + EVERY;
             loop {
                 let is_over = over.load(Ordering::Relaxed);
