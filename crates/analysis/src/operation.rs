@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    fn told(all: &[&DiskRequest], own: &[&DiskRequest]) -> Vec<(OperationPart, u64)> {
+    fn part_lengths(all: &[&DiskRequest], own: &[&DiskRequest]) -> Vec<(OperationPart, u64)> {
         let parts = parts(Nanos(100), Nanos(1_000), all, own);
         assert_eq!(parts.iter().map(|(_, time)| time.0).sum::<u64>(), 900);
         parts.into_iter().map(|(part, time)| (part, time.0)).collect()
@@ -189,7 +189,7 @@ mod tests {
         let ahead = request(380, 400, 500, [10, 10]);
         let own = request(350, 500, 950, [200, 150]);
         assert_eq!(
-            told(&[&other, &ahead, &own], &[&own]),
+            part_lengths(&[&other, &ahead, &own], &[&own]),
             [
                 (OperationPart::BeforeOthers, 200),
                 (OperationPart::BeforeIdle, 50),
@@ -206,10 +206,10 @@ mod tests {
     fn without_a_request_of_its_own_the_disk_is_busy_with_others_or_idle() {
         let other = request(200, 250, 700, [100, 100]);
         assert_eq!(
-            told(&[&other], &[]),
+            part_lengths(&[&other], &[]),
             [(OperationPart::Others, 450), (OperationPart::Idle, 450)]
         );
-        assert_eq!(told(&[], &[]), [(OperationPart::Idle, 900)]);
+        assert_eq!(part_lengths(&[], &[]), [(OperationPart::Idle, 900)]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// Runs the program; after a panic, of whichever thread, it is over.
-pub fn told<T>(program: impl FnOnce() -> T) -> Result<T, ExitKind> {
+pub fn run_reporting_panics<T>(program: impl FnOnce() -> T) -> Result<T, ExitKind> {
     panic::set_hook(Box::new(tell));
     panic::catch_unwind(AssertUnwindSafe(program)).map_err(|_| ExitKind::Defect)
 }

@@ -73,7 +73,7 @@ pub(crate) fn others_in_output(folder: &Path, is: &Metadata) -> io::Result<Optio
     let is_group = is.gid() == 0 || sudo("SUDO_GID") == Some(is.gid());
     let by_others = if is_group { 0o002 } else { WRITABLE_BY_OTHERS };
     let safe = is_owner && is.mode() & by_others == 0;
-    Ok((!safe).then(|| of(folder, is)))
+    Ok((!safe).then(|| other_writers(folder, is)))
 }
 
 /// Whether root writes where this user's links lead: root's own, those of who became root by sudo, or everybody's where the
@@ -102,7 +102,7 @@ pub fn others(path: &Path) -> io::Result<Option<OtherWriters>> {
                 return Err(io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()));
             }
             if !is_trusted(is.uid()) {
-                return Ok(Some(of(&at, &is)));
+                return Ok(Some(other_writers(&at, &is)));
             }
             let target = fs::read_link(&at)?;
             at.pop();
@@ -116,7 +116,7 @@ pub fn others(path: &Path) -> io::Result<Option<OtherWriters>> {
             let is_last = way.is_empty();
             let sticky = is.is_dir() && is.mode() & STICKY != 0 && !is_last;
             if !is_trusted(is.uid()) || (is.mode() & WRITABLE_BY_OTHERS != 0 && !sticky) {
-                return Ok(Some(of(&at, &is)));
+                return Ok(Some(other_writers(&at, &is)));
             }
         }
         match way.pop_front() {
@@ -127,7 +127,7 @@ pub fn others(path: &Path) -> io::Result<Option<OtherWriters>> {
     }
 }
 
-fn of(at: &Path, is: &Metadata) -> OtherWriters {
+fn other_writers(at: &Path, is: &Metadata) -> OtherWriters {
     OtherWriters {
         at: at.to_path_buf(),
         owner: is.uid(),

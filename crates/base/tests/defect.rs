@@ -10,7 +10,7 @@ const ASKED: &str = "WORSTCASE_TEST_PANIC";
 #[ignore = "the other test runs it, in a process of its own"]
 fn panics() {
     let place = std::env::var(ASKED).unwrap();
-    let ended = defect::told(|| match place.as_str() {
+    let ended = defect::run_reporting_panics(|| match place.as_str() {
         "here" => panic!("line 1\nline 2\x1b[31m"),
         "in threads" => std::thread::scope(|scope| {
             for nth in [1, 2, 3] {

@@ -27,7 +27,7 @@ const MEASURES: [(&str, BisectedMeasure); 3] = [
 
 impl BisectedMeasure {
     /// Of the seeds of a cell; none if one of them does not bear it.
-    pub fn of(self, seeds: &[DistributionFigures]) -> Option<Nanos> {
+    pub fn value(self, seeds: &[DistributionFigures]) -> Option<Nanos> {
         let one = |figures: &DistributionFigures| match self {
             BisectedMeasure::Median => figures.median,
             BisectedMeasure::P99 => figures.p99,
@@ -190,8 +190,8 @@ mod tests {
             max: Nanos(100 * us),
         };
         let seeds = [seed(3, true), seed(1, true), seed(2, true)];
-        assert_eq!(BisectedMeasure::Max.of(&seeds), Some(Nanos(300)));
-        assert_eq!(BisectedMeasure::P99.of(&seeds), Some(Nanos(20)));
-        assert_eq!(BisectedMeasure::P99.of(&[seed(1, true), seed(1, false)]), None);
+        assert_eq!(BisectedMeasure::Max.value(&seeds), Some(Nanos(300)));
+        assert_eq!(BisectedMeasure::P99.value(&seeds), Some(Nanos(20)));
+        assert_eq!(BisectedMeasure::P99.value(&[seed(1, true), seed(1, false)]), None);
     }
 }

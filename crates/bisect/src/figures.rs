@@ -35,7 +35,7 @@ fn of_cell(side: &Side, cell: &SeedGroup, measure: BisectedMeasure) -> KernelFig
             side.subject(&cell.subject).map_or(String::new(), without_kernel),
             cell.how.name()
         ),
-        value: seeds.and_then(|seeds| measure.of(&seeds)),
+        value: seeds.and_then(|seeds| measure.value(&seeds)),
         digests: cell.seeds.iter().map(|seed| seed.digest.clone()).collect(),
     }
 }

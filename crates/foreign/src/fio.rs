@@ -138,7 +138,7 @@ pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
                 1 => files::own_name(&[TOOL, &job.jobname]),
                 _ => files::own_name(&[TOOL, &job.jobname, name]),
             });
-            measured.notes.push(told(&job.jobname, name, direction));
+            measured.notes.push(job_line(&job.jobname, name, direction));
             measured.series.push(direction.series(&probe, &mut measured.notes)?);
         }
     }
@@ -197,7 +197,7 @@ fn work(options: &BTreeMap<String, String>, direction: &str) -> Option<String> {
 }
 
 /// What a job did, in a line.
-fn told(job: &str, name: &str, direction: &Direction) -> String {
+fn job_line(job: &str, name: &str, direction: &Direction) -> String {
     let seconds = direction.runtime as f64 / 1e3;
     let mb = direction.io_bytes as f64 / 1e6;
     let rates = match seconds > 0.0 {

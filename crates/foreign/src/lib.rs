@@ -93,5 +93,5 @@ pub fn fuzz(bytes: &[u8]) {
 
 /// The records of several files, in their order; `given` is what they do not tell.
 pub fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
-    record::of(sources, given)
+    record::records(sources, given)
 }

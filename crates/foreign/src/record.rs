@@ -44,7 +44,7 @@ pub struct ImportFacts {
 }
 
 /// The records of all files. Files of one subject are its seeds, in their order.
-pub fn of(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
+pub fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
     let mut all: Vec<CellResult> = Vec::new();
     let files = sources
         .iter()

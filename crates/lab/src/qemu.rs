@@ -91,7 +91,7 @@ fn as_whom(
         };
         let reason = match says_version(&nobody, version)? {
             Ok(()) => {
-                let files = qemu_files::of(&nobody, version, cache)?;
+                let files = qemu_files::find(&nobody, version, cache)?;
                 match files.closed_to_others() {
                     None => return Ok((nobody, files.digest())),
                     Some(file) => format!("{} is for root alone", file.display()),
@@ -108,7 +108,7 @@ fn as_whom(
         path,
         user: User::Caller,
     };
-    let digest = qemu_files::of(&caller, version, cache)?.digest();
+    let digest = qemu_files::find(&caller, version, cache)?.digest();
     Ok((caller, digest))
 }
 

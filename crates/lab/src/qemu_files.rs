@@ -58,7 +58,7 @@ struct StampedFile {
 }
 
 /// The files of this QEMU; `version` is what the program says of itself.
-pub fn of(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuInventory, LabError> {
+pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuInventory, LabError> {
     let failed = |reason: String| LabError::QemuFiles {
         program: program.path.clone(),
         reason,

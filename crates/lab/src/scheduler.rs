@@ -134,7 +134,7 @@ impl ElfPurpose {
 mod tests {
     use super::*;
 
-    fn said(path: &Path) -> String {
+    fn refusal(path: &Path) -> String {
         LabScheduler::file(path).unwrap_err().to_string()
     }
 
@@ -160,8 +160,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("mine.bpf.c");
         std::fs::write(&text, "int x;").unwrap();
-        assert!(said(&text).contains("clang -target bpf"), "{}", said(&text));
-        assert!(said(folder.path()).contains("no file"), "{}", said(folder.path()));
-        assert!(said(&folder.path().join("none")).contains("No such file"));
+        assert!(refusal(&text).contains("clang -target bpf"), "{}", refusal(&text));
+        assert!(refusal(folder.path()).contains("no file"), "{}", refusal(folder.path()));
+        assert!(refusal(&folder.path().join("none")).contains("No such file"));
     }
 }

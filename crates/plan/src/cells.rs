@@ -151,7 +151,7 @@ impl Experiment {
             let specs: Vec<(CellSpec, BTreeSet<Device>)> = part
                 .specs()?
                 .into_iter()
-                .map(|spec| (spec.clone(), Device::of(spec.probe, &spec.load)))
+                .map(|spec| (spec.clone(), Device::needed_by(spec.probe, &spec.load)))
                 .collect();
             let earlier = cells.len();
             let Subjects::Kernels(subjects) = &part.subjects else {

@@ -124,7 +124,7 @@ mod tests {
     use crate::{CellLength, Experiment, PreemptChoice, Subjects, Venue};
     use worstcase_contract::Nanos;
 
-    fn of(change: impl FnOnce(&mut Experiment)) -> String {
+    fn first_difference(change: impl FnOnce(&mut Experiment)) -> String {
         let mut other = lab();
         change(&mut other);
         lab().difference(&other).unwrap().to_string()
@@ -134,19 +134,19 @@ mod tests {
     fn the_field_that_differs_is_named_with_both_values() {
         assert_eq!(lab().difference(&lab()), None);
         assert_eq!(
-            of(|e| e.criterion = Some(Nanos(100_000))),
+            first_difference(|e| e.criterion = Some(Nanos(100_000))),
             "criterion (none there, 100 us here)"
         );
         assert_eq!(
-            of(|e| e.parts[0].loads.push("shm+fork".parse().unwrap())),
+            first_difference(|e| e.parts[0].loads.push("shm+fork".parse().unwrap())),
             "loads (idle there, idle, shm+fork here)"
         );
         assert_eq!(
-            of(|e| e.parts[0].timing.length = Some(CellLength::Time(Nanos(1_000_000)))),
+            first_difference(|e| e.parts[0].timing.length = Some(CellLength::Time(Nanos(1_000_000)))),
             "samples (400 there, usual here)"
         );
         assert_eq!(
-            of(|e| {
+            first_difference(|e| {
                 let Subjects::Kernels(kernels) = &mut e.parts[0].subjects else {
                     unreachable!()
                 };

@@ -175,7 +175,7 @@ pub(crate) fn is_on_parport(load: &LoadSpec) -> bool {
 
 impl Device {
     /// Those that a probe under a load needs.
-    pub(crate) fn of(probe: Probe, load: &str) -> BTreeSet<Device> {
+    pub(crate) fn needed_by(probe: Probe, load: &str) -> BTreeSet<Device> {
         let load: Option<LoadSpec> = load.parse().ok();
         let parport = load.as_ref().is_some_and(is_on_parport) || probe.modules().contains(&PARPORT_DRIVER);
         let hpet = probe == Probe::Bench(Bench::Irq(Line::Hpet));
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_machine_has_the_disks_that_its_load_reads() {
-        let of = |load| Vec::from_iter(Device::of(Probe::Wakeup, load));
+        let of = |load| Vec::from_iter(Device::needed_by(Probe::Wakeup, load));
         assert_eq!(of("blockread:null+cpu"), []);
         assert_eq!(of("cpu+blockread:ide-pio"), [Device::IdePio]);
         assert_eq!(

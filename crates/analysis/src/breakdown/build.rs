@@ -79,7 +79,9 @@ pub fn tell(
     };
     let stretches = classifier.stretches();
     let others = OtherCpuFinder::of(execution, symbols, lines);
-    spans.extend(told(&sources, &points, began, &stretches, others, &task_of, &call_in));
+    spans.extend(to_spans(
+        &sources, &points, began, &stretches, others, &task_of, &call_in,
+    ));
     let cause = cause(&sample, &spans, around.floor, &around.peers);
     let first = points.before_interrupt();
     let at_due = walk.at(first).map_or_else(AtDue::default, |i| AtDue {
@@ -133,7 +135,7 @@ fn tasks(execution: &Execution) -> Vec<KernelTask> {
 }
 
 /// The stretches as spans; a part of the window that was not walked becomes `Unexplained`.
-fn told(
+fn to_spans(
     sources: &Sources,
     points: &Milestones,
     began: Nanos,

@@ -42,7 +42,7 @@ impl<'a> OtherCpuFinder<'a> {
         let until = self.sent.partition_point(|sent| sent.at.0 <= start);
         let new = until > std::mem::replace(&mut self.received, until);
         let sent = self.sent[..until].last().filter(|_| new)?;
-        Some(self.told(sent, 0))
+        Some(self.describe(sent, 0))
     }
 
     /// What each other CPU that did not idle was at while this one waited in a range, until it last did.
@@ -51,11 +51,12 @@ impl<'a> OtherCpuFinder<'a> {
         let waited_for = self.execution.elsewhere.iter().filter(within);
         let last: BTreeMap<u32, &Elsewhere> = waited_for.map(|other| (other.cpu, other)).collect();
         let busy = last.into_values().filter(|other| other.task.0 != 0);
-        busy.map(|other| self.told(other, other.at.0 - range.start)).collect()
+        busy.map(|other| self.describe(other, other.at.0 - range.start))
+            .collect()
     }
 
     /// Of its last instructions, or of the very last one.
-    pub fn told(&self, other: &Elsewhere, length: u64) -> OtherCpu {
+    pub fn describe(&self, other: &Elsewhere, length: u64) -> OtherCpu {
         let execution = self.execution.of_other(other);
         let walk = walk(&execution, self.symbols);
         let sources = Sources {

@@ -42,7 +42,7 @@ pub fn answer(
     let cells = all(&cells, how, jobs, kept, progress)?;
     let cells = match (<[Findings; 2]>::try_from(cells), asked) {
         (Ok(two), CensusQuestion::Difference(..)) => {
-            let lists = two.each_ref().map(|cell| &cell.of(Kind::NonPreemptible).longest);
+            let lists = two.each_ref().map(|cell| &cell.of_kind(Kind::NonPreemptible).longest);
             let differences = diff(lists[0], lists[1]);
             return Ok(CensusAnswer::Difference(Box::new(two), differences));
         }
@@ -75,7 +75,7 @@ pub fn of_share(
     jobs: NonZeroUsize,
     progress: &dyn Progress,
 ) -> Result<(), CensusError> {
-    let cells = share.of(chosen(run, CensusQuestion::Run, how.additions)?);
+    let cells = share.select(chosen(run, CensusQuestion::Run, how.additions)?);
     each(&cells, how, false, jobs, progress, |_, _, _| Ok(()))?;
     Ok(())
 }

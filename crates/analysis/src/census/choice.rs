@@ -42,7 +42,7 @@ impl FromStr for WorkShare {
 
 impl WorkShare {
     /// What belongs to it.
-    pub fn of<T>(self, all: Vec<T>) -> Vec<T> {
+    pub fn select<T>(self, all: Vec<T>) -> Vec<T> {
         all.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }
 }
@@ -158,12 +158,12 @@ mod tests {
                 format!("{number}/3")
                     .parse::<WorkShare>()
                     .unwrap()
-                    .of((0..10).collect())
+                    .select((0..10).collect())
             })
             .collect();
         all.sort_unstable();
         assert_eq!(all, (0..10).collect::<Vec<u32>>());
-        assert!("4/4".parse::<WorkShare>().unwrap().of(vec![1, 2]).is_empty());
+        assert!("4/4".parse::<WorkShare>().unwrap().select(vec![1, 2]).is_empty());
         for wrong in ["", "1", "0/2", "3/2", "1/0", "a/2", "1/2/3", "-1/2"] {
             assert!(wrong.parse::<WorkShare>().is_err(), "{wrong}");
         }

@@ -67,13 +67,13 @@ fn ensemble(mut cells: Vec<&Findings>) -> CensusEnsemble {
         cell: cell.about.cell.clone(),
         sampled_ns: cell.bound.as_ref().map(|b| b.sampled_ns),
         bound_ns: cell.bound.as_ref().map(|b| b.bound_ns),
-        section_ns: cell.of(Kind::NonPreemptible).sum.longest_ns,
+        section_ns: cell.of_kind(Kind::NonPreemptible).sum.longest_ns,
         agrees: cell.tail.agrees,
     };
     let seeds: Vec<OfSeed> = cells.iter().map(of_seed).collect();
     let lists: Vec<(u64, &TopList)> = cells
         .iter()
-        .map(|c| (c.about.seed, &c.of(Kind::NonPreemptible).longest))
+        .map(|c| (c.about.seed, &c.of_kind(Kind::NonPreemptible).longest))
         .collect();
     let maxima: Vec<Nanos> = seeds.iter().map(|s| s.section_ns).collect();
     let about = &cells[0].about;

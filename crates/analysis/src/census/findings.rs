@@ -86,7 +86,7 @@ pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Resul
 
 impl Findings {
     /// What is known of a kind.
-    pub fn of(&self, kind: Kind) -> &OfKind {
+    pub fn of_kind(&self, kind: Kind) -> &OfKind {
         let found = self.kinds.iter().find(|k| k.sum.kind == name(kind));
         found.expect("every kind is there")
     }

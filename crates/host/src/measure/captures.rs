@@ -47,7 +47,7 @@ impl Captures {
     }
 
     /// What led to the latest samples of a segment that is over, by their number within it.
-    pub fn of(&mut self, segment: u64, place: usize) -> Vec<EventSnapshot> {
+    pub fn snapshots(&mut self, segment: u64, place: usize) -> Vec<EventSnapshot> {
         let first = segment * self.periods;
         let observer = self.observer.as_mut();
         let mut captures = observer.map_or(Vec::new(), |o| o.captures_before(place, first + self.periods));

@@ -121,7 +121,7 @@ struct Sink<'a> {
 impl Sink<'_> {
     fn take(&mut self, activation: Activation) {
         let new = || timerlat::ActivationPeriods::new(self.spec.interval, activation.due, self.earliest);
-        let Some(place) = self.periods.get_or_insert_with(new).of(activation) else {
+        let Some(place) = self.periods.get_or_insert_with(new).position(activation) else {
             return;
         };
         if self.is_full() {

@@ -193,7 +193,7 @@ impl Joiner<'_, '_> {
             segment.done.lost_events = lost_events - self.lost_events;
             if ended {
                 for (place, (cpu, taken)) in segment.done.cpus.iter_mut().zip(&mut segment.taken).enumerate() {
-                    taken.captures = self.captures.of(number, place);
+                    taken.captures = self.captures.snapshots(number, place);
                     cpu.captures = taken.captures.len();
                 }
             }

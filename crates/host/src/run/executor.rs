@@ -135,11 +135,11 @@ impl HostExecutor<'_> {
         let mut told = Vec::new();
         if let Some(mhz) = mhz {
             speed::hold(&FileTree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
-            told.push(speed::told(&spec.cpus, mhz));
+            told.push(speed::was_set(&spec.cpus, mhz));
         }
         if let Some(scheduler) = &spec.io_scheduler {
             RequestQueue::below(&self.matrix.work_parent)?.hold(&mut journal, scheduler)?;
-            told.push(io_scheduler::told(scheduler));
+            told.push(io_scheduler::was_set(scheduler));
         }
         Ok(Some((journal, told)))
     }
@@ -170,7 +170,7 @@ impl HostExecutor<'_> {
             HostError::Storage(reason) => HostError::Storage(run.shown_in(&reason)),
             other => other,
         })?;
-        let mut applied = settings.as_ref().and_then(AppliedSettings::told);
+        let mut applied = settings.as_ref().and_then(AppliedSettings::were_set);
         if let Some((journal, set)) = held {
             finished(journal)?;
             applied.get_or_insert_default().extend(set);

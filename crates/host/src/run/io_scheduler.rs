@@ -107,7 +107,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// For a record.
-pub fn told(scheduler: &IoScheduler) -> WasSet {
+pub fn was_set(scheduler: &IoScheduler) -> WasSet {
     WasSet {
         id: format!("io-scheduler={scheduler}"),
         made: 1 + scheduler.settings.len(),

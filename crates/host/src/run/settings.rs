@@ -61,7 +61,7 @@ impl AppliedSettings {
     }
 
     /// For records; nothing if nothing was asked for.
-    pub fn told(&self) -> Option<Vec<WasSet>> {
+    pub fn were_set(&self) -> Option<Vec<WasSet>> {
         let priority = |(thread, priority): &(String, u8)| WasSet {
             id: format!("{thread}={priority}"),
             made: 1,

@@ -65,7 +65,7 @@ pub fn hold(tree: &FileTree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> R
 }
 
 /// For a record.
-pub fn told(cpus: &[u32], mhz: u32) -> WasSet {
+pub fn was_set(cpus: &[u32], mhz: u32) -> WasSet {
     WasSet {
         id: format!("cpu-speed={mhz}MHz"),
         made: cpus.len(),

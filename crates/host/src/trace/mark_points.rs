@@ -65,20 +65,20 @@ pub enum MarkRecord {
 const THREAD: i64 = 0x10000;
 
 impl Decoder for MarkRecord {
-    type What = EntryMark;
+    type Output = EntryMark;
 
     fn lost(since: Nanos, count: u64) -> EntryMark {
         EntryMark::Lost { since, count }
     }
 
-    fn what_of_function(&self, arguments: [u64; 2]) -> Option<EntryMark> {
+    fn decode_function(&self, arguments: [u64; 2]) -> Option<EntryMark> {
         match self {
             MarkRecord::Function(function) => Some(function.mark(arguments)),
             _ => None,
         }
     }
 
-    fn what(&self, record: &[u8]) -> Option<EntryMark> {
+    fn decode(&self, record: &[u8]) -> Option<EntryMark> {
         let enter_or_exit = |enters: bool, context| match enters {
             true => EntryMark::Enter(context),
             false => EntryMark::Exit(context),

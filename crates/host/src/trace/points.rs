@@ -11,18 +11,18 @@ use worstcase_contract::Nanos;
 /// From a record to what it tells.
 pub trait Decoder: Copy {
     /// What records tell.
-    type What;
+    type Output;
 
     /// What a record tells; `None` if it is too short.
-    fn what(&self, record: &[u8]) -> Option<Self::What>;
+    fn decode(&self, record: &[u8]) -> Option<Self::Output>;
 
     /// What a function's beginning with these arguments tells.
-    fn what_of_function(&self, _arguments: [u64; 2]) -> Option<Self::What> {
+    fn decode_function(&self, _arguments: [u64; 2]) -> Option<Self::Output> {
         None
     }
 
     /// Records are missing since then; 0 of them if the ring was full and the kernel has not said so yet.
-    fn lost(since: Nanos, count: u64) -> Self::What;
+    fn lost(since: Nanos, count: u64) -> Self::Output;
 }
 
 /// A tracepoint or function that is to be opened.
@@ -102,13 +102,13 @@ impl ThreadFields {
 const WAITS: i64 = 0xff;
 
 impl Decoder for Decode {
-    type What = TracedChange;
+    type Output = TracedChange;
 
     fn lost(since: Nanos, count: u64) -> TracedChange {
         TracedChange::Lost { since, count }
     }
 
-    fn what(&self, record: &[u8]) -> Option<TracedChange> {
+    fn decode(&self, record: &[u8]) -> Option<TracedChange> {
         let enter_or_exit = |enters: bool, context| {
             if enters {
                 TracedChange::Enter(context)

@@ -158,7 +158,7 @@ impl ActivationPeriods {
     }
 
     /// The place of the next activation; `None` before period 0.
-    pub fn of(&mut self, activation: Activation) -> Option<Position> {
+    pub fn position(&mut self, activation: Activation) -> Option<Position> {
         let before = self.number.replace(activation.number);
         let unread = before.map_or(0, |before| activation.number - before - 1);
         let by_time = (activation.due.0 + self.interval / 2).checked_sub(self.start)? / self.interval;
@@ -290,7 +290,7 @@ mod tests {
             irq: Nanos(0),
             thread: Nanos(thread),
         };
-        let place = |a| periods.of(activation(a)).map(|place| (place.index, place.lost));
+        let place = |a| periods.position(activation(a)).map(|place| (place.index, place.lost));
         activations.iter().map(place).collect()
     }
 

@@ -101,7 +101,7 @@ impl<D: Decoder> Tracer<D> {
 
     /// Hands over all events that are there, CPU by CPU, each CPU's in order of time; returns how many. A sample that
     /// was taken before the call has all its events in it or in calls before.
-    pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_, D::What>)) -> u64 {
+    pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_, D::Output>)) -> u64 {
         let mut count = 0;
         for cpu in &mut self.cpus {
             let (number, decode) = (cpu.cpu, &self.decode);
@@ -125,8 +125,8 @@ impl<D: Decoder> Tracer<D> {
                     };
                     let chain = if reading.has_chain { rest.take_chain() } else { &[] };
                     let what = match reading.is_function {
-                        true => rest.arguments().and_then(|both| reading.decode.what_of_function(both)),
-                        false => reading.decode.what(rest.record()),
+                        true => rest.arguments().and_then(|both| reading.decode.decode_function(both)),
+                        false => reading.decode.decode(rest.record()),
                     };
                     let Some(what) = what else {
                         return;

@@ -132,7 +132,7 @@ impl Keeper<'_> {
 
     fn begin(&self, began: Utc) -> Result<Run, HostError> {
         let plan = ExperimentPlan {
-            title: format!("{}: {}, {}", self.plan.title, self.matrix.origin.host, began.told()),
+            title: format!("{}: {}, {}", self.plan.title, self.matrix.origin.host, began.readable()),
             ..self.plan.clone()
         };
         let tasks = self.matrix.tasks();

@@ -95,7 +95,7 @@ pub fn run(order: &WatchOrder, state: &StateFolder, stop: &AtomicBool, look: &dy
         matrix: &order.matrix,
         spec: &spec,
         selection: order.selection,
-        applied: settings.told(),
+        applied: settings.were_set(),
         plan: &order.plan,
         look,
         running: None,

@@ -232,7 +232,7 @@ config ALONE
 	select COUNT if LAZY
 ";
 
-    fn told(option: &str, off: bool, config: &str) -> String {
+    fn explanation(option: &str, off: bool, config: &str) -> String {
         let mut told = OptionFacts::default();
         read(FILE, option, &mut told);
         in_words(&told, off, &KernelConfig::parse(config))
@@ -241,25 +241,25 @@ config ALONE
     #[test]
     fn conditions_are_told_with_their_values() {
         assert_eq!(
-            told("LAZY", false, "CONFIG_GENERIC=y\n# CONFIG_SMALL is not set\n"),
+            explanation("LAZY", false, "CONFIG_GENERIC=y\n# CONFIG_SMALL is not set\n"),
             "it depends on GENERIC && HAS_LAZY &&  \t\t!SMALL (GENERIC is y, HAS_LAZY is not set, SMALL is n)"
                 .replace("  \t\t", " ")
         );
         assert_eq!(
-            told("FREE", false, "CONFIG_GENERIC=y\n"),
+            explanation("FREE", false, "CONFIG_GENERIC=y\n"),
             "it depends on GENERIC && EXPERT (GENERIC is y, EXPERT is not set)"
         );
-        assert_eq!(told("NETTY", false, ""), "it depends on NET (NET is not set)");
-        assert!(told("ALONE", false, "").starts_with("another option"));
+        assert_eq!(explanation("NETTY", false, ""), "it depends on NET (NET is not set)");
+        assert!(explanation("ALONE", false, "").starts_with("another option"));
     }
 
     #[test]
     fn what_other_options_decide_is_told() {
-        assert_eq!(told("COUNT", true, "CONFIG_LAZY=y\n"), "LAZY selects it");
-        let said = told("COUNT", false, "");
+        assert_eq!(explanation("COUNT", true, "CONFIG_LAZY=y\n"), "LAZY selects it");
+        let said = explanation("COUNT", false, "");
         assert!(said.contains("where another option selects it (ALONE, LAZY)"), "{said}");
         for none in ["HIDDEN", "NONE"] {
-            assert_eq!(told(none, false, ""), "this tree has no such option");
+            assert_eq!(explanation(none, false, ""), "this tree has no such option");
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn published(
 }
 
 fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>) -> Checked<Published> {
-    let text = |value: Option<String>, key: &str, remedy: &str| said(value, &at, "[[published]]", key, remedy);
+    let text = |value: Option<String>, key: &str, remedy: &str| required_text(value, &at, "[[published]]", key, remedy);
     let what = text(raw.what, "what", "say what was measured")?;
     let source = text(
         raw.source,
@@ -70,8 +70,9 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
     }
     let figure = |figure: Spanned<RawFigure>| {
         let (at, figure) = (figure.span(), figure.into_inner());
-        let said_of =
-            |key: &str, value: Option<String>| said(value, &at, "[[published.figure]]", key, "say what it is of");
+        let said_of = |key: &str, value: Option<String>| {
+            required_text(value, &at, "[[published.figure]]", key, "say what it is of")
+        };
         Ok(PublishedFigure {
             of: said_of("of", figure.of)?,
             cell: cell(figure.cell, raw.cell.as_ref(), Some(lab))?,
@@ -155,7 +156,7 @@ fn cell(
 }
 
 /// A text that has to be there.
-pub(super) fn said(
+pub(super) fn required_text(
     value: Option<String>,
     at: &Range<usize>,
     section: &str,

@@ -43,7 +43,7 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     out.extend(bound(findings, style));
     out.push(String::new());
     out.extend(kinds(findings));
-    let non_preemptible = findings.of(Kind::NonPreemptible);
+    let non_preemptible = findings.of_kind(Kind::NonPreemptible);
     out.push(String::new());
     out.push(style.bold("non-preemptible, by length"));
     out.extend(histogram(&non_preemptible.sum.histogram));
@@ -94,7 +94,7 @@ fn bound(findings: &Findings, style: Style) -> Vec<String> {
 
 /// What another CPU that wants something of this one has to wait for.
 fn for_others(findings: &Findings, style: Style) -> Vec<String> {
-    let longest = |kind| micros(findings.of(kind).sum.longest_ns);
+    let longest = |kind| micros(findings.of_kind(kind).sum.longest_ns);
     let line = format!(
         "what another CPU sends waits: an interrupt up to {} us, the wake-up of a thread up to {} us",
         longest(Kind::InterruptsOff),

@@ -138,7 +138,7 @@ fn a_run() {
 #[test]
 fn two_cells() {
     let (before, after) = (found(50_000, 1, "free_pages"), found(90_000, 2, "free_folios"));
-    let lists = [&before, &after].map(|f| &f.of(Kind::NonPreemptible).longest);
+    let lists = [&before, &after].map(|f| &f.of_kind(Kind::NonPreemptible).longest);
     let differences = diff(lists[0], lists[1]);
     insta::assert_snapshot!(several::diff(&before, &after, &differences, 10, Style::PLAIN), @r"
         Census of 6.1.full.shm.wakeup.s2 against 6.1.full.shm.wakeup.s1

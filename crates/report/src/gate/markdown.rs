@@ -48,7 +48,7 @@ fn folded(summary: &str, lines: Vec<String>) -> Vec<String> {
 fn worse(shown: &ShownGate) -> Vec<String> {
     let worse: Vec<&GateCell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
     let units: BTreeSet<&str> = worse.iter().map(|c| c.unit.as_str()).collect();
-    let rows: Vec<WorseRow> = worse.iter().flat_map(|cell| WorseRow::of(cell)).collect();
+    let rows: Vec<WorseRow> = worse.iter().flat_map(|cell| WorseRow::rows(cell)).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -105,7 +105,7 @@ struct WorseRow<'a> {
 
 impl WorseRow<'_> {
     /// What is worse in a cell, a row each.
-    fn of(cell: &GateCell) -> impl Iterator<Item = WorseRow<'_>> {
+    fn rows(cell: &GateCell) -> impl Iterator<Item = WorseRow<'_>> {
         let worse = cell.measures.iter().filter(|m| m.regression || m.worst_seed.beyond);
         worse.enumerate().map(move |(nth, judged)| WorseRow {
             cell,

@@ -86,7 +86,7 @@ fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow
         })
         .programs(),
         field(ColumnKind::Time, "measure_ns", typical.name(), |row: &PointRow| {
-            row.typical().of(row.point()).map(Nanos)
+            row.typical().value(row.point()).map(Nanos)
         }),
         field(
             ColumnKind::Time,

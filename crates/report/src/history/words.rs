@@ -157,7 +157,7 @@ pub fn when(line: &HistoryLine, at: usize) -> String {
     let point = &line.points[at];
     let told = match line.points.windows(2).any(share_a_minute) {
         true => point.began.map(Utc::told_to_the_second),
-        false => point.began.map(Utc::told),
+        false => point.began.map(Utc::readable),
     };
     told.map_or_else(
         || plain(&point.kernel),

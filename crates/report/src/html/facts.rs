@@ -37,7 +37,7 @@ impl RunFacts {
             facts.extend(origin(&of));
             facts.extend(foreign(&of));
             // Of what the machine says, only what is not said above.
-            let more = said(&of)
+            let more = common_environment(&of)
                 .into_iter()
                 .filter(|new| facts.iter().all(|known| known.value != new.value));
             let more: Vec<Fact> = more.collect();
@@ -119,7 +119,7 @@ fn origin(records: &[&Record]) -> Vec<Fact> {
     };
     let mut facts = vec![
         fact("host", distinct(origins().map(|o| o.host.clone())).join(", ")),
-        fact("measured", format!("{} to {}", began.told(), ended.told())),
+        fact("measured", format!("{} to {}", began.readable(), ended.readable())),
     ];
     for (name, value) in origins().flat_map(|o| o.facts()) {
         let new = fact(&name, value);
@@ -131,7 +131,7 @@ fn origin(records: &[&Record]) -> Vec<Fact> {
 }
 
 /// What the machine said of itself in every cell alike.
-fn said(records: &[&Record]) -> Vec<Fact> {
+fn common_environment(records: &[&Record]) -> Vec<Fact> {
     let mut same: BTreeMap<&String, &String> = records[0].environment.iter().collect();
     for record in records {
         same.retain(|key, value| record.environment.get(*key) == Some(*value));

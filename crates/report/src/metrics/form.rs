@@ -51,7 +51,7 @@ impl MetricsForm {
     }
 
     /// A watch in this form.
-    pub fn of(self, watched: &WatchMetrics) -> Vec<u8> {
+    pub fn encode(self, watched: &WatchMetrics) -> Vec<u8> {
         let families = families(watched);
         match self {
             MetricsForm::Protobuf => families

@@ -32,7 +32,7 @@ fn watched(latencies: &[u64]) -> WatchMetrics {
 }
 
 fn told(form: MetricsForm, latencies: &[u64]) -> String {
-    String::from_utf8(form.of(&watched(latencies))).unwrap()
+    String::from_utf8(form.encode(&watched(latencies))).unwrap()
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_two_texts_differ_in_names_of_counters_and_in_the_end() {
 #[test]
 fn protobuf_has_native_histograms() {
     let latencies = [0, 1_500, 1_500, 90_000, 90_000, 90_000, 20_000_000_000];
-    let bytes = MetricsForm::Protobuf.of(&watched(&latencies));
+    let bytes = MetricsForm::Protobuf.encode(&watched(&latencies));
     let (mut rest, mut families) = (bytes.as_slice(), Vec::new());
     while !rest.is_empty() {
         families.push(MetricFamily::decode_length_delimited(&mut rest).unwrap());

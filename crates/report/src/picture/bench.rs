@@ -92,7 +92,7 @@ pub fn size(bytes: u32) -> String {
 
 /// A subject and what of a probe's parameters and load is not on an axis.
 fn panel(subject: &ShownSubject<'_>, load: &str, rest: &str) -> SeriesLabel {
-    let mut of = subject.of(load);
+    let mut of = subject.label(load);
     if load != "idle" {
         of.label += &format!(", load {}", plain(load));
     }
@@ -167,7 +167,7 @@ fn hackbench(data: &PictureData<'_>) -> Option<Picture> {
         let subject = data.subject(record);
         let line = SeriesLabel {
             label: format!("{}, {}", subject.label, options(&what.to_string()).replace('+', ", ")),
-            ..subject.of("")
+            ..subject.label("")
         };
         grid.add(SeriesLabel::load(&messages(&what, &record.cell.load)), line, point);
     }
@@ -208,7 +208,7 @@ fn pick(data: &PictureData<'_>) -> Option<Picture> {
             interval,
         });
         let load = format!("load {}", plain(&record.cell.load));
-        grid.add(SeriesLabel::load(&load), subject.of(""), point);
+        grid.add(SeriesLabel::load(&load), subject.label(""), point);
     }
     let about = "Time of a choice of the scheduler among so many tasks that can run, all on one CPU: a line a subject, both axes \
                  logarithmic. Median over the seeds of each seed's median, with its interval."

@@ -30,7 +30,7 @@ pub struct ShownSubject<'a> {
 
 impl ShownSubject<'_> {
     /// For a panel or series of this subject alone.
-    pub fn of(&self, load: &str) -> SeriesLabel {
+    pub fn label(&self, load: &str) -> SeriesLabel {
         SeriesLabel {
             label: self.label.clone(),
             subject: self.id.to_string(),
@@ -154,7 +154,7 @@ impl<'a> PictureData<'a> {
 
 impl<'a> PictureQuestion<'a> {
     /// Its records of a subject and a load.
-    pub fn of(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
+    pub fn records_for(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
         let wanted = |r: &&&Record| r.cell.load == load && r.subject.id() == subject.id;
         self.records.iter().filter(wanted).copied().collect()
     }

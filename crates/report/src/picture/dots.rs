@@ -57,7 +57,7 @@ fn drawings<'a, 'q>(data: &PictureData<'a>, question: &'q PictureQuestion<'a>) -
 
 fn columns<'a>(data: &PictureData<'a>, question: &PictureQuestion<'a>, load: &str) -> Vec<DotsColumn<'a>> {
     let of = |subject: &ShownSubject<'a>| {
-        let mut records = question.of(subject, load);
+        let mut records = question.records_for(subject, load);
         // Another tool may keep no samples, or not tell when they were due.
         records.retain(|r| r.has_samples() && (r.foreign.is_none() || r.observation_time().0 > 0));
         let by_cpu = subject.subject.venue() == Venue::Host && (2..=CPU_PANELS).contains(&records.len());
@@ -179,7 +179,7 @@ impl DotsColumn<'_> {
         let (samples, dots) = thinner.finish();
         let round = grain(longest);
         let point = |(time, value): (u64, i64)| [seconds(time, round), y.clamp(value as f64 / 1_000.0)];
-        let mut of = self.subject.of(load);
+        let mut of = self.subject.label(load);
         of.label.clone_from(&self.label);
         Ok(DotsPanel {
             of,

@@ -56,7 +56,7 @@ fn rows(data: &PictureData<'_>, question: &PictureQuestion<'_>, subject: &ShownS
     all.of.label += ", all CPUs";
     let limit = question.limit(data).filter(|_| question.quantity == Quantity::Latency);
     let of_cpu = |cpu: u32| {
-        let mut of = subject.of("");
+        let mut of = subject.label("");
         of.label = format!("{}, CPU {cpu}", of.label);
         let cells = question.loads.iter();
         HeatRow {
@@ -78,7 +78,7 @@ fn row(data: &PictureData<'_>, question: &PictureQuestion<'_>, subject: &ShownSu
         all.into_iter().find(|v| v.subject == subject.id).map(|v| v.outcome)
     });
     HeatRow {
-        of: subject.of(""),
+        of: subject.label(""),
         outcome,
         cells: question
             .loads
@@ -97,7 +97,7 @@ fn cell(
     limit: Option<Nanos>,
 ) -> Option<HeatCell> {
     let is_asked = |of: Option<u32>| cpu.is_none() || cpu == of;
-    let mut records = question.of(subject, load);
+    let mut records = question.records_for(subject, load);
     records.retain(|r| is_asked(r.cell.cpu));
     if records.is_empty() {
         return None;

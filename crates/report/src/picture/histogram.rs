@@ -52,8 +52,8 @@ impl<'q, 'a> HistogramRows<'q, 'a> {
         let mut all = Vec::new();
         for subject in subjects {
             for (place, load) in question.loads.iter().enumerate() {
-                let merged = Merged::new(&question.of(subject, load), question.quantity);
-                all.extend(merged.map(|m| (subject.style, place, series(&m, &edges, subject.of(load)))));
+                let merged = Merged::new(&question.records_for(subject, load), question.quantity);
+                all.extend(merged.map(|m| (subject.style, place, series(&m, &edges, subject.label(load)))));
             }
         }
         let most = all.iter().flat_map(|(_, _, s)| &s.counts).max().copied().unwrap_or(1);
@@ -90,7 +90,7 @@ impl<'q, 'a> HistogramRows<'q, 'a> {
                 (s.of.label, s.of.style) = (s.of.load.clone(), *load);
                 s
             });
-            panels(&subject.of(""), series.collect())
+            panels(&subject.label(""), series.collect())
         });
         self.picture(self.question.id("histogram"), panels.collect())
     }

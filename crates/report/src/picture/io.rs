@@ -141,7 +141,7 @@ fn panel(data: &PictureData<'_>, of: SeriesLabel, seeds: &[&IoSeed<'_>]) -> Opti
             BarsRow {
                 of: SeriesLabel {
                     label: scheduler(own[0]),
-                    ..shown.of(first.test.load)
+                    ..shown.label(first.test.load)
                 },
                 bars: vec![bar(throughput, false), bar(latency, true)],
             }

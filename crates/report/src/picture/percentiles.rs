@@ -72,7 +72,7 @@ fn of_load(
 ) -> Vec<PercentilesPanel> {
     let series = subjects
         .iter()
-        .filter_map(|subject| series(question, subject, load, subject.of(load)));
+        .filter_map(|subject| series(question, subject, load, subject.label(load)));
     let of = SeriesLabel {
         style: place,
         ..SeriesLabel::load(load)
@@ -86,11 +86,11 @@ fn of_subject(question: &PictureQuestion<'_>, subject: &ShownSubject<'_>) -> Vec
         let of = SeriesLabel {
             label: plain(load),
             style: place,
-            ..subject.of(load)
+            ..subject.label(load)
         };
         series(question, subject, load, of)
     });
-    panels(&subject.of(""), series.collect())
+    panels(&subject.label(""), series.collect())
 }
 
 fn panels(of: &SeriesLabel, series: Vec<PercentilesSeries>) -> Vec<PercentilesPanel> {
@@ -106,7 +106,7 @@ fn series(
     load: &str,
     of: SeriesLabel,
 ) -> Option<PercentilesSeries> {
-    let merged = Merged::new(&question.of(subject, load), question.quantity)?;
+    let merged = Merged::new(&question.records_for(subject, load), question.quantity)?;
     let count = merged.histogram.len();
     let last = (count / SAMPLES_ABOVE) as f64;
     let steps = (0..).map(|i| 10_f64.powf(i as f64 / STEPS as f64));

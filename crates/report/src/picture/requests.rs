@@ -289,7 +289,7 @@ fn panel(
     let (from, to) = of.longest;
     let longest = [time(from), time(to)];
     let seen = longest[0] < x.to && longest[1] > x.from;
-    let (said, of_operation) = (said(of), of.subject.of(load));
+    let (said, of_operation) = (operation_text(of), of.subject.label(load));
     RequestsPanel {
         of: of_operation,
         probe: probe.to_string(),
@@ -302,7 +302,7 @@ fn panel(
     }
 }
 
-fn said(of: &WorstOperation<'_, '_>) -> String {
+fn operation_text(of: &WorstOperation<'_, '_>) -> String {
     let ns = |ns: u64| match ns as f64 {
         v if v >= 1e9 => format!("{} s", three(v / 1e9)),
         v if v >= 1e6 => format!("{} ms", three(v / 1e6)),

@@ -31,7 +31,7 @@ pub enum ComparedMeasure {
 impl ComparedMeasure {
     const OF_SAMPLES: [ComparedMeasure; 3] = [ComparedMeasure::Median, ComparedMeasure::P99, ComparedMeasure::Max];
 
-    fn of(self, figures: &DistributionFigures) -> Option<Nanos> {
+    fn value(self, figures: &DistributionFigures) -> Option<Nanos> {
         match self {
             ComparedMeasure::Median => figures.median,
             ComparedMeasure::P99 => figures.p99,
@@ -227,7 +227,7 @@ impl Pair {
         for quantity in quantities(of_a, of_b) {
             for measure in ComparedMeasure::OF_SAMPLES {
                 let values = |cell: &SeedGroup| -> Vec<Option<u64>> {
-                    let of = |s: &SeedResult| Some(measure.of(s.quantities.get(&quantity)?)?.0);
+                    let of = |s: &SeedResult| Some(measure.value(s.quantities.get(&quantity)?)?.0);
                     cell.seeds.iter().map(of).collect()
                 };
                 let (x, y) = (values(of_a), values(of_b));

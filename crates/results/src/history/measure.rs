@@ -49,7 +49,7 @@ impl HistoryMeasure {
     }
 
     /// A point's value; times in ns.
-    pub fn of(self, point: &HistoryPoint) -> Option<u64> {
+    pub fn value(self, point: &HistoryPoint) -> Option<u64> {
         match self {
             HistoryMeasure::Typical(Typical::Percentile(p)) => point.percentiles_ns.get(&p).copied(),
             HistoryMeasure::Typical(Typical::Median) => point.median_ns,
@@ -97,7 +97,7 @@ pub(super) fn series(key: &LineKey, points: &[HistoryPoint]) -> (Vec<MeasureSeri
     let one = |measure: HistoryMeasure| {
         let value = |point: &HistoryPoint| {
             let compares = measure != HistoryMeasure::Max || nearly(point.observation.0, usual);
-            measure.of(point).filter(|_| compares)
+            measure.value(point).filter(|_| compares)
         };
         MeasureSeries {
             measure,

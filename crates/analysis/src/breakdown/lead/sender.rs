@@ -66,7 +66,7 @@ impl<'a> InterruptSender<'a> {
             execution,
             walk,
             lines: sources.lines,
-            told: OtherCpuFinder::of(sources.execution, symbols, sources.lines).told(other, 0),
+            told: OtherCpuFinder::of(sources.execution, symbols, sources.lines).describe(other, 0),
             begin,
         })
     }

@@ -30,7 +30,7 @@ pub fn new(kept: &str) -> PathBuf {
 
 /// A title that tells this measurement from that of another machine, or another day.
 pub fn titled(title: &str) -> String {
-    format!("{title}: {}, {}", host(), Utc::now().told())
+    format!("{title}: {}, {}", host(), Utc::now().readable())
 }
 
 fn host() -> String {

@@ -41,15 +41,15 @@ impl TerminalLooks {
 
     /// What was measured.
     pub fn bar(self) -> Style {
-        self.of(Color::Cyan)
+        self.style(Color::Cyan)
     }
 
     /// What is above the criterion.
     pub fn above(self) -> Style {
-        self.of(Color::Yellow)
+        self.style(Color::Yellow)
     }
 
-    fn of(self, colour: Color) -> Style {
+    fn style(self, colour: Color) -> Style {
         match self.colour {
             true => Style::new().fg(colour),
             false => Style::new(),

@@ -22,10 +22,10 @@ const LOOK: Duration = Duration::from_millis(100);
 
 type SharedWatched = Arc<Mutex<WatchMetrics>>;
 
-fn told(watched: &SharedWatched, form: MetricsForm) -> Vec<u8> {
+fn encoded_metrics(watched: &SharedWatched, form: MetricsForm) -> Vec<u8> {
     // Not while it is locked: who measures must not wait for a scrape.
     let watched = watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    form.of(&watched)
+    form.encode(&watched)
 }
 
 /// A thread that ends when this is dropped.
@@ -94,7 +94,7 @@ fn answer(request: &HttpRequest<'_>, watched: &SharedWatched) -> HttpAnswer {
     match (request.method, request.path) {
         ("GET" | "HEAD", "/metrics") => {
             let form = MetricsForm::wanted(request.accept);
-            HttpAnswer::found(form.content_type(), told(watched, form))
+            HttpAnswer::found(form.content_type(), encoded_metrics(watched, form))
         }
         ("GET" | "HEAD", _) => HttpAnswer::text("404 Not Found", "metrics are at /metrics\n"),
         _ => HttpAnswer::text("405 Method Not Allowed", "ask with GET\n"),
@@ -111,14 +111,14 @@ impl Textfile {
     pub fn open(path: &Path, cpus: &[u32], watched: SharedWatched) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
         let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
-        output::write(&path, &told(&watched, MetricsForm::Plain)).map_err(refused)?;
+        output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)).map_err(refused)?;
         let worker = ServingThread::start(cpus, move |over| {
             let mut next = Instant::now() + EVERY;
             loop {
                 let is_over = over.load(Ordering::Relaxed);
                 if is_over || Instant::now() >= next {
                     next = Instant::now() + EVERY;
-                    if let Err(e) = output::write(&path, &told(&watched, MetricsForm::Plain)) {
+                    if let Err(e) = output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)) {
                         eprintln!("worstcase: cannot write {}: {e}", path.display());
                     }
                 }
