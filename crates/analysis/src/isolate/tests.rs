@@ -85,7 +85,7 @@ fn observed() -> ObservedEntries {
     }
 }
 
-fn told(observed: &ObservedEntries, criterion: Option<u64>, excluded: &[&str]) -> IsolationAnswer {
+fn isolation_answer(observed: &ObservedEntries, criterion: Option<u64>, excluded: &[&str]) -> IsolationAnswer {
     let machine = IsolatedMachine {
         tickless: Some("2-3".parse().unwrap()),
         ..IsolatedMachine::default()
@@ -96,7 +96,7 @@ fn told(observed: &ObservedEntries, criterion: Option<u64>, excluded: &[&str]) -
 
 #[test]
 fn the_sentence_and_the_lines() {
-    let answer = told(&observed(), None, &[]);
+    let answer = isolation_answer(&observed(), None, &[]);
     let cpu = &answer.cpus[0];
     assert_eq!(
         cpu.sentence,
@@ -129,7 +129,7 @@ fn nothing_entered() {
     let mut observed = observed();
     observed.cpus[0].rows.clear();
     observed.cpus[0].gaps.clear();
-    let answer = told(&observed, Some(0), &[]);
+    let answer = isolation_answer(&observed, Some(0), &[]);
     assert_eq!(answer.cpus[0].sentence, "CPU 2 was not entered in 60 s");
     assert_eq!(answer.judgement.unwrap().outcome, Outcome::Pass);
 }
@@ -152,7 +152,7 @@ fn why_the_tick_did_not_stop() {
 #[test]
 fn three_verdicts() {
     let outcome = |observed: &ObservedEntries, most, excluded: &[&str]| {
-        let judgement = told(observed, Some(most), excluded).judgement.unwrap();
+        let judgement = isolation_answer(observed, Some(most), excluded).judgement.unwrap();
         assert!(!judgement.reasons.is_empty());
         judgement.outcome
     };

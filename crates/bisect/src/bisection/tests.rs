@@ -40,7 +40,7 @@ fn begin(folder: &Path, n: usize) -> Result<Bisection, BisectError> {
     Bisection::begin(folder, question, "20%".parse().unwrap(), || Ok(names(n)))
 }
 
-fn of(candidate: &str) -> usize {
+fn number(candidate: &str) -> usize {
     candidate.parse().unwrap()
 }
 
@@ -48,7 +48,7 @@ fn of(candidate: &str) -> usize {
 fn it_ends_with_the_first_bad_one_and_the_one_before() {
     let dir = tempfile::tempdir().unwrap();
     let mut bisection = begin(dir.path(), 20).unwrap();
-    let jump = |name: &str| Ok::<_, BisectError>(measured(if of(name) >= 13 { 100 } else { 30 }));
+    let jump = |name: &str| Ok::<_, BisectError>(measured(if number(name) >= 13 { 100 } else { 30 }));
     let ending = bisection.run(&List(names(20)), &Nobody, jump).unwrap();
     assert_eq!(
         (ending.first_bad.candidate.as_str(), ending.before.candidate.as_str()),
@@ -60,7 +60,7 @@ fn it_ends_with_the_first_bad_one_and_the_one_before() {
 
 #[test]
 fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
-    let jump = |name: &str| measured(if of(name) >= 13 { 100 } else { 30 });
+    let jump = |name: &str| measured(if number(name) >= 13 { 100 } else { 30 });
     let whole = {
         let dir = tempfile::tempdir().unwrap();
         let measure = |name: &str| Ok::<_, BisectError>(jump(name));
@@ -108,7 +108,7 @@ fn wrong_ends_are_told_with_figures_after_two_steps() {
         let count = RefCell::new(0);
         let measure = |name: &str| {
             *count.borrow_mut() += 1;
-            Ok::<_, BisectError>(measured(if of(name) == 0 { of_good } else { of_bad }))
+            Ok::<_, BisectError>(measured(if number(name) == 0 { of_good } else { of_bad }))
         };
         let error = bisection
             .run(&List(names(10)), &Nobody, measure)
@@ -131,7 +131,7 @@ fn what_cannot_be_measured_is_skipped_but_for_an_end() {
     let run = |cannot: &[usize]| {
         let folder = dir.path().join(cannot.len().to_string());
         let measure = |name: &str| {
-            Ok::<_, BisectError>(match of(name) {
+            Ok::<_, BisectError>(match number(name) {
                 place if cannot.contains(&place) => CandidateOutcome::Cannot("does not boot".into()),
                 place => measured(if place >= 5 { 100 } else { 30 }),
             })

@@ -3,16 +3,16 @@ use crate::restore::left_over;
 use worstcase_instruments::processes::Identity;
 
 /// A state folder and a made-up setting.
-struct Controller {
+struct JournalController {
     dir: tempfile::TempDir,
     state: StateFolder,
 }
 
-impl Controller {
-    fn new() -> Controller {
+impl JournalController {
+    fn new() -> JournalController {
         let dir = tempfile::tempdir().unwrap();
         let state = StateFolder::at(&dir.path().join("state")).unwrap();
-        Controller { dir, state }
+        JournalController { dir, state }
     }
 
     fn setting(&self, name: &str, text: &str) -> PathBuf {
@@ -61,7 +61,7 @@ fn reads(path: &Path, now: &str) -> JournalEntry {
 
 #[test]
 fn settings_come_back_in_reverse_order() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "1\n");
     let mut journal = controller.begin();
     assert_eq!(journal.set(&path, "1").unwrap(), SettingOutcome::AlreadySo);
@@ -83,7 +83,7 @@ fn settings_come_back_in_reverse_order() {
 
 #[test]
 fn of_a_choice_the_chosen_one_comes_back() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("thp", "always [madvise] never\n");
     let mut journal = controller.begin();
     journal.set(&path, "never").unwrap();
@@ -93,7 +93,7 @@ fn of_a_choice_the_chosen_one_comes_back() {
 
 #[test]
 fn a_missing_setting_is_an_error_and_is_not_made() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.dir.path().join("none");
     let mut journal = controller.begin();
     assert!(matches!(journal.set(&path, "1"), Err(HostError::Read { .. })));
@@ -103,7 +103,7 @@ fn a_missing_setting_is_an_error_and_is_not_made() {
 
 #[test]
 fn what_somebody_else_has_set_since_is_left_alone() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "1");
     let mut journal = controller.begin();
     journal.set(&path, "2").unwrap();
@@ -117,7 +117,7 @@ fn what_somebody_else_has_set_since_is_left_alone() {
 #[test]
 fn a_journal_of_somebody_else_is_not_believed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "2");
     controller.killed(None, &[value(&path, "1", "2")]);
     let journal = controller.dir.path().join("state/run-killed.journal");
@@ -143,7 +143,7 @@ fn a_journal_of_somebody_else_is_not_believed() {
 
 #[test]
 fn a_living_owner_is_left_alone_and_a_dead_one_is_undone_once() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "1");
     let mut journal = controller.begin();
     journal.set(&path, "2").unwrap();
@@ -165,7 +165,7 @@ fn a_living_owner_is_left_alone_and_a_dead_one_is_undone_once() {
 
 #[test]
 fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "2");
     let folder = controller.dir.path().join("work");
     fs::create_dir(&folder).unwrap();
@@ -189,7 +189,7 @@ fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
 
 #[test]
 fn what_cannot_be_undone_stays_written_down() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let (path, folder) = (controller.setting("a", "2"), controller.dir.path().join("dir"));
     fs::create_dir(&folder).unwrap();
     // A folder cannot be read as a setting.
@@ -209,7 +209,7 @@ fn what_cannot_be_undone_stays_written_down() {
 
 #[test]
 fn a_journal_without_a_whole_first_line_is_removed() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     fs::write(controller.dir.path().join("state/run-x.journal"), "{\"comm").unwrap();
     left_over(&controller.state).unwrap();
     assert_eq!(controller.journals(), 0);
@@ -218,7 +218,7 @@ fn a_journal_without_a_whole_first_line_is_removed() {
 #[test]
 fn a_process_group_ends_but_not_one_that_only_has_its_number() {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let sleep = || {
         std::process::Command::new("sleep")
             .arg("600")
@@ -246,7 +246,7 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
 
 #[test]
 fn an_instance_of_tracefs_that_a_killed_run_left_is_removed() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let instance = controller.dir.path().join("worstcase-1");
     fs::create_dir(&instance).unwrap();
     controller.killed(
@@ -273,7 +273,7 @@ fn a_threads_scheduling_comes_back_unless_somebody_else_has_set_it_since() {
         name: "ktimers/0".into(),
         identity: Identity::of(program.id() as i32).unwrap(),
     };
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let set = || {
         let mut journal = controller.begin();
         let was = journal.set_priority(&thread, 0).unwrap();

@@ -20,7 +20,7 @@ fn step(candidate: &str, us: u64, word: CandidateWord) -> BisectionStep {
     }
 }
 
-fn told(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
+fn shown_lines(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
     let before = step(name[1], 30, CandidateWord::Good);
     let first_bad = step(name[0], 120, CandidateWord::Bad);
     let ending = BisectionEnding {
@@ -47,7 +47,7 @@ fn told(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
 #[test]
 fn versions_of_packages() {
     let name = |n: u32| format!("debian:6.12@6.12.{n}-2~bpo12+1");
-    let [terminal, markdown, mail] = told([&name(74), &name(73)], None);
+    let [terminal, markdown, mail] = shown_lines([&name(74), &name(73)], None);
     assert!(
         terminal.starts_with(
             "the first bad kernel is debian:6.12@6.12.74-2~bpo12+1: max 30.0 -> 120 us (none: fork, wakeup)"
@@ -80,7 +80,7 @@ fn a_commit() {
         date: "2026-11-24".into(),
         describe: String::new(),
     };
-    let [terminal, _, mail] = told(["a84e47c0b1c2", "b"], Some(&commit));
+    let [terminal, _, mail] = shown_lines(["a84e47c0b1c2", "b"], Some(&commit));
     assert!(terminal.contains("reverted") && terminal.contains("31.0"), "{terminal}");
     assert!(mail.contains("#regzbot introduced: a84e47c0b1c2d3e4f5a84e47c0b1c2d3e4f5a84e\n"));
     assert!(

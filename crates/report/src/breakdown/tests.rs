@@ -86,7 +86,7 @@ fn sample(execution: &Execution, preempt: &str) -> ExplainedSample {
     }
 }
 
-fn told(m: &SyntheticMachine, preempt: &str) -> Explanation {
+fn explained(m: &SyntheticMachine, preempt: &str) -> Explanation {
     let (execution, symbols) = m.execution();
     let sample = sample(&execution, preempt);
     let around = LabSurroundings {
@@ -117,7 +117,7 @@ fn titles(breakdown: &Breakdown) -> Vec<&'static str> {
 
 #[test]
 fn a_kernel_that_does_not_preempt_runs_on_until_it_returns_to_user() {
-    let explanation = told(&machine(Due::InKernel, 4_000, false), "none");
+    let explanation = explained(&machine(Due::InKernel, 4_000, false), "none");
     assert_eq!(explanation.breakdown.notes(), [""; 0]);
     let cause = explanation.breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::NoReschedulePoint);
@@ -165,7 +165,7 @@ fn a_thread_that_is_not_marked_comes_first() {
     m.iret().work(500).syscall().work(20);
     m.call("__schedule").work(7).switch(9, "probe", "").work(2);
     m.ret().work(4).sysret().work(3);
-    let breakdown = told(&m, "full").breakdown;
+    let breakdown = explained(&m, "full").breakdown;
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
     assert!(cause.sentence.contains("above (7) ran first"), "{}", cause.sentence);
@@ -200,7 +200,7 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
         .call("__schedule")
         .work(5);
     m.switch(9, "probe", "").work(2).ret().work(4).sysret().work(3);
-    let breakdown = told(&m, "rt").breakdown;
+    let breakdown = explained(&m, "rt").breakdown;
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::LockOwner, "{}", cause.sentence);
     assert!(
@@ -243,7 +243,7 @@ fn a_thread_that_the_scheduler_chooses_again_runs_first() {
         .call("__schedule")
         .work(7);
     m.switch(9, "probe", "").work(2).ret().work(4).sysret().work(3);
-    let breakdown = told(&m, "full").breakdown;
+    let breakdown = explained(&m, "full").breakdown;
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
     assert!(cause.sentence.contains("load (7) ran first"), "{}", cause.sentence);
@@ -253,7 +253,7 @@ fn a_thread_that_the_scheduler_chooses_again_runs_first() {
 
 #[test]
 fn interrupts_off_are_followed_to_where_they_went_off_and_on() {
-    let explanation = told(&machine(Due::InLock, 10, false), "none");
+    let explanation = explained(&machine(Due::InLock, 10, false), "none");
     assert_eq!(
         titles(&explanation.breakdown),
         [
@@ -280,7 +280,7 @@ fn interrupts_off_are_followed_to_where_they_went_off_and_on() {
 
 #[test]
 fn a_preemptible_kernel_switches_in_the_interrupt() {
-    let explanation = told(&machine(Due::InKernel, 0, true), "full");
+    let explanation = explained(&machine(Due::InKernel, 0, true), "full");
     assert_eq!(
         titles(&explanation.breakdown)[5..],
         ["schedule", "switch", "return to user", "probe's code"]
@@ -290,7 +290,7 @@ fn a_preemptible_kernel_switches_in_the_interrupt() {
 
 #[test]
 fn spans_that_do_not_add_up_are_no_breakdown() {
-    let breakdown = told(&machine(Due::InKernel, 50, false), "none").breakdown;
+    let breakdown = explained(&machine(Due::InKernel, 50, false), "none").breakdown;
     let again = |spans: Vec<_>| {
         Breakdown::new(
             breakdown.sample().clone(),
@@ -311,8 +311,8 @@ fn spans_that_do_not_add_up_are_no_breakdown() {
 
 #[test]
 fn comparison_and_groups() {
-    let long = told(&machine(Due::InKernel, 4_000, false), "none").breakdown;
-    let short = told(&machine(Due::InKernel, 0, true), "full").breakdown;
+    let long = explained(&machine(Due::InKernel, 4_000, false), "none").breakdown;
+    let short = explained(&machine(Due::InKernel, 0, true), "full").breakdown;
     let comparison = compare::compare(&short, &long);
     assert_eq!(comparison.spans[0].name, "no reschedule point");
     let grew: i64 = comparison.spans.iter().map(|c| c.grew()).sum();
@@ -327,7 +327,7 @@ fn comparison_and_groups() {
 
 #[test]
 fn other_programs_read_it() {
-    let explanation = told(&machine(Due::InLock, 300, false), "none");
+    let explanation = explained(&machine(Due::InLock, 300, false), "none");
     let latency = explanation.breakdown.sample().latency_ns.0;
     let json: serde_json::Value = serde_json::from_str(&json::breakdown(&explanation.breakdown)).unwrap();
     assert_eq!(json["schema"], "worstcase-breakdown/1");
@@ -396,7 +396,7 @@ proptest! {
         if !entry {
             execution.timer_entry = None;
         }
-        let sample = ExplainedSample { latency_ns: execution.latency, preempt: model.into(), ..told(&m, model).breakdown.sample().clone() };
+        let sample = ExplainedSample { latency_ns: execution.latency, preempt: model.into(), ..explained(&m, model).breakdown.sample().clone() };
         let explanation = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
         prop_assert!(explanation.breakdown.spans().iter().all(|s| s.what != SpanKind::Unexplained));
         prop_assert_eq!(explanation.walk.intervals.windows(2).filter(|w| w[0].end != w[1].start).count(), 0);

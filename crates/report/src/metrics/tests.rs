@@ -31,13 +31,13 @@ fn watched(latencies: &[u64]) -> WatchMetrics {
     }
 }
 
-fn told(form: MetricsForm, latencies: &[u64]) -> String {
+fn encoded(form: MetricsForm, latencies: &[u64]) -> String {
     String::from_utf8(form.encode(&watched(latencies))).unwrap()
 }
 
 #[test]
 fn a_text_has_cumulative_buckets_and_every_sample() {
-    let text = told(MetricsForm::Plain, &[1_500, 1_500, 90_000, 20_000_000_000]);
+    let text = encoded(MetricsForm::Plain, &[1_500, 1_500, 90_000, 20_000_000_000]);
     let lines: Vec<&str> = text.lines().filter(|l| l.contains("_latency_")).collect();
     let labels = r#"cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup""#;
     let line = |end: &str, value: &str| format!("worstcase_latency_seconds_{end} {value}");
@@ -58,7 +58,7 @@ fn a_text_has_cumulative_buckets_and_every_sample() {
 #[test]
 fn the_two_texts_differ_in_names_of_counters_and_in_the_end() {
     let rest = |form| {
-        let text = told(form, &[]);
+        let text = encoded(form, &[]);
         let lines = text.lines().filter(|l| !l.contains("latency"));
         lines.map(|l| format!("{l}\n")).collect::<String>()
     };

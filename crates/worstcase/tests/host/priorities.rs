@@ -1,6 +1,6 @@
 //! `--chrt` on the real machine: a thread of the kernel has another priority as long as it is measured.
 
-use crate::run::{Controller, until};
+use crate::run::{MeasuringController, until};
 use crate::setup::MACHINE;
 use std::sync::PoisonError;
 use worstcase_contract::priorities::ThreadPriorities;
@@ -23,7 +23,7 @@ fn scheduled() -> Result<impl Fn() -> String, &'static str> {
 fn a_threads_priority_is_set_told_and_set_back() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let scheduled = worstcase_skips::or_skip!(scheduled());
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let mut run = controller
         .command(&["--chrt", ASKED, "--time", "2s", "--cpus", "0"])
         .spawn()
@@ -39,7 +39,7 @@ fn a_threads_priority_is_set_told_and_set_back() {
 fn a_killed_run_leaves_no_priority_behind() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let scheduled = worstcase_skips::or_skip!(scheduled());
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let mut run = controller
         .command(&["--chrt", ASKED, "--time", "60s", "--cpus", "0"])
         .spawn()
@@ -52,7 +52,7 @@ fn a_killed_run_leaves_no_priority_behind() {
 
 #[test]
 fn threads_that_are_not_there_are_told_and_nothing_is_measured() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let output = controller.run(&["--chrt", "no-such=1", "--time", "100ms"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");

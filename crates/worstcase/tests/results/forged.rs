@@ -68,19 +68,19 @@ fn samples_of_something_else_are_refused_by_every_command() {
     let record = honest().record;
     let mut other = record.clone();
     other.id = worstcase_results::record::CellId::new(&record.subject.id(), "fork", "wakeup", 1, None);
-    type Change = fn(Vec<SampleRow>) -> Vec<SampleRow>;
-    let late: Change = |mut rows| {
+    type RowsChange = fn(Vec<SampleRow>) -> Vec<SampleRow>;
+    let late: RowsChange = |mut rows| {
         rows.iter_mut()
             .for_each(|row| row.latency = Nanos(row.latency.0 * 1_000));
         rows
     };
-    let swapped: Change = |mut rows| {
+    let swapped: RowsChange = |mut rows| {
         rows.iter_mut()
             .for_each(|row| (row.due, row.latency) = (row.latency, row.due));
         rows
     };
-    let twice: Change = |rows| [rows.clone(), rows].concat();
-    let cases: [(&str, FileLabels, Change); 5] = [
+    let twice: RowsChange = |rows| [rows.clone(), rows].concat();
+    let cases: [(&str, FileLabels, RowsChange); 5] = [
         ("it has 0 rows, not 300", of_cell(&record), |_| Vec::new()),
         ("it has 600 rows, not 300", of_cell(&record), twice),
         ("the digest of its samples is another", of_cell(&record), late),

@@ -23,14 +23,14 @@ fn lab(loads: &[&str], kernel: u64, change: impl Fn(&str, u64, &mut Vec<u64>)) -
     let cell = |load: &str, seed: u64| {
         let mut late = quiet(seed * 77 + kernel * 1_001 + load.len() as u64, PERIODS);
         change(load, seed, &mut late);
-        let raw = raw(&of(Probe::Wakeup, load, seed), &late);
+        let raw = raw(&cell_spec(Probe::Wakeup, load, seed), &late);
         CellResult::new(subject.clone(), &raw, &[], None).unwrap().record
     };
     let of_load = |load: &&str| (1..=6).map(|seed| cell(load, seed)).collect::<Vec<_>>();
     loads.iter().flat_map(of_load).collect()
 }
 
-fn of(probe: Probe, load: &str, seed: u64) -> CellSpec {
+fn cell_spec(probe: Probe, load: &str, seed: u64) -> CellSpec {
     CellSpec {
         probe,
         periods: PERIODS,
@@ -161,7 +161,7 @@ fn a_response_of_which_only_the_sum_is_longer() {
                 instructions: Instructions(i as u64 * 251_000 + off + after),
             };
             let stamps: Vec<Stamp> = parts.iter().enumerate().map(stamp).collect();
-            let raw = raw(&of(Probe::Response, "shm", seed), &late);
+            let raw = raw(&cell_spec(Probe::Response, "shm", seed), &late);
             CellResult::new(subject.clone(), &raw, &stamps, None).unwrap().record
         };
         (1..=6).map(cell).collect()

@@ -181,8 +181,8 @@ fn another_run_is_never_written_over() {
         assert!(matches!(error, RunError::AnotherRun { .. }), "{error}");
         error.to_string()
     };
-    type Change<'a> = (&'a dyn Fn(&mut RunPlan), &'a str);
-    let fields: [Change; 5] = [
+    type PlanChange<'a> = (&'a dyn Fn(&mut RunPlan), &'a str);
+    let fields: [PlanChange; 5] = [
         (
             &|plan| plan.experiment.criterion = Some(Nanos(5_000)),
             "criterion (none there, 5 us here)",

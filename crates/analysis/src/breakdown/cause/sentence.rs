@@ -105,7 +105,7 @@ pub fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
 
 /// What happened, and where.
 pub fn words(cause: &CauseParts) -> String {
-    format!("{}{}{}", what(cause), most(cause), meanwhile(cause))
+    format!("{}{}{}", mechanism_text(cause), most(cause), meanwhile(cause))
 }
 
 /// What the other CPUs did that it waited for; those that waited as it did are left out.
@@ -150,7 +150,7 @@ fn named(place: &CodePlace) -> String {
     }
 }
 
-fn what(cause: &CauseParts) -> String {
+fn mechanism_text(cause: &CauseParts) -> String {
     let span = cause.longest;
     let function = named(&cause.at);
     let who = match span.task.pid {

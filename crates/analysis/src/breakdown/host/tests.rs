@@ -89,7 +89,7 @@ fn snapshot(events: &[(i64, u32, TracedChange)], inside: &[&str], latency: u64) 
     }
 }
 
-fn told(snapshot: &EventSnapshot, preempt: &str) -> Breakdown {
+fn explained(snapshot: &EventSnapshot, preempt: &str) -> Breakdown {
     let sample = ExplainedSample {
         cell: "here.idle.wakeup.s1.c0".into(),
         subject: "here".into(),
@@ -165,7 +165,7 @@ fn a_thread_of_higher_priority() {
         (301_900, 7, TracedChange::SysExit { call: 230 }),
     ];
     let snapshot = snapshot(&events, &[], 302_000);
-    let breakdown = told(&snapshot, "full");
+    let breakdown = explained(&snapshot, "full");
     assert_eq!(
         spans(&breakdown),
         [
@@ -199,7 +199,7 @@ fn interrupts_off() {
         (82_500, 9, switch(load, false, PROBE)),
     ];
     let inside = ["_raw_spin_unlock_irqrestore", "free_pages_bulk", "__x64_sys_munmap"];
-    let breakdown = told(&snapshot(&events, &inside, 83_000), "full");
+    let breakdown = explained(&snapshot(&events, &inside, 83_000), "full");
     assert_eq!(
         spans(&breakdown)[..2],
         [("interrupts off", 80_000), ("interrupt pending", 600)]
@@ -230,7 +230,7 @@ fn soft_interrupts_and_other_interrupts() {
         (51_600, 0, TracedChange::Exit(net)),
         (53_000, 0, switch(idle, false, PROBE)),
     ];
-    let breakdown = told(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 53_500), "none");
+    let breakdown = explained(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 53_500), "none");
     assert_eq!(breakdown.time_in("soft interrupt"), Nanos(45_000));
     assert_eq!(breakdown.time_in("other interrupt"), Nanos(5_000));
     assert_eq!(breakdown.time_in("leave idle"), Nanos(100 + 1_400));
@@ -251,7 +251,7 @@ fn a_hypervisor_holds_the_cpu() {
         (401_500, 0, EXIT),
         (402_500, 0, switch(idle, false, PROBE)),
     ];
-    let breakdown = told(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 403_000), "full");
+    let breakdown = explained(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 403_000), "full");
     assert_eq!(spans(&breakdown)[0], ("unexplained", 400_000));
     assert_eq!(breakdown.cause().mechanism, Mechanism::Unexplained);
     assert!(
@@ -272,16 +272,16 @@ fn a_kernel_that_does_not_preempt() {
         (92_500, 9, switch(load, false, PROBE)),
     ];
     let snapshot = snapshot(&events, &["free_pages_bulk", "__x64_sys_munmap"], 93_000);
-    let breakdown = told(&snapshot, "none");
+    let breakdown = explained(&snapshot, "none");
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::NoReschedulePoint);
     assert_eq!(cause.system_call.as_deref(), Some("munmap"));
-    assert_eq!(told(&snapshot, "full").cause().mechanism, Mechanism::PreemptionOff);
+    assert_eq!(explained(&snapshot, "full").cause().mechanism, Mechanism::PreemptionOff);
 }
 
 #[test]
 fn a_recording_that_holds_nothing_explains_nothing() {
-    let breakdown = told(&snapshot(&[], &[], 9_000), "full");
+    let breakdown = explained(&snapshot(&[], &[], 9_000), "full");
     assert_eq!(spans(&breakdown), [("unexplained", 9_000)]);
     assert_eq!(breakdown.cause().sentence, "9.00 of 9.00 us: the trace does not tell.");
 }
@@ -319,7 +319,7 @@ proptest! {
     ) {
         events.sort_by_key(|(at, ..)| *at);
         let snapshot = snapshot(&events, &["free_pages_bulk"], latency);
-        let breakdown = told(&snapshot, "full");
+        let breakdown = explained(&snapshot, "full");
         prop_assert!(breakdown.spans().iter().all(|s| s.length_ns > Nanos(0)));
     }
 }

@@ -45,7 +45,7 @@ fn run(m: &mut SyntheticMachine) {
 }
 
 /// The titles and lengths of a pulse that is followed by what `answer` makes of it.
-fn told(answer: impl Fn(&mut SyntheticMachine)) -> Vec<(&'static str, u64)> {
+fn span_lengths(answer: impl Fn(&mut SyntheticMachine)) -> Vec<(&'static str, u64)> {
     let mut m = SyntheticMachine::in_user(WAKER, "probe");
     m.work(30).read_clock();
     let begin = m.count;
@@ -91,7 +91,7 @@ fn titles(told: &[(&'static str, u64)]) -> Vec<&'static str> {
 
 #[test]
 fn a_handler_that_wakes_the_probe_is_told_from_edge_to_edge() {
-    let told = told(|m| {
+    let told = span_lengths(|m| {
         enter(m);
         m.call("parport_irq_handler").work(3);
         wake(m);
@@ -121,7 +121,7 @@ fn a_handler_that_wakes_the_probe_is_told_from_edge_to_edge() {
 
 #[test]
 fn a_handler_in_a_thread_is_told_as_such() {
-    let told = told(|m| {
+    let told = span_lengths(|m| {
         enter(m);
         wake(m);
         m.ret().work(3).iret().work(2);
@@ -160,7 +160,7 @@ fn a_handler_in_a_thread_is_told_as_such() {
 /// Another device's interrupt is not the pulse's answer, nor is one from another CPU.
 #[test]
 fn only_a_devices_interrupt_answers_a_pulse() {
-    let told = told(|m| {
+    let told = span_lengths(|m| {
         m.interrupt("asm_sysvec_reschedule_ipi").work(8).iret().work(2);
         enter(m);
         m.call("parport_irq_handler").work(3);

@@ -6,7 +6,7 @@ const PROBE: u32 = 9;
 
 /// A busy CPU whose timer interrupts so long after the probe was due, each time waking somebody; after the last one the
 /// probe has its turn. What is told until then, with lengths.
-fn told(interrupts: &[usize]) -> Vec<(String, u64)> {
+fn span_lengths(interrupts: &[usize]) -> Vec<(String, u64)> {
     let mut m = SyntheticMachine::in_user(20, "load");
     m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due();
@@ -41,20 +41,23 @@ fn slack(length: u64) -> (String, u64) {
 
 #[test]
 fn the_slack_ends_with_its_own_interrupt_though_others_woke_somebody_before() {
-    assert_eq!(told(&[50_000]), [slack(50_000)]);
-    assert_eq!(told(&[20_000, 50_000]), [slack(50_000)]);
-    assert_eq!(told(&[20_000, 50_000, 70_000]), [slack(50_000)]);
+    assert_eq!(span_lengths(&[50_000]), [slack(50_000)]);
+    assert_eq!(span_lengths(&[20_000, 50_000]), [slack(50_000)]);
+    assert_eq!(span_lengths(&[20_000, 50_000, 70_000]), [slack(50_000)]);
 }
 
 #[test]
 fn another_timer_s_interrupt_within_the_slack_ends_it() {
-    assert_eq!(told(&[30_000]), [slack(30_000)]);
-    assert_eq!(told(&[20_000, 30_000]), [slack(30_000)]);
+    assert_eq!(span_lengths(&[30_000]), [slack(30_000)]);
+    assert_eq!(span_lengths(&[20_000, 30_000]), [slack(30_000)]);
 }
 
 #[test]
 fn an_interrupt_that_came_after_the_slack_was_pending_since_its_end() {
-    assert_eq!(told(&[50_400]), [slack(50_000), ("interrupt pending".into(), 400)]);
+    assert_eq!(
+        span_lengths(&[50_400]),
+        [slack(50_000), ("interrupt pending".into(), 400)]
+    );
 }
 
 /// A CPU that idles until the probe's own interrupt; a timer of somebody else interrupts it once more before the probe's turn.

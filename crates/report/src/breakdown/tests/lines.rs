@@ -32,7 +32,7 @@ impl SourceLines for Bytes {
     }
 }
 
-fn told(m: &SyntheticMachine, bytes: u64) -> (Explanation, Bytes) {
+fn explained(m: &SyntheticMachine, bytes: u64) -> (Explanation, Bytes) {
     let (execution, symbols) = m.execution();
     let sample = sample(&execution, "none");
     let lines = Bytes(symbols.clone(), bytes);
@@ -42,7 +42,7 @@ fn told(m: &SyntheticMachine, bytes: u64) -> (Explanation, Bytes) {
 
 #[test]
 fn a_breakdown_shows_where_each_frame_was_and_which_lines_took_most() {
-    let (explanation, _) = told(&machine(Due::InKernel, 4_000, false), 1_000);
+    let (explanation, _) = explained(&machine(Due::InKernel, 4_000, false), 1_000);
     insta::assert_snapshot!(terminal::breakdown(&explanation.breakdown, Style::PLAIN), @r"
     6.1.none.shm.wakeup.s1, sample 5: 4.07 us late
     times are virtual us at 1000 MIPS
@@ -84,7 +84,7 @@ fn a_breakdown_shows_where_each_frame_was_and_which_lines_took_most() {
 
 #[test]
 fn a_place_is_the_line_of_the_call_or_of_the_instruction() {
-    let (explanation, lines) = told(&machine(Due::InLock, 300, false), 1);
+    let (explanation, lines) = explained(&machine(Due::InLock, 300, false), 1);
     let (off, on) = switched(&explanation.breakdown);
     // Two bytes before the call that takes the lock; it, 45 more and it.
     let line = |place: &CodePlace| place.source.as_ref().unwrap().to_string();
@@ -110,7 +110,7 @@ fn a_place_is_the_line_of_the_call_or_of_the_instruction() {
 
 #[test]
 fn a_frame_that_a_return_reveals_was_left_before_it() {
-    let (explanation, lines) = told(&machine(Due::InKernel, 20, false), 1);
+    let (explanation, lines) = explained(&machine(Due::InKernel, 20, false), 1);
     let slices = [("entry_SYSCALL_64", "do_nanosleep"), ("do_nanosleep", "__schedule")];
     for ((caller, called), line) in slices.into_iter().zip([64, 32]) {
         let slices = slices_of(&explanation, &lines, called);
