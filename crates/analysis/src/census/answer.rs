@@ -1,6 +1,6 @@
 //! From what is asked of a run to what its censuses say.
 
-use super::CensusError;
+use super::CensusTakeError;
 use super::cell_census::CellCensus;
 use super::choice::{CensusQuestion, ChosenCell, WorkShare, chosen};
 use super::diff::{SectionDifference, diff};
@@ -32,7 +32,7 @@ pub fn answer(
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<CensusAnswer, CensusError> {
+) -> Result<CensusAnswer, CensusTakeError> {
     let cells = chosen(run, asked, how.additions)?;
     // A difference is looked for among all that were replayed, not only those that are shown.
     let kept = match asked {
@@ -62,7 +62,7 @@ pub fn of_run(
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<Vec<CensusEnsemble>, CensusError> {
+) -> Result<Vec<CensusEnsemble>, CensusTakeError> {
     let cells = chosen(run, CensusQuestion::Run, how.additions)?;
     Ok(ensembles(&all(&cells, how, jobs, kept, progress)?))
 }
@@ -74,7 +74,7 @@ pub fn of_share(
     how: &CensusMeans,
     jobs: NonZeroUsize,
     progress: &dyn Progress,
-) -> Result<(), CensusError> {
+) -> Result<(), CensusTakeError> {
     let cells = share.select(chosen(run, CensusQuestion::Run, how.additions)?);
     each(&cells, how, false, jobs, progress, |_, _, _| Ok(()))?;
     Ok(())
@@ -87,9 +87,9 @@ fn all(
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<Vec<Findings>, CensusError> {
+) -> Result<Vec<Findings>, CensusTakeError> {
     each(cells, how, cells.len() == 1, jobs, progress, |cell, taken, longest| {
-        findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
+        findings(&taken, longest, kept).map_err(|source| CensusTakeError::Contradiction {
             cell: cell.record.id.clone(),
             source,
         })
@@ -103,8 +103,8 @@ fn each<T: Send>(
     in_detail: bool,
     jobs: NonZeroUsize,
     progress: &dyn Progress,
-    tell: impl Fn(&ChosenCell, CellCensus, Vec<TopList>) -> Result<T, CensusError> + Sync,
-) -> Result<Vec<T>, CensusError> {
+    tell: impl Fn(&ChosenCell, CellCensus, Vec<TopList>) -> Result<T, CensusTakeError> + Sync,
+) -> Result<Vec<T>, CensusTakeError> {
     check(cells, how)?;
     progress.begin(&CountedWork::cells(cells.len()));
     parallel(jobs, cells, |cell| {
@@ -116,9 +116,9 @@ fn each<T: Send>(
 }
 
 /// Refuses cells that have no census.
-fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusError> {
+fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError> {
     if let Some(ChosenCell { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
-        return Err(CensusError::NoTimer {
+        return Err(CensusTakeError::NoTimer {
             cell: record.id.clone(),
         });
     }
@@ -126,11 +126,11 @@ fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusError> {
         let cell = record.id.clone();
         let machine = record.subject.virtual_machine();
         if machine.is_some_and(|machine| machine.policy.is_ordinary()) {
-            return Err(CensusError::Ordinary { cell });
+            return Err(CensusTakeError::Ordinary { cell });
         }
         let last = machine.map_or(0, |machine| machine.smp.cpus - 1);
         if let Some(cpu) = how.cpu.filter(|cpu| *cpu > last) {
-            return Err(CensusError::NoCpu { cell, cpu, last });
+            return Err(CensusTakeError::NoCpu { cell, cpu, last });
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Which cells of which runs a census is taken of.
 
-use super::CensusError;
+use super::CensusTakeError;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub struct ChosenCell {
 }
 
 /// The cells; `given` is what was added to all of them, if not what their runs name.
-pub fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Result<Vec<ChosenCell>, CensusError> {
+pub fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
     let cell = |id: &str| run.record_of(id);
     Ok(match asked {
         CensusQuestion::Run => of_run(run, all(run)?, given)?,
@@ -71,7 +71,7 @@ pub fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Result<Vec
     })
 }
 
-fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<ChosenCell>, CensusError> {
+fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
     let additions = Arc::new(given.or_of(&run.plan().experiment)?);
     let chosen = records.into_iter().map(|record| ChosenCell {
         record,
@@ -102,7 +102,7 @@ fn measured(run: &Run) -> Result<Vec<Record>, RunError> {
 }
 
 /// The cell to compare with, and its run if it is another one.
-fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record), CensusError> {
+fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record), CensusTakeError> {
     if run.plan().cells.iter().any(|c| c.id.as_str() == asked) {
         return Ok((None, run.record_of(asked)?));
     }
@@ -116,7 +116,7 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record
         let record = run.record_of(id)?;
         return Ok((Some(run), record));
     }
-    let no_other = |reason: String| CensusError::NoOther {
+    let no_other = |reason: String| CensusTakeError::NoOther {
         asked: asked.escape_debug().to_string(),
         reason,
     };

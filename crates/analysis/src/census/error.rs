@@ -10,7 +10,7 @@ use worstcase_results::record::{CellId, RunError};
 
 /// Why there is no census.
 #[derive(Debug, thiserror::Error)]
-pub enum CensusError {
+pub enum CensusTakeError {
     /// No timer is due.
     #[error("{cell}: {}", no_census_without_timer("this probe"))]
     NoTimer {
@@ -60,24 +60,24 @@ pub enum CensusError {
     Run(#[from] RunError),
 }
 
-impl From<CacheError> for CensusError {
-    fn from(error: CacheError) -> CensusError {
+impl From<CacheError> for CensusTakeError {
+    fn from(error: CacheError) -> CensusTakeError {
         LabError::from(error).into()
     }
 }
 
-impl CensusError {
+impl CensusTakeError {
     /// What a script needs to know of it.
     pub fn exit(&self) -> ExitKind {
         match self {
-            CensusError::NoOther { .. }
-            | CensusError::NoTimer { .. }
-            | CensusError::Ordinary { .. }
-            | CensusError::NoCpu { .. } => ExitKind::Usage,
-            CensusError::Contradiction { .. } => ExitKind::Measured,
-            CensusError::Lab(e) => e.exit(),
-            CensusError::DebugInfo(e) => e.exit(),
-            CensusError::Run(e) => e.exit(),
+            CensusTakeError::NoOther { .. }
+            | CensusTakeError::NoTimer { .. }
+            | CensusTakeError::Ordinary { .. }
+            | CensusTakeError::NoCpu { .. } => ExitKind::Usage,
+            CensusTakeError::Contradiction { .. } => ExitKind::Measured,
+            CensusTakeError::Lab(e) => e.exit(),
+            CensusTakeError::DebugInfo(e) => e.exit(),
+            CensusTakeError::Run(e) => e.exit(),
         }
     }
 }

@@ -42,4 +42,4 @@ pub mod top;
 pub use answer::{CensusAnswer, answer, of_run, of_share};
 pub use cell_census::{About, CellCensus};
 pub use choice::{CensusQuestion, WorkShare};
-pub use error::CensusError;
+pub use error::CensusTakeError;

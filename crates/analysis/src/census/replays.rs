@@ -1,6 +1,6 @@
 //! What counting cannot show, from one more replay: who owns the longest sections, and when the probe slept again.
 
-use super::CensusError;
+use super::CensusTakeError;
 use super::top::{self, OwnedSection};
 use crate::debuginfo::{LineOrigin, Modules};
 use crate::kept::kept;
@@ -56,7 +56,7 @@ impl<'a> Replays<'a> {
     }
 
     /// What a replay shows of these sections and samples, in their order; kept in the cache.
-    pub fn seen(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusError> {
+    pub fn seen(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusTakeError> {
         if sections.is_empty() && samples.is_empty() {
             return Ok(ReplayFindings::default());
         }
@@ -68,7 +68,7 @@ impl<'a> Replays<'a> {
         kept(self.cache, AREA, &asked, || self.replay(sections, samples))
     }
 
-    fn lines(&self) -> Result<&Modules, CensusError> {
+    fn lines(&self) -> Result<&Modules, CensusTakeError> {
         if let Some(lines) = self.lines.get() {
             return Ok(lines);
         }
@@ -76,7 +76,7 @@ impl<'a> Replays<'a> {
         Ok(self.lines.get_or_init(|| self.origin.with_modules(kernel, self.again)))
     }
 
-    fn replay(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusError> {
+    fn replay(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusTakeError> {
         let (again, lines) = (self.again, self.lines()?);
         let around =
             |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);

@@ -1,6 +1,6 @@
 //! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
 
-use super::CensusError;
+use super::CensusTakeError;
 use super::cell_census::{About, CellCensus, CensusCpu};
 use super::choice::ChosenCell;
 use super::findings::KINDS;
@@ -39,7 +39,7 @@ pub fn take(
     chosen: &ChosenCell,
     how: &CensusMeans,
     in_detail: bool,
-) -> Result<(CellCensus, Vec<TopList>), CensusError> {
+) -> Result<(CellCensus, Vec<TopList>), CensusTakeError> {
     let ChosenCell { record, additions } = chosen;
     let mut again = RepeatableCell::of(record, additions, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
@@ -78,7 +78,7 @@ fn longest(
     taken: &CellCensus,
     kinds: &[Kind],
     samples: &[SampleMoment],
-) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusError> {
+) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusTakeError> {
     let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
     let ReplayFindings { owned, asleep } = replays.seen(&longest.concat(), samples)?;
     let mut owned = owned.into_iter();

@@ -175,7 +175,7 @@ impl TimerSource for RtcTicks {
     fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
         let interrupts = self.rtc.wait()?.max(1);
         let now = clock::monotonic();
-        // The distance to the sample before takes the place of the latency: see `Timer::Rtc` in the controller's `jitter`.
+        // The distance to the sample before takes the place of the latency: see `TimerKind::Rtc` in the controller's `jitter`.
         let distance = now - self.last;
         self.last = now;
         Ok(Some(Wake {

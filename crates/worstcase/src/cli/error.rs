@@ -14,7 +14,7 @@ use super::plot::PlotError;
 use super::report::ReportError;
 use super::show::ShowError;
 use super::verdict::VerdictError;
-use worstcase_analysis::census::CensusError;
+use worstcase_analysis::census::CensusTakeError;
 use worstcase_analysis::explain::ExplainError;
 use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
@@ -77,7 +77,7 @@ pub enum Error {
     ShowBreakdown(#[from] ShowBreakdownError),
     /// Taking a census.
     #[error(transparent)]
-    Census(#[from] CensusError),
+    Census(#[from] CensusTakeError),
     /// Reading a study.
     #[error(transparent)]
     Study(#[from] StudyError),
